@@ -89,8 +89,8 @@ class Encoded:
     """A text as the tokenizer encodes it for the model, special tokens included."""
 
     ids: tuple[int, ...]
-    content: tuple[int, ...]  # positions of the tokens that are text, in order
-    split: int = 0  # first position of the second text's segment; 0 when there is one text
+    content: tuple[int, ...]  # positions of the tokens that are text, in order; of two texts, the second's
+    split: int = 0  # where segment 1 begins, for models that tell two texts apart; else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,10 @@ class Reader(Protocol):
         """The begin-of-text token a causal model is fed first, or None where it has none."""
 
     @property
+    def start(self) -> int | None:
+        """What StereoSet's rule conditions the first token on: begin-of-text, else end-of-text."""
+
+    @property
     def marks_spaces(self) -> bool:
         """Does a word's first token differ after a space (byte-level BPE)?"""
 
@@ -163,13 +167,14 @@ class Reader(Protocol):
 class SentenceScore:
     """One measure's score of one sentence, and the tokens it is made of.
 
-    For every likelihood measure `value` equals the sum of `weights * logprobs`.
+    For every measure but StereoSet's own `value` equals the sum of `weights * logprobs`.
     """
 
     value: float
     positions: tuple[int, ...]
     logprobs: Floats
     weights: Floats
+    tokens: tuple[int, ...] | None = None  # the ids read, where positions are not the sentence's own
 
 
 @dataclass(frozen=True, slots=True)

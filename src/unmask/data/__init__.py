@@ -1,0 +1,111 @@
+"""Datasets of sentence pairs: what there is, where it lies, and how to bring your own.
+
+    data.names()                            the datasets there are
+    data.card("crows-pairs")                origin, licence, citation, known problems
+    data.get("crows-pairs")                 fetch and verify; the only function here that uses the network
+    data.load("crows-pairs")                the items, from this machine
+    data.load("my-pairs.csv")               your own pairs
+    data.from_records([("He …", "She …")])  the same, from Python
+
+A new dataset is one file with `CARD` and `load`, and its name in `_DATASETS` below.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from unmask.data import (
+    crows_pairs,
+    crows_pairs_fr,
+    crows_pairs_nl,
+    crows_pairs_revised,
+    files,
+    pairs,
+    stereoset,
+    stereoset_intersentence,
+    unmask_pairs,
+)
+from unmask.data.items import Loaded
+from unmask.errors import DataError, UnknownName
+from unmask.types import Card, Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["card", "from_records", "get", "load", "names"]
+
+
+class _Source(Protocol):
+    """What the module of a dataset holds."""
+
+    CARD: Card
+
+    def load(self, path: Path) -> Loaded:
+        """The items of its file."""
+
+
+_DATASETS: tuple[_Source, ...] = (
+    unmask_pairs,
+    crows_pairs,
+    crows_pairs_revised,
+    crows_pairs_fr,
+    crows_pairs_nl,
+    stereoset,
+    stereoset_intersentence,
+)
+_BY_NAME = {source.CARD.name: source for source in _DATASETS}
+
+
+def names() -> tuple[str, ...]:
+    """The datasets there are, the built-in one first."""
+    return tuple(_BY_NAME)
+
+
+def card(name: str) -> Card:
+    """What one must know of a dataset before believing a number computed on it."""
+    return _source(name).CARD
+
+
+def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offline: bool = False) -> Dataset:
+    """The items of a dataset by name, or of your own file of pairs. Never uses the network.
+
+    Args:
+        name_or_path: a name of `names()`, or a CSV, TSV, JSON, JSONL or Parquet file.
+        data_dir: a folder of datasets, searched before `$UNMASK_DATA_DIR` and the cache.
+        offline: changes only the advice given when the dataset is not on this machine.
+    """
+    if _is_path(name_or_path):
+        path = Path(name_or_path).expanduser()
+        return pairs.load(path, name=_own_name(path.stem))
+    source = _source(str(name_or_path))
+    file = source.CARD.files[0]  # every dataset so far is one file
+    found = files.locate(source.CARD, file, data_dir=_folder(data_dir), offline=offline)
+    items, warnings = source.load(found.path)
+    if not found.verified:
+        remark = f"{file.name} is not the published file (sha256 {found.sha256[:12]}…, expected {file.sha256[:12]}…)"
+        warnings = (remark, *warnings)
+    return Dataset(source.CARD, items, found.sha256, found.verified, warnings)
+
+
+def get(
+    name: str, *, data_dir: Path | str | None = None, force: bool = False, offline: bool = False
+) -> tuple[Path, ...]:
+    """The verified files of a dataset, downloaded into `data_dir` or the cache unless they are there.
+
+    Args:
+        name: a name of `names()`.
+        data_dir: where to put the files; the cache when not given.
+        force: replace a file of `data_dir` that is not the published one.
+        offline: DataError instead of a download.
+    """
+    chosen, folder = card(name), _folder(data_dir)
+    if offline:
+        return tuple(_verified(chosen, folder))
+    return tuple(files.fetch(chosen, file, data_dir=folder, force=force) for file in chosen.files)
+
+
+def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
+    """Your own pairs from Python: mappings with `more` and `less`, `(more, less)` tuples, or a data frame."""
+    return pairs.from_records(records, name=_own_name(name))

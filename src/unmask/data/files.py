@@ -1,0 +1,149 @@
+"""Where the files of datasets are: looking for them, checking their sha256, fetching them when asked.
+
+A data directory holds `<folder>/<file name>` for each dataset. They are searched in this order: the directory given,
+`$UNMASK_DATA_DIR`, the cache. A file in the first two is the user's business: it is used even when it is not the
+published one, and labelled unverified. The cache is ours: a file there is the published one or it is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from unmask.errors import DataError
+from unmask.types import Card, DataFile
+
+TIMEOUT = 60  # seconds without an answer before a download fails
+RETRIES = 1
+
+
+class Found(NamedTuple):
+    """A file on this machine, and whether its bytes are the published ones."""
+
+    path: Path
+    sha256: str
+    verified: bool
+
+
+def cache_dir() -> Path:
+    """Where downloads go: `$UNMASK_CACHE_DIR/data`, or the user's cache folder."""
+    import platformdirs
+
+    return Path(os.environ.get("UNMASK_CACHE_DIR") or platformdirs.user_cache_dir("unmask")) / "data"
+
+
+def ships_with_us(file: DataFile) -> bool:
+    """Is the file part of this package (it then has no address)?"""
+    return not file.url
+
+
+def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> Found:
+    """The file where it is first found; DataError says where it was looked for."""
+    if ships_with_us(file):
+        return _trusted(card, file, _packaged(card, file), "install unmask again")
+    given = _given_dirs(data_dir)
+    for folder in given:
+        path = folder / card.folder / file.name
+        if path.is_file():
+            digest = sha256_of(path)
+            return Found(path, digest, digest == file.sha256)
+    path = cache_dir() / card.folder / file.name
+    if path.is_file():
+        return _trusted(card, file, path, f"run `unmask data get {card.name}` to fetch it again")
+    raise DataError(_not_found(card, file, [*given, cache_dir()], offline))
+
+
+def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bool = False) -> Path:
+    """The published file in `data_dir` or the cache, downloaded unless it is there already.
+
+    A different file in `data_dir` is replaced only with `force`; one in the cache always.
+    """
+    if ships_with_us(file):
+        return locate(card, file).path
+    path = (data_dir or cache_dir()) / card.folder / file.name
+    if path.is_file():
+        digest = sha256_of(path)
+        if digest == file.sha256:
+            return path
+        if data_dir and not force:
+            raise DataError(
+                f"{path} is not the published file (sha256 {digest[:12]}…, expected {file.sha256[:12]}…); "
+                "remove it, or replace it with --force"
+            )
+    _download(card, file, path)
+    return path
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of a file, as hexadecimal digits."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+
+
+def _given_dirs(data_dir: Path | None) -> list[Path]:
+    """The data directories named by the user, in order; each must exist."""
+    named = {"--data-dir": data_dir, "$UNMASK_DATA_DIR": os.environ.get("UNMASK_DATA_DIR")}
+    for origin, folder in named.items():
+        if folder and not Path(folder).is_dir():
+            raise DataError(f"{origin} names {folder}, which is not a folder; expected a folder of datasets")
+    return [Path(folder) for folder in named.values() if folder]
+
+
+def _packaged(card: Card, file: DataFile) -> Path:
+    """A file that ships inside this package."""
+    return Path(str(resources.files("unmask.data") / card.folder / file.name))
+
+
+def _trusted(card: Card, file: DataFile, path: Path, remedy: str) -> Found:
+    """A file we put there ourselves: it must be the published one."""
+    digest = sha256_of(path)
+    if digest != file.sha256:
+        raise DataError(
+            f"{path} is not the published file of {card.name} "
+            f"(sha256 {digest[:12]}…, expected {file.sha256[:12]}…); {remedy}"
+        )
+    return Found(path, digest, verified=True)
+
+
+def _not_found(card: Card, file: DataFile, looked: list[Path], offline: bool) -> str:
+    """One line: what is missing, where it was looked for, what to do."""
+    where = ", ".join(str(folder) for folder in looked)
+    get = f"run `unmask data get {card.name}`" + (" while online" if offline else "")
+    return (
+        f"{card.name} is not on this machine: looked for {card.folder}/{file.name} in {where}; "
+        f"{get}, or name a folder that holds it with --data-dir"
+    )
+
+
+def _download(card: Card, file: DataFile, path: Path) -> None:
+    """Fetch to a temporary file, check its sha256, move it into place: all or nothing."""
+    import pooch
+
+    mirror = os.environ.get("UNMASK_DATA_MIRROR")
+    url = f"{mirror.rstrip('/')}/{card.folder}/{file.name}" if mirror else file.url
+    pooch.get_logger().setLevel("ERROR")  # it would announce every step on stderr
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        downloads = pooch.create(
+            path.parent, base_url="", registry={file.name: file.sha256}, urls={file.name: url}, retry_if_failed=RETRIES
+        )
+        downloads.fetch(file.name, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
+    except (ValueError, OSError) as error:
+        raise DataError(
+            f"{file.name} could not be fetched from {url}: {_reason(error)}; try again later, "
+            f"or put the published file at {path}"
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, in one short line."""
+    text = " ".join(str(error).split())
+    if "does not match the known hash" in text:
+        return "the bytes received do not have the published sha256"
+    return text if len(text) <= 200 else f"{type(error).__name__} ({text[:200]}…)"

@@ -1,0 +1,120 @@
+"""From the bytes of a file to records: CSV, TSV, JSON, JSON lines and Parquet.
+
+Rows are counted from 0 without the header, as in item ids; lines are counted from 1, as in editors.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from unmask.errors import DataError
+
+
+def decoded(data: bytes, where: str, encoding: str = "utf-8-sig") -> str:
+    """The bytes as text; a byte-order mark is dropped."""
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        name = encoding.removesuffix("-sig").upper()
+        raise DataError(
+            f"{where}: byte {error.start} is not valid {name}; expected {name} text, save the file again as {name}"
+        ) from None
+
+
+def table(text: str, where: str, delimiter: str = ",") -> list[dict[str, str]]:
+    """The rows of a table with a header; every row has as many fields as the header."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        lines = [cells for cells in reader if cells]
+    except csv.Error as error:
+        raise DataError(
+            f"{where}, line {reader.line_num}: {error}; expected every quote to be closed, "
+            "and a quote inside a quoted field to be doubled"
+        ) from None
+    header = _header(lines[0], where) if lines else []
+    return [_row(header, cells, f"{where}, row {row} (from 0)") for row, cells in enumerate(lines[1:])]
+
+
+def _header(cells: Sequence[str], where: str) -> list[str]:
+    """The column names, which must differ."""
+    names = [cell.strip() for cell in cells]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"{where}: column {twice[0]!r} appears more than once in the header; rename one")
+    return names
+
+
+def _row(header: Sequence[str], cells: Sequence[str], where: str) -> dict[str, str]:
+    """One row by column name."""
+    if len(cells) != len(header):
+        raise DataError(
+            f"{where}: {len(cells)} fields, expected {len(header)} as in the header; "
+            "quote fields that contain the separator"
+        )
+    return dict(zip(header, cells, strict=True))
+
+
+def _csv(data: bytes, where: str) -> list[Any]:
+    return list(table(decoded(data, where), where))
+
+
+def _tsv(data: bytes, where: str) -> list[Any]:
+    return list(table(decoded(data, where), where, delimiter="\t"))
+
+
+def _json(data: bytes, where: str) -> list[Any]:
+    try:
+        found = json.loads(decoded(data, where))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{where}: not valid JSON ({error}); expected a list of objects") from None
+    if not isinstance(found, list):
+        kind = f"an object with keys {', '.join(found)}" if isinstance(found, dict) else type(found).__name__
+        raise DataError(f"{where}: found {kind}, expected a list of objects with `more` and `less`")
+    return found
+
+
+def _jsonl(data: bytes, where: str) -> list[Any]:
+    found = []
+    for number, line in enumerate(decoded(data, where).split("\n"), start=1):
+        try:
+            found += [json.loads(line)] if line.strip() else []
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(
+                f"{where}, line {number}: not valid JSON ({error}); expected one object a line"
+            ) from None
+    return found
+
+
+def _parquet(data: bytes, where: str) -> list[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_table(pa.BufferReader(data)).to_pylist())
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{where}: not a readable Parquet file ({reason}); write it again") from None
+
+
+_READERS: dict[str, Callable[[bytes, str], list[Any]]] = {
+    ".csv": _csv,
+    ".tsv": _tsv,
+    ".json": _json,
+    ".jsonl": _jsonl,
+    ".parquet": _parquet,
+}
+SUFFIXES = tuple(_READERS)
+
+
+def records(data: bytes, suffix: str, where: str) -> list[Any]:
+    """The records of a file of one of the five formats; `where` names it in messages."""
+    reader = _READERS.get(suffix.lower())
+    if reader is None:
+        raise DataError(
+            f"{where}: unknown kind of file {suffix!r}; expected one of {', '.join(SUFFIXES)}: rename or convert it"
+        )
+    return reader(data, where)

@@ -1,0 +1,88 @@
+"""StereoSet (Nadeem et al., 2021), development set, intrasentence: a word in a sentence is exchanged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from unmask.data.formats import decoded
+from unmask.data.items import Loaded, with_warnings
+from unmask.errors import DataError
+from unmask.types import Card, DataFile, Pair, Side
+
+CITATION = """\
+@inproceedings{nadeem-etal-2021-stereoset,
+  title = {{StereoSet}: Measuring stereotypical bias in pretrained language models},
+  author = {Nadeem, Moin and Bethke, Anna and Reddy, Siva},
+  booktitle = {Proceedings of the 59th Annual Meeting of the Association for Computational Linguistics and the 11th
+               International Joint Conference on Natural Language Processing (Volume 1: Long Papers)},
+  year = {2021},
+  pages = {5356--5371},
+  publisher = {Association for Computational Linguistics},
+  doi = {10.18653/v1/2021.acl-long.416},
+}"""
+
+# The checksum is the one huggingface/datasets recorded for the original (12,502,245 bytes) in its
+# datasets/stereoset/dataset_infos.json. Copies rebuilt from other sources differ and count as unverified.
+FILE = DataFile(
+    name="dev.json",
+    url="https://raw.githubusercontent.com/moinnadeem/StereoSet/"
+    "ead7d086a64a192a1eca88e0dd2fd163de375218/data/dev.json",
+    sha256="73a0f31b711688112602e4c3ac6ab1e1a7cadcdd67df6c6fd55501c889676c90",
+)
+
+CARD = Card(
+    name="stereoset",
+    title="StereoSet, intrasentence",
+    folder="stereoset",
+    files=(FILE,),
+    licence="CC BY-SA 4.0",
+    languages=("en",),
+    citation=CITATION,
+    source="moinnadeem/StereoSet@ead7d08:data/dev.json (data.intrasentence)",
+    size=2106,
+    problems=(
+        "Many examples are unclear, ungrammatical or no stereotype at all (Blodgett et al., 2021). "
+        "Two contexts hold two blanks, some blanks are glued to the neighbouring word, and the unrelated word is "
+        "often of another part of speech, so that the language model score is partly a grammar test. "
+        "Only 79 target terms. Stereotypes are those of the US. The development set is public and may be in training data."
+    ),
+)
+
+_SIDES: dict[str, Side] = {"stereotype": "more", "anti-stereotype": "less", "unrelated": "unrelated"}
+
+
+def load(path: Path) -> Loaded:
+    """The intrasentence triples; the context holds the word BLANK."""
+    return load_part(path, CARD.name, "intrasentence")
+
+
+def load_part(path: Path, name: str, part: Literal["intrasentence", "intersentence"]) -> Loaded:
+    """One part of the file, in its own order."""
+    try:
+        examples = json.loads(decoded(path.read_bytes(), path.name))["data"][part]
+        return with_warnings([_item(f"{name}/{row:04}", example) for row, example in enumerate(examples)])
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path.name}: not valid JSON ({error}); expected StereoSet's dev.json") from None
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise DataError(
+            f"{path.name}: not StereoSet's dev.json ({type(error).__name__}: {error}); "
+            f"expected data.{part} with a context and three labelled sentences per example"
+        ) from None
+
+
+def _item(name: str, example: Mapping[str, Any]) -> Pair:
+    """One example; sentences and their ids go by gold label, as the file has them."""
+    sentences = {_SIDES[sentence["gold_label"]]: sentence for sentence in example["sentences"]}
+    groups = {"category": example["bias_type"], "target": example["target"], "cluster": example["id"]}
+    ids = {f"id_{side}": sentence["id"] for side, sentence in sentences.items() if sentence.get("id")}
+    return Pair(
+        name,
+        sentences["more"]["sentence"],
+        sentences["less"]["sentence"],
+        unrelated=sentences["unrelated"]["sentence"],
+        context=example["context"],
+        groups=groups | ids,
+    )

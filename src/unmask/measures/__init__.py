@@ -1,0 +1,50 @@
+"""The measures, one file each. To add one: write its file, then name it in `_MODULES`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmask.errors import ModelError, UnknownName
+from unmask.measures import (
+    all_masked,
+    aul,
+    aula,
+    cll,
+    cps,
+    crows_bias_bench,
+    ll,
+    ll_stereoset,
+    pll,
+    sld,
+    sss,
+    stereoset,
+)
+from unmask.types import Kind, Measure
+
+_MODULES = (cps, pll, sss, aul, aula, all_masked, sld, crows_bias_bench, stereoset, ll, cll, ll_stereoset)
+MEASURES: dict[str, Measure] = {one.name: one for module in _MODULES for one in module.MEASURES}
+DEFAULTS: dict[Kind, tuple[str, ...]] = {
+    "masked": ("cps", "pll", "sss", "aul", "aula", "all-masked", "sld"),
+    "causal": ("ll", "cll", "sld"),
+}
+TRIPLE_DEFAULTS = ("lms", "ss", "icat")
+
+
+def find(name: str) -> Measure:
+    """The measure of that name."""
+    if name not in MEASURES:
+        raise UnknownName("measure", name, MEASURES)
+    return MEASURES[name]
+
+
+def chosen(names: Sequence[str], kind: Kind) -> tuple[Measure, ...]:
+    """The named measures, refusing those this kind of model cannot answer; none named: the usual ones."""
+    measures = tuple(find(name) for name in dict.fromkeys(names))
+    unfit = [measure.name for measure in measures if kind not in measure.kinds]
+    if unfit:
+        fit = ", ".join(name for name, measure in MEASURES.items() if kind in measure.kinds)
+        raise ModelError(f"a {kind} model cannot answer {', '.join(unfit)}; it can answer {fit}")
+    return measures
+
+
+__all__ = ["DEFAULTS", "MEASURES", "TRIPLE_DEFAULTS", "chosen", "find"]

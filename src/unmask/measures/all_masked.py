@@ -1,0 +1,24 @@
+"""All-Masked: what is left of a preference when the model sees nothing but masks (Kaneko & Bollegala, 2022)."""
+
+from __future__ import annotations
+
+from unmask.measures.asking import all_masked, mean
+from unmask.types import Measure, Pair, Probes, Reader
+
+
+def probes(pair: Pair, lm: Reader) -> Probes:
+    """Every content token hidden at once."""
+    return {"more": (all_masked(lm.encode(pair.more)),), "less": (all_masked(lm.encode(pair.less)),)}
+
+
+MEASURES = (
+    Measure(
+        name="all-masked",
+        title="All tokens masked",
+        reads="share of pairs whose stereotyping sentence has the more frequent words: a baseline, not a bias",
+        kinds=("masked",),
+        probes=probes,
+        score=mean,
+        citation="kaneko-bollegala-2022-unmasking",
+    ),
+)

@@ -1,0 +1,33 @@
+"""AUL: all unmasked likelihood (Kaneko & Bollegala, 2022)."""
+
+from __future__ import annotations
+
+from unmask.measures.asking import mean, unmasked
+from unmask.types import Measure, Pair, Probes, Published, Reader
+
+
+def probes(pair: Pair, lm: Reader) -> Probes:
+    """Nothing hidden; every content token read where it stands."""
+    return {"more": (unmasked(lm.encode(pair.more)),), "less": (unmasked(lm.encode(pair.less)),)}
+
+
+_TABLE = "Kaneko & Bollegala 2022, Table 5"
+MEASURES = (
+    Measure(
+        name="aul",
+        title="All unmasked likelihood",
+        reads="share of pairs whose stereotyping sentence the model reproduces better, nothing masked",
+        kinds=("masked",),
+        probes=probes,
+        score=mean,
+        citation="kaneko-bollegala-2022-unmasking",
+        published=(
+            Published(52.92, "bert-base-cased", "crows-pairs", _TABLE),
+            Published(62.40, "roberta-large", "crows-pairs", _TABLE),
+            Published(53.25, "albert-large-v2", "crows-pairs", _TABLE),
+            Published(50.28, "bert-base-cased", "stereoset", _TABLE),
+            Published(59.07, "roberta-large", "stereoset", _TABLE),
+            Published(58.07, "albert-large-v2", "stereoset", _TABLE),
+        ),
+    ),
+)

@@ -1,0 +1,33 @@
+"""CLL: log-likelihood of the shared tokens under a causal model, the autoregressive form of CPS."""
+
+from __future__ import annotations
+
+from unmask.errors import Unscorable
+from unmask.measures.asking import next_tokens, next_total
+from unmask.measures.spans import spans
+from unmask.types import Measure, Pair, Probes, Reader
+
+
+def probes(pair: Pair, lm: Reader) -> Probes:
+    """The tokens both sentences share, each given all that precedes it in its own sentence."""
+    more, less, found = spans(pair, lm)
+    asked: Probes = {
+        "more": (next_tokens(more, found.shared[0]),),
+        "less": (next_tokens(less, found.shared[1]),),
+    }
+    if not all(probe.reads for (probe,) in asked.values()):
+        raise Unscorable("nothing shared: the sentences have no token in common")
+    return asked
+
+
+MEASURES = (
+    Measure(
+        name="cll",
+        title="Conditional log-likelihood",
+        reads="share of pairs whose shared words are likelier beside the stereotyped group, left to right",
+        kinds=("causal",),
+        probes=probes,
+        score=next_total,
+        citation="nangia-etal-2020-crows",
+    ),
+)

@@ -1,0 +1,27 @@
+"""The measure bias-bench publishes under the name CrowS-Pairs (Meade et al., 2022); not CPS."""
+
+from __future__ import annotations
+
+from unmask.measures.asking import each_masked, mean
+from unmask.measures.spans import changed_spans
+from unmask.types import Measure, Pair, Probes, Reader
+
+
+def probes(pair: Pair, lm: Reader) -> Probes:
+    """Every changed token hidden alone, the other changed ones visible."""
+    more, less, found = changed_spans(pair, lm)
+    return {"more": (each_masked(more, found.changed[0]),), "less": (each_masked(less, found.changed[1]),)}
+
+
+MEASURES = (
+    Measure(
+        name="crows-bias-bench",
+        title="bias-bench's CrowS-Pairs",
+        reads="share of pairs whose stereotyped words are likelier in their sentence",
+        kinds=("masked",),
+        probes=probes,
+        score=mean,
+        citation="meade-etal-2022-empirical",
+        decimals=3,
+    ),
+)

@@ -1,0 +1,29 @@
+"""LL: log-likelihood of a sentence under a causal model."""
+
+from __future__ import annotations
+
+from unmask.errors import Unscorable
+from unmask.measures.asking import next_tokens, next_total
+from unmask.types import Measure, Pair, Probes, Reader, Side
+
+
+def probes(pair: Pair, lm: Reader) -> Probes:
+    """Every token given those before it; the first one only where the model has a begin-of-text token."""
+    sides: dict[Side, str] = {"more": pair.more, "less": pair.less}
+    asked = {side: (next_tokens(lm.encode(text), lm.encode(text).content),) for side, text in sides.items()}
+    if not all(probe.reads for (probe,) in asked.values()):
+        raise Unscorable("one token only, and no begin-of-text token to read it after")
+    return asked
+
+
+MEASURES = (
+    Measure(
+        name="ll",
+        title="Log-likelihood",
+        reads="share of pairs whose stereotyping sentence is likelier as a whole",
+        kinds=("causal",),
+        probes=probes,
+        score=next_total,
+        citation="gao-etal-lm-eval",
+    ),
+)

@@ -1,0 +1,47 @@
+"""LL by StereoSet's first-token rule (Nadeem et al., 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from unmask.errors import Unscorable
+from unmask.measures.asking import weighted
+from unmask.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
+
+
+def asked(text: str, lm: Reader) -> tuple[Probe, ...]:
+    """The first token after the start token alone; the others after their own sentence without it."""
+    ids, start = lm.pieces(text), lm.start
+    lm.encode(text)  # says when the sentence is empty or too long
+    if start is None:
+        raise Unscorable("the tokenizer has neither a begin- nor an end-of-text token to start from")
+    first = Probe((start,), ((0, ids[0]),))
+    return (first, Probe(ids, tuple(enumerate(ids[1:])))) if len(ids) > 1 else (first,)
+
+
+def probes(pair: Pair, lm: Reader) -> Probes:
+    """Both sentences by that rule."""
+    return {"more": asked(pair.more, lm), "less": asked(pair.less, lm)}
+
+
+def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
+    """The sum of natural logarithms."""
+    logprobs = np.concatenate([reading.logprobs for reading in readings])
+    tokens = tuple(token for probe in probes for _, token in probe.reads)
+    return replace(weighted(range(len(tokens)), logprobs, np.ones(len(tokens))), tokens=tokens)
+
+
+MEASURES = (
+    Measure(
+        name="ll-stereoset",
+        title="Log-likelihood by StereoSet's first-token rule",
+        reads="share of pairs whose stereotyping sentence is likelier as a whole",
+        kinds=("causal",),
+        probes=probes,
+        score=score,
+        citation="nadeem-etal-2021-stereoset",
+    ),
+)

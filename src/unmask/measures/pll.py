@@ -1,0 +1,25 @@
+"""PLL: pseudo-log-likelihood (Salazar et al., 2020)."""
+
+from __future__ import annotations
+
+from unmask.measures.asking import each_masked, total
+from unmask.types import Measure, Pair, Probes, Reader
+
+
+def probes(pair: Pair, lm: Reader) -> Probes:
+    """Every content token hidden alone."""
+    sentences = {side: lm.encode(text) for side, text in pair.sides().items() if side != "unrelated"}
+    return {side: (each_masked(sentence, sentence.content),) for side, sentence in sentences.items()}
+
+
+MEASURES = (
+    Measure(
+        name="pll",
+        title="Pseudo-log-likelihood",
+        reads="share of pairs whose stereotyping sentence is likelier as a whole",
+        kinds=("masked",),
+        probes=probes,
+        score=total,
+        citation="salazar-etal-2020-masked",
+    ),
+)

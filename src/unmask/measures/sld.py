@@ -1,0 +1,34 @@
+"""SLD: the size of a pair's likelihood difference; its mean over pairs is the ASLD of the GBEF thesis (2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmask.measures import ll, pll
+from unmask.measures.asking import next_total, total
+from unmask.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
+
+
+def probes(pair: Pair, lm: Reader) -> Probes:
+    """The probes of PLL, or of LL for a causal model."""
+    return pll.probes(pair, lm) if lm.kind == "masked" else ll.probes(pair, lm)
+
+
+def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
+    """The sentence's (pseudo-)log-likelihood; the sign of the difference is kept in the table."""
+    return total(probes, readings) if probes[0].apart else next_total(probes, readings)
+
+
+MEASURES = (
+    Measure(
+        name="sld",
+        title="Average sentence likelihood difference",
+        reads="mean size of the difference in log-likelihood between the two sentences of a pair",
+        kinds=("masked", "causal"),
+        probes=probes,
+        score=score,
+        citation="gbef-2023",
+        summary="magnitude",
+        null=0.0,
+    ),
+)

@@ -1,0 +1,62 @@
+"""Which tokens two sentences share, and which differ: the alignment of Nangia et al. (2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+from unmask.errors import Unscorable
+from unmask.types import Encoded, Pair, Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Content positions of both sentences, split into shared and changed; `shared` run in parallel."""
+
+    shared: tuple[tuple[int, ...], tuple[int, ...]]  # (more, less)
+    changed: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def spans(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
+    """Both sentences encoded, and their alignment in the order (more, less)."""
+    more, less = lm.encode(pair.more), lm.encode(pair.less)
+    return more, less, aligned(more, less)
+
+
+def changed_spans(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
+    """As `spans`, for measures that read the changed tokens: both sentences must have some."""
+    more, less, found = spans(pair, lm)
+    for side, places in zip(("more", "less"), found.changed, strict=True):
+        if not places:
+            raise Unscorable(f"empty span: every token of the {side} sentence stands in the other one too")
+    return more, less, found
+
+
+@lru_cache(maxsize=4096)
+def aligned(more: Encoded, less: Encoded) -> Spans:
+    """Align token ids, special tokens included, by difflib at its default settings, as published.
+
+    The matcher is not symmetric: which tokens count as shared can depend on which sentence comes first.
+    """
+    shared: tuple[list[int], list[int]] = ([], [])
+    content = set(more.content), set(less.content)
+    for block in SequenceMatcher(None, more.ids, less.ids).get_matching_blocks():
+        for step in range(block.size):
+            a, b = block.a + step, block.b + step
+            if a in content[0] and b in content[1]:
+                shared[0].append(a)
+                shared[1].append(b)
+    changed = (_without(more, shared[0]), _without(less, shared[1]))
+    return Spans((tuple(shared[0]), tuple(shared[1])), changed)
+
+
+def order_matters(more: Encoded, less: Encoded) -> bool:
+    """Does the alignment change when the sentences are passed the other way round?"""
+    there, back = aligned(more, less), aligned(less, more)
+    return there.shared != (back.shared[1], back.shared[0])
+
+
+def _without(sentence: Encoded, shared: list[int]) -> tuple[int, ...]:
+    taken = set(shared)
+    return tuple(place for place in sentence.content if place not in taken)

@@ -1,0 +1,75 @@
+"""A padded batch on the host: distinct rows, and where each read is found in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unmask.models.requests import Piece
+from unmask.types import Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows to put through a network; equal rows of different pieces stand once."""
+
+    pieces: Sequence[Piece]
+    ids: Ints  # distinct rows, padded
+    lengths: Ints
+    splits: Ints
+    row_of: Ints  # of every row asked: which distinct row holds it
+    reads: Ints  # (n, 3): distinct row, position, token
+    owners: list[tuple[bytes, tuple[int, int]]]  # of every read: whose it is, and (position, token)
+
+    @property
+    def kept(self) -> Ints:
+        """1 at true tokens, 0 at padding."""
+        return (np.arange(self.ids.shape[1]) < self.lengths[:, None]).astype(np.int64)
+
+    @property
+    def segments(self) -> Ints | None:
+        """0 and 1 for first and second text; None when no row has two."""
+        if not self.splits.any():
+            return None
+        second = np.arange(self.ids.shape[1]) >= self.splits[:, None]
+        return (second & (self.splits[:, None] > 0)).astype(np.int64)
+
+
+def laid_out(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:
+    """Write the rows of all pieces with their masks, then keep each distinct row once."""
+    rows = sum(piece.rows for piece in pieces)
+    ids = np.full((rows, max(len(piece.request.ids) for piece in pieces)), pad, dtype=np.int64)
+    facts = np.empty((rows, 2), dtype=np.int64)  # length, split
+    where: list[tuple[int, int, int]] = []
+    owners: list[tuple[bytes, tuple[int, int]]] = []
+    begin = 0
+    for piece in pieces:
+        request, end = piece.request, begin + piece.rows
+        ids[begin:end, : len(request.ids)] = request.ids
+        facts[begin:end] = len(request.ids), request.split
+        if piece.places:
+            ids[np.arange(begin, end) if request.apart else begin, piece.places] = mask
+        row_at = {place: begin + step for step, place in enumerate(piece.places)}
+        for read in request.reads:
+            if not request.apart or read[0] in row_at:
+                where.append((row_at[read[0]] if request.apart else begin, *read))
+                owners.append((request.key, read))
+        begin = end
+    return _distinct(pieces, ids, facts, where, owners)
+
+
+def _distinct(
+    pieces: Sequence[Piece],
+    ids: Ints,
+    facts: Ints,
+    where: list[tuple[int, int, int]],
+    owners: list[tuple[bytes, tuple[int, int]]],
+) -> Batch:
+    everything = np.concatenate([ids, facts], axis=1)
+    _, first, inverse = np.unique(everything, axis=0, return_index=True, return_inverse=True)
+    row_of = inverse.reshape(-1)
+    reads = np.array(where, dtype=np.int64).reshape(-1, 3)
+    reads[:, 0] = row_of[reads[:, 0]]
+    return Batch(pieces, ids[first], facts[first, 0], facts[first, 1], row_of, reads, owners)

@@ -1,0 +1,158 @@
+"""Probes in, readings out: the one place where a language model is asked for likelihoods.
+
+union of probes ──► what the store lacks ──► batches by length ──► body, head where read ──► store ──► readings
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from unmask.errors import ModelError
+from unmask.models.batch import Batch, laid_out
+from unmask.models.lm import Lm
+from unmask.models.requests import Limits, Piece, batches, halves, identity, united
+from unmask.models.store import Store, Stored
+from unmask.types import Ints, Probe, Reading
+
+Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
+CPU_LIMITS = Limits(tokens=2048, attention=16 << 20)
+CUDA_LIMITS = Limits(tokens=65536, attention=1 << 28)
+CPU_LOGITS, CUDA_LOGITS = 8 << 20, 1 << 28  # logits held at once
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """A batch whose answers are still on the device."""
+
+    batch: Batch
+    logprobs: torch.Tensor
+    ranks: torch.Tensor
+    received: torch.Tensor | None
+
+
+class Engine:
+    """Asks one model, remembering in `store`; `tokens` bounds the padded tokens of a batch."""
+
+    def __init__(self, lm: Lm, store: Store | None = None, *, tokens: int | None = None) -> None:
+        self.lm = lm
+        self.store = store or Store(None)
+        self.asked = 0  # rows put through the model so far
+        self._on_cpu = lm.network.device.type == "cpu"
+        standard = CPU_LIMITS if self._on_cpu else CUDA_LIMITS
+        self.limits = Limits(tokens or standard.tokens, standard.attention)
+        self._head_rows = max(16, (CPU_LOGITS if self._on_cpu else CUDA_LOGITS) // lm.network.vocabulary)
+        pad = lm.tokenizer.pad_token_id
+        self._pad = 0 if pad is None else int(pad)
+
+    def read(self, probes: Iterable[Probe], progress: Progress | None = None) -> Mapping[Probe, Reading]:
+        """Answer all probes; equal ones share a forward pass, known ones cost none."""
+        wanted = list(dict.fromkeys(probes))
+        requests = united(wanted)
+        known = self.store.fetch([request.key for request in requests.values()])
+        plan = list(batches(requests.values(), self.limits, self.lm.network.attention_maps))
+        self._ask(plan, known, progress or (lambda _: None))
+        return {probe: _reading(probe, known[requests[identity(probe)].key]) for probe in wanted}
+
+    def _ask(self, plan: Sequence[Sequence[Piece]], known: dict[bytes, Stored], progress: Progress) -> None:
+        """Run the batches; on a GPU one is collected while the next is already queued."""
+        total = sum(piece.tokens for batch in plan for piece in batch) or 1
+        done = 0
+        waiting: list[_Launched] = []
+        for batch in plan:
+            lacking = [part for piece in batch if (part := piece.lacking(known.get(piece.request.key)))]
+            launched = self._launch(lacking) if lacking else []
+            for one in [*waiting, *launched] if self._on_cpu else waiting:
+                self._collect(one, known)
+            waiting = [] if self._on_cpu else launched
+            done += sum(piece.tokens for piece in batch)
+            progress(done / total)
+        for one in waiting:
+            self._collect(one, known)
+
+    def _launch(self, pieces: Sequence[Piece]) -> list[_Launched]:
+        """Run one batch; when the device has no room for it, halve it and the budget, and go on."""
+        batch = laid_out(pieces, self.lm.mask_id, self._pad)
+        try:
+            return [self._run(batch)]
+        except torch.cuda.OutOfMemoryError as error:
+            first, second = halves(pieces)
+            if not first:
+                raise ModelError(
+                    f"one sentence of {batch.ids.shape[1]} tokens does not fit on {self.lm.facts.device}: "
+                    "use --device cpu, --dtype bf16 or leave out aula"
+                ) from error
+        torch.cuda.empty_cache()
+        self.limits = Limits(min(self.limits.tokens, batch.ids.size // 2), self.limits.attention)
+        return [*self._launch(first), *self._launch(second)]
+
+    @torch.inference_mode()
+    def _run(self, batch: Batch) -> _Launched:
+        network, request = self.lm.network, batch.pieces[0].request
+        self.asked += len(batch.ids)
+        ids, kept = self._on_device(batch.ids), self._on_device(batch.kept)
+        segments = None if batch.segments is None else self._on_device(batch.segments)
+        received = None
+        if request.head == "next":
+            states = network.next_logits(ids, kept, segments)[:, None]
+        elif request.attention:
+            states, received = network.hidden_and_received(ids, kept, segments)
+        else:
+            states = network.hidden(ids, kept, segments)
+        head = network.logits if request.head == "lm" else torch.Tensor.float
+        return _Launched(batch, *self._read(states, batch.reads, head), received)
+
+    def _read(
+        self, states: torch.Tensor, reads: Ints, head: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Log-probability and rank of every read; the head sees each (row, position) once, some at a time."""
+        where = reads[:, 0] * states.shape[1] + reads[:, 1]
+        order = np.argsort(where, kind="stable")
+        distinct, number = np.unique(where[order], return_inverse=True)
+        flat, tokens = states.flatten(0, 1), reads[order, 2]
+        parts = []
+        for begin in range(0, len(distinct), self._head_rows):
+            end = begin + self._head_rows
+            some = slice(*np.searchsorted(number, (begin, end)))
+            logits = head(flat[self._on_device(distinct[begin:end])])
+            rows, chosen = self._on_device(number[some] - begin), self._on_device(tokens[some])
+            parts.append(_read_tokens(logits, rows, chosen))
+        back = self._on_device(np.argsort(order, kind="stable"))
+        return torch.cat([part[0] for part in parts])[back], torch.cat([part[1] for part in parts])[back]
+
+    def _collect(self, launched: _Launched, known: dict[bytes, Stored]) -> None:
+        """Bring the answers of one batch home, store them, and add them to what is known."""
+        batch, new = launched.batch, dict[bytes, Stored]()
+        answers = zip(batch.owners, launched.logprobs.tolist(), launched.ranks.tolist(), strict=True)
+        for (key, read), logprob, rank in answers:
+            new.setdefault(key, Stored()).answers[read] = (logprob, rank)
+        if launched.received is not None:
+            weights = launched.received.double().cpu().numpy()
+            for row, piece in zip(batch.row_of, batch.pieces, strict=True):
+                stored = new.setdefault(piece.request.key, Stored())
+                stored.received = weights[row, : len(piece.request.ids)]
+        self.store.save(new)
+        for key, stored in new.items():
+            known.setdefault(key, stored).merge(stored)
+
+    def _on_device(self, numbers: Ints) -> torch.Tensor:
+        tensor = torch.from_numpy(np.ascontiguousarray(numbers))
+        return tensor if self._on_cpu else tensor.pin_memory().to(self.lm.network.device, non_blocking=True)
+
+
+def _read_tokens(
+    logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    wanted = logits[rows, tokens]
+    above = logits if len(rows) == len(logits) else logits[rows]
+    return wanted - logits.logsumexp(-1)[rows], (above > wanted[:, None]).sum(-1)
+
+
+def _reading(probe: Probe, stored: Stored) -> Reading:
+    answers = [stored.answers[read] for read in probe.reads]
+    logprobs = np.array([logprob for logprob, _ in answers], dtype=np.float64)
+    ranks = np.array([rank for _, rank in answers], dtype=np.int64)
+    return Reading(logprobs, ranks, stored.received if probe.attention else None)

@@ -1,0 +1,108 @@
+"""The only code that runs a likelihood forward pass through torch.
+
+The network is split in two: the body gives hidden states for a padded batch, the head gives logits for
+single positions. So the head, a fifth of the work for a small vocabulary and most of it for a large one, is
+applied only where a probe reads. The head is the model's own code: its body is replaced for one call by the
+hidden states at hand, and the split is verified against the whole model when it is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers.modeling_outputs import BaseModelOutput
+
+
+class _Given(BaseModelOutput):
+    """A body's output made of hidden states alone; everything else a head might ask for is None."""
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+
+class Network:
+    """A model's body and head, its next-sentence head where it has one, and its device."""
+
+    def __init__(self, model: Any, *, next_sentence: Any = None) -> None:
+        self.model = model
+        self.body: nn.Module = model.base_model
+        self.next_sentence = next_sentence
+        self.device: torch.device = next(model.parameters()).device
+        self.fast_attention: str = model.config._attn_implementation or "eager"
+        self.takes_segments = getattr(model.config, "type_vocab_size", 0) > 1
+        self.vocabulary: int = model.config.vocab_size
+        self.attention_maps: int = model.config.num_hidden_layers * model.config.num_attention_heads
+        self.splits = self.body is not model and self._head_agrees()
+
+    def hidden(self, ids: Tensor, kept: Tensor, segments: Tensor | None = None) -> Tensor:
+        """Last hidden states of a padded batch; `kept` is 1 at true tokens. Logits if the head won't split."""
+        module = self.body if self.splits else self.model
+        output = module(input_ids=ids, attention_mask=kept, **self._segments(segments))
+        return output[0]  # type: ignore[no-any-return]
+
+    def hidden_and_received(
+        self, ids: Tensor, kept: Tensor, segments: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Hidden states, and the attention each position receives on average.
+
+        Mean over layers, over heads, then over the true tokens asking: rows of padding never count.
+        """
+        module = self.body if self.splits else self.model
+        with self._eager():
+            output = module(
+                input_ids=ids, attention_mask=kept, output_attentions=True, **self._segments(segments)
+            )
+        asking = kept.float() / kept.sum(-1, keepdim=True)
+        layers = [torch.einsum("bhqk,bq->bk", layer.float(), asking) / layer.shape[1] for layer in output.attentions]
+        return output[0], torch.stack(layers).mean(0)
+
+    def logits(self, states: Tensor) -> Tensor:
+        """Logits in fp32 over the vocabulary for single positions (rows of hidden states)."""
+        if not self.splits:
+            return states.float()
+        with self._body_gives(states[None]):
+            output = self.model(input_ids=torch.zeros((1, len(states)), dtype=torch.long, device=self.device))
+        return output.logits[0].float()  # type: ignore[no-any-return]
+
+    def next_logits(self, ids: Tensor, kept: Tensor, segments: Tensor | None) -> Tensor:
+        """Logits of the next-sentence head; class 0 is "the second sentence follows"."""
+        output = self.next_sentence(input_ids=ids, attention_mask=kept, token_type_ids=segments)
+        return output.logits.float()  # type: ignore[no-any-return]
+
+    def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
+        return {"token_type_ids": segments} if self.takes_segments and segments is not None else {}
+
+    @torch.inference_mode()
+    def _head_agrees(self) -> bool:
+        """Does the head on the body's states give the logits of the whole model?"""
+        ids = torch.arange(6, device=self.device)[None] % self.vocabulary
+        kept = torch.ones_like(ids)
+        whole = self.model(input_ids=ids, attention_mask=kept).logits[0].float()
+        self.splits = True
+        try:
+            parts = self.logits(self.hidden(ids, kept)[0])
+        except (AttributeError, TypeError, ValueError, RuntimeError, KeyError):
+            return False
+        return parts.shape == whole.shape and torch.allclose(parts, whole, rtol=1e-3, atol=1e-3, equal_nan=True)
+
+    @contextmanager
+    def _body_gives(self, states: Tensor) -> Iterator[None]:
+        self.body.forward = lambda *_, **__: _Given(last_hidden_state=states)
+        try:
+            yield
+        finally:
+            del self.body.forward
+
+    @contextmanager
+    def _eager(self) -> Iterator[None]:
+        """Fused attention gives no weights: switch to the plain implementation for one call."""
+        self.model.set_attn_implementation("eager")
+        try:
+            yield
+        finally:
+            self.model.set_attn_implementation(self.fast_attention)

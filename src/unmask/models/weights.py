@@ -1,0 +1,92 @@
+"""Are these weights the model's own, all of them, and finite? And what is their fingerprint?"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from typing import Any
+
+from unmask.errors import ModelError
+from unmask.types import Kind
+
+STORE_FORMAT = 1  # raise when the engine's numbers change meaning
+
+
+def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str) -> None:
+    """Raise ModelError when weights are missing, of another shape, untied by accident, NaN or infinite."""
+    missing = sorted(loading["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"{name} has no weights for {_listed(missing)}: they would be random, and so would every score; "
+            "give a checkpoint saved with its LM head (not a bare encoder, a sentence embedder or a classifier)"
+        )
+    mismatched = sorted(str(one[0] if isinstance(one, tuple) else one) for one in loading["mismatched_keys"])
+    if mismatched:
+        raise ModelError(f"{name} has weights of another shape than its config.json says: {_listed(mismatched)}")
+    if loading.get("error_msgs"):
+        raise ModelError(f"{name} could not be loaded whole: {' '.join(str(loading['error_msgs']).split())[:300]}")
+    _refuse_untied(model, name)
+    _refuse_not_finite(model, name)
+
+
+def fingerprint(model: Any, tokenizer: Any, kind: Kind) -> str:
+    """A content hash of the weights, the configuration and the special tokens."""
+    tensors = sorted(model.state_dict().items())
+    with ThreadPoolExecutor() as pool:
+        digests = list(pool.map(lambda pair: _tensor_digest(*pair), tensors))
+    config = {key: value for key, value in model.config.to_dict().items() if key not in _NOT_CONTENT}
+    facts = [kind, tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.bos_token_id, config]
+    whole = hashlib.blake2b(digest_size=16)
+    whole.update(json.dumps(facts, sort_keys=True, default=str).encode())
+    for digest in digests:
+        whole.update(digest)
+    return whole.hexdigest()
+
+
+def namespace_of(digest: str, numbers: str) -> str:
+    """Readings are interchangeable only for equal weights, number format and library versions."""
+    libraries = "/".join(version(package) for package in ("torch", "transformers"))
+    tail = hashlib.blake2b(f"{libraries}/{numbers}/{STORE_FORMAT}".encode(), digest_size=4).hexdigest()
+    return f"{digest}-{tail}"
+
+
+_NOT_CONTENT = {"_name_or_path", "transformers_version", "architectures", "torch_dtype", "dtype", "_commit_hash"}
+
+
+def _tensor_digest(name: str, tensor: Any) -> bytes:
+    import torch
+
+    flat = tensor.detach().cpu().contiguous().view(torch.uint8).numpy() if tensor.numel() else b""
+    digest = hashlib.blake2b(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode(), digest_size=16)
+    digest.update(flat)
+    return digest.digest()
+
+
+def _refuse_untied(model: Any, name: str) -> None:
+    """The configuration promises that head and embeddings share weights; the checkpoint holds two."""
+    import torch
+
+    head, embeddings = model.get_output_embeddings(), model.get_input_embeddings()
+    if head is None or not getattr(model.config, "tie_word_embeddings", False):
+        return
+    if head.weight is embeddings.weight or head.weight.shape != embeddings.weight.shape:
+        return
+    if not torch.equal(head.weight, embeddings.weight):
+        raise ModelError(
+            f"{name} says tie_word_embeddings=true, but its checkpoint holds an output matrix that differs from "
+            "its embeddings: one of them is stale; set the flag to false in config.json if the head is meant"
+        )
+
+
+def _refuse_not_finite(model: Any, name: str) -> None:
+    bad = [key for key, tensor in model.named_parameters() if not tensor.isfinite().all()]
+    if bad:
+        raise ModelError(f"{name} has NaN or infinite weights in {_listed(bad)}: the checkpoint is damaged")
+
+
+def _listed(names: Sequence[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

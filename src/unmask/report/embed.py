@@ -1,0 +1,49 @@
+"""Data and code inside the page: escaped so that no text of a dataset can become markup or script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+_ESCAPES = {
+    ord("<"): "\\u003c",
+    ord(">"): "\\u003e",
+    ord("&"): "\\u0026",
+    0x2028: "\\u2028",
+    0x2029: "\\u2029",
+}
+
+
+def as_script(value: object) -> Markup:
+    """JSON for the inside of a script element; the characters that could end it are written as escapes."""
+    return Markup(json.dumps(plain(value), allow_nan=False).translate(_ESCAPES))
+
+
+def as_link(value: object) -> str:
+    """JSON as a link that carries its own content."""
+    text = json.dumps(plain(value), allow_nan=False, indent=1, ensure_ascii=False)
+    return "data:application/json;base64," + base64.b64encode(text.encode()).decode()
+
+
+def plain(value: object) -> Any:
+    """The value with what JSON cannot say left out: NaN and infinities become null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(member) for member in value]
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def policy(scripts: Iterable[str]) -> str:
+    """A content security policy: these scripts may run, nothing may be loaded."""
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"

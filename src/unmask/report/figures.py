@@ -1,0 +1,70 @@
+"""Which charts a page has, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from unmask.report import charts, run, words
+from unmask.report.charts import Figure
+from unmask.report.run import Run
+from unmask.types import Estimate
+
+SHARES = ("Pairs in which the stereotyping side is preferred (%)", 50.0)
+
+
+def headline(result: Run) -> list[Figure]:
+    """One chart for every kind of headline number; shares of pairs stand side by side."""
+    figures = []
+    for i, (title, estimates) in enumerate(panels(run.headlines(result))):
+        told = "; ".join(f"{run.label(e, result)} {_told(e)}" for e in estimates)
+        chart = charts.intervals(estimates, result)
+        figures.append(charts.figure(f"headline-{i}", title, chart, f"{title}: {told}."))
+    return figures
+
+
+def category(result: Run) -> list[Figure]:
+    """One chart by category for every kind of headline number."""
+    figures = []
+    for i, (title, estimates) in enumerate(panels(run.by_group(result, "category"))):
+        told = f"{title}, by category, with intervals; the same numbers are in the table."
+        figures.append(charts.figure(f"category-{i}", title, charts.groups(estimates, result), told))
+    return figures
+
+
+def spread(result: Run) -> list[Figure]:
+    """The histograms of differences; measures that repeat an earlier one are left out."""
+    twins = run.twins(result)
+    kept = [e for e in run.headlines(result) if (e.measure, e.data) not in twins]
+    named = [(run.label(e, result), run.differences(result, e)) for e in kept]
+    named = [(name, values) for name, values in named if values]
+    if not named:
+        return []
+    told = "Histograms of the differences of the two scores, one per measure; the table gives their spread."
+    return [
+        charts.figure(
+            "differences",
+            "Score of the stereotyping sentence less that of the other",
+            charts.differences(named),
+            told,
+        )
+    ]
+
+
+def panels(estimates: Iterable[Estimate]) -> list[tuple[str, list[Estimate]]]:
+    """Estimates that can share one axis, under the axis' name; shares of pairs come first."""
+    found: dict[tuple[str, float | None], list[Estimate]] = {SHARES: []}
+    for estimate in estimates:
+        found.setdefault(_axis(estimate), []).append(estimate)
+    return [(axis[0], members) for axis, members in found.items() if members]
+
+
+def _axis(estimate: Estimate) -> tuple[str, float | None]:
+    if estimate.statistic in ("bias-score", "ss") and estimate.null == SHARES[1]:
+        return SHARES
+    title = words.STATISTICS.get(estimate.statistic, estimate.statistic)
+    return title[:1].upper() + title[1:], estimate.null
+
+
+def _told(estimate: Estimate) -> str:
+    digits = words.digits_of(estimate.statistic)
+    return f"{words.number(estimate.value, digits)} (interval {words.interval(estimate, digits)})"

@@ -1,0 +1,118 @@
+"""The most decided pairs, token by token, each token with its part in the difference of the two scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unmask.report.parts import Parts, TokenRow, parts
+from unmask.report.run import Run, is_number, items_of, scored
+from unmask.report.words import number, signed
+from unmask.types import Estimate
+
+SHOWN = 8  # pairs per measure
+FAINT = 0.05  # parts below this share of a pair's largest get no sign
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token as the page shows it."""
+
+    text: str
+    glued: bool  # no space before it
+    changed: bool  # one of the words in which the sentences differ
+    lean: str  # "more", "less" or ""
+    shade: float  # 0 to 1
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One side of a pair with its score; `tokens` is empty where none were kept."""
+
+    side: str
+    text: str
+    score: str
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One pair as the page shows it."""
+
+    item: str
+    groups: str
+    lean: str
+    difference: str
+    sums: bool  # do the parts add up to the difference?
+    sentences: tuple[Sentence, ...]
+
+
+def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[Decided]:
+    """The pairs with the largest differences, half of them in each direction where there are so many."""
+    rows = sorted(scored(items_of(run, estimate)), key=lambda row: -abs(row["difference"]))
+    more = [row for row in rows if row["difference"] > 0]
+    less = [row for row in rows if row["difference"] < 0]
+    half = count // 2
+    kept = more[: max(half, count - len(less))] + less[: max(half, count - len(more))]
+    tokens = _tokens_of(run, estimate.measure, [row["item"] for row in kept])
+    return [_decided(row, tokens.get(row["item"], {})) for row in kept]
+
+
+def _tokens_of(run: Run, measure: str, items: Sequence[str]) -> dict[str, dict[str, list[TokenRow]]]:
+    table = run.tokens
+    if table.num_rows == 0 or not items:
+        return {}
+    mask = pc.and_(
+        pc.equal(table["measure"], measure),
+        pc.is_in(table["item"], value_set=pa.array(items, type=table["item"].type)),
+    )
+    found: dict[str, dict[str, list[TokenRow]]] = {}
+    for row in sorted(table.filter(mask).to_pylist(), key=lambda row: row["position"]):
+        found.setdefault(row["item"], {}).setdefault(row["side"], []).append(row)
+    return found
+
+
+def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]]) -> Decided:
+    more, less, third = (tokens.get(side, ()) for side in ("more", "less", "unrelated"))
+    split = parts(more, less)
+    known = [part for side in split for part in side if part is not None]
+    largest = max((abs(part) for part in known), default=0.0) or 1.0
+    sides = {"more": (more, split[0]), "less": (less, split[1])}
+    sentences = [_sentence(row, side, *pair, largest) for side, pair in sides.items()]
+    if is_number(row.get("unrelated")):
+        sentences.append(_sentence(row, "unrelated", third, [None] * len(third), largest))
+    groups = " · ".join(str(row[name]) for name in ("category", "direction") if row.get(name))
+    difference = row["difference"]
+    sums = abs(sum(known) - difference) <= 1e-3 + 1e-3 * abs(difference)
+    lean = "more" if difference > 0 else "less"
+    return Decided(row["item"], groups, lean, signed(difference), bool(known) and sums, tuple(sentences))
+
+
+def _sentence(
+    row: Mapping[str, Any], side: str, tokens: Sequence[TokenRow], split: Parts, largest: float
+) -> Sentence:
+    spaced = any(str(token.get("token"))[:1] in "Ġ▁ " for token in tokens if token.get("token"))
+    shown = tuple(_token(token, part, largest, spaced) for token, part in zip(tokens, split, strict=True))
+    text = str(row.get(f"text_{side}") or f"{row['item']} (its text was not kept)")
+    return Sentence(side, text, number(row.get(side), 3), shown)
+
+
+def _token(row: TokenRow, part: float | None, largest: float, spaced: bool) -> Token:
+    raw = str(row.get("token") or "")
+    glued = raw.startswith("##") or (spaced and raw[:1] not in ("Ġ", "▁", " "))
+    text = raw.removeprefix("##").lstrip("Ġ▁ ") or raw
+    share = 0.0 if part is None else part / largest
+    lean = "" if abs(share) < FAINT else "more" if share > 0 else "less"
+    return Token(text, glued, bool(row.get("in_span")), lean, round(abs(share), 3), _title(row, part))
+
+
+def _title(row: TokenRow, part: float | None) -> str:
+    if not is_number(row.get("logprob")):
+        return "not scored by this measure"
+    asked = f"log-probability {number(row.get('logprob'), 3)} × weight {number(row.get('weight'), 3)}"
+    return asked if part is None else f"{asked}; part in the difference {signed(part, 3)}"

@@ -1,0 +1,132 @@
+"""What a page needs of a run, and the choice of what it shows of it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unmask.types import Check, Estimate
+
+BAND = 0.25  # differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
+ALPHA = 0.05
+
+
+class Run(Protocol):
+    """The face of `unmask.result.Result` that a page reads."""
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The content of result.json."""
+
+    @property
+    def estimates(self) -> Sequence[Estimate]:
+        """All numbers with their intervals."""
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """The evidence that the model was really read."""
+
+    @property
+    def items(self) -> pa.Table:
+        """One row per item and measure."""
+
+    @property
+    def tokens(self) -> pa.Table:
+        """One row per token, sentence and measure."""
+
+
+def headlines(run: Run) -> list[Estimate]:
+    """The first number over all items of every measure and dataset, in the order of the run."""
+    first: dict[tuple[str, str], Estimate] = {}
+    for estimate in run.estimates:
+        if estimate.group == "all":
+            first.setdefault((estimate.measure, estimate.data), estimate)
+    return list(first.values())
+
+
+def further(run: Run) -> list[Estimate]:
+    """The other numbers over all items."""
+    shown = {id(estimate) for estimate in headlines(run)}
+    return [e for e in run.estimates if e.group == "all" and id(e) not in shown]
+
+
+def split_columns(run: Run) -> list[str]:
+    """The columns the estimates are split by, `category` first."""
+    columns = dict.fromkeys(e.group.partition("=")[0] for e in run.estimates if "=" in e.group)
+    return sorted(columns, key=lambda column: column != "category")
+
+
+def by_group(run: Run, column: str) -> list[Estimate]:
+    """The headline numbers of every group of one column."""
+    wanted = {(e.measure, e.data, e.statistic) for e in headlines(run)}
+    return [
+        e
+        for e in run.estimates
+        if e.group.startswith(f"{column}=") and (e.measure, e.data, e.statistic) in wanted
+    ]
+
+
+def group_name(estimate: Estimate) -> str:
+    """`gender` of `category=gender`."""
+    return estimate.group.partition("=")[2] or estimate.group
+
+
+def label(estimate: Estimate, run: Run) -> str:
+    """The measure's name, with the dataset's where the run has several."""
+    several = len({e.data for e in run.estimates}) > 1
+    return f"{estimate.measure} · {estimate.data}" if several else estimate.measure
+
+
+def items_of(run: Run, estimate: Estimate) -> list[dict[str, Any]]:
+    """The items of one measure on one dataset; columns that are missing read as None."""
+    names = run.items.column_names
+    mask = pc.equal(run.items["measure"], estimate.measure)
+    if "data" in names:
+        mask = pc.and_(mask, pc.equal(run.items["data"], estimate.data))
+    rows: list[dict[str, Any]] = run.items.filter(mask).to_pylist()
+    return rows
+
+
+def scored(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows that have a difference."""
+    return [row for row in rows if is_number(row.get("difference"))]
+
+
+def differences(run: Run, estimate: Estimate) -> list[float]:
+    """The differences of one measure on one dataset, of the items that were scored."""
+    return [float(row["difference"]) for row in scored(items_of(run, estimate))]
+
+
+def is_number(value: object) -> bool:
+    """Is it there, and finite?"""
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
+def unscored(run: Run) -> list[tuple[str, str, int]]:
+    """Measure, reason and number of the items that could not be scored."""
+    if "outcome" not in run.items.column_names:
+        return []
+    rows = run.items.filter(pc.equal(run.items["outcome"], "unscored")).to_pylist()
+    counts = Counter((row["measure"], row.get("reason") or "no reason recorded") for row in rows)
+    return [(measure, reason, n) for (measure, reason), n in counts.items()]
+
+
+def twins(run: Run) -> dict[tuple[str, str], str]:
+    """Measures whose differences equal an earlier measure's, item by item, and that measure's name.
+
+    `ss`, `lms` and `icat` read the same sentences; so do `pll` and `sld`.
+    """
+    seen: dict[object, str] = {}
+    found: dict[tuple[str, str], str] = {}
+    for estimate in headlines(run):
+        rows = scored(items_of(run, estimate))
+        key = (estimate.data, tuple((row.get("item"), row["difference"]) for row in rows))
+        if rows and key in seen:
+            found[estimate.measure, estimate.data] = seen[key]
+        seen.setdefault(key, estimate.measure)
+    return found

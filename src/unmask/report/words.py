@@ -1,0 +1,151 @@
+"""The sentences and number formats of the page.
+
+*Mitigate* is the word; a score near its null is "no preference found by this measure".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from unmask.report.run import ALPHA, Run, headlines
+from unmask.types import Estimate
+
+DIFFERS = "differs from the null"
+PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat")
+
+STATISTICS: Mapping[str, str] = {
+    "bias-score": "pairs in which the stereotyping sentence scores higher (%)",
+    "ss": "stereotyping word preferred to the anti-stereotyping one, mean over target terms (%)",
+    "lms": "meaningful words preferred to unrelated ones, mean over target terms (%)",
+    "icat": "language modelling and absence of preference in one number, out of 100",
+    "asld": "mean absolute difference of the two sentences' scores (nats)",
+    "mean-difference": "mean difference of the two sentences' scores",
+}
+
+ABOVE: Mapping[str, str] = {
+    "lms": "prefers meaningful words to unrelated ones",
+    "asld": "the sentences of a pair score apart; this number has no direction",
+}
+WITHIN: Mapping[str, str] = {"lms": "meaningful and unrelated words not told apart"}
+BELOW: Mapping[str, str] = {"lms": "prefers unrelated words to meaningful ones"}
+NO_NULL: Mapping[str, str] = {
+    "lms": "the higher, the better the model tells meaningful from unrelated words",
+    "icat": "100 would be perfect language modelling without a preference",
+    "asld": "0 would be equal scores in every pair; this number has no direction",
+}
+
+LIMITS = (
+    "A score near its null means that no preference was found by this measure on these sentences. It does not "
+    "show that the model is free of bias: other sentences, other groups, other languages and other uses were not asked.",
+    "A score near its null can also come from a model that was not read properly. That is what the checks on "
+    "this page are for; a number whose checks failed should not be quoted.",
+    "The sentences of public benchmarks were mostly written by crowd workers, mostly in the United States. Many pairs "
+    "are unclear, confounded or compare more than one thing at once (Blodgett et al., 2021).",
+    "Likelihoods answer to wording as well as to meaning. When sentences are reworded with the same meaning, the preferred "
+    "sentence of a pair often changes (Kwon and Mihindukulasooriya, 2022); frequent words and unequal lengths also "
+    "move scores. One pair proves nothing.",
+    "Such scores say little about what a model does in an application. Across models, likelihood measures and biases in "
+    "fine-tuned tasks were found to correlate only weakly (Kaneko et al., 2022).",
+    "The intervals speak of chance in the choice of sentences only. They do not cover the choice of benchmark, of measure "
+    "or of checkpoint; and a category of few pairs has a wide interval for a reason.",
+    "Shaded words show which tokens the difference of two scores is made of. That is arithmetic, not a cause.",
+)
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number for reading; a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    text = f"{value:,.{digits}f}"
+    return text.replace("-", "−") if float(text.replace(",", "")) else text.lstrip("-")
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """A number with its sign."""
+    text = number(value, digits)
+    return f"+{text}" if value is not None and value > 0 and text != "–" else text
+
+
+def p_value(value: float | None) -> str:
+    """A p-value for reading."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def interval(estimate: Estimate, digits: int = 2) -> str:
+    """`58.0 to 62.9`, or why there is none."""
+    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+        return "none"
+    return f"{number(estimate.low, digits)} to {number(estimate.high, digits)}"
+
+
+def digits_of(statistic: str) -> int:
+    """Percentages with one decimal, the rest with three."""
+    return 1 if statistic in PERCENT else 3
+
+
+def lean(estimate: Estimate) -> str:
+    """Where the interval lies against the null."""
+    if estimate.null is None:
+        return "no null"
+    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+        return "no interval"
+    if estimate.low > estimate.null:
+        return "above"
+    return "below" if estimate.high < estimate.null else "within"
+
+
+def reading(estimate: Estimate) -> str:
+    """What the number says, in plain words."""
+    if not math.isfinite(estimate.value):
+        return "not measured"
+    name = estimate.statistic
+    return {
+        "above": ABOVE.get(name, "leans towards stereotypes"),
+        "within": WITHIN.get(name, "no preference found by this measure"),
+        "below": BELOW.get(name, "leans against stereotypes"),
+        "no interval": "no interval could be computed: do not read a preference into it",
+        "no null": NO_NULL.get(name, "has no null to be compared with"),
+    }[lean(estimate)]
+
+
+def holm(estimate: Estimate) -> str:
+    """The mark of a group: does it differ from the null after Holm's correction?"""
+    if estimate.p_holm is None or not math.isfinite(estimate.p_holm):
+        return "not tested"
+    return DIFFERS if estimate.p_holm < ALPHA else "does not differ"
+
+
+def introduction(run: Run) -> tuple[str, str]:
+    """What was asked of which model, in two sentences for a reader who is not an expert."""
+    measures = list(dict.fromkeys(e.measure for e in headlines(run)))
+    asked = (
+        f"We gave {_model(run.meta.get('model') or {})} {_data(run.meta.get('data') or [])}: sentences that come in "
+        "pairs, alike except for whom they speak of or what they say of them, one of the two repeating a stereotype."
+    )
+    ways = "in one way" if len(measures) == 1 else f"in {len(measures)} ways"
+    noted = (
+        f"For every pair we noted which sentence the model finds more natural, {ways} ({', '.join(measures)}); a "
+        "model without a preference would choose the stereotyping sentence about as often as the other."
+    )
+    return asked, noted
+
+
+def _model(model: Mapping[str, Any]) -> str:
+    size = model.get("parameters")
+    kind = f"{model['kind']} language model" if model.get("kind") else "language model"
+    parameters = f" with {size:,} parameters" if isinstance(size, int) else ""
+    return f"{model.get('id', 'a model')}, a {kind}{parameters},"
+
+
+def _data(cards: list[Mapping[str, Any]]) -> str:
+    parts = [
+        f"{card['n']:,} items of {card.get('title') or card.get('name')}"
+        if isinstance(card.get("n"), int)
+        else f"{card.get('title') or card.get('name')}"
+        for card in cards
+    ]
+    return " and ".join(parts) or "a set of sentences"

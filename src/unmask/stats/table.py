@@ -1,0 +1,142 @@
+"""The rows of one measure on one dataset, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unmask.errors import StatsError
+from unmask.types import Floats, Measure, Row, Side
+
+Flags = NDArray[np.bool_]
+Words = NDArray[np.str_]
+Index = NDArray[np.bool_] | NDArray[np.intp]
+
+EMPTY_SPAN = "empty span"  # how the reason of such a row begins
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of equal length, ordered by item, so that the order of rows can never matter."""
+
+    measure: Measure
+    data: str
+    items: Words
+    outcome: Words
+    more: Floats  # scores; NaN where there is none
+    less: Floats
+    unrelated: Floats
+    lost: Flags  # unscored, but counted as a pair not won
+    category: Words  # group columns; empty where a row has none
+    direction: Words
+    target: Words
+
+    @classmethod
+    def of(cls, measure: Measure, rows: Sequence[Row], *, data: str) -> Self:
+        """The rows as columns; StatsError when there are none, or some belong elsewhere."""
+        _check(measure, rows, data)
+        ordered = sorted(rows, key=lambda row: row.item)
+        outcome = np.array([row.outcome for row in ordered], dtype=np.str_)
+        empty = np.array([row.reason.startswith(EMPTY_SPAN) for row in ordered], dtype=np.bool_)
+        return cls(
+            measure=measure,
+            data=data,
+            items=np.array([row.item for row in ordered], dtype=np.str_),
+            outcome=outcome,
+            more=_scores(ordered, "more"),
+            less=_scores(ordered, "less"),
+            unrelated=_scores(ordered, "unrelated"),
+            lost=empty & (outcome == "unscored") & measure.empty_span_loses,
+            category=_labels(ordered, "category"),
+            direction=_labels(ordered, "direction"),
+            target=_labels(ordered, "target"),
+        )
+
+    @property
+    def wins(self) -> Flags:
+        """Where the stereotyping sentence scores higher."""
+        return np.equal(self.outcome, "more")
+
+    @property
+    def losses(self) -> Flags:
+        """Where the other sentence scores higher."""
+        return np.equal(self.outcome, "less")
+
+    @property
+    def scored(self) -> Flags:
+        """Where there is an outcome at all, ties included."""
+        return np.not_equal(self.outcome, "unscored")
+
+    @property
+    def counted(self) -> Flags:
+        """What the denominator of a bias score holds."""
+        return self.scored | self.lost
+
+    @property
+    def ties(self) -> int:
+        """How many pairs score alike on both sides."""
+        return int(np.equal(self.outcome, "tie").sum())
+
+    @property
+    def unscored(self) -> int:
+        """How many rows have no outcome, those counted as not won included."""
+        return int((~self.scored).sum())
+
+    @property
+    def difference(self) -> Floats:
+        """Score of `more` minus score of `less`, by row; NaN when unscored."""
+        with np.errstate(invalid="ignore"):  # infinite scores on both sides
+            return self.more - self.less
+
+    def take(self, index: Index) -> Self:
+        """Some of the rows."""
+        return replace(
+            self,
+            items=self.items[index],
+            outcome=self.outcome[index],
+            more=self.more[index],
+            less=self.less[index],
+            unrelated=self.unrelated[index],
+            lost=self.lost[index],
+            category=self.category[index],
+            direction=self.direction[index],
+            target=self.target[index],
+        )
+
+    def categories(self) -> Iterator[tuple[str, Self]]:
+        """The table of each category, under its group's name."""
+        for value in np.unique(self.category[self.category != ""]):
+            yield f"category={value}", self.take(self.category == value)
+
+    def directions(self) -> Iterator[tuple[str, Self]]:
+        """The table of each direction, under its group's name."""
+        for value in np.unique(self.direction[self.direction != ""]):
+            yield f"direction={value}", self.take(self.direction == value)
+
+    def everywhere(self) -> Iterator[tuple[str, Self]]:
+        """The whole table as group `all`, then each category."""
+        yield "all", self
+        yield from self.categories()
+
+
+def _check(measure: Measure, rows: Sequence[Row], data: str) -> None:
+    if not rows:
+        raise StatsError(f"no rows of {measure.name} on {data}: there is nothing to estimate; run the audit")
+    for row in rows:
+        if (row.measure, row.data) != (measure.name, data):
+            raise StatsError(
+                f"item {row.item} is a row of {row.measure} on {row.data}, expected {measure.name} on {data}; "
+                "pass the rows of one measure on one dataset"
+            )
+
+
+def _scores(rows: Sequence[Row], side: Side) -> Floats:
+    return np.array([row.scores.get(side, np.nan) for row in rows], dtype=np.float64)
+
+
+def _labels(rows: Sequence[Row], name: str) -> Words:
+    return np.array([row.groups.get(name, "") for row in rows], dtype=np.str_)
