@@ -18,7 +18,7 @@ import shutil
 import tempfile
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,15 @@ from typing import Any
 import sentencepiece
 import torch
 import transformers as hf
+from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
-from tokenizers.models import BPE, WordPiece
+from tokenizers.models import BPE
 
 from unmask.types import Pair
 
 DATA = Path(os.environ.get("UNMASK_DATA_DIR") or Path(__file__).parents[2] / "shared" / "data")
 VOCABULARY = 900
-POSITIONS = 192  # the longest sentence pair of the data has fewer tokens under every tokenizer here
+POSITIONS = 160  # no sentence pair of the data has more tokens under any tokenizer here
 
 # ------------------------------------------------------------------------------------- sentences
 
@@ -80,14 +81,15 @@ def corpus() -> tuple[str, ...]:
 
 @functools.cache
 def wordpiece(lowercase: bool) -> tuple[str, ...]:
-    """WordPiece vocabulary without special tokens."""
-    tokenizer = Tokenizer(WordPiece(unk_token="[UNK]"))
+    """WordPiece vocabulary without special tokens: BPE's pieces, each at the start of a word and inside.
+
+    The trainer made for WordPiece numbers its tokens differently in every process.
+    """
+    tokenizer = Tokenizer(BPE())
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=VOCABULARY, show_progress=False)
-    tokenizer.train_from_iterator(corpus(), trainer)
-    vocabulary = tokenizer.get_vocab()
-    return tuple(sorted(vocabulary, key=vocabulary.__getitem__))
+    pieces, _ = train_bpe(tokenizer, VOCABULARY // 2)
+    return (*pieces, *(f"##{piece}" for piece in pieces))
 
 
 @functools.cache
@@ -95,11 +97,15 @@ def byte_bpe() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Byte-level BPE: its vocabulary without special tokens, and its merges."""
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    tokenizer.train_from_iterator(
-        corpus(),
-        trainers.BpeTrainer(vocab_size=VOCABULARY, initial_alphabet=alphabet, show_progress=False),
-    )
+    return train_bpe(tokenizer, VOCABULARY, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+
+
+def train_bpe(
+    tokenizer: Tokenizer, size: int, **options: Any
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Train on the corpus; the tokens in order of their ids, and the merges."""
+    trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, **options)
+    tokenizer.train_from_iterator(corpus(), trainer)
     model = json.loads(tokenizer.to_str())["model"]
     tokens = sorted(model["vocab"], key=model["vocab"].__getitem__)
     return tuple(tokens), tuple((left, right) for left, right in model["merges"])
@@ -371,7 +377,12 @@ CAUSAL: dict[str, Member] = {
         qwen2_tokenizer,
         "Qwen2Config",
         "Qwen2ForCausalLM",
-        {**SIZES, "num_key_value_heads": 2, "tie_word_embeddings": True, "max_position_embeddings": POSITIONS},
+        {
+            **SIZES,
+            "num_key_value_heads": 2,
+            "tie_word_embeddings": True,
+            "max_position_embeddings": POSITIONS,
+        },
         spare_rows=9,
     ),
 }
@@ -396,11 +407,17 @@ def make(name: str) -> tuple[Any, Any]:
     """The model and the tokenizer of a zoo member, in memory."""
     member = (MASKED | CAUSAL)[name]
     tokenizer = member.tokenizer()
-    ids = {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in ("pad", "bos", "eos")}
-    config = getattr(hf, member.config)(vocab_size=len(tokenizer) + member.spare_rows, **ids, **member.options)
-    with warnings.catch_warnings():  # importing DeBERTa's modelling file
+    config_class = getattr(hf, member.config)
+    ids = {
+        role: getattr(tokenizer, role)
+        for role in ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
+        if hasattr(config_class, role)
+    }
+    config = config_class(vocab_size=len(tokenizer) + member.spare_rows, **ids, **member.options)
+    with warnings.catch_warnings():  # raised by importing DeBERTa's modelling file
         warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)
-        model = getattr(hf, member.model)(config).eval()
+        model_class = getattr(hf, member.model)
+    model = model_class(config).eval()
     randomise(model, seed=zlib.crc32(name.encode()))
     return model, tokenizer
 
@@ -411,8 +428,129 @@ def build(name: str, folder: Path) -> Path:
     if name in BAD:
         BAD[name](folder)
     else:
-        model, tokenizer = make(name)
-        model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        save(folder, *make(name))
     return folder
-BAD={}
+
+
+@functools.cache
+def folder(name: str) -> Path:
+    """The checkpoint called `name`, built once per process; do not change it, `build` another."""
+    return build(name, _root() / name)
+
+
+@functools.cache
+def _root() -> Path:
+    root = Path(tempfile.mkdtemp(prefix="unmask-zoo-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    return root
+
+
+def save(folder: Path, model: Any, tokenizer: Any) -> None:
+    """An ordinary checkpoint: config.json, model.safetensors, tokenizer files."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+# ------------------------------------------------------------------- checkpoints to be refused
+
+
+def encoder_only(folder: Path) -> None:
+    """BERT saved without its language-model head: loading makes one up at random."""
+    model, tokenizer = make("bert-uncased")
+    save(folder, model.bert, tokenizer)
+
+
+def classifier(folder: Path) -> None:
+    """BERT fine-tuned to classify: `BertForSequenceClassification`."""
+    model, tokenizer = make("bert-uncased")
+    tuned = hf.BertForSequenceClassification(model.config)
+    randomise(tuned, seed=1)
+    save(folder, tuned, tokenizer)
+
+
+def nan_weights(folder: Path) -> None:
+    """One weight is not a number, as after a diverged training run; nothing is missing."""
+    model, tokenizer = make("bert-uncased")
+    with torch.no_grad():
+        model.bert.encoder.layer[1].output.dense.weight[0, 0] = float("nan")
+    save(folder, model, tokenizer)
+
+
+def no_mask_token(folder: Path) -> None:
+    """A masked model whose tokenizer names no mask token."""
+    model, tokenizer = make("bert-uncased")
+    roles = {role: token for role, token in tokenizer.special_tokens_map.items() if role != "mask_token"}
+    save(folder, model, hf.PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend_tokenizer, **roles))
+
+
+def pickle_only(folder: Path) -> None:
+    """Weights as `pytorch_model.bin`, which is a pickle, and nothing else."""
+    model, tokenizer = make("bert-uncased")
+    save(folder, model, tokenizer)
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def missing_bias_only(folder: Path) -> None:
+    """BERT whose decoder bias alone is missing: it is set to zero and reported missing under two names."""
+    save(folder, *make("bert-uncased"))
+    rewrite(folder, lambda weights: weights.pop("cls.predictions.bias"))
+
+
+def untied(folder: Path) -> None:
+    """Says `tie_word_embeddings` but stores a decoder weight that is not the embedding.
+
+    transformers 5.22 keeps the two apart: the stored decoder is what predicts, no key is reported
+    missing, `config.tie_word_embeddings` stays true. (A stored decoder equal to the embedding is tied.)
+    Older versions tied regardless, and so gave other predictions for the same files.
+    """
+    save(folder, *make("bert-uncased"))
+    noise = torch.Generator().manual_seed(2)
+
+    def add_decoder(weights: dict[str, torch.Tensor]) -> None:
+        shape = weights["bert.embeddings.word_embeddings.weight"].shape
+        weights["cls.predictions.decoder.weight"] = 0.25 * torch.randn(shape, generator=noise)
+
+    rewrite(folder, add_decoder)
+
+
+def deberta_v3_as_published(folder: Path) -> None:
+    """DeBERTa-v3 as on the hub: no `legacy: false` in its config, so the head it stores is not read.
+
+    The head lies under `lm_predictions.lm_head`; the default class looks under `cls.predictions`, finds
+    nothing there and makes up a random head.
+    """
+    save(folder, *make("deberta-v3-like"))
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    del settings["legacy"]
+    (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+def llama_without_head(folder: Path) -> None:
+    """A causal decoder saved without its head, which is not tied to the embedding."""
+    model, tokenizer = make("llama")
+    save(folder, model.model, tokenizer)
+
+
+BAD: dict[str, Callable[[Path], None]] = {
+    each.__name__: each
+    for each in (
+        encoder_only,
+        classifier,
+        nan_weights,
+        no_mask_token,
+        pickle_only,
+        missing_bias_only,
+        untied,
+        deberta_v3_as_published,
+        llama_without_head,
+    )
+}
+NAMES_BAD = tuple(BAD)
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    """Change a saved checkpoint's weights in place."""
+    weights = load_file(folder / "model.safetensors")
+    change(weights)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})

@@ -205,6 +205,7 @@ class Measure:
     summary: Summary = "share"
     null: float | None = 50.0  # the value a model without the preference would have
     needs: tuple[Literal["unrelated", "context", "target"], ...] = ()
+    in_nats: bool = False  # a difference is a difference of summed log-probabilities
     decimals: int | None = None  # scores are compared after rounding, as the published code does
     empty_span_loses: bool = False  # an empty span counts as a pair not won, as published
     published: tuple[Published, ...] = ()

@@ -48,7 +48,8 @@ def token_table(rows: list[dict[str, Any]]) -> pa.Table:
 def estimate(measure: str, value: float, **changes: Any) -> Estimate:
     known: dict[str, Any] = {
         "measure": measure, "data": "our-pairs", "group": "all", "statistic": "bias-score", "value": value,
-        "low": value - 4, "high": value + 4, "null": 50.0, "n": 10, "ties": 0, "unscored": 0, "method": "wilson", "p": 0.04,
+        "low": value - 4, "high": value + 4, "null": 50.0, "n": 10, "ties": 0, "unscored": 0,
+        "method": "wilson", "p": 0.04,
     }  # fmt: skip
     return Estimate(**{**known, **changes})
 
@@ -57,9 +58,10 @@ def meta(**changes: Any) -> dict[str, Any]:
     known: dict[str, Any] = {
         "schema": 1,
         "unmask": "0.1.0",
-        "model": {"id": "tiny-bert", "revision": "abc123", "kind": "masked", "parameters": 4_400_000, "dtype": "float32"},
+        "model": {"id": "tiny-bert", "revision": "abc123", "kind": "masked", "parameters": 4_400_000},
         "data": [
-            {"name": "our-pairs", "title": "Our pairs", "licence": "CC0", "citation": "@misc{ours, url = {https://x.test}}",
+            {"name": "our-pairs", "title": "Our pairs", "licence": "CC0", 
+             "citation": "@misc{ours, url = {https://x.test}}",
              "problems": "Ten sentences prove nothing.", "n": 10, "verified": True, "sha256": "0" * 64},
         ],
         "options": {"seed": 0, "limit": None},
@@ -75,8 +77,8 @@ def row(measure: str, item: str, more: float, less: float, **columns: Any) -> di
 
 
 def words_of(text: str, rng: np.random.Generator, other: str, **columns: Any) -> list[dict[str, Any]]:
-    tokens = text.removesuffix(".").split() + ["."]
-    shared = other.removesuffix(".").split() + ["."]
+    tokens = [*text.removesuffix(".").split(), "."]
+    shared = [*other.removesuffix(".").split(), "."]
     return [
         {"position": i + 1, "token": token, "logprob": float(-rng.exponential(2)), "weight": 1.0,
          "in_span": token not in shared, **columns}
@@ -112,7 +114,7 @@ def by_category(measure: str, seed: int) -> list[Estimate]:
 
 
 def whole() -> Fake:
-    """Several measures, a StereoSet triple, an unscored pair, a measure without an interval, a failed check."""
+    """Several measures, a triple, an unscored pair, a number without an interval, a failed check."""
     estimates: list[Estimate] = []
     items: list[dict[str, Any]] = []
     tokens: list[dict[str, Any]] = []
@@ -152,7 +154,9 @@ def whole() -> Fake:
         Check("head", True, "the language-model head was loaded"),
         Check("accuracy", False, "only 3% of tokens predicted"),
     )
-    return Fake(meta(), tuple(estimates), checks, pa.Table.from_pylist(_even(items)), token_table(tokens))
+    triples = {"name": "our-triples", "title": "Our triples", "licence": "CC0", "n": 1, "verified": False}
+    described = meta(data=[*meta()["data"], triples])
+    return Fake(described, tuple(estimates), checks, pa.Table.from_pylist(_even(items)), token_table(tokens))
 
 
 def _even(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -84,8 +84,11 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
     found = files.locate(source.CARD, file, data_dir=_folder(data_dir), offline=offline)
     items, warnings = source.load(found.path)
     if not found.verified:
-        remark = f"{file.name} is not the published file (sha256 {found.sha256[:12]}…, expected {file.sha256[:12]}…)"
-        warnings = (remark, *warnings)
+        sums = f"sha256 {found.sha256[:12]}…, expected {file.sha256[:12]}…"
+        warnings = (
+            f"{file.name} is not the published file ({sums}): numbers on it are unverified",
+            *warnings,
+        )
     return Dataset(source.CARD, items, found.sha256, found.verified, warnings)
 
 
@@ -109,3 +112,42 @@ def get(
 def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
     """Your own pairs from Python: mappings with `more` and `less`, `(more, less)` tuples, or a data frame."""
     return pairs.from_records(records, name=_own_name(name))
+
+
+def _source(name: str) -> _Source:
+    """The module of a dataset; UnknownName lists those there are."""
+    if name not in _BY_NAME:
+        raise UnknownName("dataset", name, names())
+    return _BY_NAME[name]
+
+
+def _is_path(name_or_path: str | Path) -> bool:
+    """A file rather than a name: it exists, or has a suffix or a separator. Names of datasets come first."""
+    if isinstance(name_or_path, Path):
+        return True
+    if name_or_path in _BY_NAME or not name_or_path:
+        return False
+    path, separators = Path(name_or_path), {os.sep, os.altsep or os.sep}
+    return bool(path.suffix) or any(mark in name_or_path for mark in separators) or path.exists()
+
+
+def _own_name(text: str) -> str:
+    """A name for the user's own pairs that no published dataset bears."""
+    slug = pairs.slug(text)
+    return f"own-{slug}" if slug in _BY_NAME else slug
+
+
+def _folder(data_dir: Path | str | None) -> Path | None:
+    """A data directory as a path."""
+    return Path(data_dir).expanduser() if data_dir else None
+
+
+def _verified(chosen: Card, folder: Path | None) -> list[Path]:
+    """The published files where they already are; no network."""
+    found = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
+    for file in found:
+        if not file.verified:
+            raise DataError(
+                f"{file.path} is not the published file of {chosen.name}, and offline no other can be fetched"
+            )
+    return [file.path for file in found]

@@ -14,7 +14,8 @@ CITATION = """\
 @inproceedings{nangia-etal-2020-crows,
   title = {{CrowS}-Pairs: A Challenge Dataset for Measuring Social Biases in Masked Language Models},
   author = {Nangia, Nikita and Vania, Clara and Bhalerao, Rasika and Bowman, Samuel R.},
-  booktitle = {Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing (EMNLP)},
+  booktitle = {Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing
+               (EMNLP)},
   year = {2020},
   pages = {1953--1967},
   publisher = {Association for Computational Linguistics},
@@ -39,11 +40,11 @@ CARD = Card(
     source="nyu-mll/crows-pairs@8aaac11:data/crows_pairs_anonymized.csv",
     size=1508,
     problems=(
-        "Many pairs are unclear, compare things that are not alternatives, or do not state a stereotype at all "
-        "(Blodgett et al., 2021); the authors themselves no longer recommend it. "
+        "Many pairs are unclear, compare things that are not alternatives, or state no stereotype at all "
+        "(Blodgett et al., 2021). "
         "For 162 pairs fewer than three of the five annotators named the row's own category. "
-        "Stereotypes are those of the US. One pair occurs twice (rows 1459 and 1502), 268 pairs differ in length, "
-        "and most categories are too small for narrow intervals."
+        "Stereotypes are those of the US. One pair occurs twice (rows 1459 and 1502), 268 pairs differ in "
+        "length, and most categories are too small for narrow intervals."
     ),
 )
 

@@ -27,8 +27,9 @@ CARD = Card(
     source="JulienBez/CrowsPairsTools@0a84b60:output/corrected/CrowS-Pairs_fr_FR_corrected.csv",
     size=1676,
     problems=(
-        "Mostly translations of stereotypes collected in the US, adapted to France; 210 pairs were collected in French. "
-        "Of 1,677 rows, row 128 has no second sentence and is left out; rows 58, 372 and 381 have two identical sentences. "
+        "Mostly translations of stereotypes collected in the US, adapted to France; 210 pairs were collected "
+        "in French. Of 1,677 rows, row 128 has no second sentence and is left out; rows 58, 372 and 381 have "
+        "two identical sentences. "
         "French agreement makes many pairs differ in several words, and some sentences end in a space. "
         "The objections of Blodgett et al. (2021) to the original pairs apply here too."
     ),

@@ -10,10 +10,11 @@ from unmask.types import Card, DataFile
 
 CITATION = """\
 @inproceedings{strazda-spanakis-2025-dutch,
-  title = {Dutch {CrowS}-Pairs: Adapting a Challenge Dataset for Measuring Social Biases in Language Models for {Dutch}},
+  title = {Dutch {CrowS}-Pairs: Adapting a Challenge Dataset for Measuring Social Biases in Language Models
+           for {Dutch}},
   author = {Strazda, Elza and Spanakis, Gerasimos},
-  booktitle = {Proceedings of the 15th International Conference on Recent Advances in Natural Language Processing
-               (RANLP 2025)},
+  booktitle = {Proceedings of the 15th International Conference on Recent Advances in Natural Language
+               Processing (RANLP 2025)},
   year = {2025},
   note = {arXiv:2507.16442},
 }"""
@@ -37,8 +38,8 @@ CARD = Card(
     size=1463,
     problems=(
         "A translation of stereotypes collected in the US, adapted to the Netherlands by few people. "
-        "The file is encoded in Mac Roman; in row 1324 the word 'één' was already broken when it was published, "
-        "and row 81 ends in a line break on one side only; both are kept as they are. "
+        "The file is encoded in Mac Roman; in row 1324 the word 'één' was already broken when it was "
+        "published, and row 81 ends in a line break on one side only; both are kept as they are. "
         "The objections of Blodgett et al. (2021) to the original pairs apply here too."
     ),
 )

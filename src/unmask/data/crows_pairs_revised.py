@@ -9,8 +9,8 @@ from unmask.data.items import Loaded
 from unmask.types import Card, DataFile
 
 CITATION = r"""@inproceedings{neveol-etal-2022-french,
-  title = {{French CrowS-Pairs}: Extending a challenge dataset for measuring social bias in masked language models
-           to a language other than {English}},
+  title = {{French CrowS-Pairs}: Extending a challenge dataset for measuring social bias in masked language
+           models to a language other than {English}},
   author = {N{\'e}v{\'e}ol, Aur{\'e}lie and Dupont, Yoann and Bezan{\c{c}}on, Julien and Fort, Kar{\"e}n},
   booktitle = {Proceedings of the 60th Annual Meeting of the Association for Computational Linguistics
                (Volume 1: Long Papers)},
@@ -38,10 +38,10 @@ CARD = Card(
     source="JulienBez/CrowsPairsTools@a4824dc:data/english_french_base_file.csv",
     size=1677,
     problems=(
-        "Not comparable with numbers on the 1,508 original pairs: 41 of those are gone, others were reworded, "
-        "and 210 come from the French extension. Its eleven pairs of category `autre` have no type. "
-        "Many objections of Blodgett et al. (2021) still hold; 275 pairs are still not minimal by the count of "
-        "the people who keep the file. Some sentences end in a space."
+        "Not comparable with numbers on the 1,508 original pairs: 41 of those are gone, others were "
+        "reworded, and 210 come from the French extension. Eleven pairs are of category `autre`, that is, "
+        "of no type. Many objections of Blodgett et al. (2021) still hold; 275 pairs are not minimal by the "
+        "count of the people who keep the file. Some sentences end in a space."
     ),
 )
 

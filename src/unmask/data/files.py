@@ -1,8 +1,9 @@
 """Where the files of datasets are: looking for them, checking their sha256, fetching them when asked.
 
-A data directory holds `<folder>/<file name>` for each dataset. They are searched in this order: the directory given,
-`$UNMASK_DATA_DIR`, the cache. A file in the first two is the user's business: it is used even when it is not the
-published one, and labelled unverified. The cache is ours: a file there is the published one or it is refused.
+A data directory holds `<folder>/<file name>` for each dataset. They are searched in this order: the one
+given, `$UNMASK_DATA_DIR`, the cache. A file in the first two is the user's business: it is used even when it
+is not the published one, and labelled unverified. The cache is ours: what is not the published file there is
+refused.
 """
 
 from __future__ import annotations
@@ -88,11 +89,12 @@ def sha256_of(path: Path) -> str:
 
 def _given_dirs(data_dir: Path | None) -> list[Path]:
     """The data directories named by the user, in order; each must exist."""
-    named = {"--data-dir": data_dir, "$UNMASK_DATA_DIR": os.environ.get("UNMASK_DATA_DIR")}
+    variable = os.environ.get("UNMASK_DATA_DIR")
+    named = {"--data-dir": data_dir, "$UNMASK_DATA_DIR": Path(variable).expanduser() if variable else None}
     for origin, folder in named.items():
-        if folder and not Path(folder).is_dir():
+        if folder and not folder.is_dir():
             raise DataError(f"{origin} names {folder}, which is not a folder; expected a folder of datasets")
-    return [Path(folder) for folder in named.values() if folder]
+    return [folder for folder in named.values() if folder]
 
 
 def _packaged(card: Card, file: DataFile) -> Path:
@@ -131,7 +133,11 @@ def _download(card: Card, file: DataFile, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         downloads = pooch.create(
-            path.parent, base_url="", registry={file.name: file.sha256}, urls={file.name: url}, retry_if_failed=RETRIES
+            path.parent,
+            base_url="",
+            registry={file.name: file.sha256},
+            urls={file.name: url},
+            retry_if_failed=RETRIES,
         )
         downloads.fetch(file.name, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
     except (ValueError, OSError) as error:

@@ -21,7 +21,7 @@ def decoded(data: bytes, where: str, encoding: str = "utf-8-sig") -> str:
     except UnicodeDecodeError as error:
         name = encoding.removesuffix("-sig").upper()
         raise DataError(
-            f"{where}: byte {error.start} is not valid {name}; expected {name} text, save the file again as {name}"
+            f"{where}: byte {error.start} is not valid {name}; expected {name} text, save it again as {name}"
         ) from None
 
 
@@ -115,6 +115,6 @@ def records(data: bytes, suffix: str, where: str) -> list[Any]:
     reader = _READERS.get(suffix.lower())
     if reader is None:
         raise DataError(
-            f"{where}: unknown kind of file {suffix!r}; expected one of {', '.join(SUFFIXES)}: rename or convert it"
+            f"{where}: unknown kind of file {suffix!r}; expected one of {', '.join(SUFFIXES)}; convert it"
         )
     return reader(data, where)

@@ -50,7 +50,10 @@ def load(path: Path, *, name: str | None = None) -> Dataset:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {what}; expected a file of pairs (CSV, TSV, JSON, JSONL or Parquet)")
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
     name = name or slug(path.stem)
     loaded = items(records_of(data, path.suffix, path.name), name, path.name)
     return _dataset(loaded, name, path.name, hashlib.sha256(data).hexdigest())
@@ -84,9 +87,10 @@ def items(records: Iterable[Any], name: str, where: str) -> Loaded:
 
 def _rows(records: Records | pd.DataFrame) -> Iterable[Any]:
     """Records one by one; missing cells of a data frame as None."""
-    if hasattr(records, "iloc"):
-        return list(records.astype(object).where(records.notna(), None).to_dict("records"))
-    return records
+    if not hasattr(records, "iloc"):
+        return records
+    frame: Any = records
+    return list(frame.astype(object).where(frame.notna(), None).to_dict("records"))
 
 
 def _fields(record: Any, at: str) -> dict[str, Any]:

@@ -16,16 +16,17 @@ CITATION = """\
 @inproceedings{nadeem-etal-2021-stereoset,
   title = {{StereoSet}: Measuring stereotypical bias in pretrained language models},
   author = {Nadeem, Moin and Bethke, Anna and Reddy, Siva},
-  booktitle = {Proceedings of the 59th Annual Meeting of the Association for Computational Linguistics and the 11th
-               International Joint Conference on Natural Language Processing (Volume 1: Long Papers)},
+  booktitle = {Proceedings of the 59th Annual Meeting of the Association for Computational Linguistics and
+               the 11th International Joint Conference on Natural Language Processing
+               (Volume 1: Long Papers)},
   year = {2021},
   pages = {5356--5371},
   publisher = {Association for Computational Linguistics},
   doi = {10.18653/v1/2021.acl-long.416},
 }"""
 
-# The checksum is the one huggingface/datasets recorded for the original (12,502,245 bytes) in its
-# datasets/stereoset/dataset_infos.json. Copies rebuilt from other sources differ and count as unverified.
+# The checksum was not computed here: it is the one huggingface/datasets recorded for the original
+# (12,502,245 bytes, datasets/stereoset/dataset_infos.json). Rebuilt copies differ and count as unverified.
 FILE = DataFile(
     name="dev.json",
     url="https://raw.githubusercontent.com/moinnadeem/StereoSet/"
@@ -45,9 +46,10 @@ CARD = Card(
     size=2106,
     problems=(
         "Many examples are unclear, ungrammatical or no stereotype at all (Blodgett et al., 2021). "
-        "Two contexts hold two blanks, some blanks are glued to the neighbouring word, and the unrelated word is "
-        "often of another part of speech, so that the language model score is partly a grammar test. "
-        "Only 79 target terms. Stereotypes are those of the US. The development set is public and may be in training data."
+        "Two contexts hold two blanks, some blanks are glued to the neighbouring word, and some unrelated "
+        "words do not fit the grammar of the sentence, which makes them easy to reject. "
+        "Only 79 target terms. Stereotypes are those of the US. "
+        "The development set is public and may be in training data."
     ),
 )
 
@@ -77,7 +79,7 @@ def _item(name: str, example: Mapping[str, Any]) -> Pair:
     """One example; sentences and their ids go by gold label, as the file has them."""
     sentences = {_SIDES[sentence["gold_label"]]: sentence for sentence in example["sentences"]}
     groups = {"category": example["bias_type"], "target": example["target"], "cluster": example["id"]}
-    ids = {f"id_{side}": sentence["id"] for side, sentence in sentences.items() if sentence.get("id")}
+    ids = {f"id_{side}": sentences[side]["id"] for side in _SIDES.values() if sentences[side].get("id")}
     return Pair(
         name,
         sentences["more"]["sentence"],

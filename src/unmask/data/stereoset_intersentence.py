@@ -19,9 +19,11 @@ CARD = Card(
     source="moinnadeem/StereoSet@ead7d08:data/dev.json (data.intersentence)",
     size=2123,
     problems=(
-        "The three sentences after a context are free text and no minimal pairs: length, style and fluency differ "
-        "with the stereotype. Many examples are unclear or no stereotype at all (Blodgett et al., 2021). "
-        "The published score needs a model with a next-sentence head. Only 79 target terms. Stereotypes are those of the US."
+        "The three sentences after a context are free text and no minimal pairs: length, style and fluency "
+        "differ with the stereotype. "
+        "Many examples are unclear or no stereotype at all (Blodgett et al., 2021). "
+        "The published score needs a model with a next-sentence head. Only 79 target terms. "
+        "Stereotypes are those of the US."
     ),
 )
 

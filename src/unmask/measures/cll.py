@@ -28,6 +28,7 @@ MEASURES = (
         kinds=("causal",),
         probes=probes,
         score=next_total,
+        in_nats=True,
         citation="nangia-etal-2020-crows",
     ),
 )

@@ -26,6 +26,7 @@ CPS = Measure(
     kinds=("masked",),
     probes=probes,
     score=total,
+    in_nats=True,
     citation="nangia-etal-2020-crows",
     decimals=3,
     published=(

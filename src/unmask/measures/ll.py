@@ -24,6 +24,7 @@ MEASURES = (
         kinds=("causal",),
         probes=probes,
         score=next_total,
+        in_nats=True,
         citation="gao-etal-lm-eval",
     ),
 )

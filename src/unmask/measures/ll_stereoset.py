@@ -42,6 +42,7 @@ MEASURES = (
         kinds=("causal",),
         probes=probes,
         score=score,
+        in_nats=True,
         citation="nadeem-etal-2021-stereoset",
     ),
 )

@@ -20,6 +20,7 @@ MEASURES = (
         kinds=("masked",),
         probes=probes,
         score=total,
+        in_nats=True,
         citation="salazar-etal-2020-masked",
     ),
 )

@@ -27,6 +27,7 @@ MEASURES = (
         kinds=("masked", "causal"),
         probes=probes,
         score=score,
+        in_nats=True,
         citation="gbef-2023",
         summary="magnitude",
         null=0.0,

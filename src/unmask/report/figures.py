@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from unmask.report import charts, run, words
-from unmask.report.charts import Figure
+from unmask.report.drawing import Figure, figure
 from unmask.report.run import Run
 from unmask.types import Estimate
 
-SHARES = ("Pairs in which the stereotyping side is preferred (%)", 50.0)
+SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
+SCALES = ("Other numbers out of 100", None)
 
 
 def headline(result: Run) -> list[Figure]:
@@ -18,7 +19,7 @@ def headline(result: Run) -> list[Figure]:
     for i, (title, estimates) in enumerate(panels(run.headlines(result))):
         told = "; ".join(f"{run.label(e, result)} {_told(e)}" for e in estimates)
         chart = charts.intervals(estimates, result)
-        figures.append(charts.figure(f"headline-{i}", title, chart, f"{title}: {told}."))
+        figures.append(figure(f"headline-{i}", title, chart, f"{title}: {told}."))
     return figures
 
 
@@ -27,7 +28,7 @@ def category(result: Run) -> list[Figure]:
     figures = []
     for i, (title, estimates) in enumerate(panels(run.by_group(result, "category"))):
         told = f"{title}, by category, with intervals; the same numbers are in the table."
-        figures.append(charts.figure(f"category-{i}", title, charts.groups(estimates, result), told))
+        figures.append(figure(f"category-{i}", title, charts.groups(estimates, result), told))
     return figures
 
 
@@ -41,7 +42,7 @@ def spread(result: Run) -> list[Figure]:
         return []
     told = "Histograms of the differences of the two scores, one per measure; the table gives their spread."
     return [
-        charts.figure(
+        figure(
             "differences",
             "Score of the stereotyping sentence less that of the other",
             charts.differences(named),
@@ -61,6 +62,8 @@ def panels(estimates: Iterable[Estimate]) -> list[tuple[str, list[Estimate]]]:
 def _axis(estimate: Estimate) -> tuple[str, float | None]:
     if estimate.statistic in ("bias-score", "ss") and estimate.null == SHARES[1]:
         return SHARES
+    if estimate.statistic in words.PERCENT and estimate.null is None:
+        return SCALES
     title = words.STATISTICS.get(estimate.statistic, estimate.statistic)
     return title[:1].upper() + title[1:], estimate.null
 

@@ -10,17 +10,13 @@ from dataclasses import dataclass
 from unmask.report.run import Run, headlines
 
 SOURCES = {
-    "salazar": "Salazar, Liang, Nguyen and Kirchhoff (2020). Masked Language Model Scoring. ACL.",
-    "nangia": "Nangia, Vania, Bhalerao and Bowman (2020). CrowS-Pairs: A Challenge Dataset for Measuring Social "
-    "Biases in Masked Language Models. EMNLP.",
-    "nadeem": "Nadeem, Bethke and Reddy (2021). StereoSet: Measuring stereotypical bias in pretrained language "
-    "models. ACL-IJCNLP.",
-    "kaneko": "Kaneko and Bollegala (2022). Unmasking the Mask – Evaluating Social Biases in Masked Language Models. "
-    "AAAI.",
-    "meade": "Meade, Poole-Dayan and Reddy (2022). An Empirical Survey of the Effectiveness of Debiasing Techniques "
-    "for Pre-trained Language Models. ACL.",
-    "barza": "Barza (2023). Towards a Robust Gender Bias Evaluation in NLP. Thesis, American University of Beirut.",
-    "gao": "Gao and others. A framework for few-shot language model evaluation (lm-evaluation-harness).",
+    "salazar": "Salazar et al. (2020). Masked Language Model Scoring. ACL.",
+    "nangia": "Nangia et al. (2020). CrowS-Pairs: A Challenge Dataset for Measuring Social Biases. EMNLP.",
+    "nadeem": "Nadeem et al. (2021). StereoSet: Measuring stereotypical bias in pretrained models. ACL.",
+    "kaneko": "Kaneko and Bollegala (2022). Unmasking the Mask – Evaluating Social Biases in MLMs. AAAI.",
+    "meade": "Meade et al. (2022). An Empirical Survey of the Effectiveness of Debiasing Techniques. ACL.",
+    "barza": "Barza (2023). Towards a Robust Gender Bias Evaluation in NLP. American University of Beirut.",
+    "gao": "Gao et al. A framework for few-shot language model evaluation (lm-evaluation-harness).",
     "prompts": "Exploring Social Bias Through Prompt Learning in Natural Language Processing (2023).",
 }
 

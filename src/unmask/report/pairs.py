@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from unmask.report.parts import Parts, TokenRow, parts
-from unmask.report.run import Run, is_number, items_of, scored
+from unmask.report.run import Run, is_number, items_of
 from unmask.report.words import number, signed
 from unmask.types import Estimate
 
@@ -54,7 +53,7 @@ class Decided:
 
 def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[Decided]:
     """The pairs with the largest differences, half of them in each direction where there are so many."""
-    rows = sorted(scored(items_of(run, estimate)), key=lambda row: -abs(row["difference"]))
+    rows = sorted(items_of(run, estimate).to_pylist(), key=lambda row: -abs(row["difference"]))
     more = [row for row in rows if row["difference"] > 0]
     less = [row for row in rows if row["difference"] < 0]
     half = count // 2
@@ -63,14 +62,11 @@ def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[Decid
     return [_decided(row, tokens.get(row["item"], {})) for row in kept]
 
 
-def _tokens_of(run: Run, measure: str, items: Sequence[str]) -> dict[str, dict[str, list[TokenRow]]]:
+def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, list[TokenRow]]]:
     table = run.tokens
     if table.num_rows == 0 or not items:
         return {}
-    mask = pc.and_(
-        pc.equal(table["measure"], measure),
-        pc.is_in(table["item"], value_set=pa.array(items, type=table["item"].type)),
-    )
+    mask = (pc.field("measure") == measure) & pc.field("item").isin(items)
     found: dict[str, dict[str, list[TokenRow]]] = {}
     for row in sorted(table.filter(mask).to_pylist(), key=lambda row: row["position"]):
         found.setdefault(row["item"], {}).setdefault(row["side"], []).append(row)

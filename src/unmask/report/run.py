@@ -82,24 +82,17 @@ def label(estimate: Estimate, run: Run) -> str:
     return f"{estimate.measure} · {estimate.data}" if several else estimate.measure
 
 
-def items_of(run: Run, estimate: Estimate) -> list[dict[str, Any]]:
-    """The items of one measure on one dataset; columns that are missing read as None."""
-    names = run.items.column_names
-    mask = pc.equal(run.items["measure"], estimate.measure)
-    if "data" in names:
-        mask = pc.and_(mask, pc.equal(run.items["data"], estimate.data))
-    rows: list[dict[str, Any]] = run.items.filter(mask).to_pylist()
-    return rows
-
-
-def scored(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The rows that have a difference."""
-    return [row for row in rows if is_number(row.get("difference"))]
+def items_of(run: Run, estimate: Estimate) -> pa.Table:
+    """The items of one measure on one dataset that were scored."""
+    mask = (pc.field("measure") == estimate.measure) & pc.is_finite(pc.field("difference"))
+    if "data" in run.items.column_names:
+        mask &= pc.field("data") == estimate.data
+    return run.items.filter(mask)
 
 
 def differences(run: Run, estimate: Estimate) -> list[float]:
-    """The differences of one measure on one dataset, of the items that were scored."""
-    return [float(row["difference"]) for row in scored(items_of(run, estimate))]
+    """Their differences."""
+    return [float(value.as_py()) for value in items_of(run, estimate)["difference"]]
 
 
 def is_number(value: object) -> bool:
@@ -111,7 +104,7 @@ def unscored(run: Run) -> list[tuple[str, str, int]]:
     """Measure, reason and number of the items that could not be scored."""
     if "outcome" not in run.items.column_names:
         return []
-    rows = run.items.filter(pc.equal(run.items["outcome"], "unscored")).to_pylist()
+    rows = run.items.filter(pc.field("outcome") == "unscored").to_pylist()
     counts = Counter((row["measure"], row.get("reason") or "no reason recorded") for row in rows)
     return [(measure, reason, n) for (measure, reason), n in counts.items()]
 
@@ -124,9 +117,9 @@ def twins(run: Run) -> dict[tuple[str, str], str]:
     seen: dict[object, str] = {}
     found: dict[tuple[str, str], str] = {}
     for estimate in headlines(run):
-        rows = scored(items_of(run, estimate))
-        key = (estimate.data, tuple((row.get("item"), row["difference"]) for row in rows))
-        if rows and key in seen:
+        rows = items_of(run, estimate)
+        key = (estimate.data, tuple(rows["item"].to_pylist()), tuple(rows["difference"].to_pylist()))
+        if rows.num_rows and key in seen:
             found[estimate.measure, estimate.data] = seen[key]
         seen.setdefault(key, estimate.measure)
     return found

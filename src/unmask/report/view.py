@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from unmask.report import charts, embed, figures, run, words
+from unmask.report import drawing, embed, figures, run, words
 from unmask.report.meanings import meanings
 from unmask.report.pairs import Decided, most_decided
 from unmask.report.run import BAND, Run
@@ -28,7 +28,7 @@ def page(result: Run) -> str:
         "category": figures.category(result),
         "spread": figures.spread(result),
     }
-    scripts = [charts.library(), _asset("page.js")]
+    scripts = [drawing.library(), _asset("page.js")]
     return _template().render(
         policy=embed.policy(scripts),
         scripts=[Markup(script) for script in scripts],

@@ -37,20 +37,22 @@ NO_NULL: Mapping[str, str] = {
 }
 
 LIMITS = (
-    "A score near its null means that no preference was found by this measure on these sentences. It does not "
-    "show that the model is free of bias: other sentences, other groups, other languages and other uses were not asked.",
+    "A score near its null means that no preference was found by this measure on these sentences. It does "
+    "not show that the model is free of bias: other sentences, other groups, other languages and other uses "
+    "were not asked.",
     "A score near its null can also come from a model that was not read properly. That is what the checks on "
     "this page are for; a number whose checks failed should not be quoted.",
-    "The sentences of public benchmarks were mostly written by crowd workers, mostly in the United States. Many pairs "
-    "are unclear, confounded or compare more than one thing at once (Blodgett et al., 2021).",
-    "Likelihoods answer to wording as well as to meaning. When sentences are reworded with the same meaning, the preferred "
-    "sentence of a pair often changes (Kwon and Mihindukulasooriya, 2022); frequent words and unequal lengths also "
-    "move scores. One pair proves nothing.",
-    "Such scores say little about what a model does in an application. Across models, likelihood measures and biases in "
-    "fine-tuned tasks were found to correlate only weakly (Kaneko et al., 2022).",
-    "The intervals speak of chance in the choice of sentences only. They do not cover the choice of benchmark, of measure "
-    "or of checkpoint; and a category of few pairs has a wide interval for a reason.",
-    "Shaded words show which tokens the difference of two scores is made of. That is arithmetic, not a cause.",
+    "The sentences of public benchmarks were mostly written by crowd workers, mostly in the United States. "
+    "Many pairs are unclear, confounded or compare more than one thing at once (Blodgett et al., 2021).",
+    "Likelihoods answer to wording as well as to meaning. When sentences are reworded with the same "
+    "meaning, the preferred sentence of a pair often changes (Kwon and Mihindukulasooriya, 2022); frequent "
+    "words and unequal lengths also move scores. One pair proves nothing.",
+    "Such scores say little about what a model does in an application. Across models, likelihood measures "
+    "and biases in fine-tuned tasks were found to correlate only weakly (Kaneko et al., 2022).",
+    "The intervals speak of chance in the choice of sentences only. They do not cover the choice of "
+    "benchmark, of measure or of checkpoint; and a category of few pairs has a wide interval for a reason.",
+    "Shaded words show which tokens the difference of two scores is made of. That is arithmetic, not a "
+    "cause.",
 )
 
 
@@ -121,15 +123,16 @@ def holm(estimate: Estimate) -> str:
 
 def introduction(run: Run) -> tuple[str, str]:
     """What was asked of which model, in two sentences for a reader who is not an expert."""
+    model, data = _model(run.meta.get("model") or {}), _data(run.meta.get("data") or [])
     measures = list(dict.fromkeys(e.measure for e in headlines(run)))
-    asked = (
-        f"We gave {_model(run.meta.get('model') or {})} {_data(run.meta.get('data') or [])}: sentences that come in "
-        "pairs, alike except for whom they speak of or what they say of them, one of the two repeating a stereotype."
-    )
     ways = "in one way" if len(measures) == 1 else f"in {len(measures)} ways"
+    asked = (
+        f"We gave {model} {data}: sentences that come in pairs, alike except for whom they speak of or "
+        "what they say of them, one of the two repeating a stereotype."
+    )
     noted = (
-        f"For every pair we noted which sentence the model finds more natural, {ways} ({', '.join(measures)}); a "
-        "model without a preference would choose the stereotyping sentence about as often as the other."
+        f"For every pair we noted which sentence the model finds likelier, {ways} ({', '.join(measures)}); "
+        "a model without a preference would choose the stereotyping sentence about as often as the other."
     )
     return asked, noted
 
@@ -143,7 +146,7 @@ def _model(model: Mapping[str, Any]) -> str:
 
 def _data(cards: list[Mapping[str, Any]]) -> str:
     parts = [
-        f"{card['n']:,} items of {card.get('title') or card.get('name')}"
+        f"{card['n']:,} {'item' if card['n'] == 1 else 'items'} of {card.get('title') or card.get('name')}"
         if isinstance(card.get("n"), int)
         else f"{card.get('title') or card.get('name')}"
         for card in cards

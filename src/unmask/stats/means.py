@@ -11,9 +11,9 @@ import numpy as np
 from scipy.stats import ttest_1samp
 
 from unmask.stats.resampling import MANY, Interval, nowhere, resampled
-from unmask.stats.table import Flags
 from unmask.types import Floats
 
+NO_SPREAD = "no spread"  # how the method begins where all units are alike
 FEW = 30  # units; below this Student's interval covers better than BCa
 
 
@@ -25,26 +25,15 @@ def mean(values: Floats) -> float:
 
 def mean_interval(values: Floats, *, rng: np.random.Generator, unit: str = "") -> Interval:
     """Interval of the mean of independent units; `unit` names them in the method."""
-    return mean_intervals(values[np.newaxis], rng=rng, unit=unit)[0]
-
-
-def mean_intervals(values: Floats, *, rng: np.random.Generator, unit: str = "") -> tuple[Interval, ...]:
-    """Intervals of the means of several columns of the same units (one a row), resampled together."""
-    n = values.shape[-1]
+    n, named = values.size, unit or "items"
     if n < 2:
-        return tuple(nowhere(f"too few: {n} {unit or 'items'}") for _ in values)
-    vary = _vary(values)
-    low, high = np.full(len(values), np.nan), np.full(len(values), np.nan)
-    method = ""
-    if vary.any():
-        low[vary], high[vary], method = _varying(values[vary], rng)
-    suffix = f" over {n} {unit}" if unit else ""
-    return tuple(
-        Interval(float(low[i]), float(high[i]), method + suffix).holding(mean(row))
-        if vary[i]
-        else nowhere(_why_none(row, unit or "items"))
-        for i, row in enumerate(values)
-    )
+        return nowhere(f"too few: {n} {named}")
+    if not np.isfinite(values).all():
+        return nowhere("infinite scores")
+    if not _vary(values):
+        return nowhere(f"{NO_SPREAD}: {n} {named} alike")
+    low, high, method = _ends(values, rng)
+    return Interval(low, high, f"{method} over {n} {unit}" if unit else method).holding(mean(values))
 
 
 def mean_test(values: Floats, null: float) -> float | None:
@@ -54,25 +43,19 @@ def mean_test(values: Floats, null: float) -> float | None:
     skewed differences of mean zero fail it ever more surely as pairs are added. The t test asks about
     the mean that is reported, as the interval does. None with fewer than two units, or no spread.
     """
-    if values.size < 2 or not _vary(values[np.newaxis])[0]:
+    if values.size < 2 or not _vary(values):
         return None
     return float(ttest_1samp(values, null).pvalue)
 
 
-def _vary(values: Floats) -> Flags:
-    """Which rows are finite and differ by more than rounding."""
-    finite = np.isfinite(values).all(axis=-1)
-    with np.errstate(invalid="ignore"):
-        spread = np.ptp(values, axis=-1) > 1e-12 * np.abs(values).max(axis=-1)
-    return np.logical_and(finite, spread)
+def _vary(values: Floats) -> bool:
+    """Are they finite, and different by more than rounding?"""
+    return bool(np.isfinite(values).all() and np.ptp(values) > 1e-12 * np.abs(values).max())
 
 
-def _varying(values: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, str]:
-    if FEW <= values.shape[-1] <= MANY:
-        return resampled((values,), np.mean, rng=rng)
-    ends = ttest_1samp(values, 0.0, axis=-1).confidence_interval()
-    return np.asarray(ends.low), np.asarray(ends.high), "t"
-
-
-def _why_none(row: Floats, unit: str) -> str:
-    return f"no spread: {row.size} {unit} alike" if np.isfinite(row).all() else "infinite scores"
+def _ends(values: Floats, rng: np.random.Generator) -> tuple[float, float, str]:
+    if FEW <= values.size <= MANY:
+        low, high, method = resampled((values,), np.mean, rng=rng)
+        return float(low), float(high), method
+    ends = ttest_1samp(values, 0.0).confidence_interval()
+    return float(ends.low), float(ends.high), "t"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from scipy.stats import binomtest, fisher_exact
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
@@ -42,16 +43,19 @@ def direction_gap(advantaged: Table, disadvantaged: Table) -> Estimate:
     Newcombe's (1998) interval of the signed difference, folded at zero; Fisher's exact test.
     """
     first, second = bias_score(advantaged, group="all"), bias_score(disadvantaged, group="all")
+    interval, p = _gap(int(advantaged.wins.sum()), first.n, int(disadvantaged.wins.sum()), second.n)
     return replace(
         first,
         statistic="direction-gap",
         value=abs(first.value - second.value),
-        **_ends(_gap_interval(advantaged, disadvantaged)),
+        low=interval.low,
+        high=interval.high,
+        method=interval.method,
         null=0.0,
         n=first.n + second.n,
         ties=first.ties + second.ties,
         unscored=first.unscored + second.unscored,
-        p=_gap_test(advantaged, disadvantaged),
+        p=p,
     )
 
 
@@ -72,7 +76,7 @@ def signed(estimate: Estimate) -> Estimate:
     """The estimate as its distance from the null: a bias score of 58 reads +8."""
     if estimate.null is None:
         raise StatsError(
-            f"{estimate.statistic} of {estimate.measure} has no null value to be signed against; use it as it is"
+            f"{estimate.statistic} ({estimate.measure}) has no null to be signed against; use the plain value"
         )
     return replace(
         estimate,
@@ -84,18 +88,46 @@ def signed(estimate: Estimate) -> Estimate:
     )
 
 
+def _direction_scores(table: Table) -> list[Estimate]:
+    parts = dict(table.directions())
+    names = {DISADVANTAGED: "stereo-score", ADVANTAGED: "antistereo-score"}
+    known = {value: parts[f"direction={value}"] for value in names if f"direction={value}" in parts}
+    scores = [decided_score(part, statistic=names[value]) for value, part in known.items()]
+    if len(known) < 2:
+        return scores
+    return [*scores, direction_gap(known[ADVANTAGED], known[DISADVANTAGED])]
+
+
+def _gap(wins: int, n: int, other_wins: int, other_n: int) -> tuple[Interval, float | None]:
+    if not (n and other_n):
+        return nowhere(NOTHING), None
+    ends = confint_proportions_2indep(wins, n, other_wins, other_n, method="newcomb", compare="diff")
+    table = np.array([[wins, n - wins], [other_wins, other_n - other_wins]])
+    interval = folded(100 * float(ends[0]), 100 * float(ends[1]))
+    return interval.holding(100 * abs(wins / n - other_wins / other_n)), float(fisher_exact(table).pvalue)
+
+
+def folded(low: float, high: float) -> Interval:
+    """Newcombe's signed interval as one of the absolute value: from 0 where it covers 0."""
+    ends = sorted((abs(low), abs(high)))
+    return Interval(0.0 if low <= 0 <= high else ends[0], ends[1], "newcombe")
+
+
 def _share(table: Table, *, group: str, statistic: str, n: int) -> Estimate:
     wins, losses, null = int(table.wins.sum()), int(table.losses.sum()), table.measure.null
+    interval = wilson(wins, n)
     return Estimate(
         measure=table.measure.name,
         data=table.data,
         group=group,
         statistic=statistic,
         value=100 * wins / n if n else float("nan"),
-        **_ends(wilson(wins, n)),
+        low=interval.low,
+        high=interval.high,
         null=null,
         n=n,
         ties=table.ties,
         unscored=table.unscored,
+        method=interval.method,
         p=None if null is None else sign_test(wins, losses, null=null),
     )

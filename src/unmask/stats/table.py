@@ -129,7 +129,7 @@ def _check(measure: Measure, rows: Sequence[Row], data: str) -> None:
     for row in rows:
         if (row.measure, row.data) != (measure.name, data):
             raise StatsError(
-                f"item {row.item} is a row of {row.measure} on {row.data}, expected {measure.name} on {data}; "
+                f"{row.item} is a row of {row.measure} on {row.data}, expected {measure.name} on {data}; "
                 "pass the rows of one measure on one dataset"
             )
 

@@ -1,0 +1,66 @@
+"""The command line: one file a command. Results go to stdout, progress to stderr.
+
+Exit codes: 0 done, 1 a gate failed (or, with --strict, a check), 2 bad input (one line, no traceback).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+import typer
+
+from unmask.cli import audit, compare, data, explain, gate, listing, report, store
+from unmask.cli.words import spread
+from unmask.errors import UnmaskError
+
+app = typer.Typer(
+    name="unmask",
+    help="Measure, explain and mitigate social bias in language models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("audit")(audit.audit)
+app.command("compare")(compare.compare)
+app.command("explain")(explain.explain)
+app.command("gate")(gate.gate)
+app.command("report")(report.report)
+app.command("list")(listing.listing)
+app.add_typer(data.app, name="data")
+app.command("store")(store.store)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(version("unmask"))
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Measure, explain and mitigate social bias in language models."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line; every error the user can mend is one line on stderr and exit code 2."""
+    warnings.showwarning = _one_line
+    try:
+        app(spread(list(sys.argv[1:] if argv is None else argv)), prog_name="unmask")
+    except UnmaskError as error:
+        typer.echo(f"unmask: {error}", err=True)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("unmask: interrupted; what was read is kept, run the command again to go on", err=True)
+        raise SystemExit(130) from None
+
+
+def _one_line(message: Warning | str, category: type[Warning], *_: object) -> None:
+    if issubclass(category, UserWarning):
+        typer.echo(f"unmask: {message}", err=True)

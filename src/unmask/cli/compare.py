@@ -1,0 +1,53 @@
+"""`unmask compare`: paired tests between runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unmask.cli.words import console
+from unmask.errors import ResultError
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Result folders; each is compared with the first.")],
+    categories: Annotated[bool, typer.Option("--categories", help="Also by category.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons as JSON.")] = False,
+) -> None:
+    """Compare runs item by item: change of every score, interval, paired test, Holm-corrected."""
+    from unmask.auditing import compare as compared
+    from unmask.result import load
+
+    if len(runs) < 2:
+        raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
+    results = [load(run) for run in runs]
+    listed = []
+    for run, result in zip(runs[1:], results[1:], strict=True):
+        rows = [one for one in compared(results[0], result, seed=seed) if categories or one.group == "all"]
+        listed.append({"a": runs[0].name, "b": run.name, "comparisons": [asdict(one) for one in rows]})
+        if not as_json:
+            console().print(_table(f"{runs[0].name} → {run.name}", rows))
+    if as_json:
+        typer.echo(json.dumps(listed, indent=2))
+
+
+def _table(title: str, rows: list) -> object:  # type: ignore[type-arg]
+    from rich.table import Table
+
+    from unmask.report.words import digits_of, number, p_value, signed
+
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for name in ("data", "measure", "statistic", "group", "before", "after", "change", "95% interval", "p (Holm)", "n", "flips"):
+        table.add_column(name, no_wrap=name != "group")
+    for one in rows:
+        digits = digits_of(one.statistic)
+        span = f"{signed(one.low, digits)} to {signed(one.high, digits)}"
+        values = (number(one.a_value, digits), number(one.b_value, digits), signed(one.change, digits), span)
+        tail = (p_value(one.p_holm), str(one.n), str(one.flips))
+        table.add_row(one.data, one.measure, one.statistic, one.group, *values, *tail)
+    return table

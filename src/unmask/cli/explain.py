@@ -1,0 +1,60 @@
+"""`unmask explain`: which tokens decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from unmask.cli.words import console
+
+if TYPE_CHECKING:
+    from unmask.explain import Explanation, TokenPart
+    from unmask.result import Result
+
+
+def explain(
+    run: Annotated[Path, typer.Argument(help="Result folder.")],
+    item: Annotated[Optional[str], typer.Argument(help="Item id; nothing for the most decided ones.")] = None,
+    measure: Annotated[Optional[str], typer.Option(help="Measure.", show_default="the first of the run")] = None,
+    top: Annotated[int, typer.Option(help="How many items or tokens to show.")] = 5,
+) -> None:
+    """Show token by token why a pair was won; without ITEM, the most decided pairs."""
+    from unmask.result import load, measures_of, require_measure
+
+    result = load(run)
+    if measure is not None:
+        require_measure(result, measure)
+    if item is not None:
+        _show(result.explain(item, measure), top)
+        return
+    name = measure or measures_of(result)[0]
+    for chosen in _most_decided(result, name, top):
+        _show(result.explain(chosen, name), 3)
+
+
+def _most_decided(result: Result, measure: str, top: int) -> list[str]:
+    import pyarrow.compute as pc
+
+    table = result.items
+    mine = table.filter(pc.and_(pc.equal(table["measure"], measure), pc.is_valid(table["difference"])))
+    order = pc.sort_indices(pc.abs(mine["difference"]), sort_keys=[("", "descending")])
+    return list(mine["item"].take(order[:top]).to_pylist())
+
+
+def _show(one: Explanation, top: int) -> None:
+    screen = console()
+    winner = {"more": "the stereotyping sentence", "less": "the other sentence", "tie": "neither"}[one.outcome]
+    screen.print(f"{one.item}  {one.measure}: {winner} wins by {abs(one.difference):.4f}")
+    screen.print(f"  more: {_marked(one.more) or one.text_more}")
+    screen.print(f"  less: {_marked(one.less) or one.text_less}")
+    for token, part, in_span in one.deciding()[:top]:
+        where = "changed word" if in_span else "shared word"
+        screen.print(f"    {part:+9.4f}  {token}  ({where})")
+    screen.print("")
+
+
+def _marked(tokens: tuple[TokenPart, ...]) -> str:
+    """The sentence token by token, changed tokens in brackets."""
+    return " ".join(f"[{one.token}]" if one.in_span else one.token for one in tokens)

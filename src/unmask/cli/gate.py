@@ -1,0 +1,52 @@
+"""`unmask gate`: fail when a model is worse than its baseline beyond noise."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from unmask.cli.words import console, names
+
+
+def gate(
+    run: Annotated[Path, typer.Argument(help="Result folder of the model to judge.")],
+    baseline: Annotated[Path, typer.Option(help="Result folder of the model it must not fall behind.")],
+    measure: Annotated[Optional[list[str]], typer.Option(help="Only these measures.", show_default="all both have")] = None,
+    tolerance: Annotated[float, typer.Option(help="How much worse is still accepted, in the measure's units.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+) -> None:
+    """Exit with 1 when the run is worse than the baseline beyond noise, or its model was not really read."""
+    from unmask.auditing import gate as judged
+    from unmask.result import load, require_measure
+
+    candidate, before = load(run), load(baseline)
+    for name in names(measure):
+        require_measure(candidate, name)
+    verdicts = judged(candidate, before, measures=names(measure), tolerance=tolerance, seed=seed)
+    unread = [check for check in candidate.checks if not check.ok and "accuracy" in check.name]
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in verdicts], indent=2))
+    else:
+        _show(verdicts)
+        for check in unread:
+            console().print(f"FAIL check {check.name}: {check.detail}")
+    if unread or any(one.worse for one in verdicts):
+        raise typer.Exit(1)
+
+
+def _show(verdicts: tuple) -> None:  # type: ignore[type-arg]
+    from unmask.report.words import digits_of, number, signed
+
+    for one in verdicts:
+        digits = digits_of(one.statistic)
+        change = f"{number(one.a_value, digits)} → {number(one.b_value, digits)}"
+        span = f"{signed(one.low, digits)} to {signed(one.high, digits)}"
+        console().print(
+            f"{'FAIL' if one.worse else 'pass'} {one.data} {one.measure}: {change}, "
+            f"worse by {signed(one.worsening, digits)} ({span}; allowed {one.tolerance:g}; n {one.n})"
+        )

@@ -1,0 +1,43 @@
+"""`unmask list`: what there is, with one-line meanings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unmask.cli.words import console
+from unmask.errors import UnknownName
+
+
+def listing(what: Annotated[str, typer.Argument(help="measures, data or models.")]) -> None:
+    """List measures, data or models, one line each."""
+    kinds = {"measures": _measures, "data": _data, "models": _models}
+    if what not in kinds:
+        raise UnknownName("list", what, kinds)
+    rows = kinds[what]()
+    width = max(len(name) for name, _ in rows)
+    screen = console()
+    for name, meaning in rows:
+        screen.print(f"{name:<{width}}  {meaning}", soft_wrap=True)
+
+
+def _measures() -> list[tuple[str, str]]:
+    from unmask.measures import MEASURES
+
+    return [(one.name, f"[{'/'.join(one.kinds)}] {one.title}: {one.reads}") for one in MEASURES.values()]
+
+
+def _data() -> list[tuple[str, str]]:
+    from unmask import data
+
+    cards = [data.card(name) for name in data.names()]
+    return [(one.name, f"{one.title}; {one.size:,} items, {', '.join(one.languages)}, {one.licence}") for one in cards]
+
+
+def _models() -> list[tuple[str, str]]:
+    return [
+        ("builtin", "the masked model inside the package; the default"),
+        ("NAME[@REVISION]", "any masked or causal model of the Hugging Face hub"),
+        ("FOLDER", "a model saved on this machine"),
+    ]

@@ -1,0 +1,95 @@
+"""What the commands share: consoles, the progress bar, and options that take several values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from unmask.auditing import Progress
+
+_SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet"}
+
+
+def console() -> Console:
+    """Stdout, wide enough for a table when it is not a terminal."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False)
+
+
+@contextmanager
+def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
+    """A bar with rate and time left on stderr."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, int] = {}
+
+        def step(name: str, share: float, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=total, rate="")
+            task = bar.tasks[tasks[name]]  # type: ignore[index]
+            speed = f"{task.speed:.1f}/s" if task.speed else ""
+            bar.update(task.id, completed=round(share * total, 1), rate=speed)
+
+        yield step
+
+
+def spread(argv: list[str]) -> list[str]:
+    """Let `--measure cps aul` and `--data crows-pairs mine.csv` name several, as `--measure cps --measure aul` does.
+
+    A further word belongs to the option only if it is a known name or a data file; else it is the model.
+    """
+    out: list[str] = []
+    option = ""
+    for word in argv:
+        if word in ("--measure", "--data"):
+            option = word
+        elif word.startswith("-"):
+            option = ""
+        elif option and out[-1] != option:
+            if not _names_one(option, word):
+                option = ""
+            else:
+                out.append(option)
+        out.append(word)
+    return out
+
+
+def _names_one(option: str, word: str) -> bool:
+    if option == "--measure":
+        from unmask.measures import MEASURES
+
+        return all(part in MEASURES for part in word.split(","))
+    from unmask import data
+
+    return word in data.names() or Path(word).suffix.lower() in _SUFFIXES
+
+
+def names(values: list[str] | None) -> list[str]:
+    """Repeated options and comma lists as one list."""
+    return [part for value in values or [] for part in value.split(",") if part]
+
+
+def say(quiet: bool) -> Callable[[str], None]:
+    """A way to speak on stderr, or to keep silent."""
+    import typer
+
+    return (lambda _: None) if quiet else (lambda line: typer.echo(line, err=True))

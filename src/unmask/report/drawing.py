@@ -1,0 +1,55 @@
+"""From a chart to the page: its specification, its drawing for readers without JavaScript, and the script."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+Chart = alt.LayerChart | alt.FacetChart | alt.ConcatChart
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One chart, ready for the page."""
+
+    id: str
+    title: str
+    alt: str
+    spec: dict[str, Any]
+    svg: str
+
+
+def figure(id: str, title: str, chart: Chart, alt_text: str) -> Figure:
+    """A chart as specification and as drawing."""
+    spec = json.loads(chart.properties(description=alt_text).to_json()) | {"config": _theme()}
+    spec.pop("$schema", None)
+    return Figure(id, title, alt_text, spec, vl_convert.vegalite_to_svg(spec))
+
+
+@functools.cache
+def library() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script."""
+    script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return script.replace("\r\n", "\n").replace("\r", "\n")  # browsers do, before they check its hash
+
+
+def _theme() -> dict[str, Any]:
+    """Ink in the colour of the page's text, so that the charts follow a dark page."""
+    ink = {"labelColor": "currentColor", "titleColor": "currentColor", "titleFontWeight": "normal"}
+    lines = {"gridColor": "#88888840", "domainColor": "#88888890", "tickColor": "#88888890"}
+    return {
+        "background": None,
+        "font": "system-ui, sans-serif",
+        "view": {"stroke": None},
+        "axis": {**ink, **lines, "labelFontSize": 12, "labelLimit": 260},
+        "axisX": {"tickCount": 7},
+        "axisY": {"tickCount": 4},
+        "legend": {**ink, "symbolBaseFillColor": "currentColor", "symbolStrokeWidth": 0, "labelLimit": 320},
+        "header": {**ink, "labelFontWeight": "bold", "labelFontSize": 13},
+        "title": {"color": "currentColor", "fontSize": 13},
+    }

@@ -1,0 +1,90 @@
+"""Items in, scores out: a chunk of items at a time, all measures together, so that memory stays bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from unmask.errors import Unscorable
+from unmask.evidence import Evidence
+from unmask.models import Engine
+from unmask.models.engine import Progress
+from unmask.types import Measure, Outcome, Pair, Probe, Probes, Reading, Row, SentenceScore, Side
+
+CHUNK = 512  # items whose probes are planned, asked and scored together
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One item under one measure: its row, and the sentence scores it was made of."""
+
+    row: Row
+    item: Pair
+    sentences: Mapping[Side, SentenceScore]
+
+
+def scored(
+    data: str,
+    items: Sequence[Pair],
+    measures: Sequence[Measure],
+    engine: Engine,
+    *,
+    evidence: Evidence,
+    progress: Progress,
+) -> Iterator[list[Scored]]:
+    """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
+    for begin in range(0, len(items), CHUNK):
+        chunk = items[begin : begin + CHUNK]
+
+        def step(share: float, begin: int = begin, size: int = len(chunk)) -> None:
+            progress((begin + share * size) / len(items))
+
+        yield _scored_chunk(data, chunk, measures, engine, evidence=evidence, progress=step)
+
+
+def _scored_chunk(
+    data: str,
+    items: Sequence[Pair],
+    measures: Sequence[Measure],
+    engine: Engine,
+    *,
+    evidence: Evidence,
+    progress: Progress,
+) -> list[Scored]:
+    engine.lm.prime([text for item in items for text in item.sides().values()])
+    plans = [(item, measure, _planned(item, measure, engine)) for item in items for measure in measures]
+    asked = [probe for _, _, plan in plans if not isinstance(plan, str) for ask in plan.values() for probe in ask]
+    readings = engine.read([*asked, *evidence.more_probes(items, asked, engine.lm)], progress)
+    evidence.add(items, readings, engine.lm)
+    return [_scored_item(data, item, measure, plan, readings) for item, measure, plan in plans]
+
+
+def _planned(item: Pair, measure: Measure, engine: Engine) -> Probes | str:
+    """The item's probes, or the reason why it cannot be scored."""
+    lacking = [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
+    if lacking:
+        return f"the item has no {', '.join(lacking)}"
+    try:
+        return measure.probes(item, engine.lm)
+    except Unscorable as error:
+        return error.reason
+
+
+def _scored_item(
+    data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Mapping[Probe, Reading]
+) -> Scored:
+    if isinstance(plan, str):
+        return Scored(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
+    sentences = {side: measure.score(ask, [readings[one] for one in ask]) for side, ask in plan.items()}
+    scores = {side: sentence.value for side, sentence in sentences.items()}
+    outcome = _outcome(scores["more"], scores["less"], measure.decimals)
+    return Scored(Row(measure.name, data, item.id, item.groups, scores, outcome), item, sentences)
+
+
+def _outcome(more: float, less: float, decimals: int | None) -> Outcome:
+    """Which side won; compared after rounding where the published code rounds."""
+    if decimals is not None:
+        more, less = round(more, decimals), round(less, decimals)
+    if more == less:
+        return "tie"
+    return "more" if more > less else "less"

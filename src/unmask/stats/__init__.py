@@ -1,0 +1,48 @@
+"""From score tables to numbers with their uncertainty: wrappers over scipy and statsmodels.
+
+`estimates` is what an audit calls; `comparisons` and `gate` set two runs side by side.
+`docs/statistics.md` says which interval and which test is used where, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmask.stats.compare import Comparison, Verdict, comparisons, corrected
+from unmask.stats.corrections import holm, over_categories
+from unmask.stats.differences import difference_estimates, magnitude_estimates
+from unmask.stats.gates import gate
+from unmask.stats.shares import share_estimates, signed
+from unmask.stats.table import Table
+from unmask.stats.triples import StereoSet, stereoset_scores, triple_estimates
+from unmask.types import Estimate, Measure, Row
+
+__all__ = [
+    "Comparison",
+    "StereoSet",
+    "Verdict",
+    "comparisons",
+    "corrected",
+    "estimates",
+    "gate",
+    "holm",
+    "signed",
+    "stereoset_scores",
+]
+
+
+def estimates(measure: Measure, rows: Sequence[Row], *, data: str, rng_seed: int) -> tuple[Estimate, ...]:
+    """Every number of one measure on one dataset, the headline (group `all`) first.
+
+    Nothing scored gives NaN with `n` 0 and the rows counted as unscored; no rows at all is a StatsError.
+    """
+    table = Table.of(measure, rows, data=data)
+    return over_categories(_summary(table, rng_seed))
+
+
+def _summary(table: Table, seed: int) -> list[Estimate]:
+    if table.measure.summary == "share":
+        return [*share_estimates(table), *difference_estimates(table, seed)]
+    if table.measure.summary == "magnitude":
+        return magnitude_estimates(table, seed)
+    return triple_estimates(table, seed)

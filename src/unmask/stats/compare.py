@@ -1,0 +1,136 @@
+"""Did it change, and is it worse? Paired comparison of two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from statsmodels.stats.contingency_tables import mcnemar
+
+from unmask.stats.corrections import holm
+from unmask.stats.means import mean, mean_interval, mean_test
+from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
+from unmask.stats.resampling import Interval, generator
+from unmask.stats.triples import by_term, icat_change_interval, overall
+from unmask.types import Floats, Measure, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One statistic in two runs, over the items both have; `change` is b − a."""
+
+    measure: str
+    data: str
+    group: str
+    statistic: str
+    a_value: float
+    b_value: float
+    change: float
+    low: float
+    high: float
+    n: int
+    flips: int  # items on which the runs disagree whether the stereotyping sentence wins
+    left_out: int  # items in one run only, or not scored in both
+    method: str
+    p: float | None = None  # against no change
+    p_holm: float | None = None  # over all comparisons passed to `corrected`
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How much worse b is than the baseline a, and whether that is beyond noise and tolerance.
+
+    `worsening` is |b − null| − |a − null| for bias scores and ss, b − a for asld, and a − b for lms and
+    icat, of which more is better.
+    """
+
+    measure: str
+    data: str
+    statistic: str
+    a_value: float
+    b_value: float
+    null: float | None
+    worsening: float
+    low: float
+    high: float
+    tolerance: float
+    n: int
+    left_out: int
+    method: str
+    worse: bool  # low > tolerance
+
+
+class Change(NamedTuple):
+    """A statistic in two runs, and b − a with its interval and p-value."""
+
+    a: float
+    b: float
+    value: float
+    interval: Interval
+    p: float | None
+
+
+def comparisons(
+    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, rng_seed: int
+) -> tuple[Comparison, ...]:
+    """Every statistic that can be compared item by item, the headline (group `all`) first."""
+    groups = list(paired_groups(measure, a, b, data=data))
+    return tuple(
+        _comparison(pair.keeping(statistic), statistic, group=group, seed=rng_seed)
+        for statistic in STATISTICS[measure.summary]
+        for group, pair in groups
+    )
+
+
+def corrected(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """The same comparisons with `p_holm` over all of them: pass exactly the questions you ask."""
+    adjusted = holm([one.p for one in compared])
+    return tuple(replace(one, p_holm=p) for one, p in zip(compared, adjusted, strict=True))
+
+
+def change(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
+    """The statistic's change from run a to run b over the items given."""
+    if statistic == "icat":
+        first, second = by_term(pair.a), by_term(pair.b)
+        before, after = overall(first).icat, overall(second).icat
+        return Change(before, after, after - before, icat_change_interval(first, second, rng), None)
+    a, b = pair.values(statistic)
+    p = _mcnemar(pair) if statistic == "bias-score" else mean_test(b - a, 0.0)
+    return Change(mean(a), mean(b), mean(b - a), _interval(b - a, rng, statistic), p)
+
+
+def _interval(changes: Floats, rng: np.random.Generator, statistic: str) -> Interval:
+    if changes.size and not changes.any():
+        return Interval(0.0, 0.0, "no change")
+    return mean_interval(changes, rng=rng, unit=unit_of(statistic))
+
+
+def _comparison(pair: Paired, statistic: str, *, group: str, seed: int) -> Comparison:
+    found = change(pair, statistic, generator(seed, group))
+    return Comparison(
+        measure=pair.a.measure.name,
+        data=pair.a.data,
+        group=group,
+        statistic=statistic,
+        a_value=found.a,
+        b_value=found.b,
+        change=found.value,
+        low=found.interval.low,
+        high=found.interval.high,
+        n=pair.a.items.size,
+        flips=pair.flips,
+        left_out=pair.left_out,
+        method=found.interval.method,
+        p=found.p,
+    )
+
+
+def _mcnemar(pair: Paired) -> float | None:
+    """McNemar's exact test: of the items that flipped, did as many flip either way?"""
+    if not pair.a.items.size:
+        return None
+    a, b = pair.a.wins, pair.b.wins
+    table = [[(a & b).sum(), (a & ~b).sum()], [(~a & b).sum(), (~a & ~b).sum()]]
+    return float(mcnemar(table, exact=True).pvalue)

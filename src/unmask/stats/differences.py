@@ -1,0 +1,48 @@
+"""Mean differences of score within a pair, signed and absolute: how much, where a share says how often."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unmask.stats.means import mean, mean_interval, mean_test
+from unmask.stats.resampling import generator
+from unmask.stats.table import Table
+from unmask.types import Estimate, Floats
+
+
+def difference_estimates(table: Table, seed: int) -> list[Estimate]:
+    """`mean-difference` over all and by category."""
+    return [_estimate(part, "mean-difference", group=group, seed=seed) for group, part in table.everywhere()]
+
+
+def magnitude_estimates(table: Table, seed: int) -> list[Estimate]:
+    """`asld` over all and by category, then `mean-difference` likewise."""
+    sizes = [_estimate(part, "asld", group=group, seed=seed) for group, part in table.everywhere()]
+    return [*sizes, *difference_estimates(table, seed)]
+
+
+def differences(table: Table, statistic: str) -> Floats:
+    """What the statistic is the mean of, by scored pair: the difference, or its size for `asld`."""
+    values = table.difference[table.scored]
+    return np.abs(values) if statistic == "asld" else values
+
+
+def _estimate(table: Table, statistic: str, *, group: str, seed: int) -> Estimate:
+    """The mean with its interval; no test for `asld`, whose null of 0 is never reached by chance."""
+    values = differences(table, statistic)
+    interval = mean_interval(values, rng=generator(seed, group))
+    return Estimate(
+        measure=table.measure.name,
+        data=table.data,
+        group=group,
+        statistic=statistic,
+        value=mean(values),
+        low=interval.low,
+        high=interval.high,
+        null=0.0,
+        n=values.size,
+        ties=table.ties,
+        unscored=table.unscored,
+        method=interval.method,
+        p=None if statistic == "asld" else mean_test(values, 0.0),
+    )

@@ -1,0 +1,85 @@
+"""Two runs of one measure on one dataset, item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from unmask.errors import StatsError
+from unmask.stats.differences import differences
+from unmask.stats.table import Table
+from unmask.stats.triples import UNIT, by_term
+from unmask.types import Floats, Measure, Row, Summary
+
+STATISTICS: dict[Summary, tuple[str, ...]] = {
+    "share": ("bias-score", "mean-difference"),
+    "magnitude": ("asld", "mean-difference"),
+    "lms": ("lms",),
+    "ss": ("ss",),
+    "icat": ("icat",),
+}  # what is compared, the headline first
+
+
+def unit_of(statistic: str) -> str:
+    """What is resampled, as the method names it; nothing for plain pairs."""
+    return UNIT if statistic in ("lms", "ss", "icat") else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The items both runs can speak of, in the same order; `left_out` counts the others."""
+
+    a: Table
+    b: Table
+    left_out: int
+
+    @property
+    def flips(self) -> int:
+        """Items on which the two runs disagree whether the stereotyping sentence wins."""
+        return int((self.a.wins != self.b.wins).sum())
+
+    def keeping(self, statistic: str) -> Self:
+        """Only items that count in both runs: in the denominator of a bias score, else scored."""
+        a, b = self.a, self.b
+        kept = a.counted & b.counted if statistic == "bias-score" else a.scored & b.scored
+        return replace(self, a=a.take(kept), b=b.take(kept), left_out=self.left_out + int((~kept).sum()))
+
+    def values(self, statistic: str) -> tuple[Floats, Floats]:
+        """What the statistic is the mean of, in either run: by pair, or by target term."""
+        return _values(self.a, statistic), _values(self.b, statistic)
+
+
+def paired_groups(
+    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str
+) -> Iterator[tuple[str, Paired]]:
+    """The runs joined by item, as group `all` and then by category; StatsError when nothing joins."""
+    first, second = (Table.of(measure, rows, data=data) for rows in (a, b))
+    whole = _joined(first, second)
+    if not (whole.a.scored & whole.b.scored).any():
+        raise StatsError(
+            f"no item of {data} is scored by {measure.name} in both runs; compare runs on the same data"
+        )
+    others = dict(second.categories())
+    yield "all", whole
+    for group, part in first.categories():
+        yield group, _joined(part, others.get(group, second.take(np.empty(0, dtype=np.intp))))
+
+
+def _joined(a: Table, b: Table) -> Paired:
+    for table in (a, b):
+        if np.unique(table.items).size < table.items.size:
+            raise StatsError(f"an item of {table.data} occurs twice in one run; runs are joined by item")
+    items, in_a, in_b = np.intersect1d(a.items, b.items, assume_unique=True, return_indices=True)
+    left_out = a.items.size + b.items.size - 2 * items.size
+    return Paired(a.take(in_a), replace(b.take(in_b), target=a.target[in_a]), left_out)
+
+
+def _values(table: Table, statistic: str) -> Floats:
+    if statistic == "bias-score":
+        return 100 * table.wins.astype(np.float64)
+    if statistic in ("lms", "ss"):
+        return np.asarray(getattr(by_term(table), statistic))
+    return differences(table, statistic)

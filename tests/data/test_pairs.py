@@ -1,0 +1,297 @@
+"""Your own pairs: five formats, records from Python, and a clear word about every mistake."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from unmask import data
+from unmask.errors import DataError
+from unmask.types import Dataset
+
+Records = list[dict[str, str]]
+
+
+def separated(records: Records, delimiter: str) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(records[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(records)
+    return out.getvalue().encode()
+
+
+def parquet(records: Records) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(records), sink)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+WRITERS: dict[str, Callable[[Records], bytes]] = {
+    ".csv": lambda records: separated(records, ","),
+    ".tsv": lambda records: separated(records, "\t"),
+    ".json": lambda records: json.dumps(records).encode(),
+    ".jsonl": lambda records: "\n".join(json.dumps(r, ensure_ascii=False) for r in records).encode(),
+    ".parquet": parquet,
+}
+
+text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip)
+word = text.map(str.strip)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Records:
+    """Rows with all the columns we know and one we do not."""
+    size = draw(st.integers(1, 6))
+    ids = draw(st.lists(word, min_size=size, max_size=size, unique=True))
+    return [
+        {
+            "id": ids[row],
+            "more": draw(text),
+            "less": draw(text),
+            "category": draw(word),
+            "direction": draw(st.sampled_from(["stereo", "antistereo", ""])),
+            "context": draw(text | st.just("")),
+            "unrelated": draw(text | st.just("")),
+            "source": draw(word | st.just("")),
+        }
+        for row in range(size)
+    ]
+
+
+def as_records(loaded: Dataset) -> Records:
+    prefix = len(loaded.card.name) + 1
+    return [
+        {
+            "id": item.id[prefix:],
+            "more": item.more,
+            "less": item.less,
+            "category": item.groups["category"],
+            "direction": item.groups.get("direction", ""),
+            "context": item.context or "",
+            "unrelated": item.unrelated or "",
+            "source": item.groups.get("source", ""),
+        }
+        for item in loaded.items
+    ]
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(records=tables())
+def test_what_is_written_is_read(suffix: str, records: Records, tmp_path: Path) -> None:
+    path = tmp_path / f"My pairs{suffix}"
+    path.write_bytes(WRITERS[suffix](records))
+    loaded = data.load(path)
+    assert loaded.card.name == "my-pairs"
+    assert as_records(loaded) == records
+
+
+@settings(max_examples=25, deadline=None)
+@given(records=tables())
+def test_files_records_and_frames_agree(records: Records) -> None:
+    plain = data.from_records(records, name="my pairs")
+    assert as_records(plain) == records
+    frame = data.from_records(pd.DataFrame(records), name="my pairs")
+    assert frame == plain  # the checksum too: it is of the content
+
+
+@settings(max_examples=25, deadline=None)
+@given(pairs=st.lists(st.tuples(text, text), min_size=1, max_size=5))
+def test_tuples(pairs: list[tuple[str, str]]) -> None:
+    loaded = data.from_records(pairs)
+    assert [(item.more, item.less) for item in loaded.items] == pairs
+    assert [item.id for item in loaded.items] == [f"pairs/{row:04}" for row in range(len(pairs))]
+
+
+def write(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_a_small_file(tmp_path: Path) -> None:
+    header = "id,sent_more,sent_less,bias_type,stereo_antistereo,year\n"
+    content = header + "n1,She cooks.,He cooks.,gender,stereo,2024\n"
+    loaded = data.load(write(tmp_path, "Kitchen & Co.csv", content))
+    (item,) = loaded.items
+    assert item.id == "kitchen-co/n1"
+    assert (item.more, item.less, item.unrelated, item.context) == ("She cooks.", "He cooks.", None, None)
+    assert item.groups == {"category": "gender", "direction": "stereo", "year": "2024"}
+    assert not loaded.verified
+    assert loaded.card.source == "Kitchen & Co.csv"
+    assert loaded.card.size == 1
+    assert len(loaded.sha256) == 64
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_text(mark: bytes, suffix: str, tmp_path: Path) -> None:
+    content = mark + WRITERS[suffix]([{"more": "é", "less": "è"}])
+    assert data.load(write(tmp_path, f"p{suffix}", content)).items[0].more == "é"
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [("more", "less"), ("sent_more", "sent_less"), ("stereotype", "antistereotype"), (" More", "LESS ")],
+)
+def test_spellings_of_the_columns(columns: tuple[str, str]) -> None:
+    item = data.from_records([dict(zip(columns, ("a", "b"), strict=True))]).items[0]
+    assert (item.more, item.less, dict(item.groups)) == ("a", "b", {})
+
+
+def test_values_that_are_not_text_become_text() -> None:
+    record = {
+        "more": "a",
+        "less": "b",
+        "id": 7,
+        "n": 3,
+        "x": 0.5,
+        "none": None,
+        "nan": float("nan"),
+        "list": [1, "é"],
+    }
+    item = data.from_records([record]).items[0]
+    assert item.id == "pairs/7"
+    assert item.groups == {"n": "3", "x": "0.5", "list": '[1, "é"]'}
+
+
+def test_missing_cells_of_a_frame() -> None:
+    frame = pd.DataFrame(
+        {"more": ["a", "b"], "less": ["c", "d"], "n": pd.array([1, None], "Int64"), "x": [np.nan, 2.5]}
+    )
+    first, second = data.from_records(frame).items
+    assert (first.groups, second.groups) == ({"n": "1"}, {"x": "2.5"})
+
+
+def test_parquet_numbers_and_nulls(tmp_path: Path) -> None:
+    table = pa.table({"more": ["a", "b"], "less": ["c", "d"], "n": [1, None], "category": [None, "age"]})
+    pq.write_table(table, tmp_path / "p.parquet")
+    first, second = data.load(tmp_path / "p.parquet").items
+    assert (first.groups, second.groups) == ({"n": "1"}, {"category": "age"})
+
+
+def test_blank_lines_do_not_count(tmp_path: Path) -> None:
+    for name, content in (("p.csv", "more,less\n\na,b\n\n"), ("p.jsonl", '\n{"more": "a", "less": "b"}\n\n')):
+        assert [item.id for item in data.load(write(tmp_path, name, content)).items] == ["p/0000"]
+
+
+def test_separators_inside_json_lines(tmp_path: Path) -> None:
+    """U+2028 ends a line for some readers, not for JSON."""
+    content = json.dumps({"more": "a\u2028b", "less": "c"}, ensure_ascii=False)
+    assert data.load(write(tmp_path, "p.jsonl", content)).items[0].more == "a\u2028b"
+
+
+# -------------------------------------------------------------------------------------------- warnings
+
+
+def test_identical_sentences_are_kept_with_a_warning() -> None:
+    loaded = data.from_records([("same", "same"), ("a", "b")])
+    assert len(loaded.items) == 2
+    assert loaded.warnings == ("1 pair has two identical sentences and can only tie (pairs/0000)",)
+
+
+def test_long_lists_in_warnings_are_cut() -> None:
+    (warning,) = data.from_records([("same", "same")] * 7).warnings
+    assert warning.startswith("7 pairs have two identical")
+    assert warning.endswith("pairs/0004, …)")
+
+
+def test_white_space_on_one_side_only() -> None:
+    loaded = data.from_records([("a ", "b"), (" a", " b"), ("a", "b\n")])
+    assert [item.more for item in loaded.items] == ["a ", " a", "a"]  # as written
+    (warning,) = loaded.warnings
+    assert warning.startswith("2 pairs have white space around one sentence")
+    assert warning.endswith("(pairs/0000, pairs/0002)")
+
+
+def test_a_column_without_a_name(tmp_path: Path) -> None:
+    loaded = data.load(write(tmp_path, "p.csv", ",more,less\n0,a,b\n"))
+    assert loaded.items[0].groups == {}
+    assert loaded.warnings == ("a column without a name was left out",)
+
+
+# ---------------------------------------------------------------------------------------------- errors
+
+ROW = '{"more": "a", "less": "b"}'
+MISTAKES = [
+    ("p.csv", "", "p.csv: no rows"),
+    ("p.csv", "more,less\n", "p.csv: no rows; expected at least one pair"),
+    ("p.json", "[]", "p.json: no rows"),
+    ("p.jsonl", "\n\n", "p.jsonl: no rows"),
+    (
+        "p.csv",
+        "more,other\na,b\n",
+        "p.csv, row 0 (from 0): no column 'less' or 'sent_less' or 'antistereotype' or 'anti-stereotype'; "
+        "found: more, other",
+    ),
+    ("p.csv", "more;less\na;b\n", "no column 'more' or 'sent_more' or 'stereotype'; found: more;less"),
+    ("p.json", f'[{ROW}, {{"more": "a"}}]', "p.json, row 1 (from 0): no column 'less'"),
+    ("p.csv", "more,less\na,b\nc,  \n", "p.csv, row 1 (from 0): empty sentence in column 'less'"),
+    ("p.jsonl", '{"more": null, "less": "b"}', "p.jsonl, row 0 (from 0): empty sentence in column 'more'"),
+    ("p.csv", "id,more,less\nx,a,b\ny,c,d\nx,e,f\n", "row 2 (from 0): id 'p/x' was already given to row 0"),
+    ("p.csv", "more,less,direction\na,b,anti\n", "row 0 (from 0): direction 'anti', expected 'stereo' or"),
+    ("p.csv", b"more,less\na,\xe9\n", "p.csv: byte 12 is not valid UTF-8; expected UTF-8 text"),
+    ("p.json", b'[{"more": "\xff"}]', "p.json: byte 11 is not valid UTF-8"),
+    ("p.jsonl", f"{ROW}\n{{oops\n", "p.jsonl, line 2: not valid JSON"),
+    ("p.json", "[{", "p.json: not valid JSON"),
+    ("p.json", "[" * 100_000, "p.json: not valid JSON"),
+    ("p.json", '{"version": 1, "data": {}}', "found an object with keys version, data, expected a list"),
+    ("p.json", "3", "p.json: found int, expected a list of objects"),
+    ("p.json", '["a"]', "p.json, row 0 (from 0): found str, expected an object"),
+    ("p.json", '[["a", "b", "c"]]', "row 0 (from 0): found list, expected an object"),
+    ("p.json", '[{"more": 3, "less": "b"}]', "row 0 (from 0): column 'more' holds int 3, expected text"),
+    ("p.json", '[{"more": "a\\ud800", "less": "b"}]', "column 'more' holds half a character"),
+    ("p.csv", "more,less\na,b,c\n", "p.csv, row 0 (from 0): 3 fields, expected 2 as in the header"),
+    ("p.csv", 'more,less\na,b\n"a,b\nc,d\n', "p.csv, line 4: unexpected end of data"),
+    ("p.tsv", 'more\tless\n"a" b\tc\n', "p.tsv, line 2: '\t' expected after '\"'"),
+    ("p.csv", "more,less,more\na,b,c\n", "p.csv: column 'more' appears more than once in the header"),
+    ("p.csv", "more,less,sent_more\na,b,c\n", "two columns for 'more'; keep one of 'more' or 'sent_more'"),
+    ("p.parquet", b"PAR1 not really", "p.parquet: not a readable Parquet file"),
+    (
+        "p.xlsx",
+        b"",
+        "p.xlsx: unknown kind of file '.xlsx'; expected one of .csv, .tsv, .json, .jsonl, .parquet",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), MISTAKES)
+def test_mistakes(name: str, content: str | bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        data.load(write(tmp_path, name, content))
+    assert "\n" not in str(caught.value)
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_mistakes_in_records_name_the_records() -> None:
+    with pytest.raises(
+        DataError, match=re.escape("my-list, row 1 (from 0): empty sentence in column 'less'")
+    ):
+        data.from_records([("a", "b"), ("a", "")], name="My list")
+    with pytest.raises(DataError, match="pairs: no rows"):
+        data.from_records(pd.DataFrame({"more": [], "less": []}))
+    with pytest.raises(DataError, match="found str, expected an object"):
+        data.from_records({"more": ["a"], "less": ["b"]})  # type: ignore[arg-type]
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path, "p.csv", "more,less\na,b\n")
+
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(DataError, match=r"p\.csv cannot be read \(Permission denied\)"):
+        data.load(path)

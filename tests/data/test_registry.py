@@ -1,0 +1,117 @@
+"""The public face: names, cards, and telling a name from a path."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unmask import data
+from unmask.errors import DataError, UnknownName
+
+
+def test_names_are_the_documented_ones() -> None:
+    assert data.names() == (
+        "unmask-pairs",
+        "crows-pairs",
+        "crows-pairs-revised",
+        "crows-pairs-fr",
+        "crows-pairs-nl",
+        "stereoset",
+        "stereoset-intersentence",
+    )
+
+
+@pytest.mark.parametrize("name", data.names())
+def test_cards_are_complete(name: str) -> None:
+    card = data.card(name)
+    assert card.name == name
+    assert card.size > 0
+    assert card.licence
+    assert card.languages
+    assert card.problems.endswith(".")
+    assert re.fullmatch(r"@\w+\{[\w-]+,\n.*\n\}", card.citation, re.DOTALL)
+    assert card.citation.count("{") == card.citation.count("}")
+    assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in card.files)
+
+
+@pytest.mark.parametrize("name", [name for name in data.names() if name != "unmask-pairs"])
+def test_addresses_are_pinned_to_the_commit_the_card_names(name: str) -> None:
+    card = data.card(name)
+    repository, commit, path = re.fullmatch(r"([\w/-]+)@([0-9a-f]{7}):(\S+).*", card.source).groups()  # type: ignore[union-attr]
+    address = rf"https://raw\.githubusercontent\.com/{repository}/{commit}[0-9a-f]{{33}}/{re.escape(path)}"
+    assert re.fullmatch(address, card.files[0].url)
+    assert path.endswith("/" + card.files[0].name)
+
+
+def test_unknown_names_suggest_the_near_ones() -> None:
+    with pytest.raises(UnknownName, match=r"no dataset named 'crows-pair'\. Did you mean crows-pairs"):
+        data.load("crows-pair")
+    for name in ("nothing", ""):
+        with pytest.raises(UnknownName, match="There are: crows-pairs, "):
+            data.card(name)
+        with pytest.raises(UnknownName):
+            data.load(name)
+        with pytest.raises(UnknownName):
+            data.get(name)
+
+
+def test_names_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A known name is a name, even beside a file called so; anything that looks like a file is a file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "unmask-pairs").write_text("more,less\n")
+    (tmp_path / "here").write_text("more,less\na,b\n")
+    assert len(data.load("unmask-pairs").items) == 120
+    with pytest.raises(DataError, match=r"gone\.csv does not exist; expected a file of pairs"):
+        data.load("gone.csv")
+    with pytest.raises(DataError, match="folder/gone does not exist"):
+        data.load("folder/gone")
+    with pytest.raises(DataError, match=r"unknown kind of file ''; expected one of \.csv, \.tsv"):
+        data.load("here")
+    with pytest.raises(DataError, match="is a folder; expected a file of pairs"):
+        data.load(tmp_path)
+
+
+def test_own_pairs_never_bear_the_name_of_a_published_dataset(tmp_path: Path) -> None:
+    path = tmp_path / "CrowS_Pairs.csv"
+    path.write_text("more,less\na,b\n")
+    loaded = data.load(path)
+    assert loaded.card.name == "own-crows-pairs"
+    assert loaded.items[0].id == "own-crows-pairs/0000"
+    assert data.from_records([("a", "b")], name="StereoSet").card.name == "own-stereoset"
+
+
+def test_importing_is_light() -> None:
+    code = "import sys, unmask.data; print({'pandas', 'pyarrow', 'pooch', 'requests'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("name", data.names())
+def test_the_documentation_tells_of_every_dataset(name: str) -> None:
+    card = data.card(name)
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+    (line,) = (line for line in page.splitlines() if line.startswith(f"| `{name}` | {card.size:,} |"))
+    assert card.licence.split(" (")[0] in line
+    assert card.languages[0] in line
+    if name != "unmask-pairs":
+        assert f"| `{card.folder}` | `{card.files[0].name}` |" in page
+
+
+def test_the_example_of_a_new_dataset_works(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+    (code,) = re.findall(r'```python\n("""My dataset.*?)```', page, re.DOTALL)
+    module: dict[str, Any] = {}
+    exec(code, module)
+    (tmp_path / "pairs.csv").write_text("biased,neutral,topic\na,b,gender\n")
+    (item,) = module["load"](tmp_path / "pairs.csv").items
+    assert (item.id, item.more, item.less, item.groups) == (
+        "my-dataset/0000",
+        "a",
+        "b",
+        {"category": "gender"},
+    )
