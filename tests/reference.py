@@ -331,13 +331,17 @@ def blank_word(context: str, sentence: str) -> str:
 
 
 def blank_text(tokenizer: Any, context: str, prefix: Sequence[int], spaced: bool) -> str:
-    """The context with every BLANK replaced by the word's first tokens, as text, and the mask."""
+    """The context with every BLANK replaced by the word's first tokens, as text, and the mask.
+
+    `spaced`: the space a word's first token carries is the one already before BLANK, so it is not
+    written twice; and before any of the word is known, the mask stands for that token, space included.
+    """
     mask = tokenizer.mask_token
+    written = tokenizer.decode(prefix)
     if not spaced:
-        return context.replace("BLANK", tokenizer.decode(prefix) + mask)
-    written = tokenizer.decode(prefix).removeprefix(" ")
-    text = context.replace("BLANK", written + mask)
-    return text if written else re.sub(f" +{re.escape(mask)}", lambda _: mask, text)
+        return context.replace("BLANK", written + mask)
+    text = context.replace("BLANK", written.removeprefix(" ") + mask)
+    return text if prefix else re.sub(f" +{re.escape(mask)}", lambda _: mask, text)
 
 
 def marks_spaces(tokenizer: Any) -> bool:

@@ -148,7 +148,7 @@ def _loaded(data: str | Path | Dataset | Sequence[str | Path | Dataset], options
         one
         if isinstance(one, Dataset)
         else datasets.load(one, data_dir=options.data_dir, offline=options.offline)
-        for one in dict.fromkeys(wanted)
+        for one in wanted
     ]
     names = [one.card.name for one in loaded]
     if len(set(names)) < len(names):

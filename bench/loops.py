@@ -1,0 +1,79 @@
+"""What unmask is timed against, written plainly: the published loops, and a padded batch in file order.
+
+They compute sentence scores only, and each measure by itself, as the scripts in the field do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Any
+
+import torch
+
+from unmask.types import Pair
+
+Copy = tuple[list[int], list[int], list[int]]  # input ids, positions read, tokens wanted
+
+
+@torch.inference_mode()
+def one_by_one(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any) -> list[float]:
+    """One input at a time, logits over the whole sequence: how the published scripts run."""
+    scores = []
+    for sentence in _sentences(measure, items, tokenizer):
+        parts = []
+        for ids, places, tokens in sentence:
+            output = model(torch.tensor([ids]), output_attentions=measure == "aula")
+            parts.append(_parts(output, 0, len(ids), places, tokens))
+        scores.append(sum(parts))
+    return scores
+
+
+@torch.inference_mode()
+def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size: int = 64) -> list[float]:
+    """Batches of 64 copies in file order, padded to the longest, logits over whole sequence and vocabulary."""
+    copies = [(n, copy) for n, sentence in enumerate(_sentences(measure, items, tokenizer)) for copy in sentence]
+    scores = [0.0] * (2 * len(items))
+    for begin in range(0, len(copies), size):
+        some = copies[begin : begin + size]
+        longest = max(len(copy[0]) for _, copy in some)
+        ids = torch.tensor([copy[0] + [0] * (longest - len(copy[0])) for _, copy in some])
+        kept = torch.tensor([[1] * len(copy[0]) + [0] * (longest - len(copy[0])) for _, copy in some])
+        output = model(ids, attention_mask=kept, output_attentions=measure == "aula")
+        for row, (n, (own, places, tokens)) in enumerate(some):
+            scores[n] += _parts(output, row, len(own), places, tokens)
+    return scores
+
+
+def _parts(output: Any, row: int, length: int, places: list[int], tokens: list[int]) -> float:
+    logprobs = output.logits[row, places].log_softmax(-1)[range(len(places)), tokens]
+    if output.attentions is None:
+        return float(logprobs.sum())
+    weights = torch.stack([layer[row, :, :length] for layer in output.attentions]).mean((0, 1, 2))[places]
+    return float((weights * logprobs).sum())
+
+
+def _sentences(measure: str, items: Sequence[Pair], tokenizer: Any) -> Iterator[list[Copy]]:
+    """The masked copies each sentence needs under a measure."""
+    for item in items:
+        both = [tokenizer(text)["input_ids"] for text in (item.more, item.less)]
+        blocks = SequenceMatcher(None, *both).get_matching_blocks()
+        shared = [{b.a + i for b in blocks for i in range(b.size)}, {b.b + i for b in blocks for i in range(b.size)}]
+        for ids, same in zip(both, shared, strict=True):
+            inner = range(1, len(ids) - 1)
+            yield _copies(measure, ids, [p for p in inner if p in same], [p for p in inner if p not in same], tokenizer)
+
+
+def _copies(measure: str, ids: list[int], same: list[int], changed: list[int], tokenizer: Any) -> list[Copy]:
+    mask, inner = tokenizer.mask_token_id, list(range(1, len(ids) - 1))
+
+    def hidden(places: Sequence[int]) -> list[int]:
+        return [mask if place in places else token for place, token in enumerate(ids)]
+
+    if measure in ("pll", "sld", "cps"):
+        return [(hidden([p]), [p], [ids[p]]) for p in (same if measure == "cps" else inner)]
+    if measure == "sss":
+        return [(hidden(changed), changed, [ids[p] for p in changed])] if changed else []
+    if measure == "all-masked":
+        return [(hidden(inner), inner, [ids[p] for p in inner])]
+    return [(list(ids), inner, [ids[p] for p in inner])]

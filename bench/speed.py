@@ -1,0 +1,138 @@
+"""Time `unmask audit` against the loops it replaces, in one run, and print ratios.
+
+    make bench
+    python bench/speed.py --pairs 40 --data-dir DIR
+
+(a) one input at a time per measure, as the published scripts run; (b) minicons, where its release runs on the
+installed transformers; (c) padded batches of 64 in file order with logits over sequence and vocabulary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import loops
+import shapes
+import torch
+
+import unmask
+from unmask.models import Lm
+from unmask.types import Dataset
+
+BATTERY = ("cps", "pll", "sld", "sss", "aul", "aula", "all-masked")
+
+
+def main() -> None:
+    args = _arguments()
+    torch.set_num_threads(args.threads)
+    items = shapes.pairs(args.data_dir, args.pairs)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["UNMASK_CACHE_DIR"] = f"{folder}/cache"
+        lm = unmask.open_lm(shapes.build(Path(folder) / "bert-base-shape", items, shapes.BERT_BASE))
+        data = Dataset(unmask_card(), items, "", verified=False)
+        print(f"{len(items)} pairs, BERT-base shape with random weights, {args.threads} threads, fp32\n")
+        speed(lm, data)
+    memory(args)
+
+
+def speed(lm: Lm, data: Dataset) -> None:
+    """Print seconds per pair and ratios."""
+    n, model, tokenizer = len(data.items), lm.network.model, lm.tokenizer
+    audit(lm, data, ["aul"], limit=2)  # warm up
+    rate = matmul_rate()
+    ours = timed(lambda: audit(lm, data, ["cps"]))
+    flops = counted(lambda: audit(lm, data, ["cps"]))
+    batch = timed(lambda: loops.padded("cps", data.items, model, tokenizer))
+    again = timed(lambda: audit(lm, data, ["cps"]))
+    single = timed(lambda: loops.one_by_one("cps", data.items, model, tokenizer))
+    ours = min(ours, again)
+    line("CPS: unmask audit", ours / n)
+    line("CPS: (a) one at a time", single / n, single / ours, "asked ≥ 3.5")
+    line("CPS: (c) padded batch of 64", batch / n, batch / ours, "asked ≥ 1.5")
+    print(f"{'fp32 matmul rate of this machine':44} {rate / 1e9:8.0f} GFLOP/s")
+    print(f"{'reached by the engine over CPS':44} {flops / ours / 1e9:8.0f} GFLOP/s  {flops / ours / rate:6.0%}  (asked ≥ 70%)")
+    minicons()
+    parts = {name: timed(lambda name=name: loops.padded(name, data.items, model, tokenizer)) for name in BATTERY}
+    together = timed(lambda: audit(lm, data, BATTERY))
+    line(f"battery of {len(BATTERY)} measures: unmask audit", together / n)
+    line("battery: (c) one measure after the other", sum(parts.values()) / n, sum(parts.values()) / together, "asked ≥ 3")
+    first = timed(lambda: audit(lm, data, BATTERY, store=True))
+    second = timed(lambda: audit(lm, data, BATTERY, store=True))
+    line("battery: first run with a store", first / n)
+    line("battery: repeated run", second / n, first / second, "asked ≥ 50")
+
+
+def memory(args: argparse.Namespace) -> None:
+    """Peak RSS over all pairs against the loaded model, in a process of its own."""
+    layers = 12 if args.full_memory else 2
+    script = Path(__file__).parent / "memory.py"
+    where = ["--data-dir", str(args.data_dir)] if args.data_dir else []
+    subprocess.run([sys.executable, script, "--layers", str(layers), *where], check=True)
+
+
+def audit(lm: Lm, data: Dataset, measures: Any, *, store: bool = False, limit: int | None = None) -> None:
+    unmask.audit(lm, data=data, measures=list(measures), options=unmask.Options(store=store, limit=limit))
+
+
+def timed(run: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    run()
+    return time.perf_counter() - begin
+
+
+def matmul_rate(size: int = 2048) -> float:
+    """Best floating-point operations per second of a square fp32 product, torch's own."""
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    return 2 * size**3 / min(timed(lambda: a @ b) for _ in range(10))
+
+
+def counted(run: Callable[[], object]) -> int:
+    """Floating-point operations of the matrix products in `run`."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with FlopCounterMode(display=False) as counter:
+        run()
+    return int(counter.get_total_flops())
+
+
+def minicons() -> None:
+    try:
+        from importlib.metadata import version
+
+        print(f"(b) minicons {version('minicons')}: its masked scorer calls a tokenizer method that current "
+              "transformers no longer has (0.3.39 and before); skipped")
+    except ImportError:
+        print("(b) minicons is not installed; 0.3.39's masked scorer calls a tokenizer method that current "
+              "transformers no longer has; skipped")
+
+
+def line(what: str, seconds: float, ratio: float | None = None, asked: str = "") -> None:
+    tail = "" if ratio is None else f"   {ratio:6.2f}×  ({asked})"
+    print(f"{what:44} {seconds:8.4f} s per pair{tail}", flush=True)
+
+
+def unmask_card() -> Any:
+    from unmask import data
+
+    return data.card("crows-pairs")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--data-dir", type=Path, default=os.environ.get("UNMASK_DATA_DIR"))
+    parser.add_argument("--full-memory", action="store_true", help="all 12 layers in the memory run (long)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
