@@ -19,19 +19,22 @@ Copy = tuple[list[int], list[int], list[int]]  # input ids, positions read, toke
 @torch.inference_mode()
 def one_by_one(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any) -> list[float]:
     """One input at a time, logits over the whole sequence: how the published scripts run."""
+    model.set_attn_implementation("eager" if measure == "aula" else "sdpa")
     scores = []
     for sentence in _sentences(measure, items, tokenizer):
         parts = []
         for ids, places, tokens in sentence:
-            output = model(torch.tensor([ids]), output_attentions=measure == "aula")
+            output = model(torch.tensor([ids], device=model.device), output_attentions=measure == "aula")
             parts.append(_parts(output, 0, len(ids), places, tokens))
         scores.append(sum(parts))
+    model.set_attn_implementation("sdpa")
     return scores
 
 
 @torch.inference_mode()
 def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size: int = 64) -> list[float]:
     """Batches of 64 copies in file order, padded to the longest, logits over whole sequence and vocabulary."""
+    model.set_attn_implementation("eager" if measure == "aula" else "sdpa")
     copies = [(n, copy) for n, sentence in enumerate(_sentences(measure, items, tokenizer)) for copy in sentence]
     scores = [0.0] * (2 * len(items))
     for begin in range(0, len(copies), size):
@@ -42,6 +45,7 @@ def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size
         output = model(ids, attention_mask=kept, output_attentions=measure == "aula")
         for row, (n, (own, places, tokens)) in enumerate(some):
             scores[n] += _parts(output, row, len(own), places, tokens)
+    model.set_attn_implementation("sdpa")
     return scores
 
 

@@ -127,10 +127,10 @@ def whole() -> Fake:
         more, further = scored_pairs(measure, seed)
         items, tokens = items + more, tokens + further
     estimates.append(
-        estimate("sld", 1.7, statistic="asld", low=1.1, high=2.6, null=None, p=None, method="bca")
+        estimate("sld", 1.7, statistic="asld", low=1.1, high=2.6, null=0.0, p=None, method="bca")
     )
     items += [{**r, "measure": "sld"} for r in items if r["measure"] == "pll"]
-    for name, value, null in [("lms", 82.5, None), ("ss", 60.0, 50.0), ("icat", 66.0, None)]:
+    for name, value, null in [("lms", 82.5, 50.0), ("ss", 60.0, 50.0), ("icat", 66.0, None)]:
         interval = (
             {"low": math.nan, "high": math.nan} if name == "icat" else {"low": value - 6, "high": value + 6}
         )
@@ -163,6 +163,13 @@ def _even(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every row with every column: `from_pylist` reads the columns off the first."""
     names = dict.fromkeys(name for r in rows for name in r)
     return [{name: r.get(name) for name in names} for r in rows]
+
+
+def rows_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """The data of a chart."""
+    if "datasets" not in spec:
+        return list(spec["data"]["values"])
+    return list(spec["datasets"][spec["data"]["name"]])
 
 
 def bare() -> Fake:

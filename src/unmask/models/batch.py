@@ -67,9 +67,10 @@ def _distinct(
     where: list[tuple[int, int, int]],
     owners: list[tuple[bytes, tuple[int, int]]],
 ) -> Batch:
+    seen: dict[bytes, int] = {}
     everything = np.concatenate([ids, facts], axis=1)
-    _, first, inverse = np.unique(everything, axis=0, return_index=True, return_inverse=True)
-    row_of = inverse.reshape(-1)
+    row_of = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in everything], dtype=np.int64)
+    first = np.unique(row_of, return_index=True)[1]
     reads = np.array(where, dtype=np.int64).reshape(-1, 3)
     reads[:, 0] = row_of[reads[:, 0]]
     return Batch(pieces, ids[first], facts[first, 0], facts[first, 1], row_of, reads, owners)

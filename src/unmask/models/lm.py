@@ -45,7 +45,7 @@ class Lm:
         """Masked or causal."""
         return self.facts.kind
 
-    @property
+    @cached_property
     def mask_id(self) -> int:
         """The mask token's id; -1 for a causal model."""
         return -1 if self.kind == "causal" else int(self.tokenizer.mask_token_id)
@@ -55,12 +55,12 @@ class Lm:
         """The mask as text; empty for a causal model."""
         return "" if self.kind == "causal" else str(self.tokenizer.mask_token)
 
-    @property
+    @cached_property
     def begin(self) -> int | None:
         """The begin-of-text token a causal model is fed first."""
         return self.tokenizer.bos_token_id  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def start(self) -> int | None:
         """What StereoSet's rule conditions the first token on: begin-of-text, else end-of-text."""
         return self.tokenizer.eos_token_id if self.begin is None else self.begin
@@ -76,7 +76,7 @@ class Lm:
         """Can it judge whether one sentence follows another?"""
         return self.network.next_sentence is not None
 
-    @property
+    @cached_property
     def unknown_id(self) -> int | None:
         """The id of the unknown token, where the tokenizer has one."""
         return self.tokenizer.unk_token_id  # type: ignore[no-any-return]
@@ -120,14 +120,23 @@ class Lm:
 
     def _encode_all(self, texts: list[str]) -> list[Encoded]:
         if self.kind == "causal":
-            rows = self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
             front = () if self.begin is None else (self.begin,)
-            return [Encoded((*front, *ids), tuple(range(len(front), len(front) + len(ids)))) for ids in rows]
-        rows = self.tokenizer(texts, return_special_tokens_mask=True, verbose=False)
+            rows = self._rows(texts, special=False)
+            return [Encoded((*front, *ids), tuple(range(len(front), len(front) + len(ids)))) for ids, _ in rows]
         return [
             Encoded(tuple(ids), tuple(place for place, one in enumerate(special) if not one))
-            for ids, special in zip(rows["input_ids"], rows["special_tokens_mask"], strict=True)
+            for ids, special in self._rows(texts, special=True)
         ]
+
+    def _rows(self, texts: list[str], *, special: bool) -> list[tuple[list[int], list[int]]]:
+        """Token ids and special-token marks of many texts; the Rust tokenizer is asked directly where it can be."""
+        if self.tokenizer.is_fast:
+            encoded = self.tokenizer.backend_tokenizer.encode_batch(texts, add_special_tokens=special)
+            return [(one.ids, one.special_tokens_mask) for one in encoded]
+        both = self.tokenizer(
+            texts, add_special_tokens=special, return_special_tokens_mask=True, verbose=False
+        )
+        return list(zip(both["input_ids"], both["special_tokens_mask"], strict=True))
 
     def _encode_two(self, first: str, second: str) -> Encoded:
         if self.kind == "causal":

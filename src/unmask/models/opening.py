@@ -52,7 +52,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
         config = _auto("AutoConfig").from_pretrained(**source)
         kind = _kind(config, how.kind, name)
         model, loading = _load(source, kind, how)
-        tokenizer = _auto("AutoTokenizer").from_pretrained(**source)
+        tokenizer = _tokenizer(source)
         refuse_bad_weights(model, loading, name)
         next_sentence = _next_sentence(source, model, config, how) if kind == "masked" else None
     _refuse_bad_tokenizer(tokenizer, model, kind, name)
@@ -131,6 +131,15 @@ def _load(source: dict[str, Any], kind: Kind, how: Opening) -> tuple[Any, dict[s
         use_safetensors=None if how.allow_pickle else True,
         output_loading_info=True,
     )
+
+
+def _tokenizer(source: dict[str, Any]) -> Any:
+    """The tokenizer, with any padding and truncation stored in its file switched off: lengths are our concern."""
+    tokenizer = _auto("AutoTokenizer").from_pretrained(**source)
+    if tokenizer.is_fast:
+        tokenizer.backend_tokenizer.no_padding()
+        tokenizer.backend_tokenizer.no_truncation()
+    return tokenizer
 
 
 def _next_sentence(source: dict[str, Any], model: Any, config: Any, how: Opening) -> Any:

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from unmask.report import charts, run, words
 from unmask.report.drawing import Figure, figure
+from unmask.report.meanings import in_nats
 from unmask.report.run import Run
 from unmask.types import Estimate
 
 SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
-SCALES = ("Other numbers out of 100", None)
+SCALES = ("Other numbers out of 100; 100 is ideal", None)
 
 
 def headline(result: Run) -> list[Figure]:
@@ -24,11 +25,14 @@ def headline(result: Run) -> list[Figure]:
 
 
 def category(result: Run) -> list[Figure]:
-    """One chart by category for every kind of headline number."""
-    figures = []
-    for i, (title, estimates) in enumerate(panels(run.by_group(result, "category"))):
-        told = f"{title}, by category, with intervals; the same numbers are in the table."
-        figures.append(figure(f"category-{i}", title, charts.groups(estimates, result), told))
+    """One chart by category for every dataset and kind of headline number."""
+    figures: list[Figure] = []
+    for data in dict.fromkeys(estimate.data for estimate in run.headlines(result)):
+        mine = [estimate for estimate in run.by_group(result, "category") if estimate.data == data]
+        for title, estimates in panels(mine):
+            named = f"{title} on {data}"
+            told = f"{named}, by category, with intervals; the same numbers are in the table."
+            figures.append(figure(f"category-{len(figures)}", named, charts.groups(estimates), told))
     return figures
 
 
@@ -36,19 +40,13 @@ def spread(result: Run) -> list[Figure]:
     """The histograms of differences; measures that repeat an earlier one are left out."""
     twins = run.twins(result)
     kept = [e for e in run.headlines(result) if (e.measure, e.data) not in twins]
-    named = [(run.label(e, result), run.differences(result, e)) for e in kept]
-    named = [(name, values) for name, values in named if values]
+    named = [(run.label(e, result), run.differences(result, e), in_nats(e.measure)) for e in kept]
+    named = [one for one in named if one[1]]
     if not named:
         return []
+    title = "Score of the stereotyping sentence less that of the other"
     told = "Histograms of the differences of the two scores, one per measure; the table gives their spread."
-    return [
-        figure(
-            "differences",
-            "Score of the stereotyping sentence less that of the other",
-            charts.differences(named),
-            told,
-        )
-    ]
+    return [figure("differences", title, charts.differences(named), told)]
 
 
 def panels(estimates: Iterable[Estimate]) -> list[tuple[str, list[Estimate]]]:
@@ -62,7 +60,7 @@ def panels(estimates: Iterable[Estimate]) -> list[tuple[str, list[Estimate]]]:
 def _axis(estimate: Estimate) -> tuple[str, float | None]:
     if estimate.statistic in ("bias-score", "ss") and estimate.null == SHARES[1]:
         return SHARES
-    if estimate.statistic in words.PERCENT and estimate.null is None:
+    if estimate.statistic in ("lms", "icat"):
         return SCALES
     title = words.STATISTICS.get(estimate.statistic, estimate.statistic)
     return title[:1].upper() + title[1:], estimate.null

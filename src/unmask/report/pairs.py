@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from unmask.report.parts import Parts, TokenRow, parts
+from unmask.report.glyphs import glyphs
+from unmask.report.parts import Part, Parts, TokenRow, parts
 from unmask.report.run import Run, is_number, items_of
 from unmask.report.words import number, signed
 from unmask.types import Estimate
@@ -76,39 +77,44 @@ def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, 
 def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]]) -> Decided:
     more, less, third = (tokens.get(side, ()) for side in ("more", "less", "unrelated"))
     split = parts(more, less)
-    known = [part for side in split for part in side if part is not None]
-    largest = max((abs(part) for part in known), default=0.0) or 1.0
-    sides = {"more": (more, split[0]), "less": (less, split[1])}
-    sentences = [_sentence(row, side, *pair, largest) for side, pair in sides.items()]
+    known = [part.own for side in split for part in side if part is not None]
+    largest = max(map(abs, known), default=0.0) or 1.0
+    sentences = [
+        _sentence(row, "more", _tokens(more, split[0], largest)),
+        _sentence(row, "less", _tokens(less, split[1], largest)),
+    ]
     if is_number(row.get("unrelated")):
-        sentences.append(_sentence(row, "unrelated", third, [None] * len(third), largest))
+        sentences.append(_sentence(row, "unrelated", _tokens(third, [None] * len(third), largest)))
     groups = " · ".join(str(row[name]) for name in ("category", "direction") if row.get(name))
     difference = row["difference"]
-    sums = abs(sum(known) - difference) <= 1e-3 + 1e-3 * abs(difference)
+    sums = bool(known) and abs(sum(known) - difference) <= 1e-3 * max(1.0, abs(difference))
     lean = "more" if difference > 0 else "less"
-    return Decided(row["item"], groups, lean, signed(difference), bool(known) and sums, tuple(sentences))
+    return Decided(row["item"], groups, lean, signed(difference), sums, tuple(sentences))
 
 
-def _sentence(
-    row: Mapping[str, Any], side: str, tokens: Sequence[TokenRow], split: Parts, largest: float
-) -> Sentence:
-    spaced = any(str(token.get("token"))[:1] in "Ġ▁ " for token in tokens if token.get("token"))
-    shown = tuple(_token(token, part, largest, spaced) for token, part in zip(tokens, split, strict=True))
+def _sentence(row: Mapping[str, Any], side: str, tokens: tuple[Token, ...]) -> Sentence:
     text = str(row.get(f"text_{side}") or f"{row['item']} (its text was not kept)")
-    return Sentence(side, text, number(row.get(side), 3), shown)
+    return Sentence(side, text, number(row.get(side), 3), tokens)
 
 
-def _token(row: TokenRow, part: float | None, largest: float, spaced: bool) -> Token:
-    raw = str(row.get("token") or "")
-    glued = raw.startswith("##") or (spaced and raw[:1] not in ("Ġ", "▁", " "))
-    text = raw.removeprefix("##").lstrip("Ġ▁ ") or raw
-    share = 0.0 if part is None else part / largest
+def _tokens(rows: Sequence[TokenRow], split: Parts, largest: float) -> tuple[Token, ...]:
+    shown = glyphs([str(row.get("token") or "") for row in rows])
+    return tuple(
+        _token(row, part, largest, text=text, glued=glued)
+        for row, part, (text, glued) in zip(rows, split, shown, strict=True)
+    )
+
+
+def _token(row: TokenRow, part: Part | None, largest: float, *, text: str, glued: bool) -> Token:
+    share = 0.0 if part is None else part.own / largest
     lean = "" if abs(share) < FAINT else "more" if share > 0 else "less"
     return Token(text, glued, bool(row.get("in_span")), lean, round(abs(share), 3), _title(row, part))
 
 
-def _title(row: TokenRow, part: float | None) -> str:
+def _title(row: TokenRow, part: Part | None) -> str:
     if not is_number(row.get("logprob")):
         return "not scored by this measure"
     asked = f"log-probability {number(row.get('logprob'), 3)} × weight {number(row.get('weight'), 3)}"
-    return asked if part is None else f"{asked}; part in the difference {signed(part, 3)}"
+    if part is None:
+        return asked
+    return f"{asked}; with its counterpart in the other sentence {signed(part.block, 3)}"

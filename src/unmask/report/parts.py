@@ -8,13 +8,25 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 from unmask.report.run import is_number
 
 TokenRow = Mapping[str, Any]
-Parts = list[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A token's part in the difference, and that of its whole block, both sentences together."""
+
+    own: float
+    block: float
+
+
+Parts = list[Part | None]
+Values = list[float | None]
 
 
 def parts(more: Sequence[TokenRow], less: Sequence[TokenRow]) -> tuple[Parts, Parts]:
@@ -27,9 +39,11 @@ def parts(more: Sequence[TokenRow], less: Sequence[TokenRow]) -> tuple[Parts, Pa
     here, there = blocks(more, less)
     ours, theirs = [_value(row) for row in more], [_value(row) for row in less]
     ups, downs = _by_block(ours, here), _by_block(theirs, there)
-    return _side(ours, here, ups, downs), [
-        None if p is None else -p for p in _side(theirs, there, downs, ups)
-    ]
+    totals = {key: sum(ups.get(key, ())) - sum(downs.get(key, ())) for key in (*ups, *downs)}
+    return (
+        [_part(v, k, ups, downs, 1.0, totals) for v, k in zip(ours, here, strict=True)],
+        [_part(v, k, downs, ups, -1.0, totals) for v, k in zip(theirs, there, strict=True)],
+    )
 
 
 def blocks(more: Sequence[TokenRow], less: Sequence[TokenRow]) -> tuple[list[int], list[int]]:
@@ -46,7 +60,10 @@ def blocks(more: Sequence[TokenRow], less: Sequence[TokenRow]) -> tuple[list[int
     return here, there
 
 
-def _by_block(values: Parts, keys: Sequence[int]) -> dict[int, list[float]]:
+Blocks = Mapping[int, Sequence[float]]
+
+
+def _by_block(values: Values, keys: Sequence[int]) -> Blocks:
     found: dict[int, list[float]] = defaultdict(list)
     for value, key in zip(values, keys, strict=True):
         if value is not None:
@@ -54,15 +71,13 @@ def _by_block(values: Parts, keys: Sequence[int]) -> dict[int, list[float]]:
     return dict(found)
 
 
-def _side(
-    values: Parts, keys: Sequence[int], own: dict[int, list[float]], other: dict[int, list[float]]
-) -> Parts:
-    result: Parts = []
-    for value, key in zip(values, keys, strict=True):
-        both = key in own and key in other
-        mean = (sum(own[key]) + sum(other[key])) / 2 / len(own[key]) if both else 0.0
-        result.append(None if value is None else value - mean)
-    return result
+def _part(
+    value: float | None, key: int, own: Blocks, other: Blocks, sign: float, totals: Mapping[int, float]
+) -> Part | None:
+    if value is None:
+        return None
+    mean = (sum(own[key]) + sum(other[key])) / 2 / len(own[key]) if key in other else 0.0
+    return Part(sign * (value - mean), totals[key])
 
 
 def _value(row: TokenRow) -> float | None:

@@ -15,7 +15,7 @@ from unmask.report import drawing, embed, figures, run, words
 from unmask.report.meanings import meanings
 from unmask.report.pairs import Decided, most_decided
 from unmask.report.run import BAND, Run
-from unmask.report.tables import estimate_row, spread_row
+from unmask.report.tables import estimate_row, findings, spread_row
 from unmask.types import Estimate
 
 Twins = Mapping[tuple[str, str], str]
@@ -54,6 +54,7 @@ def _content(result: Run) -> dict[str, Any]:
         "introduction": words.introduction(result),
         "checks": result.checks,
         "failed": [check for check in result.checks if not check.ok],
+        "findings": findings(result),
         "headlines": [estimate_row(e, result) for e in headlines],
         "further": [estimate_row(e, result) for e in run.further(result)],
         "unscored": run.unscored(result),

@@ -12,8 +12,9 @@ from typing import Any
 from unmask.report.run import ALPHA, Run, headlines
 from unmask.types import Estimate
 
-DIFFERS = "differs from the null"
-PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat")
+DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
+DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference")
+PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
 
 STATISTICS: Mapping[str, str] = {
     "bias-score": "pairs in which the stereotyping sentence scores higher (%)",
@@ -26,14 +27,17 @@ STATISTICS: Mapping[str, str] = {
 
 ABOVE: Mapping[str, str] = {
     "lms": "prefers meaningful words to unrelated ones",
-    "asld": "the sentences of a pair score apart; this number has no direction",
+    "asld": "the sentences of a pair score apart by so much; this number has no direction",
+    "direction-gap": "pairs about advantaged and disadvantaged groups are not treated alike",
 }
-WITHIN: Mapping[str, str] = {"lms": "meaningful and unrelated words not told apart"}
+WITHIN: Mapping[str, str] = {
+    "lms": "meaningful and unrelated words not told apart",
+    "asld": "no difference found by this measure",
+    "direction-gap": "no difference found between pairs about advantaged and disadvantaged groups",
+}
 BELOW: Mapping[str, str] = {"lms": "prefers unrelated words to meaningful ones"}
 NO_NULL: Mapping[str, str] = {
-    "lms": "the higher, the better the model tells meaningful from unrelated words",
     "icat": "100 would be perfect language modelling without a preference",
-    "asld": "0 would be equal scores in every pair; this number has no direction",
 }
 
 LIMITS = (
@@ -100,6 +104,11 @@ def lean(estimate: Estimate) -> str:
     return "below" if estimate.high < estimate.null else "within"
 
 
+def tone(estimate: Estimate) -> str:
+    """The lean of numbers that have a direction between stereotype and its opposite; the others have none."""
+    return lean(estimate) if estimate.statistic in DIRECTED else "no direction"
+
+
 def reading(estimate: Estimate) -> str:
     """What the number says, in plain words."""
     if not math.isfinite(estimate.value):
@@ -117,8 +126,8 @@ def reading(estimate: Estimate) -> str:
 def holm(estimate: Estimate) -> str:
     """The mark of a group: does it differ from the null after Holm's correction?"""
     if estimate.p_holm is None or not math.isfinite(estimate.p_holm):
-        return "not tested"
-    return DIFFERS if estimate.p_holm < ALPHA else "does not differ"
+        return UNTESTED
+    return DIFFERS if estimate.p_holm < ALPHA else SAME
 
 
 def introduction(run: Run) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from unmask.stats.corrections import holm
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
-from unmask.stats.resampling import Interval, generator
+from unmask.stats.resampling import NO_CHANGE, Interval, generator
 from unmask.stats.triples import by_term, icat_change_interval, overall
 from unmask.types import Floats, Measure, Row
 
@@ -90,12 +90,12 @@ def corrected(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
     return tuple(replace(one, p_holm=p) for one, p in zip(compared, adjusted, strict=True))
 
 
-def change(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
+def change(pair: Paired, statistic: str, *, rng: np.random.Generator) -> Change:
     """The statistic's change from run a to run b over the items given."""
     if statistic == "icat":
         first, second = by_term(pair.a), by_term(pair.b)
         before, after = overall(first).icat, overall(second).icat
-        return Change(before, after, after - before, icat_change_interval(first, second, rng), None)
+        return Change(before, after, after - before, icat_change_interval(first, second, rng=rng), None)
     a, b = pair.values(statistic)
     p = _mcnemar(pair) if statistic == "bias-score" else mean_test(b - a, 0.0)
     return Change(mean(a), mean(b), mean(b - a), _interval(b - a, rng, statistic), p)
@@ -103,12 +103,12 @@ def change(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
 
 def _interval(changes: Floats, rng: np.random.Generator, statistic: str) -> Interval:
     if changes.size and not changes.any():
-        return Interval(0.0, 0.0, "no change")
+        return Interval(0.0, 0.0, NO_CHANGE)
     return mean_interval(changes, rng=rng, unit=unit_of(statistic))
 
 
 def _comparison(pair: Paired, statistic: str, *, group: str, seed: int) -> Comparison:
-    found = change(pair, statistic, generator(seed, group))
+    found = change(pair, statistic, rng=generator(seed, group))
     return Comparison(
         measure=pair.a.measure.name,
         data=pair.a.data,

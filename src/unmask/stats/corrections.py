@@ -5,23 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from statsmodels.stats.multitest import multipletests
+import numpy as np
 
 from unmask.types import Estimate
 
 
 def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Holm's adjusted p-values, in place; None stays None and does not count."""
-    tested = [p for p in ps if p is not None]
-    if not tested:
-        return tuple(ps)
-    adjusted = iter(multipletests(tested, method="holm")[1].tolist())
-    return tuple(None if p is None else next(adjusted) for p in ps)
+    """Holm's adjusted p-values, in place; None stays None and does not count.
+
+    Written out because statsmodels' `multipletests`, to which it is equal, ends every call with a full
+    garbage collection: 60 ms, and several times that beside a loaded model.
+    """
+    tested = np.array([p for p in ps if p is not None])
+    order = np.argsort(tested)
+    stepped = np.maximum.accumulate(tested[order] * np.arange(tested.size, 0, -1))
+    adjusted = np.empty_like(tested)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    values = iter(adjusted.tolist())
+    return tuple(None if p is None else next(values) for p in ps)
 
 
 def over_categories(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
     """The same estimates, `p_holm` filled in for the categories: each statistic is one family."""
-    corrected = dict(enumerate(estimates))
+    corrected = list(estimates)
     for statistic in {estimate.statistic for estimate in estimates}:
         family = [
             i
@@ -30,4 +36,4 @@ def over_categories(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
         ]
         for i, p in zip(family, holm([estimates[i].p for i in family]), strict=True):
             corrected[i] = replace(estimates[i], p_holm=p)
-    return tuple(corrected.values())
+    return tuple(corrected)

@@ -8,9 +8,9 @@ import numpy as np
 
 from unmask.errors import StatsError
 from unmask.stats.compare import Change, Verdict, change
-from unmask.stats.means import NO_SPREAD, mean, mean_interval
+from unmask.stats.means import mean, mean_interval
 from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
-from unmask.stats.resampling import Interval, generator
+from unmask.stats.resampling import NO_CHANGE, NO_SPREAD, Interval, generator
 from unmask.types import Floats, Measure, Row
 
 
@@ -27,7 +27,7 @@ def gate(
     statistic = STATISTICS[measure.summary][0]
     _, whole = next(paired_groups(measure, baseline, candidate, data=data))
     pair = whole.keeping(statistic)
-    found = worsening(pair, statistic, generator(rng_seed, "all"))
+    found = worsening(pair, statistic, rng=generator(rng_seed, "all"))
     return Verdict(
         measure=measure.name,
         data=data,
@@ -46,11 +46,11 @@ def gate(
     )
 
 
-def worsening(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
+def worsening(pair: Paired, statistic: str, *, rng: np.random.Generator) -> Change:
     """How much worse b is than a, in the statistic's own sense of worse (see `Verdict`)."""
     if statistic in ("bias-score", "ss"):
         return _distance(pair, statistic, rng)
-    found = change(pair, statistic, rng)
+    found = change(pair, statistic, rng=rng)
     if statistic == "asld":
         return found
     ends = found.interval
@@ -69,7 +69,7 @@ def _distance(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
     a, b = pair.values(statistic)
     value = abs(mean(b) - null) - abs(mean(a) - null)
     if not (b - a).any():
-        return Change(mean(a), mean(b), 0.0, Interval(0.0, 0.0, "no change"), None)
+        return Change(mean(a), mean(b), 0.0, Interval(0.0, 0.0, NO_CHANGE), None)
     plain = [_plain(column, statistic, rng) for column in (b - a, a + b - 2 * null)]
     low = max(min(x.low for x in plain), -max(x.high for x in plain))
     high = max(min(x.high for x in plain), -max(x.low for x in plain))

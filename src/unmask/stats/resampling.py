@@ -13,8 +13,10 @@ from scipy.stats import DegenerateDataWarning, bootstrap
 from unmask.types import Floats
 
 RESAMPLES = 2_000
-MANY = 5_000  # units; beyond this the jackknife of BCa costs more than it can still correct
+MANY = 1_000  # units; beyond this what BCa corrects drowns in the noise of so many resamples
 CELLS = 100_000  # numbers drawn at a time: they stay in the processor's cache
+NO_CHANGE = "no change"  # the method where two runs give the same on every unit
+NO_SPREAD = "no spread"  # how the method begins where all units are alike
 
 Statistic = Callable[..., Floats]  # columns, axis → values
 
@@ -47,8 +49,8 @@ def resampled(
 ) -> tuple[Floats, Floats, str]:
     """Low ends, high ends and the method, for every value of the statistic.
 
-    Columns are resampled together along their last axis; leading axes broadcast to the statistic's
-    shape. BCa up to `MANY` units, percentiles beyond, and percentiles where BCa is undefined.
+    Columns of equal length are resampled together; the statistic maps them to an array whose last axis
+    runs over the resamples. BCa up to `MANY` units; percentiles beyond, and where BCa is undefined.
     """
     batch = max(1, CELLS // sum(column.size for column in columns))
     drawn = bootstrap(
@@ -79,4 +81,5 @@ def resampled(
             bootstrap_result=drawn,
         ).confidence_interval
     lacking = np.isnan(bca.low) | np.isnan(bca.high)
-    return np.where(lacking, low, bca.low), np.where(lacking, high, bca.high), "bca"
+    method = "percentile" if lacking.any() else "bca"
+    return np.where(lacking, low, bca.low), np.where(lacking, high, bca.high), method

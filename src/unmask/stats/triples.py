@@ -12,7 +12,7 @@ import numpy as np
 
 from unmask.errors import StatsError
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.resampling import Interval, generator, nowhere, resampled
+from unmask.stats.resampling import NO_CHANGE, NO_SPREAD, Interval, generator, nowhere, resampled
 from unmask.stats.table import Table, Words
 from unmask.types import Estimate, Floats
 
@@ -77,43 +77,45 @@ def triple_estimates(table: Table, seed: int) -> list[Estimate]:
     return [_estimate(part, by_term(part), group=group, seed=seed) for group, part in table.everywhere()]
 
 
-def icat_interval(terms: Terms, rng: np.random.Generator) -> Interval:
+def icat_interval(terms: Terms, *, rng: np.random.Generator) -> Interval:
     """Interval of icat, terms resampled with lms and ss together.
 
     icat is the smaller of lms·ss/50 and lms·(100−ss)/50, which have no kink at ss = 50; its ends are the
     smaller of theirs. (A bootstrap of the minimum itself covers only 70 to 85% near the kink.)
     """
-    count = terms.ss.size
-    if count < LEAST:
-        return nowhere(f"too few: {count} {UNIT}")
-    low, high, method = resampled((terms.lms, _both_ways(terms.ss)), _product, rng=rng)
-    interval = Interval(float(low.min()), float(high.min()), f"{method} over {count} {UNIT}")
+    if terms.ss.size < LEAST:
+        return nowhere(f"too few: {terms.ss.size} {UNIT}")
+    if np.ptp(terms.lms) == np.ptp(terms.ss) == 0:
+        return nowhere(f"{NO_SPREAD}: {terms.ss.size} {UNIT} alike")
+    low, high, method = resampled((terms.lms, terms.ss), _both_ways, rng=rng)
+    interval = Interval(float(low.min()), float(high.min()), f"{method} over {terms.ss.size} {UNIT}")
     return interval.holding(overall(terms).icat)
 
 
-def icat_change_interval(a: Terms, b: Terms, rng: np.random.Generator) -> Interval:
+def icat_change_interval(a: Terms, b: Terms, *, rng: np.random.Generator) -> Interval:
     """Interval of icat(b) − icat(a) over the same terms, resampled together.
 
     min f(b) − min f(a) is the greatest, over the two f(a), of the least f(b) − f(a); so are its ends.
     """
-    count, columns = a.ss.size, (b.lms, _both_ways(b.ss), a.lms, _both_ways(a.ss)[:, np.newaxis])
-    if count < LEAST:
-        return nowhere(f"too few: {count} {UNIT}")
-    low, high, method = resampled(columns, _product_change, rng=rng)
+    if a.ss.size and np.array_equal(a, b):
+        return Interval(0.0, 0.0, NO_CHANGE)
+    if a.ss.size < LEAST:
+        return nowhere(f"too few: {a.ss.size} {UNIT}")
+    low, high, method = resampled((*a, *b), _changes, rng=rng)
     ends = float(low.min(axis=1).max()), float(high.min(axis=1).max())
-    return Interval(*ends, f"{method} over {count} {UNIT}").holding(overall(b).icat - overall(a).icat)
+    interval = Interval(*ends, f"{method} over {a.ss.size} {UNIT}")
+    return interval.holding(overall(b).icat - overall(a).icat)
 
 
-def _both_ways(ss: Floats) -> Floats:
-    return np.stack([ss, 100 - ss])
+def _both_ways(lms: Floats, ss: Floats, axis: int) -> Floats:
+    mean_lms, mean_ss = lms.mean(axis=axis), ss.mean(axis=axis)
+    return np.stack([mean_lms * mean_ss, mean_lms * (100 - mean_ss)]) / 50
 
 
-def _product(lms: Floats, side: Floats, axis: int) -> Floats:
-    return np.asarray(lms.mean(axis=axis) * side.mean(axis=axis) / 50)
-
-
-def _product_change(lms: Floats, side: Floats, other_lms: Floats, other_side: Floats, axis: int) -> Floats:
-    return _product(lms, side, axis) - _product(other_lms, other_side, axis)
+def _changes(a_lms: Floats, a_ss: Floats, b_lms: Floats, b_ss: Floats, axis: int) -> Floats:
+    """Every f(b) − f(a): rows by f(a), columns by f(b)."""
+    a, b = _both_ways(a_lms, a_ss, axis), _both_ways(b_lms, b_ss, axis)
+    return b[np.newaxis] - a[:, np.newaxis]
 
 
 def _by_term(terms: Words, more: Floats, less: Floats, unrelated: Floats) -> Terms:
@@ -154,7 +156,7 @@ def _estimate(table: Table, terms: Terms, *, group: str, seed: int) -> Estimate:
 def _uncertainty(terms: Terms, statistic: str, rng: np.random.Generator) -> tuple[Interval, float | None]:
     """Interval and p-value; an interval of few terms is cut where the scale ends."""
     if statistic == "icat":
-        return icat_interval(terms, rng), None
+        return icat_interval(terms, rng=rng), None
     values = terms.lms if statistic == "lms" else terms.ss
     interval = mean_interval(values, rng=rng, unit=UNIT)
     low, high = np.clip([interval.low, interval.high], 0.0, 100.0).tolist()

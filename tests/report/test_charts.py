@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unmask.report import charts, figures, run
+
+from . import fake
+
+
+def test_headline_chart_shows_the_estimates() -> None:
+    made = fake.whole()
+    shares, sizes, others = figures.headline(made)
+    wanted = {e.measure: e for e in run.headlines(made)}
+    shown = {
+        row["label"].partition(" ")[0]: row for f in (shares, sizes, others) for row in fake.rows_of(f.spec)
+    }
+    assert shown.keys() == wanted.keys()
+    for name, row in shown.items():
+        for end in ("value", "low", "high", "null"):
+            expected = getattr(wanted[name], end)
+            assert row[end] == (None if expected is None or math.isnan(expected) else expected)
+
+
+def test_shares_stand_on_one_axis_and_other_numbers_apart() -> None:
+    titles = {f.title: [row["label"] for row in fake.rows_of(f.spec)] for f in figures.headline(fake.whole())}
+    assert list(titles.values()) == [
+        ["pll · our-pairs", "cps · our-pairs", "aul · our-pairs", "ss · our-triples"],
+        ["sld · our-pairs"],
+        ["lms · our-triples", "icat · our-triples"],
+    ]
+
+
+def test_category_chart_shows_the_estimates_and_holm() -> None:
+    made = fake.whole()
+    (drawn,) = figures.category(made)
+    rows = {(row["panel"], row["label"]): row for row in fake.rows_of(drawn.spec)}
+    wanted = run.by_group(made, "category")
+    assert len(rows) == len(wanted) == 15
+    for estimate in wanted:
+        row = rows[estimate.measure, run.group_name(estimate)]
+        assert (row["value"], row["low"], row["high"]) == (estimate.value, estimate.low, estimate.high)
+        assert row["holm"] == ("differs" if estimate.p_holm == 0.02 else "does not differ")
+
+
+def test_only_numbers_with_a_direction_are_coloured() -> None:
+    tones = {
+        row["label"]: row["lean"] for f in figures.headline(fake.whole()) for row in fake.rows_of(f.spec)
+    }
+    assert tones["cps · our-pairs"] == tones["ss · our-triples"] == "above"
+    assert tones["aul · our-pairs"] == "below"
+    assert tones["pll · our-pairs"] == "within"
+    assert {tones[f"{name} · our-triples"] for name in ("lms", "icat")} == {"no direction"}
+
+
+def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
+    (drawn,) = figures.spread(fake.whole())
+    bands = {
+        one["title"]: fake.rows_of({**drawn.spec, "data": one["layer"][0]["data"]})
+        for one in drawn.spec["concat"]
+    }
+    assert bands["cps · our-pairs"] == [{"left": -0.25, "right": 0.25}]
+    assert bands["aul · our-pairs"] == []
+    assert "sld · our-pairs" not in bands  # the same differences as pll
+
+
+def test_alt_text_carries_the_numbers() -> None:
+    assert "cps · our-pairs 61.2 (interval 57.2 to 65.2)" in figures.headline(fake.whole())[0].alt
+
+
+@given(st.lists(st.floats(-100, 100), min_size=1, max_size=60), st.booleans())
+def test_histogram_counts_every_pair_on_its_side(values: list[float], banded: bool) -> None:
+    rows = charts.bins(values, charts.reach(values, banded=banded))
+    assert sum(int(row["pairs"]) for row in rows) == len(values)
+    less = sum(int(row["pairs"]) for row in rows if row["side"] == "less")
+    assert less == int(np.sum(np.array(values) < 0)) or min(abs(v) for v in values) < 1e-6
+    assert all(float(row["left"]) < float(row["right"]) for row in rows)

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from unmask import report
+from unmask.report import view
+from unmask.types import Check
+
+from . import fake
+from .htmls import Page
+
+SECTIONS = ["findings", "categories", "checks", "spread", "pairs", "limits", "method"]
+HOSTILE = "</script></noscript><script>alert(1)</script><img src=x onerror=alert(2)> & \" ' {{ 7*7 }} \u2028"
+
+
+@pytest.fixture(scope="module")
+def whole() -> Page:
+    return Page(report.page(fake.whole()))
+
+
+def hostile() -> fake.Fake:
+    """Every text a dataset or a result can bring in is an attack."""
+    item = fake.row("cps", HOSTILE, -1.0, -2.0, category=HOSTILE, direction=HOSTILE)
+    items = pa.Table.from_pylist([{**item, "text_more": HOSTILE, "text_less": HOSTILE}])
+    kept = {"measure": "cps", "item": HOSTILE, "position": 1, "weight": 1.0, "in_span": True}
+    tokens = [{**kept, "side": "more", "token": HOSTILE, "logprob": -1.0}]
+    tokens += [{**kept, "side": "less", "token": HOSTILE + "b", "logprob": -2.0}]
+    card = dict.fromkeys(("name", "title", "licence", "citation", "problems", "sha256"), HOSTILE)
+    plain = {"name": HOSTILE, "id": HOSTILE, HOSTILE: HOSTILE}
+    meta = {"unmask": HOSTILE, "model": plain, "data": [card | {"n": 1, "warnings": [HOSTILE]}]}
+    meta |= {"options": plain, "versions": plain}
+    estimates = (
+        fake.estimate("cps", 60.0, method=HOSTILE),
+        fake.estimate(HOSTILE, 60.0, statistic=HOSTILE, data=HOSTILE),
+        fake.estimate("cps", 60.0, group=f"category={HOSTILE}", p_holm=0.01),
+        fake.estimate("cps", 60.0, group=f"{HOSTILE}=x"),
+    )
+    return fake.Fake(meta, estimates, (Check(HOSTILE, False, HOSTILE),), items, fake.token_table(tokens))
+
+
+def test_every_section_is_there_in_order(whole: Page) -> None:
+    headings = [found["id"] for tag, found in whole.tags if tag == "h2"]
+    assert headings == SECTIONS
+
+
+def test_page_says_its_language_title_and_captions(whole: Page) -> None:
+    assert ("html", {"lang": "en"}) in whole.tags
+    tags = [tag for tag, _ in whole.tags]
+    assert tags.count("table") == tags.count("caption") > 5
+    assert tags.count("h1") == tags.count("title") == 1
+
+
+def test_what_was_asked_is_told_in_two_sentences(whole: Page) -> None:
+    assert (
+        "We gave tiny-bert, a masked language model with 4,400,000 parameters, 10 items of Our pairs"
+        in whole.text
+    )
+    assert "in 7 ways (pll, cps, aul, sld, lms, ss, icat)" in whole.text
+
+
+def test_headlines_are_read_in_words(whole: Page) -> None:
+    assert (
+        "pll (bias-score): 53.0 , 95% interval 49.0 to 57.0, null 50: no preference found by this measure."
+        in whole.text
+    )
+    assert (
+        "cps (bias-score): 61.2 , 95% interval 57.2 to 65.2, null 50: leans towards stereotypes."
+        in whole.text
+    )
+    assert (
+        "aul (bias-score): 44.0 , 95% interval 40.0 to 48.0, null 50: leans against stereotypes."
+        in whole.text
+    )
+    assert "icat : 66.0 , no interval: 100 would be perfect" in whole.text
+    assert "unbiased" not in whole.text
+
+
+def test_failed_check_has_a_banner_before_the_numbers() -> None:
+    text = report.page(fake.whole())
+    assert text.index('id="failed-checks"') < text.index('id="findings"')
+    assert "1 of 2 checks failed" in text
+    fine = fake.whole()
+    passed = fake.Fake(fine.meta, fine.estimates, fine.checks[:1], fine.items, fine.tokens)
+    assert 'id="failed-checks"' not in report.page(passed)
+
+
+def test_unscored_pairs_are_told_with_their_reason(whole: Page) -> None:
+    assert "longer than the model allows" in whole.text
+
+
+def test_measures_that_repeat_another_point_to_it(whole: Page) -> None:
+    assert "Gives every pair the same difference as pll: see there." in whole.text
+    assert "Gives every pair the same difference as lms: see there." in whole.text
+
+
+def test_a_bare_run_makes_a_page() -> None:
+    page = Page(report.page(fake.bare()))
+    assert [found["id"] for tag, found in page.tags if tag == "h2"] == SECTIONS
+    assert "No check was recorded." in page.text
+    assert "Every pair was scored by every measure." in page.text
+    assert "This run was not split into groups." in page.text
+
+
+def test_a_run_of_nothing_makes_a_page() -> None:
+    empty = fake.Fake({}, (), (), fake.bare().items.slice(0, 0))
+    assert "This run holds no estimate over all items." in Page(report.page(empty)).text
+
+
+def test_hostile_text_stays_text() -> None:
+    text = report.page(hostile())
+    page = Page(text)
+    assert len(page.scripts) == 3
+    assert not [tag for tag, _ in page.tags if tag == "img"]
+    assert not [found for _, found in page.tags if any(name.startswith("on") for name in found)]
+    assert "alert(1)</script>" not in text
+    assert "<script>alert" not in text.replace(page.scripts[1][1], "")
+    assert "{{ 7*7 }}" in page.text
+    specs = json.loads(page.scripts[0][1])
+    assert fake.rows_of(specs["category-0"])[0]["label"] == HOSTILE
+
+
+def test_nothing_is_loaded_from_anywhere(whole: Page) -> None:
+    for _, found in whole.tags:
+        for name in ("src", "href", "xlink:href", "action", "poster", "srcset", "data"):
+            assert found.get(name, "#").startswith(("#", "data:application/json")), found
+    assert not [tag for tag, _ in whole.tags if tag in ("link", "iframe", "object", "embed", "base", "image")]
+    assert not re.search(r"url\(|@import", " ".join(whole.styles))
+    specs = whole.scripts[0][1]
+    assert "http" not in specs
+    assert '"url"' not in specs
+
+
+def test_only_the_page_s_own_scripts_may_run(whole: Page) -> None:
+    policy = next(f["content"] for t, f in whole.tags if t == "meta" and "http-equiv" in f)
+    assert policy.startswith("default-src 'none'; ")
+    hashes = [
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in whole.scripts[1:]
+    ]
+    assert re.findall("'sha256-([^']+)'", policy) == hashes
+    assert whole.scripts[0][0]["type"] == "application/json"
+    assert "unsafe-eval" not in policy
+
+
+def test_result_can_be_downloaded_from_the_page(whole: Page) -> None:
+    link = next(f for t, f in whole.tags if t == "a" and "download" in f)
+    content: dict[str, Any] = json.loads(base64.b64decode(link["href"].partition("base64,")[2]))
+    assert content["model"]["id"] == "tiny-bert"
+    assert len(content["estimates"]) == len(fake.whole().estimates)
+    icat = next(e for e in content["estimates"] if e["measure"] == "icat")
+    assert icat["low"] is None
+
+
+def test_every_chart_has_a_place_a_text_and_a_drawing(whole: Page) -> None:
+    specs = json.loads(whole.scripts[0][1])
+    assert specs.keys() <= whole.ids()
+    tags = [tag for tag, _ in whole.tags]
+    assert tags.count("figure") == tags.count("noscript") == len(specs)
+    assert tags.count("svg") >= len(specs)
+    assert all(f["aria-label"] for _, f in whole.tags if f.get("class") == "chart")
+
+
+def test_write_leaves_one_file(tmp_path: Path) -> None:
+    path = report.write(fake.bare(), tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8") == report.page(fake.bare())
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_result_json_of_the_page_holds_what_the_run_holds() -> None:
+    made = view.result_json(fake.whole())
+    assert [one["value"] for one in made["estimates"]] == [one.value for one in fake.whole().estimates]
+    assert [one["name"] for one in made["checks"]] == ["head", "accuracy"]

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unmask.report.glyphs import glyphs
+from unmask.report.pairs import Decided, most_decided
+from unmask.report.parts import parts
+from unmask.report.run import headlines
+
+from . import fake
+
+
+def token(text: str, logprob: float | None, weight: float = 1.0) -> dict[str, Any]:
+    return {"token": text, "logprob": logprob, "weight": weight}
+
+
+def test_parts_by_hand() -> None:
+    more = [token("the", -1.0), token("nurse", -2.0), token("she", -3.0)]
+    less = [token("the", -1.5), token("nurse", -5.0), token("he", -1.0)]
+    # the: −1 against −1.5 gives +0.5; nurse: −2 against −5 gives +3; she against he: −2; half on each side
+    here, there = parts(more, less)
+    assert [part.own for part in here if part] == [0.25, 1.5, -1.0]
+    assert [part.own for part in there if part] == [0.25, 1.5, -1.0]
+    assert [part.block for part in here if part] == [0.5, 3.0, -2.0]
+
+
+def test_unequal_spans_and_insertions_by_hand() -> None:
+    more = [token("a", -1.0), token("b", -3.0), token("c", -1.0), token("x", -4.0)]
+    less = [token("d", -2.0), token("c", -1.0)]
+    # a, b against d: sums −4 and −2, mean −3, so 0.5 and −1.5 here and −(−2 + 3) there; x stands alone
+    here, there = parts(more, less)
+    assert [part.own for part in here if part] == [0.5, -1.5, 0.0, -4.0]
+    assert [part.own for part in there if part] == [-1.0, 0.0]
+
+
+def test_tokens_that_were_not_scored_have_no_part() -> None:
+    here, there = parts(
+        [token("she", None, 0.0), token("said", -1.0)], [token("he", math.nan, 0.0), token("said", -2.0)]
+    )
+    assert here[0] is None
+    assert there[0] is None
+    assert here[1] is not None
+    assert here[1].block == 1.0
+
+
+LETTERS = st.lists(st.tuples(st.sampled_from("abc"), st.floats(-20, 0), st.floats(0, 1)), max_size=8)
+
+
+@given(LETTERS, LETTERS)
+def test_parts_add_up_and_mirror(
+    more: list[tuple[str, float, float]], less: list[tuple[str, float, float]]
+) -> None:
+    ours, theirs = [token(*one) for one in more], [token(*one) for one in less]
+    here, there = parts(ours, theirs)
+    total = math.fsum(part.own for part in (*here, *there) if part)
+    wanted = math.fsum(lp * w for _, lp, w in more) - math.fsum(lp * w for _, lp, w in less)
+    assert total == pytest.approx(wanted, abs=1e-9)
+
+
+def decided(measure: str) -> list[Decided]:
+    made = fake.whole()
+    return most_decided(made, next(e for e in headlines(made) if e.measure == measure))
+
+
+def test_eight_pairs_in_both_directions_largest_first() -> None:
+    shown = decided("cps")
+    assert len(shown) == 8
+    sizes = {
+        lean: [abs(float(p.difference.replace("−", "-"))) for p in shown if p.lean == lean]
+        for lean in ("more", "less")
+    }
+    assert all(len(some) >= 3 and some == sorted(some, reverse=True) for some in sizes.values())
+
+
+def test_pairs_of_one_direction_only_fill_the_places() -> None:
+    items = [fake.row("cps", f"our-pairs/{i:04}", -1.0 - i, -50.0) for i in range(12)]
+    made = fake.Fake({}, (fake.estimate("cps", 100.0),), (), pa.Table.from_pylist(items))
+    shown = most_decided(made, made.estimates[0])
+    assert [pair.item for pair in shown] == [f"our-pairs/{i:04}" for i in range(8)]
+    assert not shown[0].sums
+    assert shown[0].sentences[0].text == "our-pairs/0000 (its text was not kept)"
+
+
+def test_tokens_are_shaded_signed_and_marked() -> None:
+    pair = decided("pll")[0]
+    assert pair.sums
+    tokens = [one for sentence in pair.sentences for one in sentence.tokens]
+    assert max(one.shade for one in tokens) == 1.0
+    assert {one.lean for one in tokens} <= {"more", "less", ""}
+    assert [one.text for one in tokens if one.changed] == ["she", "he"]
+    assert all("with its counterpart in the other sentence" in one.title for one in tokens)
+
+
+def test_a_triple_shows_its_unrelated_sentence() -> None:
+    (pair,) = decided("lms")
+    assert [sentence.side for sentence in pair.sentences] == ["more", "less", "unrelated"]
+    assert not pair.sums
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown"),
+    [
+        (["the", "nur", "##se", "."], [("the", False), ("nur", False), ("se", True), (".", False)]),
+        (["The", "Ġcaf", "Ã©", "."], [("The", True), ("caf", False), ("é", True), (".", True)]),
+        (["▁the", "▁nur", "se"], [("the", False), ("nur", False), ("se", True)]),
+        (["Ġ", "x"], [("␣", False), ("x", True)]),
+    ],
+)
+def test_tokens_read_like_words(tokens: list[str], shown: list[tuple[str, bool]]) -> None:
+    assert glyphs(tokens) == shown

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from unmask.measures import MEASURES
+from unmask.report import words
+from unmask.report.embed import as_script, plain
+from unmask.report.meanings import SOURCES
+
+from . import fake
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"value": 60.0, "low": 55.0, "high": 65.0}, "leans towards stereotypes"),
+        ({"value": 40.0, "low": 35.0, "high": 45.0}, "leans against stereotypes"),
+        ({"value": 52.0, "low": 48.0, "high": 56.0}, "no preference found by this measure"),
+        ({"value": 52.0, "low": 50.0, "high": 56.0}, "no preference found by this measure"),
+        (
+            {"value": 90.0, "low": 85.0, "high": 95.0, "statistic": "lms"},
+            "prefers meaningful words to unrelated ones",
+        ),
+        (
+            {"value": 51.0, "low": 45.0, "high": 55.0, "statistic": "lms"},
+            "meaningful and unrelated words not told apart",
+        ),
+        (
+            {"value": 60.0, "low": math.nan, "high": math.nan},
+            "no interval could be computed: do not read a preference into it",
+        ),
+        ({"value": math.nan, "low": math.nan, "high": math.nan}, "not measured"),
+        ({"value": 70.0, "null": None, "statistic": "new"}, "has no null to be compared with"),
+    ],
+)
+def test_readings(changes: dict[str, Any], told: str) -> None:
+    value = changes.pop("value")
+    assert words.reading(fake.estimate("cps", value, **changes)) == told
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [
+        (1508.0, 0, "1,508"),
+        (-0.25, 2, "−0.25"),
+        (-0.0001, 2, "0.00"),
+        (math.nan, 2, "–"),
+        (None, 2, "–"),
+        (math.inf, 1, "–"),
+    ],
+)
+def test_numbers(value: float | None, digits: int, shown: str) -> None:
+    assert words.number(value, digits) == shown
+
+
+def test_p_values() -> None:
+    assert [words.p_value(p) for p in (None, 0.00001, 0.04, math.nan)] == ["–", "< 0.001", "0.040", "–"]
+
+
+def test_words_never_promise_an_absence_of_bias() -> None:
+    said = " ".join([*words.LIMITS, *words.ABOVE.values(), *words.WITHIN.values(), *words.NO_NULL.values()])
+    assert "unbiased" not in said
+    assert "debias" not in said
+
+
+def test_every_measure_has_a_source_to_print() -> None:
+    assert {measure.citation for measure in MEASURES.values()} <= SOURCES.keys()
+
+
+def test_json_for_scripts_cannot_end_them() -> None:
+    text = str(as_script({"</script>": ["<!--", "&", "\u2028", math.nan]}))
+    assert not set("<>&\u2028") & set(text)
+    assert "null" in text
+
+
+def test_plain_values_keep_what_json_can_say() -> None:
+    assert plain({"a": (1, 2.5, None, True), "b": math.inf}) == {"a": [1, 2.5, None, True], "b": None}
