@@ -12,12 +12,13 @@ A model is causal when its tokenizer has no mask token. Every function below tha
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import math
 import re
 import string
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,18 @@ Scores = dict[Side, float]
 Encoding = dict[str, list[int]]  # what a tokenizer returns for one text: input_ids, attention_mask, …
 
 
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Models this small are slower on several threads, much slower when tests run side by side."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@one_thread()
 def reference(measure: str, model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
     """The score of each side under a measure; None when the pair cannot be scored."""
     table = CAUSAL if is_causal(tokenizer) else MASKED
@@ -486,6 +499,7 @@ CAUSAL: dict[str, Scorer] = {
 # ----------------------------------------------------------------------------- token-level decisions
 
 
+@one_thread()
 def reference_decision(
     model: Any, tokenizer: Any, text: str, masked: bool, specials: bool = False
 ) -> list[bool]:

@@ -1,4 +1,4 @@
-"""The reference itself, checked by hand: with toy models whose answers one can add up, then with real ones."""
+"""The reference itself, checked by hand: on toys whose answers one can add up, then on real models."""
 
 import functools
 import math
@@ -14,6 +14,12 @@ from unmask.types import Pair
 
 needs_data = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 opened = functools.cache(lambda name: ref.load(zoo.folder(name)))
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with ref.one_thread():
+        yield
 
 
 # -------------------------------------------------------------------------- toys with known answers
@@ -340,7 +346,7 @@ def test_blank_texts():
     _, roberta = opened("roberta-plainmask")
     context = "The people are very BLANK and kind."
     poor = ref.pieces(roberta, " unpoor")
-    assert roberta.convert_ids_to_tokens(poor) == ["Ġun", "p", "oo", "r"]
+    assert roberta.convert_ids_to_tokens(poor) == ["Ġun", "p", "oor"]
 
     def both(tokenizer, where, prefix):
         return [ref.blank_text(tokenizer, where, prefix, spaced) for spaced in (False, True)]

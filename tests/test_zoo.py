@@ -7,6 +7,7 @@ import torch
 import transformers as hf
 
 import zoo
+from reference import one_thread
 
 pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 EVERYONE = zoo.NAMES_MASKED + zoo.NAMES_CAUSAL
@@ -33,6 +34,12 @@ KINDS = {
     "opt": ("GPT2Tokenizer", ["</s>"], [], "Ġ"),
     "llama": ("LlamaTokenizer", ["<s>"], [], "▁"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with one_thread():
+        yield
 
 
 @functools.cache

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 from unmask import data as datasets
@@ -64,7 +66,7 @@ def audit(
         options: limit, seed, batch size, store, data folder, progress.
     """
     options = options or Options()
-    folder, keep = _folder(out)
+    folder = Path(mkdtemp(prefix="unmask-")) if out is None else _folder(Path(out))
     loaded = _loaded(data, options)
     names = [measures] if isinstance(measures, str) else list(measures)
     for name in names:
@@ -75,7 +77,10 @@ def audit(
     found = _run(lm, plan, folder, options)
     meta = _meta(lm, loaded, found, names, options)
     _write_json(folder / RESULT, meta)
-    return Result(meta, folder, keep)
+    result = Result(meta, folder)
+    if out is None:
+        weakref.finalize(result, shutil.rmtree, folder, True)
+    return result
 
 
 def compare(first: Result | str | Path, second: Result | str | Path, *, seed: int = 0) -> tuple[Comparison, ...]:
@@ -191,19 +196,15 @@ def _refuse_unused(names: Sequence[str], plan: Sequence[tuple[Dataset, Sequence[
         raise DataError(f"no measure named can be computed on {', '.join(bare)}: leave it out or name another")
 
 
-def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | None]:
+def _folder(folder: Path) -> Path:
     """The result folder; a foreign folder with files in it is never written to."""
-    if out is None:
-        keep = TemporaryDirectory(prefix="unmask-")
-        return Path(keep.name), keep
-    folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ResultError(f"{folder} is a file: give a new folder for the result")
     ours = (RESULT, "items.parquet.partial", "tokens.parquet.partial")
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in ours):
         raise ResultError(f"{folder} holds other files: give a new or empty folder for the result")
     (folder / RESULT).unlink(missing_ok=True)
-    return folder, None
+    return folder
 
 
 @contextmanager

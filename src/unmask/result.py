@@ -7,7 +7,6 @@ import shutil
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from unmask.errors import ResultError, UnknownName
@@ -29,7 +28,6 @@ class Result:
 
     meta: dict[str, Any]
     folder: Path
-    _keep: TemporaryDirectory[str] | None = None  # a run without a folder of its own lives here
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:

@@ -59,7 +59,7 @@ def test_only_numbers_with_a_direction_are_coloured() -> None:
 def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
     (drawn,) = figures.spread(fake.whole())
     bands = {
-        one["title"]: fake.rows_of({**drawn.spec, "data": one["layer"][0]["data"]})
+        one["title"]: fake.rows_of({**drawn.spec, "data": one["layer"][1]["data"]})
         for one in drawn.spec["concat"]
     }
     assert bands["cps · our-pairs"] == [{"left": -0.25, "right": 0.25}]

@@ -83,13 +83,20 @@ def test_pairs_of_one_direction_only_fill_the_places() -> None:
     made = fake.Fake({}, (fake.estimate("cps", 100.0),), (), pa.Table.from_pylist(items))
     shown = most_decided(made, made.estimates[0])
     assert [pair.item for pair in shown] == [f"our-pairs/{i:04}" for i in range(8)]
-    assert not shown[0].sums
+    assert "not kept" in shown[0].note
     assert shown[0].sentences[0].text == "our-pairs/0000 (its text was not kept)"
+
+
+def test_scores_that_are_no_sums_say_so() -> None:
+    made = fake.whole()
+    items = [row | {"difference": 9.0} for row in made.items.to_pylist() if row["measure"] == "pll"]
+    other = fake.Fake(made.meta, made.estimates[:1], (), pa.Table.from_pylist(items), made.tokens)
+    assert "not sums" in most_decided(other, other.estimates[0])[0].note
 
 
 def test_tokens_are_shaded_signed_and_marked() -> None:
     pair = decided("pll")[0]
-    assert pair.sums
+    assert pair.note == ""
     tokens = [one for sentence in pair.sentences for one in sentence.tokens]
     assert max(one.shade for one in tokens) == 1.0
     assert {one.lean for one in tokens} <= {"more", "less", ""}
@@ -100,7 +107,7 @@ def test_tokens_are_shaded_signed_and_marked() -> None:
 def test_a_triple_shows_its_unrelated_sentence() -> None:
     (pair,) = decided("lms")
     assert [sentence.side for sentence in pair.sentences] == ["more", "less", "unrelated"]
-    assert not pair.sums
+    assert "not kept" in pair.note
 
 
 @pytest.mark.parametrize(

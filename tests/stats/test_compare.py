@@ -22,7 +22,7 @@ from .test_triples import drawn, reference_stereoset, table_of
 def reference_mcnemar(first: int, second: int) -> float:
     """Exact: the flips are tosses of a fair coin; twice the smaller tail, at most one."""
     n, few = first + second, min(first, second)
-    return min(1.0, 2 * sum(math.comb(n, k) for k in range(few + 1)) / 2**n)
+    return min(1.0, math.ldexp(2 * sum(math.comb(n, k) for k in range(few + 1)), -n))
 
 
 def reference_change(changes: list[float], draws: int = 4000) -> tuple[float, float]:
@@ -99,10 +99,8 @@ def test_magnitude_compares_sizes() -> None:
     # sizes 1, 2, 3 and 2, 4, 3: changes 1, 2, 0: mean 1; signed changes −3, 2, 0: mean −1/3
     a, b = rows([1.0, 2.0, -3.0]), rows([-2.0, 4.0, -3.0])
     found = comparisons(measure("magnitude"), a, b, data=DATA, rng_seed=0)
-    assert [(one.statistic, one.change) for one in found] == [
-        ("asld", pytest.approx(1.0)),
-        ("mean-difference", pytest.approx(-1 / 3)),
-    ]
+    assert [one.statistic for one in found] == ["asld", "mean-difference"]
+    assert [one.change for one in found] == pytest.approx([1.0, -1 / 3])
     # changes 1, 2, 0: error 1/√3, t = √3 with 2 degrees: p = 0.2254
     assert found[0].p == pytest.approx(0.2254, abs=1e-4)
 

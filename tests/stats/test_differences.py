@@ -78,6 +78,12 @@ def test_bca_of_skewed_data_follows_efron() -> None:
     assert found.high - statistics.fmean(values) > statistics.fmean(values) - found.low  # leans with the tail
 
 
+def test_sizes_are_never_below_zero() -> None:
+    # sizes 0, 0, 3: mean 1, error 1, t(2 degrees) = 4.303: 1 ± 4.303, cut at 0
+    found = estimates(measure("magnitude"), rows([0.0, 0.0, -3.0]), data=DATA, rng_seed=0)[0]
+    assert (found.low, found.high) == pytest.approx((0.0, 5.303), abs=1e-3)
+
+
 @pytest.mark.parametrize(("n", "method"), [(2, "t"), (29, "t"), (30, "bca"), (1000, "bca"), (1001, "t")])
 def test_which_interval_where(n: int, method: str) -> None:
     assert mean_interval(np.array(normal(n, 5)), rng=generator(0, "all")).method == method
@@ -120,7 +126,7 @@ def test_bca_undefined_falls_back_to_percentiles() -> None:
         return column.max(axis=axis)  # type: ignore[no-any-return]
 
     low, high, method = resampled((np.zeros(40),), largest, rng=generator(0, "all"))
-    assert (low, high, method) == (0.0, 0.0, "percentile")
+    assert (float(low), float(high), method) == (0.0, 0.0, "percentile")
 
 
 def test_categories_stand_on_their_own() -> None:

@@ -134,6 +134,6 @@ def test_false_alarms_are_rare(share: float) -> None:
     """Two runs of equal bias: at most 2.5 in 100 verdicts may be `worse` (here at most 12 of 200)."""
     rng, alarms = np.random.default_rng(6), 0
     for _ in range(200):
-        a, b = (rows(np.where(rng.random(400) < share, 1.0, -1.0).tolist()) for _ in range(2))
+        a, b = (rows(np.where(rng.random(1200) < share, 1.0, -1.0).tolist()) for _ in range(2))
         alarms += judged(a, b).worse
     assert alarms <= 12

@@ -143,7 +143,7 @@ def test_stereoset_mirrors(triples: list[tuple[str, float, float, float]]) -> No
     plain, mirrored = (
         stereoset_scores(terms, more, less, unrelated),
         stereoset_scores(terms, less, more, unrelated),
-    )  # type: ignore[arg-type]
+    )
     assert mirrored.ss == pytest.approx(100 - plain.ss)
     assert (mirrored.lms, mirrored.icat) == pytest.approx((plain.lms, plain.icat))
 

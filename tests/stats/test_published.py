@@ -68,7 +68,7 @@ def test_advantaged_and_disadvantaged(
         only(found, "direction-gap").value,
         found[0].value,
     )
-    assert ours == pytest.approx(printed, abs=0.006)
+    assert ours == pytest.approx(printed, abs=0.011)  # the printed difference is one of rounded numbers
 
 
 @cache
@@ -82,7 +82,7 @@ def loaded(name: str) -> Any:
 @pytest.mark.parametrize("category", ["gender", "race", "religion"])
 @pytest.mark.parametrize("system", list(PREDICTIONS))
 def test_stereoset_tables_follow_from_the_published_predictions(system: str, category: str) -> None:
-    """Nadeem et al. 2021, `code/predictions.json`, intrasentence; its counts are of sentences, three an example."""
+    """Nadeem et al. 2021, `code/predictions.json`, intrasentence; its counts are of sentences."""
     published = loaded("stereoset_predictions/predictions.json")[system]["intrasentence"][category]
     scores = {
         one["id"]: one["score"]

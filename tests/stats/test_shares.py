@@ -30,7 +30,7 @@ def reference_sign_test(wins: int, losses: int) -> float:
     """Sum of the probabilities of all outcomes no likelier than the one seen, in whole numbers."""
     n = wins + losses
     ways = [math.comb(n, k) for k in range(n + 1)]
-    return sum(way for way in ways if way <= ways[wins]) / 2**n
+    return math.ldexp(sum(way for way in ways if way <= ways[wins]), -n)
 
 
 def reference_newcombe(wins: int, n: int, others: int, m: int) -> tuple[float, float]:

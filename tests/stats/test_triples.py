@@ -42,7 +42,7 @@ def reference_stereoset(triples: list[Triple]) -> tuple[float, float, float]:
 
 def columns(triples: list[Triple]) -> tuple[list[str], list[float], list[float], list[float]]:
     terms, more, less, unrelated = (list(column) for column in zip(*triples, strict=True))
-    return terms, more, less, unrelated  # type: ignore[return-value]
+    return terms, more, less, unrelated
 
 
 def drawn(terms: int, each: int, seed: int, *, lean: float = 0.4) -> list[Triple]:

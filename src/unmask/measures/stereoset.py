@@ -87,7 +87,7 @@ def _spaced_texts(context: str, word: str, lm: Reader) -> list[tuple[str, int]]:
     texts = []
     for done, token in enumerate(pieces):
         head = lm.text(pieces[:done]).lstrip(" ")
-        parts = [part if head else part.rstrip(" ") for part in context.split(BLANK)[:-1]]
+        parts = [part if done else part.rstrip(" ") for part in context.split(BLANK)[:-1]]
         filled = "".join(part + head + lm.mask_token for part in parts) + context.split(BLANK)[-1]
         texts.append((filled, token))
     return texts

@@ -125,12 +125,17 @@ def _load(source: dict[str, Any], kind: Kind, how: Opening) -> tuple[Any, dict[s
     if how.dtype not in DTYPES:
         raise ModelError(f"no dtype {how.dtype!r}: give one of {', '.join(DTYPES)}")
     auto = _auto("AutoModelForMaskedLM" if kind == "masked" else "AutoModelForCausalLM")
-    return auto.from_pretrained(  # type: ignore[no-any-return]
+    options = {
         **source,
-        dtype=getattr(torch, DTYPES[how.dtype]),
-        use_safetensors=None if how.allow_pickle else True,
-        output_loading_info=True,
-    )
+        "dtype": getattr(torch, DTYPES[how.dtype]),
+        "use_safetensors": None if how.allow_pickle else True,
+        "output_loading_info": True,
+    }
+    model, loading = auto.from_pretrained(**options)
+    if any(key.startswith("lm_predictions.lm_head") for key in loading["unexpected_keys"]):
+        # DeBERTa as first published: its head has another name, which the class knows as not `legacy`
+        model, loading = auto.from_pretrained(**options, legacy=False)
+    return model, loading
 
 
 def _tokenizer(source: dict[str, Any]) -> Any:

@@ -44,7 +44,7 @@ def groups(estimates: Sequence[Estimate]) -> Chart:
 
 
 def differences(named: Sequence[Named]) -> Chart:
-    """One histogram per measure, with the band of nearly equal pairs behind it."""
+    """One histogram per measure, with the band of nearly equal pairs over it."""
     drawn: Chart = alt.concat(*(_histogram(*one) for one in named), columns=3)
     return drawn
 
@@ -74,7 +74,7 @@ def _histogram(name: str, values: Sequence[float], banded: bool) -> Chart:
     bars = bars.encode(x=x, x2="right:Q", y=alt.Y("pairs:Q").title("pairs"), color=side)
     band = alt.Chart(alt.InlineData(values=[{"left": -BAND, "right": BAND}] if banded else []))
     band = band.mark_rect(color=GREY, opacity=0.25).encode(x=x, x2="right:Q")
-    return alt.layer(band, bars).properties(width=205, height=120, title=name)
+    return alt.layer(bars, band).properties(width=205, height=120, title=name)
 
 
 _SIDES = "datum.label == 'more' ? 'the stereotyping sentence' : 'the other sentence'"

@@ -15,6 +15,11 @@ from unmask.report.words import number, signed
 from unmask.types import Estimate
 
 SHOWN = 8  # pairs per measure
+NO_TOKENS = "The tokens of some of these pairs were not kept, or none of them was scored."
+NO_SUM = (
+    "These scores are not sums of log-probabilities: the shades show where log-probabilities differ, and do "
+    "not add up to the difference."
+)
 FAINT = 0.05  # parts below this share of a pair's largest get no sign
 
 
@@ -48,7 +53,7 @@ class Decided:
     groups: str
     lean: str
     difference: str
-    sums: bool  # do the parts add up to the difference?
+    note: str  # why the parts do not add up to the difference; empty where they do
     sentences: tuple[Sentence, ...]
 
 
@@ -87,9 +92,10 @@ def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]]) -
         sentences.append(_sentence(row, "unrelated", _tokens(third, [None] * len(third), largest)))
     groups = " · ".join(str(row[name]) for name in ("category", "direction") if row.get(name))
     difference = row["difference"]
-    sums = bool(known) and abs(sum(known) - difference) <= 1e-3 * max(1.0, abs(difference))
+    exact = abs(sum(known) - difference) <= 1e-3 * max(1.0, abs(difference))
+    note = NO_TOKENS if not known else "" if exact else NO_SUM
     lean = "more" if difference > 0 else "less"
-    return Decided(row["item"], groups, lean, signed(difference), sums, tuple(sentences))
+    return Decided(row["item"], groups, lean, signed(difference), note, tuple(sentences))
 
 
 def _sentence(row: Mapping[str, Any], side: str, tokens: tuple[Token, ...]) -> Sentence:

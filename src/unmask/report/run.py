@@ -103,7 +103,7 @@ def is_number(value: object) -> bool:
 def unscored(run: Run) -> list[tuple[str, str, int]]:
     """Measure, reason and number of the items that could not be scored."""
     if "outcome" not in run.items.column_names:
-        return []
+        return [(e.measure, "no reason recorded", e.unscored) for e in headlines(run) if e.unscored]
     rows = run.items.filter(pc.field("outcome") == "unscored").to_pylist()
     counts = Counter((row["measure"], row.get("reason") or "no reason recorded") for row in rows)
     return [(measure, reason, n) for (measure, reason), n in counts.items()]

@@ -30,7 +30,8 @@ def differences(table: Table, statistic: str) -> Floats:
 def _estimate(table: Table, statistic: str, *, group: str, seed: int) -> Estimate:
     """The mean with its interval; no test for `asld`, whose null of 0 is never reached by chance."""
     values = differences(table, statistic)
-    interval = mean_interval(values, rng=generator(seed, group))
+    least = 0.0 if statistic == "asld" else -np.inf
+    interval = mean_interval(values, rng=generator(seed, group)).within(least, np.inf)
     return Estimate(
         measure=table.measure.name,
         data=table.data,

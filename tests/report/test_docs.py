@@ -1,0 +1,65 @@
+"""Every measure has a page, and the page says what the measure says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from unmask.measures import MEASURES
+
+DOCS = Path(__file__).parents[2] / "docs"
+SECTIONS = [
+    "Meaning",
+    "Formula",
+    "Null and reading",
+    "The published code, and ours",
+    "Known criticism",
+    "Published numbers",
+    "Citation",
+]
+
+
+def keys() -> set[str]:
+    return set(
+        re.findall(r"^@\w+\{([^,]+),", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure_has_a_whole_page(name: str) -> None:
+    text = (DOCS / "measures" / f"{name}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# `{name}`: ")
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS
+    measure = MEASURES[name]
+    assert measure.citation in text
+    assert f"For {' and '.join(measure.kinds)} models." in text
+    for published in measure.published:
+        assert f"{published.value:.2f}".rstrip("0").rstrip(".") in text
+        assert published.model in text
+
+
+def test_no_page_without_a_measure() -> None:
+    pages = {path.stem for path in (DOCS / "measures").glob("*.md")} - {"README"}
+    assert pages == MEASURES.keys()
+
+
+def test_the_table_names_every_measure() -> None:
+    table = (DOCS / "measures" / "README.md").read_text(encoding="utf-8")
+    assert all(f"[`{name}`]({name}.md)" in table for name in MEASURES)
+
+
+@pytest.mark.parametrize(
+    "path", [*sorted((DOCS / "measures").glob("*.md")), DOCS / "ideas.md"], ids=lambda p: p.name
+)
+def test_links_lead_somewhere_and_citations_are_listed(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (path.parent / target).exists(), target
+    cited = set(re.findall(r"`([a-z-]+-(?:\d{4}(?:-[a-z]+)?|lm-eval))`", text))
+    assert cited <= keys()
+
+
+def test_every_citation_is_in_the_bibliography() -> None:
+    assert {measure.citation for measure in MEASURES.values()} <= keys()
