@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from unmask.errors import Unscorable
 from unmask.evidence import Evidence
-from unmask.models import Engine
+from unmask.models import Engine, Lm
 from unmask.models.engine import Progress
 from unmask.types import Measure, Outcome, Pair, Probe, Probes, Reading, Row, SentenceScore, Side
 
@@ -33,39 +34,38 @@ def scored(
     progress: Progress,
 ) -> Iterator[list[Scored]]:
     """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
-    for begin in range(0, len(items), CHUNK):
-        chunk = items[begin : begin + CHUNK]
-
-        def step(share: float, begin: int = begin, size: int = len(chunk)) -> None:
-            progress((begin + share * size) / len(items))
-
-        yield _scored_chunk(data, chunk, measures, engine, evidence=evidence, progress=step)
-
-
-def _scored_chunk(
-    data: str,
-    items: Sequence[Pair],
-    measures: Sequence[Measure],
-    engine: Engine,
-    *,
-    evidence: Evidence,
-    progress: Progress,
-) -> list[Scored]:
-    engine.lm.prime([text for item in items for text in item.sides().values()])
-    plans = [(item, measure, _planned(item, measure, engine)) for item in items for measure in measures]
-    asked = [probe for _, _, plan in plans if not isinstance(plan, str) for ask in plan.values() for probe in ask]
-    readings = engine.read([*asked, *evidence.more_probes(items, asked, engine.lm)], progress)
-    evidence.add(items, readings, engine.lm)
-    return [_scored_item(data, item, measure, plan, readings) for item, measure, plan in plans]
+    chunks = [items[begin : begin + CHUNK] for begin in range(0, len(items), CHUNK)]
+    done = 0
+    with ThreadPoolExecutor(1) as planner:  # plans the next chunk while the model works on this one
+        plans = [planner.submit(_plan, chunk, measures, engine.lm) for chunk in chunks[:1]]
+        for number, chunk in enumerate(chunks):
+            plans += [planner.submit(_plan, later, measures, engine.lm) for later in chunks[number + 1 : number + 2]]
+            plan = plans.pop(0).result()
+            asked = [probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one]
+            share = (done / len(items), len(chunk) / len(items))
+            more = evidence.more_probes(chunk, asked, engine.lm)
+            readings = engine.read([*asked, *more], lambda part, share=share: progress(share[0] + part * share[1]))
+            evidence.add(chunk, readings, engine.lm)
+            done += len(chunk)
+            yield [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
 
 
-def _planned(item: Pair, measure: Measure, engine: Engine) -> Probes | str:
+Plan = list[tuple[Pair, Measure, Probes | str]]
+
+
+def _plan(items: Sequence[Pair], measures: Sequence[Measure], lm: Lm) -> Plan:
+    """What to ask about every item for every measure; a word instead where it cannot be scored."""
+    lm.prime([text for item in items for text in item.sides().values()])
+    return [(item, measure, _planned(item, measure, lm)) for item in items for measure in measures]
+
+
+def _planned(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
     """The item's probes, or the reason why it cannot be scored."""
     lacking = [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
     if lacking:
         return f"the item has no {', '.join(lacking)}"
     try:
-        return measure.probes(item, engine.lm)
+        return measure.probes(item, lm)
     except Unscorable as error:
         return error.reason
 

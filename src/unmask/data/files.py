@@ -14,6 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+from unmask import places
 from unmask.errors import DataError
 from unmask.types import Card, DataFile
 
@@ -31,9 +32,7 @@ class Found(NamedTuple):
 
 def cache_dir() -> Path:
     """Where downloads go: `$UNMASK_CACHE_DIR/data`, or the user's cache folder."""
-    import platformdirs
-
-    return Path(os.environ.get("UNMASK_CACHE_DIR") or platformdirs.user_cache_dir("unmask")) / "data"
+    return places.cache_dir() / "data"
 
 
 def ships_with_us(file: DataFile) -> bool:

@@ -11,6 +11,8 @@ from unmask.errors import Unscorable
 from unmask.models.network import Network
 from unmask.types import Encoded, Kind
 
+_REMEMBERED = 16384  # encoded texts
+
 
 @dataclass(frozen=True)
 class ModelFacts:
@@ -82,13 +84,12 @@ class Lm:
         return self.tokenizer.unk_token_id  # type: ignore[no-any-return]
 
     def prime(self, texts: Sequence[str]) -> None:
-        """Encode many texts in one go, forgetting those primed before; `encode` then looks them up."""
-        self._encoded.clear()
-        new = list(dict.fromkeys(texts))
-        if new:
-            self._encoded.update(
-                {(text, None): e for text, e in zip(new, self._encode_all(new), strict=True)}
-            )
+        """Encode many texts in one go; `encode` then looks them up. The last few primings are remembered."""
+        new = list(dict.fromkeys(text for text in texts if (text, None) not in self._encoded))
+        for text, encoded in zip(new, self._encode_all(new) if new else (), strict=True):
+            self._encoded[text, None] = encoded
+        for key in list(self._encoded)[:-_REMEMBERED]:
+            del self._encoded[key]
 
     def encode(self, text: str, second: str | None = None) -> Encoded:
         """The text as the model is fed it; with `second`, two segments whose content is the second's."""

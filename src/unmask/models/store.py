@@ -7,7 +7,6 @@ put aside and begun anew; both are said, neither is trusted.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import warnings
 import zlib
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from unmask.places import cache_dir
 from unmask.types import Floats
 
 Answers = dict[tuple[int, int], tuple[float, int]]  # (position, token) → (log-probability, rank)
@@ -42,13 +42,6 @@ class Stored:
 
 class StoreWarning(UserWarning):
     """A store was damaged; what could not be trusted is computed again."""
-
-
-def cache_dir() -> Path:
-    """Where unmask keeps data and readings: `$UNMASK_CACHE_DIR`, else the user's cache folder."""
-    import platformdirs
-
-    return Path(os.environ.get("UNMASK_CACHE_DIR") or platformdirs.user_cache_dir("unmask"))
 
 
 def store_dir() -> Path:

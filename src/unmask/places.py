@@ -1,0 +1,15 @@
+"""Where unmask keeps things on this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_dir() -> Path:
+    """Data and readings: `$UNMASK_CACHE_DIR`, else the user's cache folder."""
+    if chosen := os.environ.get("UNMASK_CACHE_DIR"):
+        return Path(chosen)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("unmask"))
