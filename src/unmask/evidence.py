@@ -24,6 +24,7 @@ class Evidence:
 
     hits: dict[How, int] = field(default_factory=dict)
     reads: dict[How, int] = field(default_factory=dict)
+    asked: set[How] = field(default_factory=set)
     tokens: int = 0
     unknown: int = 0
     pairs: int = 0
@@ -34,7 +35,8 @@ class Evidence:
     def more_probes(self, items: Sequence[Pair], asked: Iterable[Probe], lm: Lm) -> list[Probe]:
         """Probes for the kinds of accuracy that no measure's own probes show, on the first items."""
         wanted: set[How] = {"causal"} if lm.kind == "causal" else {"masked", "unmasked"}
-        lacking = wanted - self.reads.keys()
+        lacking = wanted - self.asked
+        self.asked |= wanted
         for probe in asked:
             if not lacking:
                 return []
@@ -58,7 +60,7 @@ class Evidence:
         self.pairs += 1
         sentences = _encoded(item, lm)
         self.tokens += sum(len(one.content) for one in sentences)
-        self.unknown += sum(one.ids[place] == lm.unknown_id for one in sentences for place in one.content)
+        self.unknown += sum(one.ids.count(lm.unknown_id) for one in sentences if lm.unknown_id != lm.begin)
         if len(sentences) < 2:
             self.too_long += 1
             return
@@ -187,9 +189,9 @@ def _how(probe: Probe, lm: Lm) -> How | None:
     """Which accuracy a probe's ranks speak of; None when it does not read the sentence's own tokens."""
     if probe.head != "lm" or not probe.reads:
         return None
+    place, token = probe.reads[0]  # a probe reads the sentence's own tokens throughout, or nowhere
     if lm.kind == "causal":
-        own = all(place + 1 < len(probe.ids) and probe.ids[place + 1] == token for place, token in probe.reads)
-        return "causal" if own else None
-    if any(probe.ids[place] != token for place, token in probe.reads) or lm.mask_id in probe.ids:
+        return "causal" if probe.ids[place + 1 : place + 2] == (token,) else None
+    if probe.ids[place] != token or lm.mask_id in probe.ids:
         return None
     return "masked" if probe.apart else "unmasked" if not probe.masked else None

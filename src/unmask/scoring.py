@@ -1,11 +1,15 @@
-"""Items in, scores out: a chunk of items at a time, all measures together, so that memory stays bounded."""
+"""Items in, scores out: a chunk of items at a time, all measures together, so that memory stays bounded.
+
+Three stages run side by side: the next chunk is planned while the model reads this one and the last is scored.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from unmask.ahead import Stopped, ahead
 from unmask.errors import Unscorable
 from unmask.evidence import Evidence
 from unmask.models import Engine, Lm
@@ -35,19 +39,33 @@ def scored(
 ) -> Iterator[list[Scored]]:
     """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
     chunks = [items[begin : begin + CHUNK] for begin in range(0, len(items), CHUNK)]
-    done = 0
-    with ThreadPoolExecutor(1) as planner:  # plans the next chunk while the model works on this one
-        plans = [planner.submit(_plan, chunk, measures, engine.lm) for chunk in chunks[:1]]
-        for number, chunk in enumerate(chunks):
-            plans += [planner.submit(_plan, later, measures, engine.lm) for later in chunks[number + 1 : number + 2]]
-            plan = plans.pop(0).result()
-            asked = [probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one]
-            share = (done / len(items), len(chunk) / len(items))
-            more = evidence.more_probes(chunk, asked, engine.lm)
-            readings = engine.read([*asked, *more], lambda part, share=share: progress(share[0] + part * share[1]))
-            evidence.add(chunk, readings, engine.lm)
+    stop = threading.Event()
+
+    def asked() -> Iterator[tuple[Sequence[Pair], Plan, Mapping[Probe, Reading]]]:
+        done = 0
+        for chunk, plan in ahead(((chunk, _plan(chunk, measures, engine.lm)) for chunk in chunks), stop):
+            probes = [probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one]
+            step = _step(progress, done / len(items), len(chunk) / len(items), stop)
+            yield chunk, plan, engine.read([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
             done += len(chunk)
+
+    try:
+        for chunk, plan, readings in ahead(asked(), stop):
+            evidence.add(chunk, readings, engine.lm)
             yield [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
+    finally:
+        stop.set()
+
+
+def _step(progress: Progress, begin: float, share: float, stop: threading.Event) -> Progress:
+    """Progress within a chunk as progress of the whole; ends the asking when nobody waits for it any more."""
+
+    def step(part: float) -> None:
+        if stop.is_set():
+            raise Stopped
+        progress(begin + part * share)
+
+    return step
 
 
 Plan = list[tuple[Pair, Measure, Probes | str]]

@@ -53,7 +53,7 @@ def next_total(probes: Sequence[Probe], readings: Sequence[Reading]) -> Sentence
 
 
 def _own(sentence: Encoded, places: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    return tuple((place, sentence.ids[place]) for place in places)
+    return tuple(zip(places, map(sentence.ids.__getitem__, places), strict=True))
 
 
 def _places(probe: Probe) -> tuple[int, ...]:

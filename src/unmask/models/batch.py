@@ -21,11 +21,13 @@ class Batch:
     splits: Ints
     row_of: Ints  # of every row asked: which distinct row holds it
     reads: Ints  # (n, 3): distinct row, position, token
-    owners: list[tuple[bytes, tuple[int, int]]]  # of every read: whose it is, and (position, token)
+    owners: list[tuple[bytes, list[tuple[int, int]]]]  # in the order of `reads`: whose they are, what was read
 
     @property
-    def kept(self) -> Ints:
-        """1 at true tokens, 0 at padding."""
+    def kept(self) -> Ints | None:
+        """1 at true tokens, 0 at padding; None when there is none."""
+        if (self.lengths == self.ids.shape[1]).all():
+            return None
         return (np.arange(self.ids.shape[1]) < self.lengths[:, None]).astype(np.int64)
 
     @property
@@ -42,8 +44,8 @@ def laid_out(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:
     rows = sum(piece.rows for piece in pieces)
     ids = np.full((rows, max(len(piece.request.ids) for piece in pieces)), pad, dtype=np.int64)
     facts = np.empty((rows, 2), dtype=np.int64)  # length, split
-    where: list[tuple[int, int, int]] = []
-    owners: list[tuple[bytes, tuple[int, int]]] = []
+    where: list[Ints] = []
+    owners: list[tuple[bytes, list[tuple[int, int]]]] = []
     begin = 0
     for piece in pieces:
         request, end = piece.request, begin + piece.rows
@@ -51,26 +53,34 @@ def laid_out(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:
         facts[begin:end] = len(request.ids), request.split
         if piece.places:
             ids[np.arange(begin, end) if request.apart else begin, piece.places] = mask
-        row_at = {place: begin + step for step, place in enumerate(piece.places)}
-        for read in request.reads:
-            if not request.apart or read[0] in row_at:
-                where.append((row_at[read[0]] if request.apart else begin, *read))
-                owners.append((request.key, read))
+        mine = piece.reads()
+        where.append(_found(piece, mine, begin))
+        owners.append((request.key, mine))
         begin = end
-    return _distinct(pieces, ids, facts, where, owners)
+    return _distinct(pieces, ids, facts, np.concatenate(where), owners)
+
+
+def _found(piece: Piece, reads: list[tuple[int, int]], begin: int) -> Ints:
+    """(row, position, token) of every read of a piece whose rows start at `begin`."""
+    found = np.empty((len(reads), 3), dtype=np.int64)
+    found[:, 1:] = reads
+    found[:, 0] = begin
+    if piece.request.apart:
+        row_at = {place: step for step, place in enumerate(piece.places)}
+        found[:, 0] += [row_at[place] for place, _ in reads]
+    return found
 
 
 def _distinct(
     pieces: Sequence[Piece],
     ids: Ints,
     facts: Ints,
-    where: list[tuple[int, int, int]],
-    owners: list[tuple[bytes, tuple[int, int]]],
+    reads: Ints,
+    owners: list[tuple[bytes, list[tuple[int, int]]]],
 ) -> Batch:
     seen: dict[bytes, int] = {}
     everything = np.concatenate([ids, facts], axis=1)
     row_of = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in everything], dtype=np.int64)
     first = np.unique(row_of, return_index=True)[1]
-    reads = np.array(where, dtype=np.int64).reshape(-1, 3)
     reads[:, 0] = row_of[reads[:, 0]]
     return Batch(pieces, ids[first], facts[first, 0], facts[first, 1], row_of, reads, owners)

@@ -93,8 +93,8 @@ class Engine:
     def _run(self, batch: Batch) -> _Launched:
         network, request = self.lm.network, batch.pieces[0].request
         self.asked += len(batch.ids)
-        ids, kept = self._on_device(batch.ids), self._on_device(batch.kept)
-        segments = None if batch.segments is None else self._on_device(batch.segments)
+        ids, kept, segments = (self._on_device(one) for one in (batch.ids, batch.kept, batch.segments))
+        assert ids is not None
         received = None
         if request.head == "next":
             states = network.next_logits(ids, kept, segments)[:, None]
@@ -126,9 +126,12 @@ class Engine:
     def _collect(self, launched: _Launched, known: dict[bytes, Stored]) -> None:
         """Bring the answers of one batch home, store them, and add them to what is known."""
         batch, new = launched.batch, dict[bytes, Stored]()
-        answers = zip(batch.owners, launched.logprobs.tolist(), launched.ranks.tolist(), strict=True)
-        for (key, read), logprob, rank in answers:
-            new.setdefault(key, Stored()).answers[read] = (logprob, rank)
+        answers = list(zip(launched.logprobs.tolist(), launched.ranks.tolist(), strict=True))
+        begin = 0
+        for key, reads in batch.owners:
+            end = begin + len(reads)
+            new.setdefault(key, Stored()).answers.update(zip(reads, answers[begin:end], strict=True))
+            begin = end
         if launched.received is not None:
             weights = launched.received.double().cpu().numpy()
             for row, piece in zip(batch.row_of, batch.pieces, strict=True):
@@ -136,9 +139,14 @@ class Engine:
                 stored.received = weights[row, : len(piece.request.ids)]
         self.store.save(new)
         for key, stored in new.items():
-            known.setdefault(key, stored).merge(stored)
+            if key in known:
+                known[key].merge(stored)
+            else:
+                known[key] = stored
 
-    def _on_device(self, numbers: Ints) -> torch.Tensor:
+    def _on_device(self, numbers: Ints | None) -> torch.Tensor | None:
+        if numbers is None:
+            return None
         tensor = torch.from_numpy(np.ascontiguousarray(numbers))
         return tensor if self._on_cpu else tensor.pin_memory().to(self.lm.network.device, non_blocking=True)
 
@@ -152,7 +160,5 @@ def _read_tokens(
 
 
 def _reading(probe: Probe, stored: Stored) -> Reading:
-    answers = [stored.answers[read] for read in probe.reads]
-    logprobs = np.array([logprob for logprob, _ in answers], dtype=np.float64)
-    ranks = np.array([rank for _, rank in answers], dtype=np.int64)
-    return Reading(logprobs, ranks, stored.received if probe.attention else None)
+    answers = np.array([stored.answers[read] for read in probe.reads], dtype=np.float64).reshape(-1, 2)
+    return Reading(answers[:, 0], answers[:, 1].astype(np.int64), stored.received if probe.attention else None)

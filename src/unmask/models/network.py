@@ -39,14 +39,17 @@ class Network:
         self.attention_maps: int = model.config.num_hidden_layers * model.config.num_attention_heads
         self.splits = self.body is not model and self._head_agrees()
 
-    def hidden(self, ids: Tensor, kept: Tensor, segments: Tensor | None = None) -> Tensor:
-        """Last hidden states of a padded batch; `kept` is 1 at true tokens. Logits if the head won't split."""
+    def hidden(self, ids: Tensor, kept: Tensor | None, segments: Tensor | None = None) -> Tensor:
+        """Last hidden states of a batch; `kept` is 1 at true tokens, None when nothing is padding.
+
+        Logits instead, if the head won't split.
+        """
         module = self.body if self.splits else self.model
         output = module(input_ids=ids, attention_mask=kept, **self._segments(segments))
         return output[0]  # type: ignore[no-any-return]
 
     def hidden_and_received(
-        self, ids: Tensor, kept: Tensor, segments: Tensor | None = None
+        self, ids: Tensor, kept: Tensor | None, segments: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Hidden states, and the attention each position receives on average.
 
@@ -57,6 +60,7 @@ class Network:
             output = module(
                 input_ids=ids, attention_mask=kept, output_attentions=True, **self._segments(segments)
             )
+        kept = torch.ones_like(ids) if kept is None else kept
         asking = kept.float() / kept.sum(-1, keepdim=True)
         layers = [torch.einsum("bhqk,bq->bk", layer.float(), asking) / layer.shape[1] for layer in output.attentions]
         return output[0], torch.stack(layers).mean(0)
@@ -69,7 +73,7 @@ class Network:
             output = self.model(input_ids=torch.zeros((1, len(states)), dtype=torch.long, device=self.device))
         return output.logits[0].float()  # type: ignore[no-any-return]
 
-    def next_logits(self, ids: Tensor, kept: Tensor, segments: Tensor | None) -> Tensor:
+    def next_logits(self, ids: Tensor, kept: Tensor | None, segments: Tensor | None) -> Tensor:
         """Logits of the next-sentence head; class 0 is "the second sentence follows"."""
         output = self.next_sentence(input_ids=ids, attention_mask=kept, token_type_ids=segments)
         return output.logits.float()  # type: ignore[no-any-return]

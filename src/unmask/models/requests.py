@@ -48,6 +48,13 @@ class Piece:
         """Tokens it puts into a batch."""
         return self.rows * len(self.request.ids)
 
+    def reads(self) -> list[tuple[int, int]]:
+        """What is read of its rows."""
+        if not self.request.apart or len(self.places) == len(self.request.reads):
+            return list(self.request.reads)
+        mine = set(self.places)
+        return [read for read in self.request.reads if read[0] in mine]
+
     def lacking(self, known: Stored | None) -> Piece | None:
         """The part that must still be asked; None when all is known."""
         if known is None:
@@ -91,7 +98,7 @@ def united(probes: Iterable[Probe]) -> dict[Identity, Request]:
 
 
 def batches(requests: Iterable[Request], limits: Limits, attention_maps: int) -> Iterator[list[Piece]]:
-    """Pack requests, shortest first, so that rows of one batch have nearly one length.
+    """Pack requests, shortest first, so that rows of one batch have one length, or nearly.
 
     The packing depends on the requests alone, never on what is stored, so an interrupted run that is taken
     up again forms the same batches and ends with the same digits.
@@ -121,7 +128,9 @@ def _packed(pieces: Iterable[Piece], limits: Limits, attention_maps: int) -> Ite
     for piece in pieces:
         length = len(piece.request.ids)
         tokens = (rows + piece.rows) * length
-        if batch and (tokens > limits.tokens or tokens * length * attention_maps > limits.attention):
+        full = tokens > limits.tokens or tokens * length * attention_maps > limits.attention
+        longer = bool(batch) and length > len(batch[0].request.ids)
+        if batch and (full or (longer and tokens > limits.tokens // 4)):
             yield batch
             batch, rows = [], 0
         batch.append(piece)
