@@ -21,7 +21,6 @@ from typing import Any
 import loops
 import shapes
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from unmask.evidence import Evidence
 from unmask.measures import find
@@ -58,9 +57,7 @@ def measured(name: str, mode: str, lm: Lm, items: Any, args: argparse.Namespace)
     kept = Store.of(f"{name}-{mode}")
     stored = timed(lambda: run(lm, items, kept))
     kept.close()
-    with FlopCounterMode(display=False) as counter:
-        run(lm, items, Store(None))
-    rate = counter.get_total_flops() / bare / 1e12
+    rate = shapes.counted(lambda: run(lm, items, Store(None))) / bare / 1e12
     loop = timed_loop(lm, items, args.loop_pairs)
     print(
         f"{name:14} {mode:5} {bare:8.2f} {stored:10.2f} {rate:8.1f} {loop:8.1f} {loop / bare:6.0f}× {peak:8.2f}", flush=True

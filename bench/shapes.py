@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from unmask import data as datasets
+from unmask.models import Engine
 from unmask.types import Pair
 
 BERT_BASE = {"vocab_size": 30522}
@@ -44,6 +45,27 @@ def build(folder: Path, items: Sequence[Pair], shape: dict[str, Any], seed: int 
     tokenizer = BertTokenizer(vocab={word: i for i, word in enumerate(vocabulary)}, do_lower_case=True)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def counted(run: Callable[[], object]) -> int:
+    """Floating-point operations of the engine's matrix products in `run`."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    original, total = Engine._run, 0
+
+    def counting(engine: Engine, batch: Any) -> Any:
+        nonlocal total
+        with FlopCounterMode(display=False) as counter:
+            launched = original(engine, batch)
+        total += counter.get_total_flops()
+        return launched
+
+    Engine._run = counting  # type: ignore[method-assign]
+    try:
+        run()
+    finally:
+        Engine._run = original  # type: ignore[method-assign]
+    return total
 
 
 def _words(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from unmask.measures.spans import order_matters
 from unmask.models import Lm
 from unmask.types import Check, Encoded, Measure, Pair, Probe, Reading, Row
 
-SAMPLE = 25  # items asked for evidence alone when no measure asks the like
+SAMPLE = 12  # items asked for evidence alone when no measure asks the like
 NEAR = 0.25  # Kwon & Mihindukulasooriya (2022): differences this small are hardly decisions
 MASKED_FLOOR, UNMASKED_FLOOR, CAUSAL_FLOOR = 0.10, 0.25, 0.05
 How = Literal["masked", "unmasked", "causal"]

@@ -1,10 +1,12 @@
 """Items in, scores out: a chunk of items at a time, all measures together, so that memory stays bounded.
 
-Three stages run side by side: the next chunk is planned while the model reads this one and the last is scored.
+With a GPU three stages run side by side: the next chunk is planned while the model reads this one and the last is
+scored. On a CPU they take turns: the model needs every core.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,17 +42,18 @@ def scored(
     """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
     chunks = [items[begin : begin + CHUNK] for begin in range(0, len(items), CHUNK)]
     stop = threading.Event()
+    early = functools.partial(ahead, stop=stop) if engine.on_gpu else iter
 
     def asked() -> Iterator[tuple[Sequence[Pair], Plan, Mapping[Probe, Reading]]]:
         done = 0
-        for chunk, plan in ahead(((chunk, _plan(chunk, measures, engine.lm)) for chunk in chunks), stop):
+        for chunk, plan in early((chunk, _plan(chunk, measures, engine.lm)) for chunk in chunks):
             probes = [probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one]
             step = _step(progress, done / len(items), len(chunk) / len(items), stop)
             yield chunk, plan, engine.read([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
             done += len(chunk)
 
     try:
-        for chunk, plan, readings in ahead(asked(), stop):
+        for chunk, plan, readings in early(asked()):
             evidence.add(chunk, readings, engine.lm)
             yield [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
     finally:

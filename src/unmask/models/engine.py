@@ -41,10 +41,10 @@ class Engine:
         self.lm = lm
         self.store = store or Store(None)
         self.asked = 0  # rows put through the model so far
-        self._on_cpu = lm.network.device.type == "cpu"
-        standard = CPU_LIMITS if self._on_cpu else CUDA_LIMITS
+        self.on_gpu = lm.network.device.type != "cpu"
+        standard = CUDA_LIMITS if self.on_gpu else CPU_LIMITS
         self.limits = Limits(tokens or standard.tokens, standard.attention)
-        self._head_rows = max(16, (CPU_LOGITS if self._on_cpu else CUDA_LOGITS) // lm.network.vocabulary)
+        self._head_rows = max(16, (CUDA_LOGITS if self.on_gpu else CPU_LOGITS) // lm.network.vocabulary)
         pad = lm.tokenizer.pad_token_id
         self._pad = 0 if pad is None else int(pad)
 
@@ -65,9 +65,9 @@ class Engine:
         for batch in plan:
             lacking = [part for piece in batch if (part := piece.lacking(known.get(piece.request.key)))]
             launched = self._launch(lacking) if lacking else []
-            for one in [*waiting, *launched] if self._on_cpu else waiting:
+            for one in waiting if self.on_gpu else launched:
                 self._collect(one, known)
-            waiting = [] if self._on_cpu else launched
+            waiting = launched if self.on_gpu else []
             done += sum(piece.tokens for piece in batch)
             progress(done / total)
         for one in waiting:
@@ -101,7 +101,8 @@ class Engine:
         elif request.attention:
             states, received = network.hidden_and_received(ids, kept, segments)
         else:
-            states = network.hidden(ids, kept, segments)
+            places = np.unique(batch.reads[:, 0] * batch.ids.shape[1] + batch.reads[:, 1])
+            states = network.hidden(ids, kept, segments, self._on_device(places))
         head = network.logits if request.head == "lm" else torch.Tensor.float
         return _Launched(batch, *self._read(states, batch.reads, head), received)
 
@@ -148,7 +149,7 @@ class Engine:
         if numbers is None:
             return None
         tensor = torch.from_numpy(np.ascontiguousarray(numbers))
-        return tensor if self._on_cpu else tensor.pin_memory().to(self.lm.network.device, non_blocking=True)
+        return tensor.pin_memory().to(self.lm.network.device, non_blocking=True) if self.on_gpu else tensor
 
 
 def _read_tokens(

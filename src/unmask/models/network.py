@@ -3,13 +3,15 @@
 The network is split in two: the body gives hidden states for a padded batch, the head gives logits for
 single positions. So the head, a fifth of the work for a small vocabulary and most of it for a large one, is
 applied only where a probe reads. The head is the model's own code: its body is replaced for one call by the
-hidden states at hand, and the split is verified against the whole model when it is opened.
+hidden states at hand. Nothing after the last layer's attention mixes positions either, so in encoders built like
+BERT the last feed-forward block, too, sees only the positions read. Both are verified against the whole model when
+it is opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -37,15 +39,20 @@ class Network:
         self.takes_segments = getattr(model.config, "type_vocab_size", 0) > 1
         self.vocabulary: int = model.config.vocab_size
         self.attention_maps: int = model.config.num_hidden_layers * model.config.num_attention_heads
-        self.splits = self.body is not model and self._head_agrees()
+        self.splits = self.body is not model and self._parts_agree(thin=False)
+        self._thin = self.splits and self._last_block is not None and self._parts_agree(thin=True)
 
-    def hidden(self, ids: Tensor, kept: Tensor | None, segments: Tensor | None = None) -> Tensor:
+    def hidden(
+        self, ids: Tensor, kept: Tensor | None, segments: Tensor | None = None, places: Tensor | None = None
+    ) -> Tensor:
         """Last hidden states of a batch; `kept` is 1 at true tokens, None when nothing is padding.
 
-        Logits instead, if the head won't split.
+        With `places` (numbers of positions, rows laid end to end) only those are sure to be right.
+        Logits instead of states, if the head won't split.
         """
         module = self.body if self.splits else self.model
-        output = module(input_ids=ids, attention_mask=kept, **self._segments(segments))
+        with self._last_block_at(places) if places is not None and self._thin else nullcontext():
+            output = module(input_ids=ids, attention_mask=kept, **self._segments(segments))
         return output[0]  # type: ignore[no-any-return]
 
     def hidden_and_received(
@@ -81,18 +88,40 @@ class Network:
     def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
         return {"token_type_ids": segments} if self.takes_segments and segments is not None else {}
 
+    @property
+    def _last_block(self) -> Any:
+        """The last layer, where it has a feed-forward block of its own that can be called apart."""
+        layers = getattr(getattr(self.body, "encoder", None), "layer", None)
+        last = layers[-1] if layers is not None and len(layers) else None
+        return last if hasattr(last, "feed_forward_chunk") else None
+
     @torch.inference_mode()
-    def _head_agrees(self) -> bool:
-        """Does the head on the body's states give the logits of the whole model?"""
+    def _parts_agree(self, *, thin: bool) -> bool:
+        """Do body and head, called apart, give the logits of the whole model?"""
         ids = torch.arange(6, device=self.device)[None] % self.vocabulary
-        kept = torch.ones_like(ids)
-        whole = self.model(input_ids=ids, attention_mask=kept).logits[0].float()
-        self.splits = True
+        places = torch.tensor([1, 4], device=self.device)
+        whole = self.model(input_ids=ids).logits[0, places].float()
+        self.splits, self._thin = True, thin
         try:
-            parts = self.logits(self.hidden(ids, kept)[0])
+            parts = self.logits(self.hidden(ids, None, places=places)[0, places])
         except (AttributeError, TypeError, ValueError, RuntimeError, KeyError):
             return False
-        return parts.shape == whole.shape and torch.allclose(parts, whole, rtol=1e-3, atol=1e-3, equal_nan=True)
+        return parts.shape == whole.shape and torch.allclose(parts, whole, rtol=1e-3, atol=1e-3)
+
+    @contextmanager
+    def _last_block_at(self, places: Tensor) -> Iterator[None]:
+        """For one call the last feed-forward block works at these positions and passes the others by."""
+        layer, block = self._last_block, self._last_block.feed_forward_chunk
+
+        def narrow(states: Tensor) -> Tensor:
+            flat = states.flatten(0, 1)
+            return flat.index_copy(0, places, block(flat[places])).view_as(states)
+
+        layer.feed_forward_chunk = narrow
+        try:
+            yield
+        finally:
+            del layer.feed_forward_chunk
 
     @contextmanager
     def _body_gives(self, states: Tensor) -> Iterator[None]:

@@ -1,0 +1,44 @@
+"""Write docs/cli.md from the commands' own help; a test fails when it is stale.
+
+    python tools/cli_docs.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
+HEAD = """# The command line
+
+Written by `python tools/cli_docs.py` from the commands' own help. Results go to stdout, progress to stderr. Exit codes: 0
+done, 1 a gate failed (or, with `--strict`, a check), 2 bad input (one line, no traceback).
+
+`--data` and `--measure` take several values: repeat the option, separate them by commas or by spaces.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    import typer
+
+    from unmask.cli import app
+
+    group = typer.main.get_command(app)
+    parts = [HEAD, _section([])]
+    for name, one in group.commands.items():  # type: ignore[attr-defined]
+        parts += [_section([name, *tail]) for tail in ([[inner] for inner in getattr(one, "commands", {})] or [[]])]
+    return "\n".join(parts)
+
+
+def _section(words: list[str]) -> str:
+    from typer.testing import CliRunner
+
+    from unmask.cli import app
+
+    said = CliRunner().invoke(app, [*words, "--help"], prog_name="unmask", env={"COLUMNS": "100", "TERM": "dumb"})
+    body = "\n".join(line.rstrip() for line in said.output.strip().splitlines())
+    return f"## {' '.join(['unmask', *words])}\n\n```\n{body}\n```\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
