@@ -1,24 +1,23 @@
 """Items in, scores out: a chunk of items at a time, all measures together, so that memory stays bounded.
 
-With a GPU three stages run side by side: the next chunk is planned while the model reads this one and the last is
-scored. On a CPU they take turns: the model needs every core.
+While the model reads one chunk, a second thread plans the next and scores the last. The model itself stays on the
+caller's thread: a GPU library sets itself up anew for every thread that uses it.
 """
 
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from unmask.ahead import Stopped, ahead
 from unmask.errors import Unscorable
 from unmask.evidence import Evidence
 from unmask.models import Engine, Lm
 from unmask.models.engine import Progress
 from unmask.types import Measure, Outcome, Pair, Probe, Probes, Reading, Row, SentenceScore, Side
 
-CHUNK = 512  # items whose probes are planned, asked and scored together
+CHUNK = 1024  # items whose probes are planned, asked and scored together
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +40,31 @@ def scored(
 ) -> Iterator[list[Scored]]:
     """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
     chunks = [items[begin : begin + CHUNK] for begin in range(0, len(items), CHUNK)]
-    stop = threading.Event()
-    early = functools.partial(ahead, stop=stop) if engine.on_gpu else iter
-
-    def asked() -> Iterator[tuple[Sequence[Pair], Plan, Mapping[Probe, Reading]]]:
-        done = 0
-        for chunk, plan in early((chunk, _plan(chunk, measures, engine.lm)) for chunk in chunks):
+    with ThreadPoolExecutor(1) as aside:
+        plans = [aside.submit(_plan, chunk, measures, engine.lm) for chunk in chunks[:1]]
+        waiting: list[Future[list[Scored]]] = []
+        for number, chunk in enumerate(chunks):
+            plans += [aside.submit(_plan, later, measures, engine.lm) for later in chunks[number + 1 : number + 2]]
+            plan = plans.pop(0).result()
+            step = functools.partial(_step, progress, number * CHUNK / len(items), len(chunk) / len(items))
             probes = [probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one]
-            step = _step(progress, done / len(items), len(chunk) / len(items), stop)
-            yield chunk, plan, engine.read([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
-            done += len(chunk)
-
-    try:
-        for chunk, plan, readings in early(asked()):
-            evidence.add(chunk, readings, engine.lm)
-            yield [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
-    finally:
-        stop.set()
+            readings = engine.read([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
+            waiting.append(aside.submit(_scored_chunk, data, plan, readings, evidence, engine.lm))
+            yield from (done.result() for done in waiting[:-1])
+            del waiting[:-1]
+        yield from (done.result() for done in waiting)
 
 
-def _step(progress: Progress, begin: float, share: float, stop: threading.Event) -> Progress:
-    """Progress within a chunk as progress of the whole; ends the asking when nobody waits for it any more."""
+def _step(progress: Progress, begin: float, share: float, part: float) -> None:
+    """Progress within a chunk as progress of the whole."""
+    progress(begin + part * share)
 
-    def step(part: float) -> None:
-        if stop.is_set():
-            raise Stopped
-        progress(begin + part * share)
 
-    return step
+def _scored_chunk(
+    data: str, plan: Plan, readings: Mapping[Probe, Reading], evidence: Evidence, lm: Lm
+) -> list[Scored]:
+    evidence.add(list({item.id: item for item, _, _ in plan}.values()), readings, lm)
+    return [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
 
 
 Plan = list[tuple[Pair, Measure, Probes | str]]

@@ -6,7 +6,7 @@ union of probes ──► what the store lacks ──► batches by length ─�
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,8 +19,8 @@ from unmask.models.store import Store, Stored
 from unmask.types import Ints, Probe, Reading
 
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
-CPU_LIMITS = Limits(tokens=2048, attention=16 << 20)
-CUDA_LIMITS = Limits(tokens=65536, attention=1 << 28)
+CPU_LIMITS = Limits(tokens=2048, even=512, attention=16 << 20)
+CUDA_LIMITS = Limits(tokens=98304, even=65536, attention=1 << 28)
 CPU_LOGITS, CUDA_LOGITS = 8 << 20, 1 << 28  # logits held at once
 
 
@@ -43,7 +43,7 @@ class Engine:
         self.asked = 0  # rows put through the model so far
         self.on_gpu = lm.network.device.type != "cpu"
         standard = CUDA_LIMITS if self.on_gpu else CPU_LIMITS
-        self.limits = Limits(tokens or standard.tokens, standard.attention)
+        self.limits = replace(standard, tokens=tokens or standard.tokens)
         self._head_rows = max(16, (CUDA_LOGITS if self.on_gpu else CPU_LOGITS) // lm.network.vocabulary)
         pad = lm.tokenizer.pad_token_id
         self._pad = 0 if pad is None else int(pad)
@@ -86,7 +86,7 @@ class Engine:
                     "use --device cpu, --dtype bf16 or leave out aula"
                 ) from error
         torch.cuda.empty_cache()
-        self.limits = Limits(min(self.limits.tokens, batch.ids.size // 2), self.limits.attention)
+        self.limits = replace(self.limits, tokens=min(self.limits.tokens, batch.ids.size // 2))
         return [*self._launch(first), *self._launch(second)]
 
     @torch.inference_mode()

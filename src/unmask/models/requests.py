@@ -71,6 +71,7 @@ class Limits:
     """How large a batch may be."""
 
     tokens: int  # padded tokens in a batch
+    even: int  # tokens from which a batch is closed rather than padded for longer sentences
     attention: int  # attention weights (layers × heads × tokens²) held at once
 
 
@@ -130,7 +131,7 @@ def _packed(pieces: Iterable[Piece], limits: Limits, attention_maps: int) -> Ite
         tokens = (rows + piece.rows) * length
         full = tokens > limits.tokens or tokens * length * attention_maps > limits.attention
         longer = bool(batch) and length > len(batch[0].request.ids)
-        if batch and (full or (longer and tokens > limits.tokens // 4)):
+        if batch and (full or (longer and tokens > limits.even)):
             yield batch
             batch, rows = [], 0
         batch.append(piece)
