@@ -120,7 +120,7 @@ class Store:
 
     def _connect(self) -> None:
         assert self.path is not None
-        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+        self._connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")
         self._connection.execute(_SCHEMA)
