@@ -18,28 +18,36 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import loops
-import shapes
 import torch
 
+import loops
+import shapes
 from unmask.evidence import Evidence
 from unmask.measures import find
 from unmask.models import Engine, Lm, Store, open_lm
 from unmask.models.opening import Opening
 from unmask.scoring import scored
 
-MODES = {"fp32": Opening(device="cuda"), "TF32": Opening(device="cuda", tf32=True), "bf16": Opening(device="cuda", dtype="bf16")}
+MODES = {
+    "fp32": Opening(device="cuda"),
+    "TF32": Opening(device="cuda", tf32=True),
+    "bf16": Opening(device="cuda", dtype="bf16"),
+}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("UNMASK_DATA_DIR"))
     parser.add_argument("--loop-pairs", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
     items = shapes.pairs(args.data_dir)
     print(f"{len(items)} pairs on {torch.cuda.get_device_name()}, torch {torch.__version__}")
-    print(f"{'shape':14} {'mode':5} {'seconds':>8} {'with store':>10} {'TFLOP/s':>8} {'loop s':>8} {'ratio':>7} {'peak GB':>8}")
+    print(
+        f"{'shape':14} {'mode':5} {'seconds':>8} {'with store':>10} {'TFLOP/s':>8} {'loop s':>8} {'ratio':>7} {'peak GB':>8}"
+    )
     with tempfile.TemporaryDirectory() as folder:
         os.environ["UNMASK_CACHE_DIR"] = f"{folder}/cache"
         for name, shape in (("BERT-base", shapes.BERT_BASE), ("RoBERTa-large", shapes.ROBERTA_LARGE)):
@@ -60,12 +68,15 @@ def measured(name: str, mode: str, lm: Lm, items: Any, args: argparse.Namespace)
     rate = shapes.counted(lambda: run(lm, items, Store(None))) / bare / 1e12
     loop = timed_loop(lm, items, args.loop_pairs)
     print(
-        f"{name:14} {mode:5} {bare:8.2f} {stored:10.2f} {rate:8.1f} {loop:8.1f} {loop / bare:6.0f}× {peak:8.2f}", flush=True
+        f"{name:14} {mode:5} {bare:8.2f} {stored:10.2f} {rate:8.1f} {loop:8.1f} {loop / bare:6.0f}× {peak:8.2f}",
+        flush=True,
     )
 
 
 def run(lm: Lm, items: Any, store: Store) -> None:
-    chunks = scored("crows-pairs", items, [find("cps")], Engine(lm, store), evidence=Evidence(), progress=_silent)
+    chunks = scored(
+        "crows-pairs", items, [find("cps")], Engine(lm, store), evidence=Evidence(), progress=_silent
+    )
     sum(len(chunk) for chunk in chunks)
 
 

@@ -35,7 +35,9 @@ def one_by_one(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any) 
 def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size: int = 64) -> list[float]:
     """Batches of 64 copies in file order, padded to the longest, logits over whole sequence and vocabulary."""
     model.set_attn_implementation("eager" if measure == "aula" else "sdpa")
-    copies = [(n, copy) for n, sentence in enumerate(_sentences(measure, items, tokenizer)) for copy in sentence]
+    copies = [
+        (n, copy) for n, sentence in enumerate(_sentences(measure, items, tokenizer)) for copy in sentence
+    ]
     scores = [0.0] * (2 * len(items))
     for begin in range(0, len(copies), size):
         some = copies[begin : begin + size]
@@ -62,10 +64,15 @@ def _sentences(measure: str, items: Sequence[Pair], tokenizer: Any) -> Iterator[
     for item in items:
         both = [tokenizer(text)["input_ids"] for text in (item.more, item.less)]
         blocks = SequenceMatcher(None, *both).get_matching_blocks()
-        shared = [{b.a + i for b in blocks for i in range(b.size)}, {b.b + i for b in blocks for i in range(b.size)}]
+        shared = [
+            {b.a + i for b in blocks for i in range(b.size)},
+            {b.b + i for b in blocks for i in range(b.size)},
+        ]
         for ids, same in zip(both, shared, strict=True):
             inner = range(1, len(ids) - 1)
-            yield _copies(measure, ids, [p for p in inner if p in same], [p for p in inner if p not in same], tokenizer)
+            yield _copies(
+                measure, ids, [p for p in inner if p in same], [p for p in inner if p not in same], tokenizer
+            )
 
 
 def _copies(measure: str, ids: list[int], same: list[int], changed: list[int], tokenizer: Any) -> list[Copy]:

@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 
 import shapes
-
 import unmask
 from unmask import data as datasets
 from unmask.types import Dataset

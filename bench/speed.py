@@ -20,10 +20,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import loops
-import shapes
 import torch
 
+import loops
+import shapes
 import unmask
 from unmask.models import Lm
 from unmask.types import Dataset
@@ -63,10 +63,17 @@ def speed(lm: Lm, data: Dataset) -> None:
     share = f"{flops / mine / rate:6.0%}  (asked ≥ 70%)"
     print(f"{'reached by unmask audit over CPS':44} {flops / mine / 1e9:8.0f} GFLOP/s  {share}")
     minicons()
-    parts = {name: timed(lambda name=name: loops.padded(name, data.items, model, tokenizer)) for name in BATTERY}
+    parts = {
+        name: timed(lambda name=name: loops.padded(name, data.items, model, tokenizer)) for name in BATTERY
+    }
     together = timed(lambda: audit(lm, data, BATTERY))
     line(f"battery of {len(BATTERY)} measures: unmask audit", together / n)
-    line("battery: (c) one measure after the other", sum(parts.values()) / n, sum(parts.values()) / together, "asked ≥ 3")
+    line(
+        "battery: (c) one measure after the other",
+        sum(parts.values()) / n,
+        sum(parts.values()) / together,
+        "asked ≥ 3",
+    )
     first = timed(lambda: audit(lm, data, BATTERY, store=True))
     second = timed(lambda: audit(lm, data, BATTERY, store=True))
     line("battery: first run with a store", first / n)
@@ -106,11 +113,15 @@ def minicons() -> None:
     try:
         from importlib.metadata import version
 
-        print(f"(b) minicons {version('minicons')}: its masked scorer calls a tokenizer method that current "
-              "transformers no longer has (0.3.39 and before); skipped")
+        print(
+            f"(b) minicons {version('minicons')}: its masked scorer calls a tokenizer method that current "
+            "transformers no longer has (0.3.39 and before); skipped"
+        )
     except ImportError:
-        print("(b) minicons is not installed; 0.3.39's masked scorer calls a tokenizer method that current "
-              "transformers no longer has; skipped")
+        print(
+            "(b) minicons is not installed; 0.3.39's masked scorer calls a tokenizer method that current "
+            "transformers no longer has; skipped"
+        )
 
 
 def line(what: str, seconds: float, ratio: float | None = None, asked: str = "") -> None:

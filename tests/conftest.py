@@ -13,7 +13,9 @@ import torch
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path.insert(0, str(Path(__file__).parent))
-torch.set_num_threads(1)  # models are tiny here, and threads of several test processes get in each other's way
+torch.set_num_threads(
+    1
+)  # models are tiny here, and threads of several test processes get in each other's way
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 

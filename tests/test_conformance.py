@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
-import zoo
 
+import reference
 import unmask
+import zoo
 from unmask import data as datasets
 from unmask.measures import MEASURES
 from unmask.types import Dataset
@@ -93,7 +93,11 @@ def test_every_score_equals_the_reference(architecture: str, shared: Path) -> No
         assert row["outcome"] != "unscored", (row["measure"], row["item"], row["reason"])
         for side, value in expected.items():
             tolerance = TOLERANCES.get(row["measure"], 1e-4)
-            assert row[side] == pytest.approx(value, abs=tolerance, rel=0), (row["measure"], row["item"], side)
+            assert row[side] == pytest.approx(value, abs=tolerance, rel=0), (
+                row["measure"],
+                row["item"],
+                side,
+            )
         compared += 1
     assert compared > 10 * len(fitting(architecture))
 
@@ -101,9 +105,7 @@ def test_every_score_equals_the_reference(architecture: str, shared: Path) -> No
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("tokens", [64, 700])
 def test_the_batch_budget_changes_nothing(architecture: str, tokens: int, shared: Path) -> None:
-    for one, other in zip(
-        audited(architecture, shared), audited(architecture, shared, tokens), strict=True
-    ):
+    for one, other in zip(audited(architecture, shared), audited(architecture, shared, tokens), strict=True):
         assert (one["item"], one["measure"]) == (other["item"], other["measure"])
         for side in ("more", "less", "unrelated"):
             if one[side] is not None:
@@ -146,7 +148,9 @@ def test_token_decisions_are_exact(architecture: str, shared: Path) -> None:
     texts = {text for item in data.items for text in (item.more, item.less)}
     for how, masked in (("masked", True), ("unmasked", False)):
         expected = [
-            hit for text in texts for hit in reference.reference_decision(model, tokenizer, text, masked=masked)
+            hit
+            for text in texts
+            for hit in reference.reference_decision(model, tokenizer, text, masked=masked)
         ]
         assert evidence.reads[how] == len(expected)
         assert evidence.hits[how] == sum(expected)

@@ -36,14 +36,18 @@ def prepare(args: argparse.Namespace) -> None:
     print(f"{len(documents):,} documents")
     counts: Counter[int] = Counter()
     for begin in range(0, len(documents), 500):
-        for ids in tokenizer(documents[begin : begin + 500], add_special_tokens=False, verbose=False)["input_ids"]:
+        for ids in tokenizer(documents[begin : begin + 500], add_special_tokens=False, verbose=False)[
+            "input_ids"
+        ]:
             counts.update(ids)
     names = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     letters = [i for i, name in enumerate(names) if len(name.removeprefix("##")) == 1 and counts[i]]
     kept = list(dict.fromkeys([*tokenizer.convert_tokens_to_ids(SPECIALS), *letters]))
     frequent = [i for i, _ in counts.most_common()]
     kept = list(dict.fromkeys([*kept, *frequent]))[:PIECES]
-    small = BertTokenizer(vocab={names[i]: n for n, i in enumerate(kept)}, do_lower_case=True, model_max_length=256)
+    small = BertTokenizer(
+        vocab={names[i]: n for n, i in enumerate(kept)}, do_lower_case=True, model_max_length=256
+    )
     small.save_pretrained(args.work / "start")
     _start(encoder, kept).save_pretrained(args.work / "start")
     for part in ("train", "held"):
@@ -75,7 +79,10 @@ def train(args: argparse.Namespace) -> None:
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         if step % 200 == 0:
-            print(f"{elapsed:6.0f} s  step {step}  loss {loss.item():.3f}  masked accuracy {_accuracy(model, held):.3f}", flush=True)
+            print(
+                f"{elapsed:6.0f} s  step {step}  loss {loss.item():.3f}  masked accuracy {_accuracy(model, held):.3f}",
+                flush=True,
+            )
         step += 1
     _save(model, args, step, _accuracy(model, held))
 
@@ -87,10 +94,16 @@ def _start(encoder: Any, kept: list[int]) -> Any:
     config.max_position_embeddings = 256
     model = BertForMaskedLM(config)
     weights = {f"bert.{key}": value for key, value in encoder.state_dict().items()}
-    weights["bert.embeddings.word_embeddings.weight"] = weights["bert.embeddings.word_embeddings.weight"][kept]
+    weights["bert.embeddings.word_embeddings.weight"] = weights["bert.embeddings.word_embeddings.weight"][
+        kept
+    ]
     positions = "bert.embeddings.position_embeddings.weight"
     weights[positions] = weights[positions][:256]
-    own = {key: value for key, value in weights.items() if key in model.state_dict() and "position_ids" not in key}
+    own = {
+        key: value
+        for key, value in weights.items()
+        if key in model.state_dict() and "position_ids" not in key
+    }
     model.load_state_dict(own, strict=False)
     torch.nn.init.eye_(model.cls.predictions.transform.dense.weight)
     return model.half()
@@ -119,7 +132,9 @@ def _accuracy(model: Any, held: torch.Tensor) -> float:
     model.eval()
     right = total = 0
     for some in held.split(500):
-        chosen = (torch.rand(some.shape, generator=generator, device=some.device) < 0.15) & (some >= len(SPECIALS))
+        chosen = (torch.rand(some.shape, generator=generator, device=some.device) < 0.15) & (
+            some >= len(SPECIALS)
+        )
         states = model.bert(torch.where(chosen, torch.full_like(some, 4), some))[0][chosen]
         right += int((model.cls(states).argmax(-1) == some[chosen]).sum())
         total += int(chosen.sum())
@@ -151,7 +166,9 @@ def _blocks(documents: list[str], tokenizer: Any) -> np.ndarray:
     """Documents end to end, cut into blocks that begin with [CLS] and end with [SEP]."""
     stream: list[np.ndarray] = []
     for begin in range(0, len(documents), 500):
-        for ids in tokenizer(documents[begin : begin + 500], add_special_tokens=False, verbose=False)["input_ids"]:
+        for ids in tokenizer(documents[begin : begin + 500], add_special_tokens=False, verbose=False)[
+            "input_ids"
+        ]:
             stream.append(np.array(ids, dtype=np.uint16))
     flat = np.concatenate(stream)
     inner = LENGTH - 2
@@ -161,7 +178,9 @@ def _blocks(documents: list[str], tokenizer: Any) -> np.ndarray:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=("prepare", "train"))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--encoder", type=Path)

@@ -83,7 +83,9 @@ def audit(
     return result
 
 
-def compare(first: Result | str | Path, second: Result | str | Path, *, seed: int = 0) -> tuple[Comparison, ...]:
+def compare(
+    first: Result | str | Path, second: Result | str | Path, *, seed: int = 0
+) -> tuple[Comparison, ...]:
     """Every statistic both results have, item by item, corrected for their number."""
     a, b = (one if isinstance(one, Result) else load(one) for one in (first, second))
     return corrected(
@@ -96,7 +98,12 @@ def compare(first: Result | str | Path, second: Result | str | Path, *, seed: in
 
 
 def gate(
-    candidate: Result, baseline: Result, *, measures: Sequence[str] = (), tolerance: float = 0.0, seed: int = 0
+    candidate: Result,
+    baseline: Result,
+    *,
+    measures: Sequence[str] = (),
+    tolerance: float = 0.0,
+    seed: int = 0,
 ) -> tuple[Verdict, ...]:
     """Is the candidate worse than the baseline beyond noise, by each measure both have?"""
     return tuple(
@@ -112,9 +119,7 @@ class _Found:
     checks: list[Check]
 
 
-def _run(
-    lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path, options: Options
-) -> _Found:
+def _run(lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path, options: Options) -> _Found:
     found = _Found([], [])
     with _store(lm, options) as store:
         engine = Engine(lm, store, tokens=options.tokens)
@@ -142,7 +147,9 @@ def _run(
 
 def _labelled(made: Sequence[Check], data: Dataset, *, several: bool) -> list[Check]:
     """With several datasets a check's name says which it is of."""
-    return [Check(f"{data.card.name}/{one.name}" if several else one.name, one.ok, one.detail) for one in made]
+    return [
+        Check(f"{data.card.name}/{one.name}" if several else one.name, one.ok, one.detail) for one in made
+    ]
 
 
 def _loaded(data: str | Path | Dataset | Sequence[str | Path | Dataset], options: Options) -> list[Dataset]:
@@ -193,7 +200,9 @@ def _refuse_unused(names: Sequence[str], plan: Sequence[tuple[Dataset, Sequence[
         raise DataError(f"{', '.join(unused)} cannot be computed on {listed}: the items must have {needs}")
     bare = [data.card.name for data, measures in plan if not measures]
     if bare:
-        raise DataError(f"no measure named can be computed on {', '.join(bare)}: leave it out or name another")
+        raise DataError(
+            f"no measure named can be computed on {', '.join(bare)}: leave it out or name another"
+        )
 
 
 def _folder(folder: Path) -> Path:
@@ -267,7 +276,9 @@ def _data_facts(data: Dataset) -> dict[str, Any]:
 
 def _write_json(path: Path, meta: Mapping[str, Any]) -> None:
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    partial.write_text(
+        json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
+    )
     partial.replace(path)
 
 

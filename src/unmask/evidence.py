@@ -89,14 +89,22 @@ def checks(
 
 def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
     floors: dict[How, float] = (
-        {"causal": CAUSAL_FLOOR} if lm.kind == "causal" else {"masked": MASKED_FLOOR, "unmasked": UNMASKED_FLOOR}
+        {"causal": CAUSAL_FLOOR}
+        if lm.kind == "causal"
+        else {"masked": MASKED_FLOOR, "unmasked": UNMASKED_FLOOR}
     )
     made = []
     for how, floor in floors.items():
         share, n = evidence.accuracy(how), evidence.reads.get(how, 0)
-        verdict = "" if share >= floor else f"; under {floor:.0%} it hardly knows this language: do not read its scores"
+        verdict = (
+            ""
+            if share >= floor
+            else f"; under {floor:.0%} it hardly knows this language: do not read its scores"
+        )
         name = "next-token-accuracy" if how == "causal" else f"{how}-accuracy"
-        made.append(Check(name, share >= floor, f"{share:.1%} of {n:,} tokens are the model's first guess{verdict}"))
+        made.append(
+            Check(name, share >= floor, f"{share:.1%} of {n:,} tokens are the model's first guess{verdict}")
+        )
     return made
 
 
@@ -115,7 +123,9 @@ def _too_long(evidence: Evidence) -> Check:
 def _alignment(evidence: Evidence) -> Check:
     some = ", ".join(evidence.ambiguous[:3]) + (" …" if len(evidence.ambiguous) > 3 else "")
     named = f" ({some})" if some else ""
-    detail = f"{len(evidence.ambiguous)} pairs align otherwise when the sentences are passed the other way{named}"
+    detail = (
+        f"{len(evidence.ambiguous)} pairs align otherwise when the sentences are passed the other way{named}"
+    )
     return Check("alignment", len(evidence.ambiguous) <= 0.01 * max(1, evidence.pairs), detail)
 
 
@@ -151,7 +161,11 @@ def _near_zero(measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]) -
 
 def _unknown(evidence: Evidence) -> Check:
     share = evidence.unknown / max(1, evidence.tokens)
-    return Check("unknown-tokens", share <= 0.01, f"{share:.2%} of {evidence.tokens:,} tokens are unknown to the tokenizer")
+    return Check(
+        "unknown-tokens",
+        share <= 0.01,
+        f"{share:.2%} of {evidence.tokens:,} tokens are unknown to the tokenizer",
+    )
 
 
 def _bias_score(rows: Collection[Row]) -> float:
@@ -180,7 +194,9 @@ def _fullest(readings: Mapping[Probe, Reading], lm: Lm) -> dict[tuple[How, tuple
     best: dict[tuple[How, tuple[int, ...]], Reading] = {}
     for probe, reading in readings.items():
         how = _how(probe, lm)
-        if how is not None and len(reading.ranks) > len(best[how, probe.ids].ranks if (how, probe.ids) in best else ()):
+        if how is not None and len(reading.ranks) > len(
+            best[how, probe.ids].ranks if (how, probe.ids) in best else ()
+        ):
             best[how, probe.ids] = reading
     return best
 

@@ -80,7 +80,9 @@ class Result:
         try:
             return pq.read_table(self.folder / name)
         except (OSError, ValueError) as error:
-            raise ResultError(f"{self.folder / name} cannot be read ({error}): run the audit again") from error
+            raise ResultError(
+                f"{self.folder / name} cannot be read ({error}): run the audit again"
+            ) from error
 
 
 def load(folder: str | Path) -> Result:

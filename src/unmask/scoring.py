@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from unmask.errors import Unscorable
 from unmask.evidence import Evidence
 from unmask.models import Engine, Lm
-from unmask.models.engine import Progress
-from unmask.types import Measure, Outcome, Pair, Probe, Probes, Reading, Row, SentenceScore, Side
+from unmask.models.engine import Progress, Readings
+from unmask.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
 
-CHUNK = 1024  # items whose probes are planned, asked and scored together
+CHUNK = 512  # items whose probes are planned, asked and scored together
+Plan = list[tuple[Pair, Measure, Probes | str]]  # a word instead of probes: why it cannot be scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +35,30 @@ def scored(
     progress: Progress,
 ) -> Iterator[list[Scored]]:
     """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
+    last: Callable[[], list[Scored]] | None = None
     for begin in range(0, len(items), CHUNK):
         chunk = items[begin : begin + CHUNK]
         engine.lm.prime([text for item in chunk for text in item.sides().values()])
         plan = [(item, measure, _planned(item, measure, engine.lm)) for item in chunk for measure in measures]
-        probes = [probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one]
+        probes = [
+            probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one
+        ]
         step = functools.partial(_step, progress, begin / len(items), len(chunk) / len(items))
-        readings = engine.read([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
-        evidence.add(chunk, readings, engine.lm)
-        yield [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
+        answers = engine.ask([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
+        if last is not None:
+            yield last()
+        last = functools.partial(_finished, data, plan, answers, evidence, engine.lm)
+    if last is not None:
+        yield last()
+
+
+def _finished(
+    data: str, plan: Plan, answers: Callable[[], Readings], evidence: Evidence, lm: Lm
+) -> list[Scored]:
+    """The scores of a chunk whose questions were asked: collected while a GPU works on the next one."""
+    readings = answers()
+    evidence.add(list({item.id: item for item, _, _ in plan}.values()), readings, lm)
+    return [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
 
 
 def _step(progress: Progress, begin: float, share: float, part: float) -> None:
@@ -61,9 +77,7 @@ def _planned(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
         return error.reason
 
 
-def _scored_item(
-    data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Mapping[Probe, Reading]
-) -> Scored:
+def _scored_item(data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Readings) -> Scored:
     if isinstance(plan, str):
         return Scored(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
     sentences = {side: measure.score(ask, [readings[one] for one in ask]) for side, ask in plan.items()}

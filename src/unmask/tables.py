@@ -106,7 +106,11 @@ def _sentence_rows(
 ) -> Iterable[tuple[Any, ...]]:
     """Every content token of the sentence, scored or not; or the tokens that were read in its stead."""
     places, tokens = score.positions, score.tokens
-    if tokens is not None and sentence is not None and tokens == tuple(sentence.ids[p] for p in sentence.content):
+    if (
+        tokens is not None
+        and sentence is not None
+        and tokens == tuple(sentence.ids[p] for p in sentence.content)
+    ):
         places, tokens = sentence.content, None
     if tokens is not None or sentence is None:
         names = lm.tokens(tokens or ())

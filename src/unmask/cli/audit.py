@@ -6,7 +6,7 @@ import json
 import re
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,36 +14,51 @@ from unmask.cli.words import console, names, progress_bar, say
 
 if TYPE_CHECKING:
     from unmask.result import Result
-    from unmask.types import Estimate
 
 RUNS = Path("unmask-runs")
 
 
 def audit(  # noqa: PLR0913 - one parameter an option
     model: Annotated[
-        Optional[str],
-        typer.Argument(help="Hub name (name@revision) or folder; nothing for the built-in model.", show_default=False),
+        str | None,
+        typer.Argument(
+            help="Hub name (name@revision) or folder; nothing for the built-in model.", show_default=False
+        ),
     ] = None,
-    data: Annotated[Optional[list[str]], typer.Option(help="Dataset or file of pairs; several allowed.")] = None,
-    measure: Annotated[Optional[list[str]], typer.Option(help="Measure; several allowed.")] = None,
-    out: Annotated[Optional[Path], typer.Option(help="Result folder.", show_default="unmask-runs/MODEL-TIME")] = None,
-    device: Annotated[Optional[str], typer.Option(help="cpu, cuda, cuda:1 …", show_default="a GPU if there is one")] = None,
+    data: Annotated[list[str] | None, typer.Option(help="Dataset or file of pairs; several allowed.")] = None,
+    measure: Annotated[list[str] | None, typer.Option(help="Measure; several allowed.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/MODEL-TIME")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, cuda:1 …", show_default="a GPU if there is one")
+    ] = None,
     dtype: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
     tf32: Annotated[bool, typer.Option("--tf32", help="Let a GPU round fp32 products to TF32.")] = False,
-    kind: Annotated[Optional[str], typer.Option(help="masked or causal.", show_default="as the config says")] = None,
-    limit: Annotated[Optional[int], typer.Option(help="Only the first N items of each dataset.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="masked or causal.", show_default="as the config says")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N items of each dataset.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    tokens: Annotated[Optional[int], typer.Option(help="Padded tokens in a batch.", show_default="by device")] = None,
-    data_dir: Annotated[Optional[Path], typer.Option(help="Folder of datasets.")] = None,
+    tokens: Annotated[
+        int | None, typer.Option(help="Padded tokens in a batch.", show_default="by device")
+    ] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of datasets.")] = None,
     offline: Annotated[bool, typer.Option("--offline", help="Never use the network.")] = False,
-    allow_pickle: Annotated[bool, typer.Option("--allow-pickle", help="Load pickled weights (can run code).")] = False,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="Load pickled weights (can run code).")
+    ] = False,
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run the model repository's own code.")
     ] = False,
-    no_store: Annotated[bool, typer.Option("--no-store", help="Neither read nor keep earlier readings.")] = False,
+    no_store: Annotated[
+        bool, typer.Option("--no-store", help="Neither read nor keep earlier readings.")
+    ] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when a check fails.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result object instead of tables.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the result object instead of tables.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     """Ask a model about pairs of sentences and print how it leans, with intervals and checks.
@@ -84,7 +99,9 @@ def show(result: Result) -> None:
     """Print one table per dataset, then the checks."""
     screen = console()
     model = result.meta["model"]
-    what = f"{model['architecture']}, {model['parameters']:,} parameters, {model['dtype']} on {model['device']}"
+    what = (
+        f"{model['architecture']}, {model['parameters']:,} parameters, {model['dtype']} on {model['device']}"
+    )
     screen.print(f"{model['id']} ({what})")
     if model["kind"] == "causal":
         screen.print(f"begin-of-text rule: {model['begin_rule']}")
@@ -105,8 +122,17 @@ def _table(result: Result, card: dict[str, object], *, broken: bool) -> object:
     from unmask.report.words import digits_of, interval, number, reading
 
     unverified = "" if card["verified"] else ", unverified copy"
-    table = Table(title=f"{card['title']} ({card['n']:,} items{unverified})", title_justify="left", title_style="bold")
-    for name, right in (("measure", 0), ("score", 1), ("95% interval", 1), ("n", 1), ("ties", 1), ("unscored", 1)):
+    table = Table(
+        title=f"{card['title']} ({card['n']:,} items{unverified})", title_justify="left", title_style="bold"
+    )
+    for name, right in (
+        ("measure", 0),
+        ("score", 1),
+        ("95% interval", 1),
+        ("n", 1),
+        ("ties", 1),
+        ("unscored", 1),
+    ):
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
     table.add_column("what it means")
     for one in result.headlines():

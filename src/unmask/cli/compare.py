@@ -42,7 +42,19 @@ def _table(title: str, rows: list) -> object:  # type: ignore[type-arg]
     from unmask.report.words import digits_of, number, p_value, signed
 
     table = Table(title=title, title_justify="left", title_style="bold")
-    for name in ("data", "measure", "statistic", "group", "before", "after", "change", "95% interval", "p (Holm)", "n", "flips"):
+    for name in (
+        "data",
+        "measure",
+        "statistic",
+        "group",
+        "before",
+        "after",
+        "change",
+        "95% interval",
+        "p (Holm)",
+        "n",
+        "flips",
+    ):
         table.add_column(name, no_wrap=name != "group")
     for one in rows:
         digits = digits_of(one.statistic)

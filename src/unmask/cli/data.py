@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -15,7 +15,9 @@ app = typer.Typer(help="Fetch and verify datasets; show a card and a sample.", n
 @app.command("get")
 def get(
     name: Annotated[str, typer.Argument(help="Dataset; see `unmask list data`.")],
-    data_dir: Annotated[Optional[Path], typer.Option(help="Folder of datasets.", show_default="the cache")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of datasets.", show_default="the cache")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Fetch again what is there.")] = False,
 ) -> None:
     """Download a dataset's files and check their sha256."""
@@ -28,7 +30,7 @@ def get(
 @app.command("show")
 def show(
     name: Annotated[str, typer.Argument(help="Dataset or file of pairs.")],
-    data_dir: Annotated[Optional[Path], typer.Option(help="Folder of datasets.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of datasets.")] = None,
     sample: Annotated[int, typer.Option(help="How many items to show.")] = 3,
 ) -> None:
     """Print a dataset's card, and some of its items if it is on this machine."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 def explain(
     run: Annotated[Path, typer.Argument(help="Result folder.")],
-    item: Annotated[Optional[str], typer.Argument(help="Item id; nothing for the most decided ones.")] = None,
-    measure: Annotated[Optional[str], typer.Option(help="Measure.", show_default="the first of the run")] = None,
+    item: Annotated[str | None, typer.Argument(help="Item id; nothing for the most decided ones.")] = None,
+    measure: Annotated[str | None, typer.Option(help="Measure.", show_default="the first of the run")] = None,
     top: Annotated[int, typer.Option(help="How many items or tokens to show.")] = 5,
 ) -> None:
     """Show token by token why a pair was won; without ITEM, the most decided pairs."""
@@ -45,7 +45,9 @@ def _most_decided(result: Result, measure: str, top: int) -> list[str]:
 
 def _show(one: Explanation, top: int) -> None:
     screen = console()
-    winner = {"more": "the stereotyping sentence", "less": "the other sentence", "tie": "neither"}[one.outcome]
+    winner = {"more": "the stereotyping sentence", "less": "the other sentence", "tie": "neither"}[
+        one.outcome
+    ]
     screen.print(f"{one.item}  {one.measure}: {winner} wins by {abs(one.difference):.4f}")
     screen.print(f"  more: {_marked(one.more) or one.text_more}")
     screen.print(f"  less: {_marked(one.less) or one.text_less}")

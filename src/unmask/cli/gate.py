@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -15,8 +15,12 @@ from unmask.cli.words import console, names
 def gate(
     run: Annotated[Path, typer.Argument(help="Result folder of the model to judge.")],
     baseline: Annotated[Path, typer.Option(help="Result folder of the model it must not fall behind.")],
-    measure: Annotated[Optional[list[str]], typer.Option(help="Only these measures.", show_default="all both have")] = None,
-    tolerance: Annotated[float, typer.Option(help="How much worse is still accepted, in the measure's units.")] = 0.0,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="Only these measures.", show_default="all both have")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(help="How much worse is still accepted, in the measure's units.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:

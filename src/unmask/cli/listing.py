@@ -32,7 +32,10 @@ def _data() -> list[tuple[str, str]]:
     from unmask import data
 
     cards = [data.card(name) for name in data.names()]
-    return [(one.name, f"{one.title}; {one.size:,} items, {', '.join(one.languages)}, {one.licence}") for one in cards]
+    return [
+        (one.name, f"{one.title}; {one.size:,} items, {', '.join(one.languages)}, {one.licence}")
+        for one in cards
+    ]
 
 
 def _models() -> list[tuple[str, str]]:

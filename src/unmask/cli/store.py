@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,9 @@ from unmask.cli.words import console
 
 def store(
     clear: Annotated[bool, typer.Option("--clear", help="Delete the readings kept.")] = False,
-    name: Annotated[Optional[list[str]], typer.Option(help="With --clear: only this store; several allowed.")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="With --clear: only this store; several allowed.")
+    ] = None,
 ) -> None:
     """Show where readings are kept, how many and how large; clear them."""
     from unmask.models import store as kept
@@ -22,7 +24,9 @@ def store(
         screen.print(f"freed {freed / 1e6:.1f} MB")
         return
     listed = kept.stores()
-    screen.print(f"{kept.store_dir()}: {sum(size for _, size, _ in listed) / 1e6:.1f} MB in {len(listed)} stores")
+    screen.print(
+        f"{kept.store_dir()}: {sum(size for _, size, _ in listed) / 1e6:.1f} MB in {len(listed)} stores"
+    )
     for one, size, count in listed:
         readings = f"{count:,} sentences" if count >= 0 else "damaged; begun anew at the next run"
         screen.print(f"  {one}  {size / 1e6:8.1f} MB  {readings}")

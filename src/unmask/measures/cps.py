@@ -18,7 +18,11 @@ def probes(pair: Pair, lm: Reader) -> Probes:
     return {"more": (each_masked(more, found.shared[0]),), "less": (each_masked(less, found.shared[1]),)}
 
 
-_NANGIA, _KANEKO, _PROMPTS = "Nangia et al. 2020", "Kaneko & Bollegala 2022, Table 5", "prompts paper 2023, Table III"
+_NANGIA, _KANEKO, _PROMPTS = (
+    "Nangia et al. 2020",
+    "Kaneko & Bollegala 2022, Table 5",
+    "prompts paper 2023, Table III",
+)
 CPS = Measure(
     name="cps",
     title="CrowS-Pairs score",

@@ -82,13 +82,15 @@ def _masked_texts(context: str, word: str, lm: Reader) -> list[tuple[str, int]]:
 
 def _spaced_texts(context: str, word: str, lm: Reader) -> list[tuple[str, int]]:
     """Mended: the word after its space where the tokenizer marks spaces; no stray space before the mask."""
-    after_space = lm.marks_spaces and context.split(BLANK)[0].endswith(" ")
+    after_space = lm.marks_spaces and context.split(BLANK, maxsplit=1)[0].endswith(" ")
     pieces = lm.pieces(f" {word}" if after_space else word)
     texts = []
     for done, token in enumerate(pieces):
         head = lm.text(pieces[:done]).lstrip(" ")
         parts = [part if done else part.rstrip(" ") for part in context.split(BLANK)[:-1]]
-        filled = "".join(part + head + lm.mask_token for part in parts) + context.split(BLANK)[-1]
+        filled = (
+            "".join(part + head + lm.mask_token for part in parts) + context.rsplit(BLANK, maxsplit=1)[-1]
+        )
         texts.append((filled, token))
     return texts
 
@@ -124,8 +126,18 @@ def _measure(name: str, title: str, reads: str, summary: Summary, *, spaced: boo
 
 
 _THREE: tuple[tuple[str, str, str, Summary], ...] = (
-    ("lms", "Language modelling score", "how often a meaningful word beats an unrelated one; 100 is ideal", "lms"),
-    ("ss", "Stereotype score", "how often the stereotype beats the anti-stereotype, averaged over target terms", "ss"),
+    (
+        "lms",
+        "Language modelling score",
+        "how often a meaningful word beats an unrelated one; 100 is ideal",
+        "lms",
+    ),
+    (
+        "ss",
+        "Stereotype score",
+        "how often the stereotype beats the anti-stereotype, averaged over target terms",
+        "ss",
+    ),
     ("icat", "Idealised CAT score", "lms and distance of ss from 50 in one number; 100 is ideal", "icat"),
 )
 MEASURES = tuple(_measure(*one, spaced=spaced) for spaced in (False, True) for one in _THREE)

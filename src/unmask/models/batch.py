@@ -21,7 +21,9 @@ class Batch:
     splits: Ints
     row_of: Ints  # of every row asked: which distinct row holds it
     reads: Ints  # (n, 3): distinct row, position, token
-    owners: list[tuple[bytes, list[tuple[int, int]]]]  # in the order of `reads`: whose they are, what was read
+    owners: list[
+        tuple[bytes, list[tuple[int, int]]]
+    ]  # in the order of `reads`: whose they are, what was read
 
     @property
     def kept(self) -> Ints | None:

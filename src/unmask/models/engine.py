@@ -18,6 +18,7 @@ from unmask.models.requests import Limits, Piece, batches, halves, identity, uni
 from unmask.models.store import Store, Stored
 from unmask.types import Ints, Probe, Reading
 
+Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
 CPU_LIMITS = Limits(tokens=2048, even=512, attention=16 << 20)
 CUDA_LIMITS = Limits(tokens=98304, even=65536, attention=1 << 28)
@@ -48,17 +49,32 @@ class Engine:
         pad = lm.tokenizer.pad_token_id
         self._pad = 0 if pad is None else int(pad)
 
-    def read(self, probes: Iterable[Probe], progress: Progress | None = None) -> Mapping[Probe, Reading]:
+    def read(self, probes: Iterable[Probe], progress: Progress | None = None) -> Readings:
         """Answer all probes; equal ones share a forward pass, known ones cost none."""
+        return self.ask(probes, progress)()
+
+    def ask(self, probes: Iterable[Probe], progress: Progress | None = None) -> Callable[[], Readings]:
+        """Ask all probes; call what is returned for the answers.
+
+        On a GPU the last batch is then still running, so that the caller can prepare the next questions meanwhile.
+        """
         wanted = list(dict.fromkeys(probes))
         requests = united(wanted)
         known = self.store.fetch([request.key for request in requests.values()])
         plan = list(batches(requests.values(), self.limits, self.lm.network.attention_maps))
-        self._ask(plan, known, progress or (lambda _: None))
-        return {probe: _reading(probe, known[requests[identity(probe)].key]) for probe in wanted}
+        waiting = self._ask(plan, known, progress or (lambda _: None))
 
-    def _ask(self, plan: Sequence[Sequence[Piece]], known: dict[bytes, Stored], progress: Progress) -> None:
-        """Run the batches; on a GPU one is collected while the next is already queued."""
+        def readings() -> Readings:
+            while waiting:
+                self._collect(waiting.pop(0), known)
+            return {probe: _reading(probe, known[requests[identity(probe)].key]) for probe in wanted}
+
+        return readings
+
+    def _ask(
+        self, plan: Sequence[Sequence[Piece]], known: dict[bytes, Stored], progress: Progress
+    ) -> list[_Launched]:
+        """Run the batches; on a GPU one is collected while the next is queued, and the last is returned."""
         total = sum(piece.tokens for batch in plan for piece in batch) or 1
         done = 0
         waiting: list[_Launched] = []
@@ -70,8 +86,7 @@ class Engine:
             waiting = launched if self.on_gpu else []
             done += sum(piece.tokens for piece in batch)
             progress(done / total)
-        for one in waiting:
-            self._collect(one, known)
+        return waiting
 
     def _launch(self, pieces: Sequence[Piece]) -> list[_Launched]:
         """Run one batch; when the device has no room for it, halve it and the budget, and go on."""
@@ -162,4 +177,6 @@ def _read_tokens(
 
 def _reading(probe: Probe, stored: Stored) -> Reading:
     answers = np.array([stored.answers[read] for read in probe.reads], dtype=np.float64).reshape(-1, 2)
-    return Reading(answers[:, 0], answers[:, 1].astype(np.int64), stored.received if probe.attention else None)
+    return Reading(
+        answers[:, 0], answers[:, 1].astype(np.int64), stored.received if probe.attention else None
+    )

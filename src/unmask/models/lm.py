@@ -123,7 +123,9 @@ class Lm:
         if self.kind == "causal":
             front = () if self.begin is None else (self.begin,)
             rows = self._rows(texts, special=False)
-            return [Encoded((*front, *ids), tuple(range(len(front), len(front) + len(ids)))) for ids, _ in rows]
+            return [
+                Encoded((*front, *ids), tuple(range(len(front), len(front) + len(ids)))) for ids, _ in rows
+            ]
         return [
             Encoded(tuple(ids), tuple(place for place, one in enumerate(special) if not one))
             for ids, special in self._rows(texts, special=True)
@@ -142,7 +144,9 @@ class Lm:
     def _encode_two(self, first: str, second: str) -> Encoded:
         if self.kind == "causal":
             before, both = self.encode(first).ids, self.encode(f"{first} {second}").ids
-            shared = next((i for i, (a, b) in enumerate(zip(before, both, strict=False)) if a != b), len(before))
+            shared = next(
+                (i for i, (a, b) in enumerate(zip(before, both, strict=False)) if a != b), len(before)
+            )
             return Encoded(both, tuple(range(shared, len(both))))
         pair = self.tokenizer(first, second, return_special_tokens_mask=True, verbose=False)
         special = pair["special_tokens_mask"]

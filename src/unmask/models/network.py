@@ -69,7 +69,9 @@ class Network:
             )
         kept = torch.ones_like(ids) if kept is None else kept
         asking = kept.float() / kept.sum(-1, keepdim=True)
-        layers = [torch.einsum("bhqk,bq->bk", layer.float(), asking) / layer.shape[1] for layer in output.attentions]
+        layers = [
+            torch.einsum("bhqk,bq->bk", layer.float(), asking) / layer.shape[1] for layer in output.attentions
+        ]
         return output[0], torch.stack(layers).mean(0)
 
     def logits(self, states: Tensor) -> Tensor:

@@ -203,7 +203,9 @@ def _warnings(how: Opening, loading: dict[str, Any]) -> tuple[str, ...]:
     if how.trust_remote_code:
         said.append("remote code was allowed: the model's repository could run its own Python")
     if how.dtype != "fp32" or how.tf32:
-        said.append(f"computed in {how.dtype}{' with TF32' if how.tf32 else ''}, not fp32: near ties may fall otherwise")
+        said.append(
+            f"computed in {how.dtype}{' with TF32' if how.tf32 else ''}, not fp32: near ties may fall otherwise"
+        )
     return tuple(said)
 
 
@@ -238,7 +240,9 @@ def _one_line(name: str, how: Opening) -> Iterator[None]:
         reason = " ".join(str(error).split())
         offline = how.offline or os.environ.get("HF_HUB_OFFLINE") == "1"
         if "safetensors" in reason or "pytorch_model.bin" in reason:
-            advice = "only safetensors are loaded by default; --allow-pickle to load pickled weights you trust"
+            advice = (
+                "only safetensors are loaded by default; --allow-pickle to load pickled weights you trust"
+            )
         elif "trust_remote_code" in reason:
             advice = "it needs its own code; read that code, then --trust-remote-code"
         elif offline:

@@ -80,7 +80,9 @@ def identity(probe: Probe) -> Identity:
 
     A single position hidden "together with itself" is the same input as that position hidden alone.
     """
-    alone = len(probe.masked) == 1 and not probe.attention and all(p == probe.masked[0] for p, _ in probe.reads)
+    alone = (
+        len(probe.masked) == 1 and not probe.attention and all(p == probe.masked[0] for p, _ in probe.reads)
+    )
     apart = probe.apart or alone
     return probe.ids, () if apart else probe.masked, apart, probe.split, probe.head
 

@@ -73,10 +73,14 @@ class Store:
             damaged = self._fetch_into(found, keys)
             if damaged:
                 warnings.warn(
-                    f"{len(damaged)} damaged readings in {self.path} are asked again", StoreWarning, stacklevel=2
+                    f"{len(damaged)} damaged readings in {self.path} are asked again",
+                    StoreWarning,
+                    stacklevel=2,
                 )
                 with self._connection:
-                    self._connection.executemany("DELETE FROM readings WHERE key = ?", [(k,) for k in damaged])
+                    self._connection.executemany(
+                        "DELETE FROM readings WHERE key = ?", [(k,) for k in damaged]
+                    )
         return found
 
     def save(self, new: Mapping[bytes, Stored]) -> None:
@@ -151,7 +155,9 @@ def stores() -> list[tuple[str, int, int]]:
     """All stores of this user: name, bytes, readings kept."""
     listed = []
     for path in sorted(store_dir().glob("*.sqlite")):
-        size = sum(Path(f"{path}{tail}").stat().st_size for tail in ("", "-wal") if Path(f"{path}{tail}").exists())
+        size = sum(
+            Path(f"{path}{tail}").stat().st_size for tail in ("", "-wal") if Path(f"{path}{tail}").exists()
+        )
         listed.append((path.stem, size, _count(path)))
     return listed
 

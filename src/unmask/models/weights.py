@@ -25,9 +25,13 @@ def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str) -> None:
         )
     mismatched = sorted(str(one[0] if isinstance(one, tuple) else one) for one in loading["mismatched_keys"])
     if mismatched:
-        raise ModelError(f"{name} has weights of another shape than its config.json says: {_listed(mismatched)}")
+        raise ModelError(
+            f"{name} has weights of another shape than its config.json says: {_listed(mismatched)}"
+        )
     if loading.get("error_msgs"):
-        raise ModelError(f"{name} could not be loaded whole: {' '.join(str(loading['error_msgs']).split())[:300]}")
+        raise ModelError(
+            f"{name} could not be loaded whole: {' '.join(str(loading['error_msgs']).split())[:300]}"
+        )
     _refuse_untied(model, name)
     _refuse_not_finite(model, name)
 
@@ -53,7 +57,14 @@ def namespace_of(digest: str, numbers: str) -> str:
     return f"{digest}-{tail}"
 
 
-_NOT_CONTENT = {"_name_or_path", "transformers_version", "architectures", "torch_dtype", "dtype", "_commit_hash"}
+_NOT_CONTENT = {
+    "_name_or_path",
+    "transformers_version",
+    "architectures",
+    "torch_dtype",
+    "dtype",
+    "_commit_hash",
+}
 
 
 def _tensor_digest(name: str, tensor: Any) -> bytes:
