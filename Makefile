@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := check
-.PHONY: check demo test slow lint types bench format setup setup-dev
+.PHONY: check demo test fast slow lint types bench format setup setup-dev
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,10 +23,10 @@ demo: setup          ## audit the built-in model on the built-in data
 	$(BIN)/unmask audit
 
 test: setup-dev      ## all tests, the slow ones too
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 fast: setup-dev      ## the tests one runs while writing
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 slow: setup-dev
 	$(BIN)/python -m pytest -m slow

@@ -1,10 +1,10 @@
-"""Time CPS over all of CrowS-Pairs on a GPU: fp32, TF32 and bf16, against a batch-of-one loop in the same run.
+"""Time CPS over all of CrowS-Pairs on a GPU: fp32, TF32 and bf16, against a batch-of-one loop in one run.
 
     python bench/gpu.py --data-dir DIR
 
 End to end means from sentences to one scored row per pair, after the model is loaded: encoding, alignment,
-planning, forward passes, scores and evidence. The loop runs on the first pairs and is scaled to all of them by
-the number of its forward passes.
+planning, forward passes, scores and evidence. The loop runs on the first pairs and is scaled to all of them
+by the number of its forward passes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def main() -> None:
     items = shapes.pairs(args.data_dir)
     print(f"{len(items)} pairs on {torch.cuda.get_device_name()}, torch {torch.__version__}")
     print(
-        f"{'shape':14} {'mode':5} {'seconds':>8} {'with store':>10} {'TFLOP/s':>8} {'loop s':>8} {'ratio':>7} {'peak GB':>8}"
+        f"{'shape':14} {'mode':5} {'seconds':>8} {'with store':>10} {'TFLOP/s':>8} "
+        f"{'loop s':>8} {'ratio':>7} {'peak GB':>8}"
     )
     with tempfile.TemporaryDirectory() as folder:
         os.environ["UNMASK_CACHE_DIR"] = f"{folder}/cache"
@@ -68,7 +69,8 @@ def measured(name: str, mode: str, lm: Lm, items: Any, args: argparse.Namespace)
     rate = shapes.counted(lambda: run(lm, items, Store(None))) / bare / 1e12
     loop = timed_loop(lm, items, args.loop_pairs)
     print(
-        f"{name:14} {mode:5} {bare:8.2f} {stored:10.2f} {rate:8.1f} {loop:8.1f} {loop / bare:6.0f}× {peak:8.2f}",
+        f"{name:14} {mode:5} {bare:8.2f} {stored:10.2f} {rate:8.1f} "
+        f"{loop:8.1f} {loop / bare:6.0f}× {peak:8.2f}",
         flush=True,
     )
 

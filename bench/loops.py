@@ -33,7 +33,7 @@ def one_by_one(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any) 
 
 @torch.inference_mode()
 def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size: int = 64) -> list[float]:
-    """Batches of 64 copies in file order, padded to the longest, logits over whole sequence and vocabulary."""
+    """Batches of 64 copies in file order, padded to the longest, logits over sequence and vocabulary."""
     model.set_attn_implementation("eager" if measure == "aula" else "sdpa")
     copies = [
         (n, copy) for n, sentence in enumerate(_sentences(measure, items, tokenizer)) for copy in sentence

@@ -37,8 +37,9 @@ def main() -> None:
         data = Dataset(datasets.card("crows-pairs"), items * args.times, "", verified=False)
         unmask.audit(lm, data=data, measures=BATTERY)
         print(
-            f"peak RSS over {len(data.items)} pairs, {len(BATTERY)} measures, {args.layers} layers of BERT-base "
-            f"width: {peak() - before:.0f} MB beyond the loaded model's {before:.0f} MB (asked ≤ 300)"
+            f"peak RSS over {len(data.items)} pairs, {len(BATTERY)} measures, {args.layers} layers of "
+            f"BERT-base width: {peak() - before:.0f} MB beyond the loaded model's "
+            f"{before:.0f} MB (asked ≤ 300)"
         )
 
 

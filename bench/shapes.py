@@ -1,4 +1,4 @@
-"""Random-weight models of well-known shapes with a word-level tokenizer made from the data, for benchmarks."""
+"""Random-weight models of well-known shapes with a word-level tokenizer made from the data, to time."""
 
 from __future__ import annotations
 

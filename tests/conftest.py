@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,10 +20,9 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNMASK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("UNMASK_DATA_DIR", raising=False)
-    yield
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from pathlib import Path
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 HEAD = """# The command line
 
-Written by `python tools/cli_docs.py` from the commands' own help. Results go to stdout, progress to stderr. Exit codes: 0
-done, 1 a gate failed (or, with `--strict`, a check), 2 bad input (one line, no traceback).
+Written by `python tools/cli_docs.py` from the commands' own help. Results go to stdout, progress to stderr.
+Exit codes: 0 done, 1 a gate failed (or, with `--strict`, a check), 2 bad input (one line, no traceback).
 
 `--data` and `--measure` take several values: repeat the option, separate them by commas or by spaces.
 """

@@ -80,7 +80,8 @@ def train(args: argparse.Namespace) -> None:
         optimizer.step()
         if step % 200 == 0:
             print(
-                f"{elapsed:6.0f} s  step {step}  loss {loss.item():.3f}  masked accuracy {_accuracy(model, held):.3f}",
+                f"{elapsed:6.0f} s  step {step}  loss {loss.item():.3f}  "
+                f"masked accuracy {_accuracy(model, held):.3f}",
                 flush=True,
             )
         step += 1

@@ -26,7 +26,7 @@ from unmask.scoring import scored
 from unmask.stats import Comparison, Verdict, comparisons, corrected, estimates
 from unmask.stats import gate as judged
 from unmask.tables import Tables, group_columns
-from unmask.types import Check, Dataset, Estimate, Kind, Measure, Row
+from unmask.types import Check, Dataset, Estimate, Kind, Measure, Row, Side
 
 Progress = Callable[[str, float, int], None]  # dataset, share done, items in all
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
@@ -269,7 +269,9 @@ def _data_facts(data: Dataset) -> dict[str, Any]:
         "n": len(data.items),
         "size": card.size,
         "sha256": data.sha256,
-        "verified": data.verified,
+        "verified": data.verified
+        if card.folder
+        else None,  # your own pairs: there is nothing to verify against
         "warnings": list(data.warnings),
     }
 
@@ -294,10 +296,11 @@ def _shared_rows(a: Result, b: Result) -> Iterator[tuple[Measure, str, list[Row]
 
 def _rows(result: Result) -> dict[tuple[str, str], list[Row]]:
     rows: dict[tuple[str, str], list[Row]] = {}
+    sides: tuple[Side, ...] = ("more", "less", "unrelated")
     fixed = {"measure", "data", "item", "more", "less", "unrelated", "difference", "outcome", "reason"}
     for one in result.items.to_pylist():
         groups = {key: value for key, value in one.items() if key not in fixed and isinstance(value, str)}
-        scores = {side: one[side] for side in ("more", "less", "unrelated") if one[side] is not None}
-        row = Row(one["measure"], one["data"], one["item"], groups, scores, one["outcome"], one["reason"])  # type: ignore[arg-type]
+        scores = {side: one[side] for side in sides if one[side] is not None}
+        row = Row(one["measure"], one["data"], one["item"], groups, scores, one["outcome"], one["reason"])
         rows.setdefault((row.measure, row.data), []).append(row)
     return rows

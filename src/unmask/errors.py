@@ -1,7 +1,7 @@
 """The exception tree.
 
 UnmaskError ─┬ DataError     a file is missing, malformed, or its checksum differs
-             ├ ModelError    the model cannot be opened or cannot answer (no mask token, no LM head, wrong kind)
+             ├ ModelError    the model cannot be opened or cannot answer (no mask token, no head, wrong kind)
              ├ StatsError    the table cannot bear this statistic (empty, unpaired)
              ├ ResultError   a result folder is missing, incomplete or of another schema
              └ UnknownName   no such measure or dataset; the message lists those there are
@@ -36,7 +36,7 @@ class ResultError(UnmaskError):
     """A result folder cannot be read."""
 
 
-class UnknownName(UnmaskError):
+class UnknownName(UnmaskError):  # noqa: N818 - says what is wrong in the word itself
     """A name that is not registered; lists near matches, then all."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Evidence that the model was really read, gathered while it is: 50 means "no preference" and "broken" alike."""
+"""Evidence that the model was really read, gathered meanwhile: 50 is "no preference" and "broken" alike."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Evidence:
         for probe in asked:
             if not lacking:
                 return []
-            lacking.discard(_how(probe, lm))  # type: ignore[arg-type]
+            lacking.discard(_how(probe, lm))
         sentences = [one for item in items[:SAMPLE] for one in _encoded(item, lm)]
         return [_probe(sentence, how) for how in sorted(lacking) for sentence in sentences]
 

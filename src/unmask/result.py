@@ -111,8 +111,10 @@ def require_measure(result: Result, name: str) -> None:
 
 
 def as_json(value: Estimate | Check) -> dict[str, Any]:
-    """A record as JSON has it: NaN becomes null."""
-    return {key: None if one != one else one for key, one in asdict(value).items()}
+    """A record as JSON has it: NaN becomes null; an estimate's signed form is added."""
+    more = {"signed": value.signed} if isinstance(value, Estimate) else {}
+    items = (asdict(value) | more).items()
+    return {key: None if one != one else one for key, one in items}  # noqa: PLR0124 - only NaN differs from itself
 
 
 def _known(one: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Tables:
             "item": row.item,
             **{column: row.groups.get(group) for group, column in self._groups.items()},
             **{f"text_{side}": text for side, text in item.sides().items()},
-            **row.scores,
+            **{str(side): score for side, score in row.scores.items()},
             "difference": row.difference if row.scores else None,
             "outcome": row.outcome,
             "reason": row.reason,

@@ -248,6 +248,11 @@ class Estimate:
     p: float | None = None  # against the null
     p_holm: float | None = None  # corrected over the categories of the same measure and data
 
+    @property
+    def signed(self) -> float | None:
+        """Distance from the null, towards the stereotype when positive: the form of Kaneko et al. (2022)."""
+        return None if self.null is None else self.value - self.null
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -63,6 +63,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         raise SystemExit(130) from None
 
 
-def _one_line(message: Warning | str, category: type[Warning], *_: object) -> None:
+def _one_line(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, UserWarning):
         typer.echo(f"unmask: {message}", err=True)

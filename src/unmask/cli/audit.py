@@ -13,12 +13,14 @@ import typer
 from unmask.cli.words import console, names, progress_bar, say
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from unmask.result import Result
 
 RUNS = Path("unmask-runs")
 
 
-def audit(  # noqa: PLR0913 - one parameter an option
+def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     model: Annotated[
         str | None,
         typer.Argument(
@@ -74,8 +76,6 @@ def audit(  # noqa: PLR0913 - one parameter an option
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     speak(f"opening {model or 'the built-in model'} …")
     lm = open_lm(model, how)
-    for warning in lm.facts.warnings:
-        speak(f"note: {warning}")
     folder = out or RUNS / f"{_slug(lm.facts.id)}-{datetime.now():%Y%m%d-%H%M%S}"
     with progress_bar(quiet=quiet) as progress:
         options = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
@@ -103,6 +103,8 @@ def show(result: Result) -> None:
         f"{model['architecture']}, {model['parameters']:,} parameters, {model['dtype']} on {model['device']}"
     )
     screen.print(f"{model['id']} ({what})")
+    for warning in model["warnings"]:
+        screen.print(f"note: {warning}")
     if model["kind"] == "causal":
         screen.print(f"begin-of-text rule: {model['begin_rule']}")
     broken = any(not check.ok and "accuracy" in check.name for check in result.checks)
@@ -115,13 +117,13 @@ def show(result: Result) -> None:
         screen.print(f"  {'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}")
 
 
-def _table(result: Result, card: dict[str, object], *, broken: bool) -> object:
+def _table(result: Result, card: dict[str, object], *, broken: bool) -> Table:
     from rich.table import Table
 
     from unmask.measures import MEASURES
     from unmask.report.words import digits_of, interval, number, reading
 
-    unverified = "" if card["verified"] else ", unverified copy"
+    unverified = ", unverified copy" if card["verified"] is False else ""
     table = Table(
         title=f"{card['title']} ({card['n']:,} items{unverified})", title_justify="left", title_style="bold"
     )

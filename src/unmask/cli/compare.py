@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unmask.cli.words import console
 from unmask.errors import ResultError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from unmask.stats import Comparison
 
 
 def compare(
@@ -36,7 +42,7 @@ def compare(
         typer.echo(json.dumps(listed, indent=2))
 
 
-def _table(title: str, rows: list) -> object:  # type: ignore[type-arg]
+def _table(title: str, rows: Sequence[Comparison]) -> Table:
     from rich.table import Table
 
     from unmask.report.words import digits_of, number, p_value, signed

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unmask.cli.words import console
+
+if TYPE_CHECKING:
+    from unmask.types import Card
 
 app = typer.Typer(help="Fetch and verify datasets; show a card and a sample.", no_args_is_help=True)
 
@@ -55,10 +58,7 @@ def show(
             screen.print(f"  {side}: {text}", soft_wrap=True)
 
 
-def _card(card: object) -> None:
-    from unmask.types import Card
-
-    assert isinstance(card, Card)
+def _card(card: Card) -> None:
     screen = console()
     for label, value in (
         ("name", card.name),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unmask.cli.words import console, names
+
+if TYPE_CHECKING:
+    from unmask.stats import Verdict
 
 
 def gate(
@@ -43,7 +47,7 @@ def gate(
         raise typer.Exit(1)
 
 
-def _show(verdicts: tuple) -> None:  # type: ignore[type-arg]
+def _show(verdicts: Sequence[Verdict]) -> None:
     from unmask.report.words import digits_of, number, signed
 
     for one in verdicts:

@@ -45,7 +45,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
         def step(name: str, share: float, total: int) -> None:
             if name not in tasks:
                 tasks[name] = bar.add_task(name, total=total, rate="")
-            task = bar.tasks[tasks[name]]  # type: ignore[index]
+            task = bar.tasks[tasks[name]]
             speed = f"{task.speed:.1f}/s" if task.speed else ""
             bar.update(task.id, completed=round(share * total, 1), rate=speed)
 
@@ -53,7 +53,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
 
 
 def spread(argv: list[str]) -> list[str]:
-    """Let `--measure cps aul` and `--data crows-pairs mine.csv` name several, as `--measure cps --measure aul` does.
+    """Let `--measure cps aul` and `--data crows-pairs my.csv` name several, as `--measure cps --measure aul`.
 
     A further word belongs to the option only if it is a known name or a data file; else it is the model.
     """

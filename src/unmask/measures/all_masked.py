@@ -1,4 +1,4 @@
-"""All-Masked: what is left of a preference when the model sees nothing but masks (Kaneko & Bollegala, 2022)."""
+"""All-Masked: what is left of a preference when the model sees only masks (Kaneko & Bollegala, 2022)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ MEASURES = (
     Measure(
         name="all-masked",
         title="All tokens masked",
-        reads="share of pairs whose stereotyping sentence has the more frequent words: a baseline, not a bias",
+        reads="share of pairs whose stereotyping sentence has the more frequent words: "
+        "a baseline, not a bias",
         kinds=("masked",),
         probes=probes,
         score=mean,

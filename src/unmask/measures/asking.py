@@ -25,7 +25,7 @@ def all_masked(sentence: Encoded) -> Probe:
 
 
 def next_tokens(sentence: Encoded, places: Sequence[int]) -> Probe:
-    """Causal: the token at each place, read where only what precedes it is known; the very first has nothing."""
+    """Causal: the token at each place, read where only what precedes it is known; the first has nothing."""
     return Probe(sentence.ids, tuple((place - 1, sentence.ids[place]) for place in places if place > 0))
 
 

@@ -7,17 +7,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from unmask.measures.asking import unmasked, weighted
-from unmask.types import Floats, Measure, Pair, Probe, Probes, Published, Reader, Reading, SentenceScore
+from unmask.types import (
+    Encoded,
+    Floats,
+    Measure,
+    Pair,
+    Probe,
+    Probes,
+    Published,
+    Reader,
+    Reading,
+    SentenceScore,
+    Side,
+)
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """Nothing hidden; every content token read, and the attention every position receives."""
-    sides = {"more": lm.encode(pair.more), "less": lm.encode(pair.less)}
-    return {side: (unmasked(sentence, attention=True),) for side, sentence in sides.items()}  # type: ignore[misc]
+    sides: dict[Side, Encoded] = {"more": lm.encode(pair.more), "less": lm.encode(pair.less)}
+    return {side: (unmasked(sentence, attention=True),) for side, sentence in sides.items()}
 
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """Mean of attention × log-probability; the attention is not renormalised over the content, as published."""
+    """Mean of attention × log-probability; attention is not renormalised over the content, as published."""
     places, received = _received(probes[0], readings[0])
     return weighted(places, readings[0].logprobs, received / len(places))
 

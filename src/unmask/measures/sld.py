@@ -1,4 +1,4 @@
-"""SLD: the size of a pair's likelihood difference; its mean over pairs is the ASLD of the GBEF thesis (2023)."""
+"""SLD: the size of a pair's likelihood difference; its mean is the ASLD of the GBEF thesis (2023)."""
 
 from __future__ import annotations
 

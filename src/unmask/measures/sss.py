@@ -12,7 +12,7 @@ from unmask.types import Encoded, Measure, Pair, Probe, Probes, Published, Reade
 
 
 def grid_probes(pair: Pair, lm: Reader) -> Probes:
-    """All changed tokens hidden together; every changed token read at every changed position, as published."""
+    """All changed tokens hidden together; each of them read at every changed position, as published."""
     more, less, found = changed_spans(pair, lm)
     return {"more": (_grid(more, found.changed[0]),), "less": (_grid(less, found.changed[1]),)}
 

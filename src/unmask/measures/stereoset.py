@@ -1,6 +1,6 @@
 """StereoSet's own scores: lms, ss and icat (Nadeem et al., 2021), as published and with the space mended.
 
-Every sentence of a triple gets a probability-like score; `unmask.stats` turns the scores into the three numbers.
+Every sentence of a triple gets a probability-like score; `unmask.stats` turns the scores into three numbers.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _follows(context: str, sentence: str, lm: Reader) -> tuple[Probe, ...]:
 
 
 def _is_word(probes: Sequence[Probe]) -> bool:
-    """A word is asked one sub-token a probe; a sentence in one probe, or beginning with its start token alone."""
+    """A word is asked one sub-token a probe; a sentence in one probe, or from its start token alone on."""
     return all(len(probe.reads) == 1 and not probe.apart and len(probe.ids) > 1 for probe in probes)
 
 

@@ -1,12 +1,13 @@
 """Probes in, readings out: the one place where a language model is asked for likelihoods.
 
-union of probes ──► what the store lacks ──► batches by length ──► body, head where read ──► store ──► readings
+all probes ──► what the store lacks ──► batches by length ──► body, head where read ──► store ──► readings
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import overload
 
 import numpy as np
 import torch
@@ -56,7 +57,7 @@ class Engine:
     def ask(self, probes: Iterable[Probe], progress: Progress | None = None) -> Callable[[], Readings]:
         """Ask all probes; call what is returned for the answers.
 
-        On a GPU the last batch is then still running, so that the caller can prepare the next questions meanwhile.
+        On a GPU the last batch is then still running, so the caller can prepare the next questions meanwhile.
         """
         wanted = list(dict.fromkeys(probes))
         requests = united(wanted)
@@ -108,8 +109,8 @@ class Engine:
     def _run(self, batch: Batch) -> _Launched:
         network, request = self.lm.network, batch.pieces[0].request
         self.asked += len(batch.ids)
-        ids, kept, segments = (self._on_device(one) for one in (batch.ids, batch.kept, batch.segments))
-        assert ids is not None
+        ids, kept = self._on_device(batch.ids), self._on_device(batch.kept)
+        segments = self._on_device(batch.segments)
         received = None
         if request.head == "next":
             states = network.next_logits(ids, kept, segments)[:, None]
@@ -160,6 +161,10 @@ class Engine:
             else:
                 known[key] = stored
 
+    @overload
+    def _on_device(self, numbers: Ints) -> torch.Tensor: ...
+    @overload
+    def _on_device(self, numbers: None) -> None: ...
     def _on_device(self, numbers: Ints | None) -> torch.Tensor | None:
         if numbers is None:
             return None

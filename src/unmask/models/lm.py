@@ -132,7 +132,7 @@ class Lm:
         ]
 
     def _rows(self, texts: list[str], *, special: bool) -> list[tuple[list[int], list[int]]]:
-        """Token ids and special-token marks of many texts; the Rust tokenizer is asked directly where it can be."""
+        """Token ids and special-token marks of many texts; the Rust tokenizer is asked directly if any."""
         if self.tokenizer.is_fast:
             encoded = self.tokenizer.backend_tokenizer.encode_batch(texts, add_special_tokens=special)
             return [(one.ids, one.special_tokens_mask) for one in encoded]

@@ -3,16 +3,16 @@
 The network is split in two: the body gives hidden states for a padded batch, the head gives logits for
 single positions. So the head, a fifth of the work for a small vocabulary and most of it for a large one, is
 applied only where a probe reads. The head is the model's own code: its body is replaced for one call by the
-hidden states at hand. Nothing after the last layer's attention mixes positions either, so in encoders built like
-BERT the last feed-forward block, too, sees only the positions read. Both are verified against the whole model when
-it is opened.
+hidden states at hand. Nothing after the last layer's attention mixes positions either, so in encoders built
+like BERT the last feed-forward block, too, sees only the positions read. Both are verified against the whole
+model when it is opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -127,7 +127,7 @@ class Network:
 
     @contextmanager
     def _body_gives(self, states: Tensor) -> Iterator[None]:
-        self.body.forward = lambda *_, **__: _Given(last_hidden_state=states)
+        self.body.forward = lambda *_, **__: _Given(last_hidden_state=cast(torch.FloatTensor, states))
         try:
             yield
         finally:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
+from logging import CRITICAL
 from pathlib import Path
 from typing import Any, get_args
 
@@ -46,7 +47,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
 
     how = how or Opening()
     place, revision, name, built_in = _resolve(ref)
-    source = {"pretrained_model_name_or_path": place, "revision": revision or "main"}
+    source: dict[str, Any] = {"pretrained_model_name_or_path": place, "revision": revision or "main"}
     source |= {"trust_remote_code": how.trust_remote_code, "local_files_only": how.offline or built_in}
     with _quiet(), _one_line(name, how):
         config = _auto("AutoConfig").from_pretrained(**source)
@@ -67,7 +68,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     numbers = f"{how.dtype}+tf32" if how.tf32 and device.type == "cuda" else how.dtype
     facts = ModelFacts(
         id=name,
-        revision=getattr(config, "_commit_hash", None) or revision,
+        revision=_commit(place, revision),
         kind=kind,
         architecture=type(model).__name__,
         parameters=sum(p.numel() for p in model.parameters()),
@@ -77,7 +78,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
         max_length=_max_length(config, tokenizer),
         begin_rule=_begin_rule(tokenizer, kind),
         built_in=built_in,
-        warnings=_warnings(how, loading),
+        warnings=_warnings(how, built_in=built_in),
     )
     return Lm(tokenizer, Network(model, next_sentence=next_sentence), facts, namespace_of(digest, numbers))
 
@@ -139,7 +140,7 @@ def _load(source: dict[str, Any], kind: Kind, how: Opening) -> tuple[Any, dict[s
 
 
 def _tokenizer(source: dict[str, Any]) -> Any:
-    """The tokenizer, with any padding and truncation stored in its file switched off: lengths are our concern."""
+    """The tokenizer, with padding and truncation stored in its file switched off: lengths are our concern."""
     tokenizer = _auto("AutoTokenizer").from_pretrained(**source)
     if tokenizer.is_fast:
         tokenizer.backend_tokenizer.no_padding()
@@ -196,15 +197,30 @@ def _begin_rule(tokenizer: Any, kind: Kind) -> str:
     return f"every sentence is preceded by {tokenizer.bos_token}"
 
 
-def _warnings(how: Opening, loading: dict[str, Any]) -> tuple[str, ...]:
+def _commit(place: str, revision: str | None) -> str | None:
+    """The commit a hub name stands for, from the cache it was just loaded from; None for a folder."""
+    if Path(place).is_dir():
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(place, "config.json", revision=revision or "main")
+    return Path(found).parent.name if isinstance(found, str) else revision
+
+
+def _warnings(how: Opening, *, built_in: bool) -> tuple[str, ...]:
     said = []
+    if built_in:
+        said.append(
+            "the built-in model is a small stand-in for trying things out, not one to draw conclusions from"
+        )
     if how.allow_pickle:
         said.append("pickled weights were allowed: loading them can run code of whoever made the file")
     if how.trust_remote_code:
         said.append("remote code was allowed: the model's repository could run its own Python")
     if how.dtype != "fp32" or how.tf32:
         said.append(
-            f"computed in {how.dtype}{' with TF32' if how.tf32 else ''}, not fp32: near ties may fall otherwise"
+            f"computed in {how.dtype}{' with TF32' if how.tf32 else ''}, not fp32: "
+            "near ties may fall otherwise"
         )
     return tuple(said)
 
@@ -221,7 +237,7 @@ def _quiet() -> Iterator[None]:
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity(logging.CRITICAL)
+    logging.set_verbosity(CRITICAL)
     logging.disable_progress_bar()
     try:
         yield

@@ -20,8 +20,9 @@ def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str) -> None:
     missing = sorted(loading["missing_keys"])
     if missing:
         raise ModelError(
-            f"{name} has no weights for {_listed(missing)}: they would be random, and so would every score; "
-            "give a checkpoint saved with its LM head (not a bare encoder, a sentence embedder or a classifier)"
+            f"{name} has no weights for {_listed(missing)}: they would be random, and so would every "
+            "score; give a checkpoint saved with its LM head "
+            "(not a bare encoder, a sentence embedder or a classifier)"
         )
     mismatched = sorted(str(one[0] if isinstance(one, tuple) else one) for one in loading["mismatched_keys"])
     if mismatched:
@@ -87,8 +88,9 @@ def _refuse_untied(model: Any, name: str) -> None:
         return
     if not torch.equal(head.weight, embeddings.weight):
         raise ModelError(
-            f"{name} says tie_word_embeddings=true, but its checkpoint holds an output matrix that differs from "
-            "its embeddings: one of them is stale; set the flag to false in config.json if the head is meant"
+            f"{name} says tie_word_embeddings=true, but its checkpoint holds an output matrix that differs "
+            "from its embeddings: one of them is stale; set the flag to false in config.json if "
+            "the head is meant"
         )
 
 

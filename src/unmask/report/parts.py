@@ -84,4 +84,4 @@ def _value(row: TokenRow) -> float | None:
     weight, logprob = row.get("weight"), row.get("logprob")
     if not (is_number(weight) and is_number(logprob)):
         return None
-    return float(weight) * float(logprob)  # type: ignore[arg-type]
+    return float(weight) * float(logprob)

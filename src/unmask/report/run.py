@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,7 +95,7 @@ def differences(run: Run, estimate: Estimate) -> list[float]:
     return [float(value.as_py()) for value in items_of(run, estimate)["difference"]]
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Is it there, and finite?"""
     return isinstance(value, (int, float)) and math.isfinite(value)
 

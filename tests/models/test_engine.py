@@ -1,0 +1,193 @@
+"""The engine: equal questions are asked once, and how they are batched changes no answer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import zoo
+from unmask.errors import ModelError, Unscorable
+from unmask.measures import MEASURES
+from unmask.measures.asking import all_masked, each_masked, next_tokens, unmasked
+from unmask.models import Engine, Lm, open_lm
+from unmask.models.batch import Batch
+from unmask.models.engine import Readings
+from unmask.types import Pair, Probe
+
+pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
+EVERYONE = (*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL)
+
+
+@functools.cache
+def opened(name: str) -> Lm:
+    return open_lm(zoo.folder(name))
+
+
+@functools.cache
+def some_pairs() -> tuple[Pair, ...]:
+    return zoo.crows_pairs()[:6]
+
+
+def probes_of(names: Sequence[str], lm: Lm, pairs: Sequence[Pair]) -> list[Probe]:
+    """All probes of some measures; pairs that one cannot score are left out."""
+    probes = []
+    for pair in pairs:
+        for name in names:
+            try:
+                asked = MEASURES[name].probes(pair, lm)
+            except Unscorable:
+                continue
+            probes += [probe for some in asked.values() for probe in some]
+    return probes
+
+
+def rows_asked(names: Sequence[str], pairs: Sequence[Pair] | None = None, model: str = "bert-uncased") -> int:
+    engine = Engine(opened(model))
+    engine.read(probes_of(names, engine.lm, pairs or some_pairs()))
+    return engine.asked
+
+
+def assert_same(one: Readings, other: Readings) -> None:
+    for probe, reading in one.items():
+        np.testing.assert_allclose(other[probe].logprobs, reading.logprobs, atol=1e-5, rtol=0)
+        if reading.received is not None:
+            np.testing.assert_allclose(other[probe].received, reading.received, atol=1e-6, rtol=0)  # type: ignore[arg-type]
+
+
+# ----------------------------------------------------------------------------- asking things once
+
+
+def test_measures_share_forward_passes() -> None:
+    assert rows_asked(["pll", "cps", "sld", "crows-bias-bench"]) == rows_asked(["pll"])
+    assert rows_asked(["aul", "aula", "aula-normalised"]) == rows_asked(["aul"]) == 2 * len(some_pairs())
+    assert rows_asked(["sss", "sss-diagonal"]) == rows_asked(["sss"])
+    assert rows_asked(["ll", "sld", "cll"], model="gpt2") == rows_asked(["ll"], model="gpt2")
+
+
+def test_a_pair_that_differs_in_one_token_shares_the_masked_copy() -> None:
+    pair = Pair("p/0", "he said so.", "she said so.")
+    lm = opened("bert-uncased")
+    more, less = lm.encode(pair.more), lm.encode(pair.less)
+    assert sum(a != b for a, b in zip(more.ids, less.ids, strict=True)) == 1
+    assert rows_asked(["pll"], [pair]) == len(more.content) + len(less.content) - 1
+    assert rows_asked(["crows-bias-bench"], [pair]) == 1
+    assert rows_asked(["sss"], [pair]) == 1
+
+
+def test_a_repeated_sentence_costs_nothing() -> None:
+    pairs = [Pair("p/0", "he said so.", "she said so."), Pair("p/1", "she said so.", "he said so.")]
+    assert rows_asked(["pll", "aula"], pairs) == rows_asked(["pll", "aula"], pairs[:1])
+
+
+def test_a_second_reading_without_a_store_is_asked_again() -> None:
+    engine = Engine(opened("gpt2"))
+    probes = probes_of(["ll"], engine.lm, some_pairs())
+    first = engine.read(probes)
+    rows = engine.asked
+    assert_same(first, engine.read(probes))
+    assert engine.asked == 2 * rows
+
+
+def test_nothing_asked_is_nothing_answered() -> None:
+    assert Engine(opened("bert-uncased")).read([]) == {}
+
+
+# ---------------------------------------------------------------------------- the answers are true
+
+
+OPT = pytest.param(
+    "opt",
+    marks=pytest.mark.xfail(strict=True, reason="OPTForCausalLM calls model.decoder, not its base_model"),
+)
+
+
+@pytest.mark.parametrize("name", [OPT if name == "opt" else name for name in EVERYONE])
+def test_the_head_splits(name: str) -> None:
+    assert opened(name).network.splits
+
+
+@pytest.mark.parametrize("name", EVERYONE)
+def test_answers_are_the_models_own(name: str) -> None:
+    lm = opened(name)
+    content = np.random.default_rng(5).integers(10, lm.network.vocabulary - 20, size=11)
+    ids = (lm.encode("He said so.").ids[0], *map(int, content))
+    place, token = 6, int(content[2])
+    seen = list(ids)
+    if lm.kind == "masked":
+        seen[place] = lm.mask_id
+    probe = Probe(ids, ((place, token),), (place,) if lm.kind == "masked" else ())
+    reading = Engine(lm).read([probe])[probe]
+    with torch.inference_mode():
+        logits = lm.network.model(input_ids=torch.tensor([seen])).logits[0, place].double()
+    assert reading.logprobs[0] == pytest.approx(float(logits.log_softmax(-1)[token]), abs=1e-5)
+    assert reading.ranks[0] == int((logits > logits[token]).sum())
+
+
+@functools.cache
+def pool(name: str) -> tuple[tuple[Probe, ...], Readings]:
+    """Probes of every form, and each one's answer when it is asked alone."""
+    lm = opened(name)
+    sentences = [lm.encode(text) for pair in some_pairs()[:3] for text in (pair.more, pair.less)]
+    probes: list[Probe] = []
+    for one in sentences:
+        if lm.kind == "causal":
+            probes += [next_tokens(one, one.content), next_tokens(one, one.content[2:4])]
+        else:
+            probes += [each_masked(one, one.content), each_masked(one, one.content[1:3]), unmasked(one)]
+            probes += [unmasked(one, attention=True), all_masked(one)]
+    return tuple(probes), {probe: Engine(lm).read([probe])[probe] for probe in probes}
+
+
+@pytest.mark.parametrize("name", ["roberta", "deberta-v2", "modernbert", "llama"])
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), tokens=st.sampled_from([32, 100, 4096]))
+def test_what_else_is_asked_changes_no_answer(name: str, data: st.DataObject, tokens: int) -> None:
+    probes, alone = pool(name)
+    some = data.draw(st.lists(st.sampled_from(probes), min_size=1, max_size=len(probes)))
+    together = Engine(opened(name), tokens=tokens).read(some)
+    assert set(together) == set(some)
+    assert_same(together, alone)
+
+
+# -------------------------------------------------------------------------------- out of memory
+
+
+def only_room_for(rows: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let batches of more rows run out of memory; the list fills with the sizes that ran."""
+    run, sizes = Engine._run, []
+
+    def limited(self: Engine, batch: Batch) -> object:
+        if len(batch.ids) > rows:
+            raise torch.cuda.OutOfMemoryError
+        sizes.append(len(batch.ids))
+        return run(self, batch)
+
+    monkeypatch.setattr(Engine, "_run", limited)
+    return sizes
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10])
+def test_a_batch_that_does_not_fit_is_halved(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = opened("bert-uncased")
+    probes = probes_of(["pll", "aula", "sss"], lm, some_pairs())
+    expected = Engine(lm).read(probes)
+    sizes = only_room_for(rows, monkeypatch)
+    engine = Engine(lm)
+    budget = engine.limits.tokens
+    assert_same(expected, engine.read(probes))
+    assert engine.limits.tokens < budget
+    assert max(sizes) <= rows
+
+
+def test_one_row_that_does_not_fit_is_an_error_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = opened("bert-uncased")
+    only_room_for(0, monkeypatch)
+    with pytest.raises(ModelError, match="does not fit on cpu") as caught:
+        Engine(lm).read(probes_of(["pll"], lm, some_pairs()))
+    assert "\n" not in str(caught.value)

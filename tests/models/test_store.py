@@ -1,0 +1,194 @@
+"""The store: nothing is computed twice, and nothing damaged is believed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unmask
+import zoo
+from unmask import data as datasets
+from unmask.models import Engine, Store
+from unmask.models.store import Stored, StoreWarning, clear, store_dir, stores
+from unmask.types import Dataset
+
+pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Rows put through any model since last asked."""
+    engines: list[Engine] = []
+    make = Engine.__init__
+
+    def remembered(self: Engine, *args: Any, **options: Any) -> None:
+        make(self, *args, **options)
+        engines.append(self)
+
+    def since() -> int:
+        asked = sum(engine.asked for engine in engines)
+        engines.clear()
+        return asked
+
+    monkeypatch.setattr(Engine, "__init__", remembered)
+    return since
+
+
+def pairs() -> Dataset:
+    return datasets.from_records([(pair.more, pair.less) for pair in zoo.crows_pairs()[:5]], name="five")
+
+
+def audited(measures: Sequence[str] = ("pll", "aula"), dtype: str = "fp32") -> list[dict[str, Any]]:
+    opening = unmask.Opening(dtype=dtype)
+    result = unmask.audit(zoo.folder("bert-uncased"), data=pairs(), measures=measures, opening=opening)
+    return list(result.items.to_pylist())
+
+
+def the_store() -> Path:
+    (path,) = store_dir().glob("*.sqlite")
+    return path
+
+
+def test_a_second_run_asks_nothing_and_finds_the_same(rows: Callable[[], int]) -> None:
+    first = audited()
+    assert rows() > 0
+    assert audited() == first
+    assert rows() == 0
+
+
+def test_one_more_measure_asks_only_what_is_new(rows: Callable[[], int]) -> None:
+    first = audited(["pll", "aula"])
+    rows()
+    more = audited(["pll", "aula", "all-masked", "cps"])
+    assert 0 < rows() <= 2 * len(pairs().items)  # one row a sentence, once where all-masked sentences agree
+    assert [row for row in more if row["measure"] in ("pll", "aula")] == first
+
+
+def test_aul_is_known_from_aula_but_aula_not_from_aul(rows: Callable[[], int]) -> None:
+    audited(["aul"])
+    rows()
+    audited(["aula"])
+    assert rows() == 2 * len(pairs().items)
+    audited(["aul", "aula"])
+    assert rows() == 0
+
+
+@pytest.mark.parametrize("damage", ["flipped", "shorter", "empty"])
+def test_a_damaged_row_is_asked_again(damage: str, rows: Callable[[], int]) -> None:
+    first = audited()
+    rows()
+    with sqlite3.connect(the_store()) as connection:
+        key, reads = connection.execute("SELECT key, reads FROM readings ORDER BY key LIMIT 1").fetchone()
+        broken = {"flipped": bytes([reads[0] ^ 1]) + reads[1:], "shorter": reads[:-3], "empty": b""}[damage]
+        connection.execute("UPDATE readings SET reads = ? WHERE key = ?", (broken, key))
+    connection.close()
+    with pytest.warns(StoreWarning, match="1 damaged reading"):
+        again = audited()
+    assert again == first
+    assert 0 < rows() < 40  # one sentence
+    assert audited() == first
+    assert rows() == 0
+
+
+def junk_in_the_header(content: bytes) -> bytes:
+    return b"this is no database at all" + content[26:]
+
+
+def cut_in_half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def junk_in_the_middle(content: bytes) -> bytes:
+    return content[:4096] + b"\xff" * (len(content) - 4096)
+
+
+@pytest.mark.parametrize("damage", [junk_in_the_header, cut_in_half, junk_in_the_middle])
+def test_a_damaged_file_is_put_aside_and_built_anew(
+    damage: Callable[[bytes], bytes], rows: Callable[[], int]
+) -> None:
+    first = audited()
+    whole = rows()
+    path = the_store()
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(StoreWarning, match="moved to"):
+        assert audited() == first
+    assert rows() == whole
+    assert path.with_suffix(".damaged").exists()
+    assert audited() == first
+    assert rows() == 0
+
+
+def test_another_number_format_shares_nothing(rows: Callable[[], int], plain_bf16: None) -> None:
+    first = audited()
+    asked = rows()
+    assert audited(dtype="bf16") != first
+    assert rows() == asked
+    assert audited() == first
+    assert len(stores()) == 2
+
+
+def test_without_a_store_nothing_is_written(rows: Callable[[], int]) -> None:
+    options = unmask.Options(store=False)
+    for _ in range(2):
+        unmask.audit(zoo.folder("bert-uncased"), data=pairs(), measures="aul", options=options)
+        assert rows() > 0
+    assert not store_dir().exists()
+
+
+def test_stores_are_listed_and_cleared() -> None:
+    assert stores() == []
+    for name in ("one", "two"):
+        store = Store.of(name)
+        store.save({bytes([number]): Stored({(1, 2): (-0.5, 0)}) for number in range(3)})
+        store.close()
+    assert [(name, count) for name, _, count in stores()] == [("one", 3), ("two", 3)]
+    assert all(size > 0 for _, size, _ in stores())
+    assert clear(["one"]) > 0
+    assert [name for name, _, _ in stores()] == ["two"]
+    (store_dir() / "two.sqlite").write_bytes(b"junk" * 2000)
+    assert [count for _, _, count in stores()] == [-1]
+    assert clear() > 0
+    assert stores() == []
+    assert clear() == 0
+
+
+def test_what_was_known_first_stays(tmp_path: Path) -> None:
+    store = Store(tmp_path / "one.sqlite")
+    store.save({b"k": Stored({(1, 2): (-0.5, 0)})})
+    store.save({b"k": Stored({(1, 2): (-0.75, 1), (3, 4): (-1.5, 2)})})
+    assert store.fetch([b"k"])[b"k"].answers == {(1, 2): (-0.5, 0), (3, 4): (-1.5, 2)}
+    store.close()
+
+
+_AUDIT = """
+import sys, unmask
+unmask.audit(sys.argv[1], data=sys.argv[2], measures=["pll", "aula"], out=sys.argv[3], options=unmask.Options(tokens=64))
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_store(tmp_path: Path) -> None:
+    lines = [
+        f'"{pair.more}","{pair.less}"' for pair in zoo.crows_pairs()[:12] if '"' not in pair.more + pair.less
+    ]
+    (tmp_path / "own.csv").write_text("\n".join(["more,less", *lines]), encoding="utf-8")
+    words = [sys.executable, "-c", _AUDIT, str(zoo.folder("bert-uncased")), str(tmp_path / "own.csv")]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    running = [
+        subprocess.Popen([*words, str(tmp_path / name)], env=environment, stderr=subprocess.PIPE, text=True)
+        for name in ("a", "b")
+    ]
+    for process in running:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+        assert "damaged" not in said
+    one, other = (unmask.load(tmp_path / name) for name in ("a", "b"))
+    assert one.items.equals(other.items)
+    assert len(stores()) == 1

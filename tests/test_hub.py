@@ -1,0 +1,119 @@
+"""Opening a model by its hub name, against a real HTTP server on loopback that speaks as the hub does."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import zoo
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+SCRIPT = """
+import sys
+from unmask import Opening, UnmaskError, open_lm
+try:
+    lm = open_lm(sys.argv[1], Opening(offline=len(sys.argv) > 2))
+except UnmaskError as error:
+    sys.exit(f"refused: {error}")
+print(lm.facts.id, lm.facts.revision, lm.facts.architecture)
+"""
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Files of one model below /team/tiny/resolve/REVISION/."""
+
+    folder: Path
+    asked: list[str]
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def _answer(self, *, body: bool) -> None:
+        type(self).asked.append(self.path)
+        path = self.path.split("?")[0]
+        prefix = "/team/tiny/resolve/"
+        name = path.removeprefix(prefix).partition("/")[2] if path.startswith(prefix) else ""
+        file = self.folder / name
+        if path.startswith("/api/models/team/tiny/tree/"):
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"[]")
+            return
+        if not name or not file.is_file():
+            self.send_response(404)
+            self.send_header("X-Error-Code", "EntryNotFound" if name else "RepoNotFound")
+            self.send_header("X-Repo-Commit", COMMIT)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        content = file.read_bytes()
+        self.send_response(200)
+        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+        self.send_header("X-Repo-Commit", COMMIT)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of a process whose hub is our server."""
+    handler = type("Bound", (Hub,), {"folder": zoo.folder("bert-uncased"), "asked": []})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    yield environment | {
+        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+        "HF_HOME": str(tmp_path / "hf"),
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
+    server.shutdown()
+    server.server_close()
+
+
+def opened(name: str, environment: dict[str, str], *more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", SCRIPT, name, *more]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_hub_name_is_fetched_then_opened_offline(hub: dict[str, str]) -> None:
+    first = opened("team/tiny@main", hub)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.split() == ["team/tiny", COMMIT, "BertForMaskedLM"]
+    again = opened("team/tiny", hub | {"HF_ENDPOINT": "http://127.0.0.1:9"}, "offline")
+    assert again.returncode == 0, again.stderr
+    assert again.stdout == first.stdout
+
+
+def test_offline_refuses_what_is_not_in_the_cache(hub: dict[str, str]) -> None:
+    refused = opened("team/tiny", hub, "offline")
+    assert refused.returncode == 1
+    assert "refused: cannot open team/tiny" in refused.stderr
+    assert "the network is off" in refused.stderr
+
+
+def test_an_unknown_name_is_one_line(hub: dict[str, str]) -> None:
+    refused = opened("team/other", hub)
+    assert refused.returncode == 1
+    assert refused.stderr.strip().startswith("refused: cannot open team/other")
+    assert len(refused.stderr.strip().splitlines()) == 1
