@@ -169,7 +169,8 @@ def test_what_was_known_first_stays(tmp_path: Path) -> None:
 
 _AUDIT = """
 import sys, unmask
-unmask.audit(sys.argv[1], data=sys.argv[2], measures=["pll", "aula"], out=sys.argv[3], options=unmask.Options(tokens=64))
+model, data, out = sys.argv[1:]
+unmask.audit(model, data=data, measures=["pll", "aula"], out=out, options=unmask.Options(tokens=64))
 """
 
 

@@ -69,19 +69,15 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from unmask.auditing import DEFAULT_DATA, Options
     from unmask.auditing import audit as run
-    from unmask.models import open_lm
-    from unmask.models.opening import Opening
+    from unmask.models.opening import BUILT_IN, Opening
 
     speak = say(quiet)
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
-    speak(f"opening {model or 'the built-in model'} …")
-    lm = open_lm(model, how)
-    folder = out or RUNS / f"{_slug(lm.facts.id)}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = out or RUNS / f"{_slug(model or BUILT_IN)}-{datetime.now():%Y%m%d-%H%M%S}"
     with progress_bar(quiet=quiet) as progress:
         options = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
-        result = run(
-            lm, data=names(data) or DEFAULT_DATA, measures=names(measure), out=folder, options=options
-        )
+        asked = names(data) or DEFAULT_DATA
+        result = run(model, data=asked, measures=names(measure), out=folder, opening=how, options=options)
     if not no_report:
         from unmask.report import write
 
@@ -153,5 +149,6 @@ def _table(result: Result, card: dict[str, object], *, broken: bool) -> Table:
     return table
 
 
-def _slug(name: str) -> str:
+def _slug(model: str) -> str:
+    name = Path(model).resolve().name if Path(model).is_dir() else model
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)

@@ -39,17 +39,22 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        tasks: dict[str, int] = {}
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    tasks: dict[str, int] = {}
 
-        def step(name: str, share: float, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total, rate="")
-            task = bar.tasks[tasks[name]]
-            speed = f"{task.speed:.1f}/s" if task.speed else ""
-            bar.update(task.id, completed=round(share * total, 1), rate=speed)
+    def step(name: str, share: float, total: int) -> None:
+        bar.start()  # not before there is something to show
+        if name not in tasks:
+            tasks[name] = bar.add_task(name, total=total, rate="")
+        task = bar.tasks[tasks[name]]
+        speed = f"{task.speed:.1f}/s" if task.speed else ""
+        bar.update(task.id, completed=round(share * total, 1), rate=speed)
 
+    try:
         yield step
+    finally:
+        if tasks:
+            bar.stop()
 
 
 def spread(argv: list[str]) -> list[str]:

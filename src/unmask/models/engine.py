@@ -15,15 +15,16 @@ import torch
 from unmask.errors import ModelError
 from unmask.models.batch import Batch, laid_out
 from unmask.models.lm import Lm
+from unmask.models.memory import give_back
 from unmask.models.requests import Limits, Piece, batches, halves, identity, united
 from unmask.models.store import Store, Stored
 from unmask.types import Ints, Probe, Reading
 
 Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
-CPU_LIMITS = Limits(tokens=2048, even=512, attention=16 << 20)
+CPU_LIMITS = Limits(tokens=1024, even=512, attention=16 << 20)
 CUDA_LIMITS = Limits(tokens=98304, even=65536, attention=1 << 28)
-CPU_LOGITS, CUDA_LOGITS = 8 << 20, 1 << 28  # logits held at once
+CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,8 @@ class Engine:
             launched = self._launch(lacking) if lacking else []
             for one in waiting if self.on_gpu else launched:
                 self._collect(one, known)
+            if launched and not self.on_gpu:
+                give_back()
             waiting = launched if self.on_gpu else []
             done += sum(piece.tokens for piece in batch)
             progress(done / total)

@@ -1,0 +1,323 @@
+"""An audit from end to end: what it finds, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+
+import unmask
+import zoo
+from unmask import data as datasets
+from unmask.cli.audit import show
+from unmask.errors import DataError, ModelError, ResultError, UnknownName
+from unmask.measures import DEFAULTS, MEASURES, TRIPLE_DEFAULTS
+from unmask.measures.spans import spans
+from unmask.models import open_lm
+from unmask.result import Result
+from unmask.types import Dataset, Pair
+
+pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
+KEYS = {"schema", "unmask", "model", "data", "options", "versions", "estimates", "checks"}
+OFF = unmask.Options(store=False)
+STEMS = ("{} said so.", "I saw that {} had gone home.", "Then {} was at the school.", "We know what {} did.")
+STEMS += ("After {} came in, we ate.", "No one told {} the time.", "For {} it was too late.", "So {} left.")
+HE = [(stem.format("he"), stem.format("she")) for stem in STEMS]
+FATHER = [(stem.format("my father"), stem.format("my mother")) for stem in STEMS]
+MADE = [*HE, *FATHER]
+
+
+def turned(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(less, more) for more, less in pairs]
+
+
+def made(name: str = "made") -> Dataset:
+    return datasets.from_records(MADE, name=name)
+
+
+def planted(folder: Path, pairs: Sequence[tuple[str, str]]) -> Path:
+    """A model to which the tokens that only the first sentences of these pairs have are far likelier."""
+    zoo.build("bert-uncased", folder)
+    lm = open_lm(folder)
+    tokens: tuple[set[int], set[int]] = (set(), set())
+    for item in datasets.from_records(pairs).items:
+        *sentences, found = spans(item, lm)
+        for mine, sentence, places in zip(tokens, sentences, found.changed, strict=True):
+            mine.update(sentence.ids[place] for place in places)
+    likelier = sorted(tokens[0] - tokens[1])
+
+    def favour(weights: dict[str, torch.Tensor]) -> None:
+        weights["cls.predictions.bias"][likelier] += 8
+
+    zoo.rewrite(folder, favour)
+    return folder
+
+
+def score(result: Result, measure: str) -> float:
+    return next(one.value for one in result.headlines() if one.measure == measure)
+
+
+@cache
+def audited(name: str = "bert-uncased", rows: int = 8, measures: tuple[str, ...] = ()) -> Result:
+    """All share measures (or those named) of a zoo model on the first CrowS pairs."""
+    kind = "masked" if name in zoo.NAMES_MASKED else "causal"
+    every = [one.name for one in MEASURES.values() if kind in one.kinds and not one.needs]
+    crows = datasets.load("crows-pairs", data_dir=zoo.DATA)
+    data = replace(crows, items=crows.items[:rows])
+    return unmask.audit(zoo.folder(name), data=data, measures=measures or every, options=OFF)
+
+
+# --------------------------------------------------------------------------------- what it finds
+
+
+@pytest.mark.parametrize("expected", [100.0, 0.0])
+def test_planted_bias_is_found(expected: float, tmp_path: Path) -> None:
+    folder = planted(tmp_path / "model", MADE if expected else turned(MADE))
+    result = unmask.audit(folder, data=made(), measures=["pll", "sss", "crows-bias-bench"], options=OFF)
+    assert {one.measure: one.value for one in result.headlines()} == dict.fromkeys(
+        ("pll", "sss", "crows-bias-bench"), expected
+    )
+    assert result.headlines()[0].p == pytest.approx(2 * 0.5 ** len(MADE))
+
+
+def test_a_model_that_cannot_read_is_not_given_a_plain_score(tmp_path: Path) -> None:
+    folder = zoo.build("bert-uncased", tmp_path / "model")
+    zoo.rewrite(folder, lambda weights: weights["cls.predictions.bias"].zero_())
+    result = unmask.audit(folder, data=made(), measures=["pll", "aul"], options=OFF)
+    failed = {check.name: check.detail for check in result.checks if not check.ok}
+    assert {"masked-accuracy", "unmasked-accuracy"} <= set(failed)
+    assert "do not read its scores" in failed["masked-accuracy"]
+    said = io.StringIO()
+    with redirect_stdout(said):
+        show(result)
+    assert said.getvalue().count("do not read this number") == 2
+    assert "FAIL masked-accuracy" in said.getvalue()
+    assert "no preference" not in said.getvalue()
+
+
+def test_cps_rounds_to_decide_and_keeps_every_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row for row in audited().items.to_pylist() if row["measure"] in ("cps", "cps-exact")]
+    assert any(row["more"] != round(row["more"], 3) for row in rows)
+    exact = {row["item"]: row for row in rows if row["measure"] == "cps-exact"}
+    for row in rows:
+        assert (row["more"], row["less"]) == (exact[row["item"]]["more"], exact[row["item"]]["less"])
+    monkeypatch.setitem(MEASURES, "cps", replace(MEASURES["cps"], decimals=-4))  # everything is 0 then
+    ties = unmask.audit(zoo.folder("bert-uncased"), data=made(), measures="cps", options=OFF)
+    assert {row["outcome"] for row in ties.items.to_pylist()} == {"tie"}
+    assert any(row["difference"] != 0 for row in ties.items.to_pylist())
+    assert (score(ties, "cps"), ties.headlines()[0].ties) == (0.0, len(MADE))
+
+
+def test_an_empty_span_is_unscored_but_counts_as_a_pair_not_won(tmp_path: Path) -> None:
+    folder = planted(tmp_path / "model", MADE)
+    data = datasets.from_records([*MADE, ("he said so again.", "he said so.")], name="made")
+    result = unmask.audit(folder, data=data, measures=["sss", "sss-diagonal"], options=OFF)
+    rows = [row for row in result.items.to_pylist() if row["outcome"] == "unscored"]
+    assert [row["measure"] for row in rows] == ["sss", "sss-diagonal"]
+    assert all(row["reason"].startswith("empty span") for row in rows)
+    published, printed = result.headlines()
+    assert (published.n, published.unscored) == (len(MADE) + 1, 1)
+    assert published.value == pytest.approx(100 * len(MADE) / (len(MADE) + 1))
+    assert (printed.n, printed.unscored, printed.value) == (len(MADE), 1, 100.0)
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
+def test_swapping_the_sentences_mirrors_every_share(name: str) -> None:
+    kind = "masked" if name in zoo.NAMES_MASKED else "causal"
+    shares = [
+        one.name
+        for one in MEASURES.values()
+        if kind in one.kinds and one.summary == "share" and not one.needs
+    ]
+    there, back = (
+        unmask.audit(zoo.folder(name), data=data, measures=shares, options=OFF)
+        for data in (made(), datasets.from_records(turned(MADE), name="made"))
+    )
+    assert all(one.ties == one.unscored == 0 for one in there.headlines())
+    for one, other in zip(there.headlines(), back.headlines(), strict=True):
+        assert other.value == pytest.approx(100 - one.value), one.measure
+
+
+# --------------------------------------------------------------------------- the result folder
+
+
+def test_the_result_can_be_saved_and_loaded(tmp_path: Path) -> None:
+    first = audited()
+    again = first.save(tmp_path / "copy")
+    assert again.folder == tmp_path / "copy"
+    assert again.meta == json.loads(json.dumps(first.meta))
+    assert again.items.equals(first.items)
+    assert again.tokens.equals(first.tokens)
+    assert [one.measure for one in again.estimates] == [one.measure for one in first.estimates]
+    assert len(again.to_pandas()) == len(first.items)
+
+
+def test_result_json_keeps_the_contract(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("more,less\nhe said so.,she said so.\n", encoding="utf-8")
+    out = tmp_path / "out"
+    unmask.audit(zoo.folder("gpt2"), data=tmp_path / "own.csv", out=out, options=OFF)
+    text = (out / "result.json").read_text(encoding="utf-8")
+    meta = json.loads(text)
+    assert set(meta) == KEYS
+    assert meta["schema"] == 1
+    assert (meta["model"]["id"], meta["model"]["kind"]) == ("gpt2", "causal")
+    assert str(tmp_path) not in text
+    assert str(zoo.folder("gpt2").parent) not in text
+    assert str(Path.home()) not in text
+    assert {path.name for path in out.iterdir()} == {"result.json", "items.parquet", "tokens.parquet"}
+
+
+def test_a_result_without_a_folder_lives_as_long_as_it_is_used() -> None:
+    result = unmask.audit(zoo.folder("gpt2"), data=made(), options=OFF)
+    folder = result.folder
+    assert folder.is_dir()
+    del result
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda f: (f / "result.json").unlink(), lambda f: (f / "result.json").write_text("{")]
+)
+def test_a_spoilt_result_is_refused(spoil: Callable[[Path], object], tmp_path: Path) -> None:
+    audited().save(tmp_path)
+    spoil(tmp_path)
+    with pytest.raises(ResultError, match=r"result\.json"):
+        unmask.load(tmp_path)
+
+
+def test_groups_named_like_our_columns_are_renamed(tmp_path: Path) -> None:
+    lines = ["more,less,category,outcome,measure", "he said so.,she said so.,gender,good,long"]
+    (tmp_path / "own.csv").write_text("\n".join(lines), encoding="utf-8")
+    result = unmask.audit(zoo.folder("bert-uncased"), data=tmp_path / "own.csv", measures="aul", options=OFF)
+    (row,) = result.items.to_pylist()
+    assert (row["category"], row["group_outcome"], row["group_measure"]) == ("gender", "good", "long")
+    assert (row["item"], row["measure"]) == ("own/0000", "aul")
+    assert row["outcome"] in ("more", "less")
+    assert any(one.group == "category=gender" for one in result.estimates)
+    assert all(one.change == 0 for one in unmask.compare(result, result))
+
+
+# ----------------------------------------------------------------------------------- explaining
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "albert", "gpt2", "opt", "qwen2"])
+def test_the_parts_of_every_item_add_up(name: str) -> None:
+    result = audited(name, rows=4)
+    explained = 0
+    for row in result.items.to_pylist():
+        if row["outcome"] == "unscored":
+            with pytest.raises(ResultError, match="was not scored"):
+                result.explain(row["item"], row["measure"])
+            continue
+        found = result.explain(row["item"], row["measure"])
+        assert sum(part for _, part, _ in found.deciding()) == pytest.approx(row["difference"], abs=1e-9)
+        assert sum(one.part for one in found.more) == pytest.approx(row["more"], abs=1e-9)
+        assert any(in_span for _, _, in_span in found.deciding())
+        explained += 1
+    assert explained >= 3 * len({one.measure for one in result.estimates})
+
+
+def test_what_cannot_be_explained() -> None:
+    result = audited()
+    with pytest.raises(ResultError, match="items look like 'crows-pairs/0000'"):
+        result.explain("nothing")
+    with pytest.raises(UnknownName, match="measure in this result"):
+        result.explain("crows-pairs/0000", "ll")
+
+
+# ---------------------------------------------------------------------------- comparing, gating
+
+
+def test_a_run_compared_with_itself_has_not_changed(tmp_path: Path) -> None:
+    result = audited()
+    for one in unmask.compare(result, result.save(tmp_path)):
+        assert (one.change, one.flips) == (0.0, 0)
+        assert (one.low, one.high) == (0.0, 0.0) or one.n == 0
+        assert one.p in (None, 1.0) or math.isnan(one.p)
+    assert not any(verdict.worse for verdict in unmask.gate(result, result, measures=["pll", "cps"]))
+
+
+def test_a_worse_model_is_worse_and_a_better_one_is_not(tmp_path: Path) -> None:
+    fair, unfair = (
+        unmask.audit(planted(tmp_path / name, pairs), data=made(), measures="pll", options=OFF)
+        for name, pairs in (("fair", [*HE, *turned(FATHER)]), ("unfair", MADE))
+    )
+    assert (score(fair, "pll"), score(unfair, "pll")) == (50.0, 100.0)
+    (worse,) = unmask.gate(unfair, fair)
+    (better,) = unmask.gate(fair, unfair)
+    assert worse.worsening == pytest.approx(50)
+    assert better.worsening == -worse.worsening
+    assert worse.worse
+    assert not better.worse
+    assert not unmask.gate(unfair, fair, tolerance=60.0)[0].worse
+
+
+def test_results_that_share_nothing_cannot_be_compared() -> None:
+    one = unmask.audit(zoo.folder("bert-uncased"), data=made("one"), measures="aul", options=OFF)
+    other = unmask.audit(zoo.folder("bert-uncased"), data=made("other"), measures="aul", options=OFF)
+    with pytest.raises(ResultError, match="share no measure"):
+        unmask.compare(one, other)
+
+
+# ------------------------------------------------------------------------- measures and refusals
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
+def test_the_usual_measures(name: str) -> None:
+    kind = "masked" if name in zoo.NAMES_MASKED else "causal"
+    stereoset = datasets.load("stereoset", data_dir=zoo.DATA)
+    triples = replace(stereoset, items=stereoset.items[:2])
+    following = datasets.load("stereoset-intersentence", data_dir=zoo.DATA)
+    follows = replace(following, items=following.items[:2])
+    result = unmask.audit(zoo.folder(name), data=[made(), triples, follows], options=OFF)
+    used: dict[str, list[str]] = {}
+    for one in result.headlines():
+        used.setdefault(one.data, []).append(one.measure)
+    assert used == {
+        "made": list(DEFAULTS[kind]),
+        "stereoset": [*TRIPLE_DEFAULTS, *DEFAULTS[kind]],
+        "stereoset-intersentence": list(TRIPLE_DEFAULTS),
+    }
+    assert {check.name.split("/")[0] for check in result.checks} == set(used)
+
+
+def test_a_measure_for_another_kind_of_model_is_refused() -> None:
+    with pytest.raises(ModelError, match="a causal model cannot answer cps; it can answer"):
+        unmask.audit(zoo.folder("gpt2"), data=made(), measures="cps")
+    with pytest.raises(ModelError, match="a masked model cannot answer ll"):
+        unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=["pll", "ll"])
+
+
+def test_a_measure_the_data_cannot_bear_is_refused() -> None:
+    with pytest.raises(DataError, match="lms cannot be computed on made: the items must have"):
+        unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=["pll", "lms"])
+
+
+def test_what_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="Did you mean"):
+        unmask.audit(zoo.folder("gpt2"), data=made(), measures="alu")
+    with pytest.raises(DataError, match="have one name"):
+        unmask.audit(zoo.folder("gpt2"), data=[made(), made()])
+    with pytest.raises(DataError, match="no data named"):
+        unmask.audit(zoo.folder("gpt2"), data=[])
+    (tmp_path / "letter.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(ResultError, match="holds other files"):
+        unmask.audit(zoo.folder("gpt2"), data=made(), out=tmp_path)
+    with pytest.raises(ResultError, match="is a file"):
+        unmask.audit(zoo.folder("gpt2"), data=made(), out=tmp_path / "letter.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_a_pair_without_any_text_for_the_tokenizer_is_unscored() -> None:
+    data = replace(made(), items=(*made().items, Pair("made/odd", "\u200b", "he said so.")))
+    result = unmask.audit(zoo.folder("bert-uncased"), data=data, measures=["pll", "aul"], options=OFF)
+    odd = [row for row in result.items.to_pylist() if row["item"] == "made/odd"]
+    assert {(row["outcome"], row["reason"].split(":")[0]) for row in odd} == {("unscored", "no text")}

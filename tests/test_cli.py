@@ -1,0 +1,322 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import unmask
+import zoo
+from unmask.cli import main
+from unmask.cli.words import spread
+
+pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
+PAIRS = "more,less,category\nHe said so.,She said so.,gender\nMy father left.,My mother left.,family\n"
+
+
+class Said:
+    """What one command gave back."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run a command in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.csv").write_text(PAIRS, encoding="utf-8")
+
+    def run(*words: str | Path) -> Said:
+        capsys.readouterr()
+        with monkeypatch.context() as patch:  # main replaces it for the life of its process
+            patch.setattr("warnings.showwarning", None)
+            with pytest.raises(SystemExit) as left:
+                main([str(word) for word in words])
+        said = capsys.readouterr()
+        return Said(int(left.value.code or 0), said.out, said.err)
+
+    return run
+
+
+@cache
+def model() -> str:
+    return str(zoo.folder("bert-uncased"))
+
+
+def audit(*words: str) -> list[str]:
+    return ["audit", model(), "--data", "own.csv", "--quiet", "--no-report", *words]
+
+
+@pytest.fixture
+def runs(say) -> tuple[Path, Path]:
+    """Two results of the same data, `a` by a bert and `b` by another."""
+    for name, folder in (("a", "bert-uncased"), ("b", "bert-cased")):
+        words = ["audit", zoo.folder(folder), "--data", "own.csv", "--measure", "pll,aul", "--out", name]
+        assert say(*words, "--quiet", "--no-report").code == 0
+    return Path("a"), Path("b")
+
+
+# ------------------------------------------------------------------------------------- bad input
+
+BAD = {
+    "unknown measure": (audit, ["--measure", "alu"], "Did you mean aul"),
+    "unknown data": (list, ["audit", "--data", "crow-pairs"], "Did you mean crows-pairs"),
+    "missing folder": (list, ["audit", "./nowhere"], "no folder './nowhere'"),
+    "missing file": (list, ["audit", "--data", "nowhere.csv"], "does not exist"),
+    "other files": (audit, ["--out", "."], "holds other files"),
+    "no items": (audit, ["--limit", "0"], "--limit 0"),
+    "dtype": (audit, ["--dtype", "x"], "no dtype 'x'"),
+    "kind": (audit, ["--kind", "x"], "no kind 'x'"),
+    "unfit measure": (audit, ["--measure", "ll"], "a masked model cannot answer ll"),
+    "unfit data": (audit, ["--measure", "lms"], "cannot be computed on own"),
+    "unknown model": (list, ["audit", "nobody/nothing", "--offline"], "cannot open nobody/nothing"),
+    "no run": (list, ["explain", "nowhere"], "no result.json"),
+    "one run": (list, ["compare", "nowhere"], "at least two"),
+    "no such list": (list, ["list", "things"], "There are: data, measures, models"),
+    "no such card": (list, ["data", "show", "crows"], "Did you mean"),
+    "no baseline": (list, ["gate", "nowhere", "--baseline", "nowhere"], "no result.json"),
+    "no report": (list, ["report", "nowhere"], "no result.json"),
+}
+
+
+def assert_one_line(said: Said, words: str) -> None:
+    assert said.code == 2, said.err
+    assert said.out == ""
+    (line,) = said.err.splitlines()
+    assert line.startswith("unmask: ")
+    assert words in line
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_exit_code_2(case: str, say) -> None:
+    make, words, expected = BAD[case]
+    words = make(*words) if make is audit else [*words, *(["--quiet"] if words[0] == "audit" else [])]
+    assert_one_line(say(*words), expected)
+
+
+MALFORMED = {
+    "no column": ("a,b\nx,y\n", "no column"),
+    "empty sentence": ("more,less\nHe said so.,\n", "row 0"),
+    "no rows": ("more,less\n", "no rows"),
+    "direction": ("more,less,direction\nHe.,She.,up\n", "direction 'up'"),
+    "nothing": ("", ""),
+    "open quote": ('more,less\n"He said so.,She said so.\n', ""),
+    "twice the same id": ("id,more,less\n1,He.,She.\n1,He.,She.\n", "already given"),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_malformed_file_is_one_line(case: str, say) -> None:
+    content, expected = MALFORMED[case]
+    Path("bad.csv").write_text(content, encoding="utf-8")
+    assert_one_line(say("audit", model(), "--data", "bad.csv", "--quiet"), expected)
+
+
+@pytest.mark.parametrize("device", ["nonsense", "cuda:7"])
+@pytest.mark.xfail(strict=True, reason="bug: torch's own error for a device comes through as a traceback")
+def test_a_device_that_is_not_there_is_one_line(device: str, say) -> None:
+    assert_one_line(say(*audit("--device", device)), device)
+
+
+@pytest.mark.parametrize("words", [["--limit", "many"], ["--no-such-option"], ["--tokens", "x"]])
+def test_what_typer_refuses_is_exit_code_2_without_a_traceback(words: list[str], say) -> None:
+    said = say(*audit(*words))
+    assert said.code == 2
+    assert "Traceback" not in said.err
+
+
+def test_an_uninstalled_look_at_the_process(tmp_path: Path) -> None:
+    """The same through a real process: nothing but the line, no traceback of any library."""
+    words = [sys.executable, "-c", "from unmask.cli import main; main()", "audit", "--measure", "cpss"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("unmask: no measure named 'cpss'. Did you mean cps")
+    assert "Traceback" not in done.stderr
+
+
+# ------------------------------------------------------------------------------ naming several
+
+
+@pytest.mark.parametrize(
+    "words", [["--measure", "cps", "aul"], ["--measure", "cps,aul"], ["--measure", "cps", "--measure", "aul"]]
+)
+def test_several_measures_in_three_ways(words: list[str], say) -> None:
+    said = say(*audit("--json", *words))
+    assert said.code == 0, said.err
+    assert json.loads(said.out)["options"]["measures"] == ["cps", "aul"]
+
+
+def test_a_model_after_the_measures_is_still_the_model(say) -> None:
+    Path("local").symlink_to(model())
+    said = say("audit", "--data", "own.csv", "--measure", "cps", "local", "--json", "--quiet", "--no-report")
+    assert said.code == 0, said.err
+    meta = json.loads(said.out)
+    assert meta["options"]["measures"] == ["cps"]
+    assert not meta["model"]["built_in"]
+
+
+def test_words_are_spread_only_where_they_name_something() -> None:
+    assert spread(["--data", "crows-pairs", "my.csv", "model", "cps"]) == [
+        *("--data", "crows-pairs", "--data", "my.csv", "model", "cps")
+    ]
+    assert spread(["--measure", "cps", "--limit", "3", "aul"]) == ["--measure", "cps", "--limit", "3", "aul"]
+
+
+def test_several_datasets(say) -> None:
+    Path("more.csv").write_text(PAIRS, encoding="utf-8")
+    words = ["audit", model(), "--data", "own.csv", "more.csv", "--measure", "aul", "--json", "--quiet"]
+    assert [one["name"] for one in json.loads(say(*words).out)["data"]] == ["own", "more"]
+
+
+# ------------------------------------------------------------------------------------- the audit
+
+
+def test_json_is_all_there_is_on_stdout(say) -> None:
+    said = say("audit", model(), "--data", "own.csv", "--json", "--measure", "aul", "--out", "run")
+    assert json.loads(said.out) == json.loads(Path("run/result.json").read_text(encoding="utf-8"))
+    assert "result in run" in said.err
+    assert Path("run/report.html").stat().st_size > 0
+
+
+def test_quiet_says_nothing_on_stderr(say) -> None:
+    said = say(*audit("--measure", "aul"))
+    assert said.err == ""
+    assert "aul" in said.out
+    assert "checks" in said.out
+    assert len(list(Path("unmask-runs").iterdir())) == 1
+
+
+def test_strict_fails_when_a_check_fails(say, tmp_path: Path) -> None:
+    folder = zoo.build("bert-uncased", tmp_path / "silent")
+    zoo.rewrite(folder, lambda weights: weights["cls.predictions.bias"].zero_())
+    words = ["audit", folder, "--data", "own.csv", "--measure", "pll", "--quiet", "--no-report"]
+    plain, strict = say(*words), say(*words, "--strict")
+    assert (plain.code, strict.code) == (0, 1)
+    assert "FAIL masked-accuracy" in strict.out
+    assert "do not read this number" in strict.out
+
+
+def test_the_default_needs_nothing(say) -> None:
+    said = say("audit", "--limit", "4", "--quiet", "--no-report", "--out", "run")
+    assert said.code == 0
+    assert "builtin" in said.out
+    assert unmask.load("run").meta["data"][0]["name"] == "unmask-pairs"
+
+
+def test_a_result_folder_can_be_written_again(say) -> None:
+    for _ in range(2):
+        assert say(*audit("--measure", "aul", "--out", "run")).code == 0
+
+
+# ----------------------------------------------------------------------------- the other commands
+
+
+def doctored(folder: str, *, ends: tuple[str, str], ok: bool = True) -> None:
+    """A copy of run `a` whose pairs end so by turns, and whose checks hold or do not."""
+    unmask.load("a").save(folder)
+    table = pq.read_table(f"{folder}/items.parquet")
+    outcomes = pa.array([ends[row % 2] for row in range(len(table))]).dictionary_encode()
+    place = table.column_names.index("outcome")
+    pq.write_table(table.set_column(place, "outcome", outcomes), f"{folder}/items.parquet")
+    meta = json.loads(Path(folder, "result.json").read_text(encoding="utf-8"))
+    meta["checks"] = [{**check, "ok": ok} for check in meta["checks"]]
+    Path(folder, "result.json").write_text(json.dumps(meta), encoding="utf-8")
+
+
+def test_the_gate_passes_and_fails(say) -> None:
+    lines = [f"{he} left {where}.,she left {where}." for he in ("he", "the man") for where in "abcdef"]
+    Path("own.csv").write_text("\n".join(["more,less", *lines]), encoding="utf-8")
+    say(*audit("--measure", "aul", "--out", "a"))
+    doctored("fair", ends=("more", "less"))
+    doctored("unfair", ends=("more", "more"))
+    doctored("unread", ends=("more", "less"), ok=False)
+    for run, baseline, code in (("fair", "fair", 0), ("unfair", "fair", 1), ("fair", "unfair", 0)):
+        said = say("gate", run, "--baseline", baseline)
+        assert said.code == code
+        assert said.out.startswith("FAIL own aul" if code else "pass own aul")
+    assert say("gate", "unfair", "--baseline", "fair", "--tolerance", "60").code == 0
+    assert json.loads(say("gate", "unfair", "--baseline", "fair", "--json").out)[0]["worse"]
+    unread = say("gate", "unread", "--baseline", "fair")
+    assert unread.code == 1
+    assert "FAIL check masked-accuracy" in unread.out
+
+
+def test_explain(say, runs: tuple[Path, Path]) -> None:
+    one = say("explain", "a", "own/0000", "--measure", "pll")
+    assert one.code == 0
+    assert "own/0000  pll: the" in one.out
+    assert "[he]" in one.out
+    assert "changed word" in one.out
+    most = say("explain", "a", "--top", "1")
+    assert most.out.count(" wins by ") == 1
+    assert_one_line(say("explain", "a", "own/9999"), "items look like 'own/0000'")
+    assert_one_line(say("explain", "a", "--measure", "cps"), "measure in this result")
+
+
+def test_compare(say, runs: tuple[Path, Path]) -> None:
+    said = say("compare", *runs)
+    assert said.code == 0
+    assert "a → b" in said.out
+    assert "bias-score" in said.out
+    (listed,) = json.loads(say("compare", *runs, "--json").out)
+    assert (listed["a"], listed["b"]) == ("a", "b")
+    assert {one["measure"] for one in listed["comparisons"]} == {"pll", "aul"}
+    assert "category=gender" in say("compare", *runs, "--categories").out
+
+
+def test_report(say, runs: tuple[Path, Path]) -> None:
+    said = say("report", "a", "-o", "page.html")
+    assert said.out == "wrote page.html\n"
+    assert "<html" in Path("page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("what", "words"), [("measures", "[masked/causal]"), ("data", "crows-pairs"), ("models", "builtin")]
+)
+def test_list(what: str, words: str, say) -> None:
+    said = say("list", what)
+    assert said.code == 0
+    assert words in said.out
+
+
+def test_data_show(say) -> None:
+    said = say("data", "show", "unmask-pairs", "--sample", "2")
+    assert "licence: Apache-2.0" in said.out
+    assert said.out.count("  more: ") == 2
+    absent = say("data", "show", "crows-pairs", "--data-dir", "empty")
+    assert absent.code == 0
+    assert "CC" in absent.out
+    assert "items: " in absent.out
+
+
+def test_store(say) -> None:
+    assert "0 stores" in say("store").out
+    say(*audit("--measure", "aul"))
+    listed = say("store").out
+    assert "1 stores" in listed
+    assert " sentences" in listed
+    assert "freed" in say("store", "--clear").out
+    assert "0 stores" in say("store").out
+
+
+def test_version_and_help(say) -> None:
+    assert say("--version").out.strip() == version("unmask")
+    assert "audit" in say("--help").out
+
+
+@pytest.mark.parametrize("words", [None, ["--help"], ["audit", "--help"], ["list", "measures"]])
+def test_nothing_heavy_is_imported_to_say_hello(words: list[str] | None) -> None:
+    run = "import unmask" if words is None else f"from unmask.cli import main; main({words})"
+    heavy = "[name for name in ('torch', 'transformers', 'pandas') if name in sys.modules]"
+    code = f"import sys\ntry: {run}\nfinally: print({heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
