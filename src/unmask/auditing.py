@@ -8,7 +8,7 @@ import shutil
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
@@ -84,15 +84,20 @@ def audit(
 
 
 def compare(
-    first: Result | str | Path, second: Result | str | Path, *, seed: int = 0
+    first: Result | str | Path, *others: Result | str | Path, categories: bool = False, seed: int = 0
 ) -> tuple[Comparison, ...]:
-    """Every statistic both results have, item by item, corrected for their number."""
-    a, b = (one if isinstance(one, Result) else load(one) for one in (first, second))
+    """Every statistic each of the others shares with the first, item by item; by category too, if asked.
+
+    P-values are corrected for the number of comparisons made; `run` says which of the others one is of.
+    """
+    a, *rest = (one if isinstance(one, Result) else load(one) for one in (first, *others))
     return corrected(
         [
-            one
+            replace(one, run=number)
+            for number, b in enumerate(rest, start=1)
             for measure, data, rows_a, rows_b in _shared_rows(a, b)
             for one in comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed)
+            if categories or one.group == "all"
         ]
     )
 

@@ -31,10 +31,11 @@ def compare(
 
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
-    results = [load(run) for run in runs]
+    first, *others = (load(run) for run in runs)
+    everything = compared(first, *others, categories=categories, seed=seed)
     listed = []
-    for run, result in zip(runs[1:], results[1:], strict=True):
-        rows = [one for one in compared(results[0], result, seed=seed) if categories or one.group == "all"]
+    for number, run in enumerate(runs[1:], start=1):
+        rows = [one for one in everything if one.run == number]
         listed.append({"a": runs[0].name, "b": run.name, "comparisons": [asdict(one) for one in rows]})
         if not as_json:
             console().print(_table(f"{runs[0].name} → {run.name}", rows))

@@ -36,6 +36,7 @@ class Comparison:
     method: str
     p: float | None = None  # against no change
     p_holm: float | None = None  # over all comparisons passed to `corrected`
+    run: int = 1  # which of several runs b is
 
 
 @dataclass(frozen=True, slots=True)
