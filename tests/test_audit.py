@@ -316,6 +316,13 @@ def test_what_else_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
+def test_a_refused_audit_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(UnknownName):
+        unmask.audit(zoo.folder("gpt2"), data=made(), measures="alu")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_pair_without_any_text_for_the_tokenizer_is_unscored() -> None:
     data = replace(made(), items=(*made().items, Pair("made/odd", "\u200b", "he said so.")))
     result = unmask.audit(zoo.folder("bert-uncased"), data=data, measures=["pll", "aul"], options=OFF)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -121,10 +122,26 @@ def test_a_malformed_file_is_one_line(case: str, say) -> None:
     assert_one_line(say("audit", model(), "--data", "bad.csv", "--quiet"), expected)
 
 
-@pytest.mark.parametrize("device", ["nonsense", "cuda:7"])
-@pytest.mark.xfail(strict=True, reason="bug: torch's own error for a device comes through as a traceback")
-def test_a_device_that_is_not_there_is_one_line(device: str, say) -> None:
-    assert_one_line(say(*audit("--device", device)), device)
+@pytest.mark.parametrize("words", [["--device", "nonsense"], ["--device", "cuda:7"], ["--seed", "-1"]])
+def test_a_value_that_only_a_library_refuses_is_one_line(words: list[str], say) -> None:
+    assert_one_line(say(*audit("--measure", "aul", *words)), words[1])
+
+
+def test_a_cache_that_cannot_be_written_is_said_and_done_without(
+    say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNMASK_CACHE_DIR", str(Path("own.csv").resolve()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        said = say(*audit("--measure", "aul"))
+    assert said.code == 0
+    assert "own.csv" in said.err
+    assert "going on without" in said.err
+
+
+def test_a_page_makes_the_folder_it_goes_into(say, runs: tuple[Path, Path]) -> None:
+    assert say("report", "a", "--out", "nowhere/page.html").code == 0
+    assert Path("nowhere/page.html").is_file()
 
 
 @pytest.mark.parametrize("words", [["--limit", "many"], ["--no-such-option"], ["--tokens", "x"]])
@@ -132,6 +149,14 @@ def test_what_typer_refuses_is_exit_code_2_without_a_traceback(words: list[str],
     said = say(*audit(*words))
     assert said.code == 2
     assert "Traceback" not in said.err
+
+
+def test_a_run_that_is_refused_leaves_the_earlier_result_alone(say) -> None:
+    assert say(*audit("--measure", "aul", "--out", "run")).code == 0
+    before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    for words in (["--measure", "alu"], ["--measure", "ll"], ["--limit", "0"]):
+        assert say(*audit("--out", "run", *words)).code == 2
+        assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
 
 
 def test_an_uninstalled_look_at_the_process(tmp_path: Path) -> None:
@@ -271,6 +296,15 @@ def test_compare(say, runs: tuple[Path, Path]) -> None:
     assert (listed["a"], listed["b"]) == ("a", "b")
     assert {one["measure"] for one in listed["comparisons"]} == {"pll", "aul"}
     assert "category=gender" in say("compare", *runs, "--categories").out
+
+
+def test_compare_prints_true_json_even_where_nothing_is_scored(say) -> None:
+    Path("own.csv").write_text(
+        "more,less,category\nhe left.,she left.,a\nhe left.,he left now.,b\n", encoding="utf-8"
+    )
+    assert say(*audit("--measure", "sss", "--out", "a")).code == 0
+    said = say("compare", "a", "a", "--json", "--categories")
+    json.loads(said.out, parse_constant=pytest.fail)
 
 
 def test_report(say, runs: tuple[Path, Path]) -> None:

@@ -15,13 +15,13 @@ from tempfile import mkdtemp
 from typing import Any
 
 from unmask import data as datasets
-from unmask.errors import DataError, ResultError
+from unmask.errors import DataError, ResultError, StatsError
 from unmask.evidence import Evidence, checks
 from unmask.measures import DEFAULTS, TRIPLE_DEFAULTS, chosen, find
 from unmask.measures.stereoset import BLANK
 from unmask.models import Engine, Lm, Store, open_lm
 from unmask.models.opening import Opening
-from unmask.result import RESULT, SCHEMA, Result, as_json, load
+from unmask.result import ITEMS, RESULT, SCHEMA, TOKENS, Result, as_json, load
 from unmask.scoring import scored
 from unmask.stats import Comparison, Verdict, comparisons, corrected, estimates
 from unmask.stats import gate as judged
@@ -66,7 +66,10 @@ def audit(
         options: limit, seed, batch size, store, data folder, progress.
     """
     options = options or Options()
-    folder = Path(mkdtemp(prefix="unmask-")) if out is None else _folder(Path(out))
+    if options.seed < 0:
+        raise StatsError(f"--seed {options.seed}: give a number of at least 0")
+    if out is not None:
+        _refuse_foreign(Path(out))
     loaded = _loaded(data, options)
     names = [measures] if isinstance(measures, str) else list(measures)
     for name in names:
@@ -74,9 +77,9 @@ def audit(
     lm = model if isinstance(model, Lm) else open_lm(model, _offline(opening, options))
     plan = [(one, _measures_for(one, chosen(names, lm.kind), lm.kind)) for one in loaded]
     _refuse_unused(names, plan)
+    folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
     found = _run(lm, plan, folder, options)
-    meta = _meta(lm, loaded, found, names, options)
-    _write_json(folder / RESULT, meta)
+    meta = _written(folder / RESULT, _meta(lm, loaded, found, names, options))
     result = Result(meta, folder)
     if out is None:
         weakref.finalize(result, shutil.rmtree, folder, True)
@@ -128,6 +131,7 @@ def _run(lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path
     found = _Found([], [])
     with _store(lm, options) as store:
         engine = Engine(lm, store, tokens=options.tokens)
+        (folder / RESULT).unlink(missing_ok=True)
         tables = Tables(folder, group_columns(item for data, _ in plan for item in data.items))
         for data, measures in plan:
             evidence, rows = Evidence(), {measure.name: list[Row]() for measure in measures}
@@ -210,15 +214,13 @@ def _refuse_unused(names: Sequence[str], plan: Sequence[tuple[Dataset, Sequence[
         )
 
 
-def _folder(folder: Path) -> Path:
-    """The result folder; a foreign folder with files in it is never written to."""
+def _refuse_foreign(folder: Path) -> None:
+    """A folder with files that are not a result of ours is never written to."""
     if folder.exists() and not folder.is_dir():
         raise ResultError(f"{folder} is a file: give a new folder for the result")
-    ours = (RESULT, "items.parquet.partial", "tokens.parquet.partial")
+    ours = {name for whole in (RESULT, ITEMS, TOKENS) for name in (whole, f"{whole}.partial")}
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in ours):
         raise ResultError(f"{folder} holds other files: give a new or empty folder for the result")
-    (folder / RESULT).unlink(missing_ok=True)
-    return folder
 
 
 @contextmanager
@@ -281,12 +283,13 @@ def _data_facts(data: Dataset) -> dict[str, Any]:
     }
 
 
-def _write_json(path: Path, meta: Mapping[str, Any]) -> None:
-    partial = path.with_suffix(".partial")
-    partial.write_text(
-        json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8"
-    )
+def _written(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the result object, whole or not at all, and give it back as it will be read."""
+    text = json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
     partial.replace(path)
+    return dict(json.loads(text))
 
 
 def _shared_rows(a: Result, b: Result) -> Iterator[tuple[Measure, str, list[Row], list[Row]]]:

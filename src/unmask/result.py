@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from unmask.explain import Explanation
+    from unmask.stats import Comparison, Verdict
 
 SCHEMA = 1
 RESULT, ITEMS, TOKENS = "result.json", "items.parquet", "tokens.parquet"
@@ -110,7 +111,7 @@ def require_measure(result: Result, name: str) -> None:
         raise UnknownName("measure in this result", name, measures_of(result))
 
 
-def as_json(value: Estimate | Check) -> dict[str, Any]:
+def as_json(value: Estimate | Check | Comparison | Verdict) -> dict[str, Any]:
     """A record as JSON has it: NaN becomes null; an estimate's signed form is added."""
     more = {"signed": value.signed} if isinstance(value, Estimate) else {}
     items = (asdict(value) | more).items()

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 from unmask.errors import Unscorable
 from unmask.measures.spans import aligned
 from unmask.models import Lm
+from unmask.result import ITEMS, TOKENS
 from unmask.scoring import Scored
 from unmask.types import Encoded, Pair, SentenceScore, Side
 
-ITEMS, TOKENS = "items.parquet", "tokens.parquet"
 _NAME = pa.dictionary(pa.int32(), pa.string())
 _LEADING = [("measure", _NAME), ("data", _NAME), ("item", pa.string())]
 _TRAILING = [

@@ -101,13 +101,7 @@ def test_nothing_asked_is_nothing_answered() -> None:
 # ---------------------------------------------------------------------------- the answers are true
 
 
-OPT = pytest.param(
-    "opt",
-    marks=pytest.mark.xfail(strict=True, reason="OPTForCausalLM calls model.decoder, not its base_model"),
-)
-
-
-@pytest.mark.parametrize("name", [OPT if name == "opt" else name for name in EVERYONE])
+@pytest.mark.parametrize("name", EVERYONE)
 def test_the_head_splits(name: str) -> None:
     assert opened(name).network.splits
 

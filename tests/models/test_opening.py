@@ -25,7 +25,7 @@ REFUSED = {
     "encoder_only": ("cls.predictions", "saved with its LM head"),
     "classifier": ("BertForSequenceClassification", "give the language model it was made from"),
     "nan_weights": ("encoder.layer.1.output.dense.weight", "the checkpoint is damaged"),
-    "no_mask_token": ("without a mask token", "--kind causal"),
+    "no_mask_token": ("without a mask token", "the tokenizer it was trained with"),
     "pickle_only": ("model.safetensors", "--allow-pickle"),
     "missing_bias_only": ("cls.predictions.bias", "saved with its LM head"),
     "untied": ("tie_word_embeddings", "set the flag to false"),
@@ -106,8 +106,15 @@ def test_the_kind_comes_from_the_configuration(name: str, kind: str) -> None:
 
 
 def test_the_kind_can_be_overridden() -> None:
-    assert open_lm(zoo.folder("bert-uncased"), Opening(kind="causal")).kind == "causal"
+    assert "is a BertForSequenceClassification" in refusal(zoo.folder("classifier"))
+    assert "has no weights for cls" in refusal(zoo.folder("classifier"), Opening(kind="masked"))
+    assert open_lm(zoo.folder("gpt2"), Opening(kind="causal")).kind == "causal"
     assert "no kind 'other'" in refusal(zoo.folder("gpt2"), Opening(kind="other"))  # type: ignore[arg-type]
+
+
+def test_an_encoder_is_not_opened_as_a_causal_model() -> None:
+    with pytest.raises(ModelError, match="attends to both sides"):
+        open_lm(zoo.folder("bert-uncased"), Opening(kind="causal"))
 
 
 def test_a_causal_model_cannot_be_opened_as_masked() -> None:
@@ -132,7 +139,6 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     assert refusal(tmp_path).startswith(f"cannot open {tmp_path.name}")
 
 
-@pytest.mark.xfail(strict=True, reason="bug: SafetensorError is no OSError, so open_lm lets it through")
 def test_truncated_weights_are_one_line(tmp_path: Path) -> None:
     weights = zoo.build("bert-uncased", tmp_path / "model") / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])

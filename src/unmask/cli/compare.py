@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +26,7 @@ def compare(
 ) -> None:
     """Compare runs item by item: change of every score, interval, paired test, Holm-corrected."""
     from unmask.auditing import compare as compared
+    from unmask.result import as_json as as_plain
     from unmask.result import load
 
     if len(runs) < 2:
@@ -36,7 +36,7 @@ def compare(
     listed = []
     for number, run in enumerate(runs[1:], start=1):
         rows = [one for one in everything if one.run == number]
-        listed.append({"a": runs[0].name, "b": run.name, "comparisons": [asdict(one) for one in rows]})
+        listed.append({"a": runs[0].name, "b": run.name, "comparisons": [as_plain(one) for one in rows]})
         if not as_json:
             console().print(_table(f"{runs[0].name} → {run.name}", rows))
     if as_json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,6 +29,7 @@ def gate(
 ) -> None:
     """Exit with 1 when the run is worse than the baseline beyond noise, or its model was not really read."""
     from unmask.auditing import gate as judged
+    from unmask.result import as_json as as_plain
     from unmask.result import load, require_measure
 
     candidate, before = load(run), load(baseline)
@@ -38,7 +38,7 @@ def gate(
     verdicts = judged(candidate, before, measures=names(measure), tolerance=tolerance, seed=seed)
     unread = [check for check in candidate.checks if not check.ok and "accuracy" in check.name]
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in verdicts], indent=2))
+        typer.echo(json.dumps([as_plain(one) for one in verdicts], indent=2))
     else:
         _show(verdicts)
         for check in unread:

@@ -39,7 +39,7 @@ class Network:
         self.takes_segments = getattr(model.config, "type_vocab_size", 0) > 1
         self.vocabulary: int = model.config.vocab_size
         self.attention_maps: int = model.config.num_hidden_layers * model.config.num_attention_heads
-        self.splits = self.body is not model and self._parts_agree(thin=False)
+        self.splits = any(self._splits_at(body) for body in (model.base_model, model.get_decoder()))
         self._thin = self.splits and self._last_block is not None and self._parts_agree(thin=True)
 
     def hidden(
@@ -89,6 +89,11 @@ class Network:
 
     def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
         return {"token_type_ids": segments} if self.takes_segments and segments is not None else {}
+
+    def _splits_at(self, body: Any) -> bool:
+        """Can the model be taken apart behind this module? Some heads sit on an inner module of the base."""
+        self.body = body
+        return body is not None and body is not self.model and self._parts_agree(thin=False)
 
     @property
     def _last_block(self) -> Any:

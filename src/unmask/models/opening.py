@@ -57,7 +57,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
         refuse_bad_weights(model, loading, name)
         next_sentence = _next_sentence(source, model, config, how) if kind == "masked" else None
     _refuse_bad_tokenizer(tokenizer, model, kind, name)
-    device = torch.device(how.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = _device(how.device)
     digest = fingerprint(model, tokenizer, kind)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = how.tf32
@@ -101,6 +101,8 @@ def _kind(config: Any, asked: Kind | None, name: str) -> Kind:
     if asked is not None:
         if asked not in get_args(Kind):
             raise ModelError(f"no kind {asked!r}: give masked or causal")
+        if asked == "causal" and _looks_both_ways(config):
+            raise ModelError(f"{name} attends to both sides of a word: it cannot be asked as a causal model")
         return asked
     architectures = config.architectures or []
     if any(one.endswith("MaskedLM") for one in architectures):
@@ -113,11 +115,14 @@ def _kind(config: Any, asked: Kind | None, name: str) -> Kind:
             f"{name} is a {heads[0]}: its network was trained for another task and has no LM head; "
             "give the language model it was made from (or --kind to insist)"
         )
+    return "masked" if _looks_both_ways(config) else "causal"
+
+
+def _looks_both_ways(config: Any) -> bool:
+    """Is this a type of model that fills masks, and not switched to reading from the left?"""
     from transformers import AutoModelForMaskedLM
 
-    if type(config) in AutoModelForMaskedLM._model_mapping and not getattr(config, "is_decoder", False):
-        return "masked"
-    return "causal"
+    return type(config) in AutoModelForMaskedLM._model_mapping and not getattr(config, "is_decoder", False)
 
 
 def _load(source: dict[str, Any], kind: Kind, how: Opening) -> tuple[Any, dict[str, Any]]:
@@ -171,7 +176,7 @@ def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: Kind, name: str) -> 
     if kind == "masked" and tokenizer.mask_token_id is None:
         raise ModelError(
             f"{name} has a tokenizer without a mask token: masked measures cannot ask it anything; "
-            "give a masked model's own tokenizer, or --kind causal"
+            "give the model with the tokenizer it was trained with"
         )
     rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows:
@@ -187,6 +192,18 @@ def _max_length(config: Any, tokenizer: Any) -> int:
         padding = 1 if config.model_type == "mpnet" else (config.pad_token_id or 0)
         rows -= padding + 1
     return int(min(rows or 10**9, tokenizer.model_max_length or 10**9, 10**9))
+
+
+def _device(asked: str | None) -> Any:
+    import torch
+
+    try:
+        device = torch.device(asked or ("cuda" if torch.cuda.is_available() else "cpu"))
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ModelError(f"no device {asked!r} here ({reason}): give cpu, cuda or cuda:N") from error
+    return device
 
 
 def _begin_rule(tokenizer: Any, kind: Kind) -> str:
@@ -250,12 +267,16 @@ def _quiet() -> Iterator[None]:
 @contextmanager
 def _one_line(name: str, how: Opening) -> Iterator[None]:
     """Turn what the loading libraries raise into one line that says what to do."""
+    from safetensors import SafetensorError
+
     try:
         yield
-    except (OSError, ValueError, ImportError, RuntimeError) as error:
+    except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as error:
         reason = " ".join(str(error).split())
         offline = how.offline or os.environ.get("HF_HUB_OFFLINE") == "1"
-        if "safetensors" in reason or "pytorch_model.bin" in reason:
+        if isinstance(error, SafetensorError):
+            advice = "the weights file is damaged or cut short: fetch it again"
+        elif "safetensors" in reason or "pytorch_model.bin" in reason:
             advice = (
                 "only safetensors are loaded by default; --allow-pickle to load pickled weights you trust"
             )

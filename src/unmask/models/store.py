@@ -11,7 +11,7 @@ import sqlite3
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,11 @@ class Store:
         self.path = path
         self._connection: sqlite3.Connection | None = None
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._open()
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._open()
+            except OSError as error:
+                self._without(error)
 
     @classmethod
     def of(cls, namespace: str) -> Store:
@@ -107,6 +110,13 @@ class Store:
             self._connection.close()
             self._connection = None
 
+    def _without(self, error: Exception) -> None:
+        """Go on without remembering."""
+        self.close()
+        warnings.warn(
+            f"readings cannot be kept in {self.path} ({error}); going on without", StoreWarning, stacklevel=3
+        )
+
     def _fetch_into(self, found: dict[bytes, Stored], keys: Sequence[bytes]) -> list[bytes]:
         assert self._connection is not None
         damaged = []
@@ -137,13 +147,14 @@ class Store:
         """Put a damaged file aside and begin anew; the caller's readings of it count as unknown."""
         try:
             yield
-        except sqlite3.OperationalError:
-            raise
+        except sqlite3.OperationalError as error:  # no room, no permission, held by another for too long
+            self._without(error)
         except sqlite3.DatabaseError as error:
             assert self.path is not None
             self.close()
             aside = self.path.with_suffix(".damaged")
-            self.path.replace(aside)
+            with suppress(FileNotFoundError):  # another process may have put it aside already
+                self.path.replace(aside)
             for tail in ("-wal", "-shm"):
                 Path(f"{self.path}{tail}").unlink(missing_ok=True)
             warnings.warn(

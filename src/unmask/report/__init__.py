@@ -24,6 +24,7 @@ def page(result: Run) -> str:
 def write(result: Run, path: Path | str) -> Path:
     """Write the page of one run to `path`, whole or not at all, and return where it lies."""
     target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     part.write_text(page(result), encoding="utf-8", newline="\n")
     return part.replace(target)
