@@ -185,3 +185,24 @@ def test_one_row_that_does_not_fit_is_an_error_in_one_line(monkeypatch: pytest.M
     with pytest.raises(ModelError, match="does not fit on cpu") as caught:
         Engine(lm).read(probes_of(["pll"], lm, some_pairs()))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
+def test_batches_collected_late_as_on_a_gpu_give_the_same_answers(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of work on a GPU, without one: a batch is collected after the next is launched."""
+    lm = opened(name)
+    names = ("pll", "aul", "sss") if lm.kind == "masked" else ("ll", "cll")
+    probes = probes_of(names, lm, some_pairs())
+    expected = Engine(lm).read(probes)
+    monkeypatch.setattr(
+        Engine,
+        "_on_device",
+        lambda _, numbers: None if numbers is None else torch.from_numpy(np.array(numbers)),
+    )
+    engine = Engine(lm, tokens=200)
+    engine.on_gpu = True
+    first, second = engine.ask(probes[: len(probes) // 2]), engine.ask(probes[len(probes) // 2 :])
+    assert_same(expected, {**first(), **second()})
+    assert_same(expected, {**first(), **second()})  # asking for the answers again costs nothing
