@@ -24,6 +24,7 @@ Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
 CPU_LIMITS = Limits(tokens=1024, even=512, attention=16 << 20)
 CUDA_LIMITS = Limits(tokens=98304, even=65536, attention=1 << 28)
+TRIM_EVERY = 8  # batches after which a CPU run gives freed memory back
 CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
 
 
@@ -80,12 +81,12 @@ class Engine:
         total = sum(piece.tokens for batch in plan for piece in batch) or 1
         done = 0
         waiting: list[_Launched] = []
-        for batch in plan:
+        for number, batch in enumerate(plan, start=1):
             lacking = [part for piece in batch if (part := piece.lacking(known.get(piece.request.key)))]
             launched = self._launch(lacking) if lacking else []
             for one in waiting if self.on_gpu else launched:
                 self._collect(one, known)
-            if launched and not self.on_gpu:
+            if number % TRIM_EVERY == 0 and not self.on_gpu:
                 give_back()
             waiting = launched if self.on_gpu else []
             done += sum(piece.tokens for piece in batch)
