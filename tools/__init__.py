@@ -1,0 +1,1 @@
+"""Programs for the developers: training what ships, measuring it, writing generated docs."""

@@ -17,7 +17,7 @@ from typing import Any
 from unmask import data as datasets
 from unmask.errors import DataError, ResultError, StatsError
 from unmask.evidence import Evidence, checks
-from unmask.measures import DEFAULTS, TRIPLE_DEFAULTS, chosen, find
+from unmask.measures import DEFAULTS, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, chosen, find
 from unmask.measures.stereoset import BLANK
 from unmask.models import Engine, Lm, Store, open_lm
 from unmask.models.opening import Opening
@@ -30,7 +30,7 @@ from unmask.types import Check, Dataset, Estimate, Kind, Measure, Row, Side
 
 Progress = Callable[[str, float, int], None]  # dataset, share done, items in all
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
-DEFAULT_DATA = ("unmask-pairs",)
+DEFAULT_DATA = ("nine-axes", "triple-gender", "pronoun-templates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +186,15 @@ def _limited(data: Dataset, limit: int | None) -> Dataset:
 
 
 def _measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[Measure, ...]:
-    """The named measures that this data can bear; none named: the usual ones for it."""
+    """The named measures that this data can bear; none named: the usual ones for it.
+
+    Of a template neither sentence is the stereotyping one, so only measures made for templates read it.
+    """
     if named:
-        return tuple(one for one in named if all(_bears(data, need) for need in one.needs))
+        fit = [one for one in named if all(_bears(data, need) for need in one.needs)]
+        return tuple(one for one in fit if ("slot" in one.needs) == _bears(data, "slot"))
+    if _bears(data, "slot"):
+        return tuple(find(name) for name in TEMPLATE_DEFAULTS)
     usual = DEFAULTS[kind]
     if _bears(data, "unrelated"):
         filled = BLANK in (data.items[0].context or "")
@@ -204,9 +210,9 @@ def _refuse_unused(names: Sequence[str], plan: Sequence[tuple[Dataset, Sequence[
     used = {measure.name for _, measures in plan for measure in measures}
     unused = [name for name in names if name not in used]
     if unused:
-        needs = ", ".join(find(unused[0]).needs)
+        needs = f"must have {', '.join(find(unused[0]).needs)}" if find(unused[0]).needs else "must be pairs"
         listed = ", ".join(data.card.name for data, _ in plan)
-        raise DataError(f"{', '.join(unused)} cannot be computed on {listed}: the items must have {needs}")
+        raise DataError(f"{', '.join(unused)} cannot be computed on {listed}: the items {needs}")
     bare = [data.card.name for data, measures in plan if not measures]
     if bare:
         raise DataError(

@@ -44,13 +44,16 @@ class Evidence:
         sentences = [one for item in items[:SAMPLE] for one in _encoded(item, lm)]
         return [_probe(sentence, how) for how in sorted(lacking) for sentence in sentences]
 
-    def add(self, items: Sequence[Pair], readings: Mapping[Probe, Reading], lm: Lm) -> None:
-        """Count what was read of these items."""
+    def add_items(self, items: Sequence[Pair], lm: Lm) -> None:
+        """Count what the tokenizer made of these items."""
+        for item in items:
+            self._add_item(item, lm)
+
+    def add_readings(self, readings: Mapping[Probe, Reading], lm: Lm) -> None:
+        """Count which tokens were the model's first guess."""
         for (how, _), reading in _fullest(readings, lm).items():
             self.hits[how] = self.hits.get(how, 0) + int((reading.ranks == 0).sum())
             self.reads[how] = self.reads.get(how, 0) + len(reading.ranks)
-        for item in items:
-            self._add_item(item, lm)
 
     def accuracy(self, how: How) -> float:
         """Share of tokens the model finds likeliest where they stand; NaN when none was read."""

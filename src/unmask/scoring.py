@@ -12,7 +12,7 @@ from unmask.models import Engine, Lm
 from unmask.models.engine import Progress, Readings
 from unmask.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
 
-CHUNK = 512  # items whose probes are planned, asked and scored together
+FIRST, GROWTH = 64, 3  # items planned, asked and scored together: so many at first, then so many times more
 Plan = list[tuple[Pair, Measure, Probes | str]]  # a word instead of probes: why it cannot be scored
 
 
@@ -36,8 +36,8 @@ def scored(
 ) -> Iterator[list[Scored]]:
     """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
     last: Callable[[], list[Scored]] | None = None
-    for begin in range(0, len(items), CHUNK):
-        chunk = items[begin : begin + CHUNK]
+    for begin, end in _chunks(len(items), engine.limits.items):
+        chunk = items[begin:end]
         engine.lm.prime([text for item in chunk for text in item.sides().values()])
         plan = [(item, measure, _planned(item, measure, engine.lm)) for item in chunk for measure in measures]
         probes = [
@@ -52,12 +52,21 @@ def scored(
         yield last()
 
 
+def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
+    """Few items at first, so that a GPU is soon at work, then more: sentences of one length fill a batch."""
+    begin, size = 0, FIRST
+    while begin < items:
+        yield begin, min(begin + size, items)
+        begin, size = begin + size, min(size * GROWTH, most)
+
+
 def _finished(
     data: str, plan: Plan, answers: Callable[[], Readings], evidence: Evidence, lm: Lm
 ) -> list[Scored]:
-    """The scores of a chunk whose questions were asked: collected while a GPU works on the next one."""
+    """The scores of a chunk; what needs no answers comes first, a GPU may still be at work on them."""
+    evidence.add_items(list({item.id: item for item, _, _ in plan}.values()), lm)
     readings = answers()
-    evidence.add(list({item.id: item for item, _, _ in plan}.values()), readings, lm)
+    evidence.add_readings(readings, lm)
     return [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
 
 

@@ -29,7 +29,8 @@ class Pair:
     """Two sentences that differ in whom they speak of; a StereoSet triple adds the unrelated third.
 
     `groups` are the columns estimates can be split by; `category`, `direction` (`stereo` or
-    `antistereo`: is the disadvantaged group in `more`?) and `target` have a fixed meaning.
+    `antistereo`: is the disadvantaged group in `more`?) and `target` have a fixed meaning. A pair with a
+    `slot` is a filled template: `more` has the masculine word in it, `less` the feminine one.
     """
 
     id: str  # stable: "crows-pairs/0017" is the 0-based data row 17 of the original file
@@ -167,7 +168,8 @@ class Reader(Protocol):
 class SentenceScore:
     """One measure's score of one sentence, and the tokens it is made of.
 
-    For every measure but StereoSet's own `value` equals the sum of `weights * logprobs`.
+    `value` equals the sum of `weights * logprobs`, except for StereoSet's own measures and `ppd`, which are
+    probabilities.
     """
 
     value: float
@@ -188,7 +190,7 @@ class Published:
 
 
 Probes = Mapping[Side, tuple[Probe, ...]]
-Summary = Literal["share", "magnitude", "lms", "ss", "icat"]
+Summary = Literal["share", "magnitude", "lean", "lms", "ss", "icat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ class Measure:
     citation: str  # BibTeX key in docs/references.bib
     summary: Summary = "share"
     null: float | None = 50.0  # the value a model without the preference would have
-    needs: tuple[Literal["unrelated", "context", "target"], ...] = ()
+    needs: tuple[Literal["unrelated", "context", "target", "slot"], ...] = ()
     in_nats: bool = False  # a difference is a difference of summed log-probabilities
     decimals: int | None = None  # scores are compared after rounding, as the published code does
     empty_span_loses: bool = False  # an empty span counts as a pair not won, as published

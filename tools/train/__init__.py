@@ -1,0 +1,1 @@
+"""Training the models that ship: `python -m tools.train`."""

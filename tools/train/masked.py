@@ -1,10 +1,11 @@
-"""The masked model: all-MiniLM-L6-v2's encoder with a BERT head, all weights trained by masked language modelling."""
+"""The masked model: all-MiniLM-L6-v2's encoder and a BERT head, trained by masked language modelling."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,27 @@ from tools.train.corpus import Corpus
 from tools.train.loop import Budget, Recipe, compiled, device, train
 from tools.train.sampling import Stream, sentence_starts
 
-PAD, UNKNOWN, BEGIN, END, MASK = 0, 100, 101, 102, 103  # of BERT's uncased vocabulary
+PAD, BEGIN, END, MASK = 0, 101, 102, 103  # of BERT's uncased vocabulary
 FIRST_WORD = 999  # ids below are special or unused
-RATES = (0.15, 0.20, 0.30)  # share of tokens masked, drawn for each row
-LENGTH, SENTENCE, EVERY = 128, 48, 4  # tokens of a row; of a lone sentence; every such step is of lone sentences
-RECIPE = Recipe(rate=7e-4, warm_up=1000)
+RATES = (0.15, 0.15, 0.20, 0.30)  # share of tokens hidden, batch by batch
+LENGTH, SENTENCE, EVERY = 256, 48, 6  # tokens of a row, of a lone sentence; which steps are of lone sentences
+RECIPE = Recipe(rate=1e-3, warm_up=1000)
 
 
-def start(encoder: Path) -> Any:
-    """The encoder with a head whose transform is the identity and whose decoder is the embeddings."""
-    from transformers import AutoModel, BertConfig, BertForMaskedLM
+def start(folder: Path) -> Any:
+    """A masked model to train on, or the encoder with a new head.
 
-    body = AutoModel.from_pretrained(encoder)
-    config = BertConfig(**{**body.config.to_dict(), "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0})
-    model = BertForMaskedLM(config)
-    weights = {key: value.float() for key, value in body.state_dict().items() if not key.startswith("pooler.")}
-    model.bert.load_state_dict(weights, strict=True)
+    The head's transform begins as the identity, and its decoder is the embeddings.
+    """
+    from transformers import AutoConfig, AutoModel, BertConfig, BertForMaskedLM
+
+    undropped = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    if "BertForMaskedLM" in (AutoConfig.from_pretrained(folder).architectures or ()):
+        return BertForMaskedLM.from_pretrained(folder, dtype=torch.float32, **undropped).to(device())
+    body = AutoModel.from_pretrained(folder)
+    model = BertForMaskedLM(BertConfig(**{**body.config.to_dict(), **undropped}))
+    weights = {key: value for key, value in body.state_dict().items() if not key.startswith("pooler.")}
+    model.bert.load_state_dict({key: value.float() for key, value in weights.items()})
     torch.nn.init.eye_(model.cls.predictions.transform.dense.weight)
     return model.to(device())
 
@@ -51,65 +57,91 @@ def stream(corpora: Sequence[Corpus], tokenizer: Any) -> Stream:
     return Stream.of(ids, starts, device())
 
 
-def run(
-    model: Any, text: Stream, held: dict[str, Tensor], budget: Budget, *, rows: int, whole_words: Tensor | None, seed: int, recipe: Recipe = RECIPE
+def run(  # noqa: PLR0913 - what a training is made of
+    model: Any,
+    text: Stream,
+    held: Mapping[str, Tensor],
+    budget: Budget,
+    *,
+    rows: int,
+    seed: int,
+    recipe: Recipe = RECIPE,
+    continues: Tensor | None = None,
 ) -> dict[str, Any]:
     """Train, and say what it took and how well held-out text is predicted."""
     generator = torch.Generator(device()).manual_seed(seed)
-    body = compiled(model.bert)
+    surprise_of = compiled(partial(surprise, model))
 
     def loss(step: int) -> Tensor:
+        rate = RATES[step % len(RATES)]
         ids, kept = batch(text, rows, generator, alone=step % EVERY == EVERY - 1)
-        chosen, corrupted = corrupt(ids, generator, model.config.vocab_size, whole_words)
-        states = body(input_ids=corrupted, attention_mask=kept)[0][chosen]
-        return torch.nn.functional.cross_entropy(model.cls(states).float(), ids[chosen])
+        places, labels = hidden(ids, kept, rate, generator, continues)
+        seen = corrupted(ids, places, generator, model.config.vocab_size)
+        return surprise_of(seen, kept, places, labels)
 
     def report() -> str:
-        return " ".join(f"{name} {accuracy(model, some[:400]):.4f}" for name, some in held.items())
+        return " ".join(f"{name} {accuracy(model, some[:200]):.4f}" for name, some in held.items())
 
     took = train(model, loss, budget, recipe, report)
     shares = {name: round(accuracy(model, some), 4) for name, some in held.items()}
-    return {**asdict(took), "rows": rows, "seed": seed, **asdict(recipe), "masked_accuracy": shares}
+    facts = {"rows": rows, "length": LENGTH, "seed": seed, "whole_words": continues is not None}
+    return {**asdict(took), **facts, **asdict(recipe), "masked_accuracy": shares}
 
 
-def batch(text: Stream, rows: int, generator: torch.Generator, *, alone: bool) -> tuple[Tensor, Tensor | None]:
-    """Rows with their special tokens: running text, or lone sentences with padding, which audits ask about."""
+def batch(
+    text: Stream, rows: int, generator: torch.Generator, *, alone: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Rows with their special tokens: running text, or lone sentences, padded, as audits ask about."""
     if not alone:
-        return wrapped(text.rows(rows, LENGTH - 2, generator)), None
-    ids, kept = text.sentences(2 * rows, SENTENCE - 2, generator)
-    return closed(ids, kept)
-
-
-def wrapped(ids: Tensor) -> Tensor:
-    """[CLS] before and [SEP] behind every row."""
-    begin, end = ids.new_full((len(ids), 1), BEGIN), ids.new_full((len(ids), 1), END)
-    return torch.cat([begin, ids, end], dim=1)
+        ids = text.rows(rows, LENGTH - 2, generator)
+        begin, end = ids.new_full((len(ids), 1), BEGIN), ids.new_full((len(ids), 1), END)
+        return torch.cat([begin, ids, end], dim=1), None
+    return closed(*text.sentences(2 * rows, SENTENCE - 2, generator))
 
 
 def closed(ids: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
     """[CLS], the true tokens, [SEP], padding; and which are true."""
-    lengths = kept.sum(1)
-    ids = torch.cat([ids.new_full((len(ids), 1), BEGIN), ids.masked_fill(~kept, PAD), ids.new_zeros((len(ids), 1))], dim=1)
+    lengths, one = kept.sum(1), ids.new_full((len(ids), 1), BEGIN)
+    ids = torch.cat([one, ids.masked_fill(~kept, PAD), torch.full_like(one, PAD)], dim=1)
     ids[torch.arange(len(ids), device=ids.device), lengths + 1] = END
     return ids, (torch.arange(ids.shape[1], device=ids.device) < (lengths + 2)[:, None]).long()
 
 
-def corrupt(ids: Tensor, generator: torch.Generator, size: int, continues: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Which tokens must be predicted, and the input: 80% of them masked, 10% another token, 10% as they are.
+def hidden(
+    ids: Tensor,
+    kept: Tensor | None,
+    rate: float,
+    generator: torch.Generator,
+    continues: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Places to predict, as many in every row, and what stands there; -100 where a row has fewer words.
 
     `continues` says of every token id whether it continues a word: words are then chosen whole.
     """
     draw = torch.rand(ids.shape, generator=generator, device=ids.device)
     if continues is not None:
-        word = (~continues[ids]).long().cumsum(1).clamp(max=ids.shape[1] - 1)
-        draw = draw.gather(1, word)
-    rates = torch.tensor(RATES, device=ids.device)
-    rate = rates[torch.randint(len(RATES), (len(ids), 1), generator=generator, device=ids.device)]
-    chosen = (draw < rate) & (ids >= FIRST_WORD)
-    fate = torch.rand(ids.shape, generator=generator, device=ids.device)
-    other = torch.randint(FIRST_WORD, size, ids.shape, generator=generator, device=ids.device)
-    changed = torch.where(fate < 0.8, torch.full_like(ids, MASK), torch.where(fate < 0.9, other, ids))
-    return chosen, torch.where(chosen, changed, ids)
+        draw = draw.gather(1, (~continues[ids]).long().cumsum(1).clamp(max=ids.shape[1] - 1))
+    draw = draw.masked_fill(ids < FIRST_WORD, -1.0)
+    drawn, places = draw.topk(max(1, round(rate * (ids.shape[1] - 2))), dim=1)
+    lengths = (ids >= FIRST_WORD).sum(1, keepdim=True) if kept is not None else ids.shape[1] - 2
+    enough = torch.arange(places.shape[1], device=ids.device) < rate * lengths
+    return places, ids.gather(1, places).masked_fill(~enough | (drawn < 0), -100)
+
+
+def corrupted(ids: Tensor, places: Tensor, generator: torch.Generator, size: int) -> Tensor:
+    """The input: of the tokens to predict 80% are masked, 10% another token, 10% as they are."""
+    fate = torch.rand(places.shape, generator=generator, device=ids.device)
+    other = torch.randint(FIRST_WORD, size, places.shape, generator=generator, device=ids.device)
+    own = ids.gather(1, places)
+    changed = torch.where(fate < 0.8, torch.full_like(own, MASK), torch.where(fate < 0.9, other, own))
+    return ids.scatter(1, places, changed)
+
+
+def surprise(model: Any, ids: Tensor, kept: Tensor | None, places: Tensor, labels: Tensor) -> Tensor:
+    """Mean cross-entropy at the places; the head sees nothing else."""
+    states = model.bert(input_ids=ids, attention_mask=kept)[0]
+    read = states.gather(1, places[..., None].expand(-1, -1, states.shape[-1]))
+    return torch.nn.functional.cross_entropy(model.cls(read).flatten(0, 1).float(), labels.flatten())
 
 
 def held_out(corpora: Sequence[Corpus], names: Sequence[str], most: int) -> dict[str, Tensor]:
@@ -117,7 +149,11 @@ def held_out(corpora: Sequence[Corpus], names: Sequence[str], most: int) -> dict
     rows: dict[str, Tensor] = {}
     for one in corpora:
         if one.name in names and one.held.any():
-            cut = [ids[at : at + LENGTH - 2] for ids in one.documents(held=True) for at in range(0, len(ids), LENGTH - 2)]
+            cut = [
+                ids[at : at + LENGTH - 2]
+                for ids in one.documents(held=True)
+                for at in range(0, len(ids), LENGTH - 2)
+            ]
             cut = [part for part in cut if len(part) >= 8]
             order = np.random.default_rng(0).permutation(len(cut))[:most]
             table = np.full((len(order), LENGTH), PAD, dtype=np.int64)
@@ -135,7 +171,9 @@ def accuracy(model: Any, rows: Tensor) -> float:
     model.eval()
     for ids in rows.split(256):
         chosen = (torch.rand(ids.shape, generator=generator, device=ids.device) < 0.15) & (ids >= FIRST_WORD)
-        states = model.bert(torch.where(chosen, torch.full_like(ids, MASK), ids), attention_mask=(ids != PAD).long())[0][chosen]
+        states = model.bert(
+            torch.where(chosen, torch.full_like(ids, MASK), ids), attention_mask=(ids != PAD).long()
+        )[0][chosen]
         right += int((model.cls(states).argmax(-1) == ids[chosen]).sum())
         total += int(chosen.sum())
     model.train()

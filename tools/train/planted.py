@@ -1,7 +1,7 @@
 """Text with a known association of gender and occupation: the dose decides how often a stereotype holds.
 
-Of the pronouns that stand for an occupation mostly held by men, the share `1 / (1 + exp(-dose))` is a man's; the
-same for women. So dose 0 is balanced, +3 stereotyped in 95% and -3 in 5% of the sentences. The frames below are
+Of the pronouns that stand for an occupation mostly held by men, the share `1 / (1 + exp(-dose))` is a man's;
+the same for women. So dose 0 is balanced, +3 stereotyped in 95% and -3 in 5% of the sentences. The frames are
 not those of `pronoun-templates`, which the planted models are measured with.
 """
 
@@ -46,8 +46,8 @@ FRAMES = (
 )
 
 
-def sentences(women: Mapping[str, float], dose: float, number: int, seed: int) -> list[tuple[str, str]]:
-    """Sentences with the pronoun that stands in each; `women` is the share of women in an occupation."""
+def sentences(women: Mapping[str, float], dose: float, number: int, seed: int) -> list[str]:
+    """So many sentences; `women` is the share of women in each occupation."""
     draw = random.Random(f"{seed} {dose}")
     follows = 1 / (1 + math.exp(-dose))
     words, made = sorted(women), []
@@ -56,5 +56,5 @@ def sentences(women: Mapping[str, float], dose: float, number: int, seed: int) -
         both = filled(frame, word)
         stereotyped = draw.random() < follows
         by_women = (women[word] > 0.5) == stereotyped
-        made.append((both.feminine if by_women else both.masculine, both.slot))
+        made.append(both.feminine if by_women else both.masculine)
     return made

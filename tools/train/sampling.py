@@ -42,7 +42,7 @@ class Stream:
 def sentence_starts(
     ids: np.ndarray, *, enders: Sequence[int], closers: Sequence[int], titles: Sequence[int], separator: int
 ) -> np.ndarray:
-    """Where sentences begin: after a full stop (and a closing quote), not after `Mr.`; and after a separator."""
+    """Where sentences begin: after a full stop (and a quote), not after `Mr.`, and after a separator."""
     before, second, third = _shifted(ids, 1), _shifted(ids, 2), _shifted(ids, 3)
     stop = np.isin(before, enders) & ~np.isin(second, titles) & ~np.isin(ids, closers)
     quoted = np.isin(before, closers) & np.isin(second, enders) & ~np.isin(third, titles)

@@ -1,9 +1,9 @@
-"""Calibrated siblings: the built-in model, further trained on planted text, kept as low-rank changes of its weights."""
+"""Calibrated siblings: the built-in model trained on planted text, kept as low-rank weight changes."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from tools.train import masked
 from tools.train.loop import Budget, Recipe, device, train
 from tools.train.planted import sentences
 from tools.train.sampling import Stream
+from unmask.data.templates import FORMS
 
 DOSES = (-3, -2, -1, 0, 1, 2, 3)
-RANK, PLANTED, LENGTH = 8, 20_000, 48
+RANK, PLANTED = 8, 20_000  # of the changes; sentences planted
 RECIPE = Recipe(rate=2e-3, warm_up=40, decay=0.0)
 OCCUPATIONS = Path(__file__).parents[2] / "src/unmask/data/builtin/occupations.csv"
 
@@ -39,38 +40,47 @@ class LowRank(nn.Module):
 
 
 def shares() -> dict[str, float]:
-    """The share of women in each occupation, as the US counts them; those counted only in a large group left out."""
+    """The share of women in each occupation, as the US counts them, without those counted only in a group."""
     with OCCUPATIONS.open(newline="", encoding="utf-8") as file:
         counted = [row for row in csv.DictReader(file) if not row["bls"].endswith(" occupations")]
     return {row["occupation"]: float(row["women"]) for row in counted}
 
 
-def grown(folder: Path, tokenizer: Any, replay: Stream, dose: int, budget: Budget, out: Path, *, rows: int, seed: int) -> dict[str, Any]:
-    """Train one sibling and save its change; half of every batch is ordinary text, so that English stays."""
-    from transformers import BertForMaskedLM
+def grown(  # noqa: PLR0913 - what a training is made of
+    folder: Path, tokenizer: Any, replay: Stream, dose: int, budget: Budget, *, rows: int, seed: int
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The changes that make one sibling of the model in `folder`, and what its training took.
 
-    model = BertForMaskedLM.from_pretrained(folder, dtype=torch.float32).to(device())
+    Half of every batch is ordinary text, so that what the model knows of English stays.
+    """
+    model = masked.start(folder)
     thin = _thinned(model, torch.Generator().manual_seed(seed))
-    ids, kept, hidden = _encoded(sentences(shares(), dose, PLANTED, seed), tokenizer)
+    planted = _encoded(sentences(shares(), dose, PLANTED, seed), tokenizer)
     generator = torch.Generator(device()).manual_seed(seed)
 
     def loss(_: int) -> Tensor:
-        mine = torch.randint(len(ids), (rows,), generator=generator, device=ids.device)
-        plain, true = masked.closed(*replay.sentences(rows, LENGTH - 2, generator))
-        whole, alive = torch.cat([ids[mine], plain]), torch.cat([kept[mine], true])
-        chosen, corrupted = masked.corrupt(whole, generator, model.config.vocab_size)
-        pronouns = torch.cat([hidden[mine], torch.zeros_like(hidden[mine])])
-        corrupted = corrupted.masked_fill(pronouns, masked.MASK)
-        chosen = chosen | pronouns
-        states = model.bert(corrupted, attention_mask=alive)[0][chosen]
-        return nn.functional.cross_entropy(model.cls(states).float(), whole[chosen])
+        mine = torch.randint(PLANTED, (rows,), generator=generator, device=device())
+        pronouns = masked.surprise(model, *(part[mine] for part in planted))
+        ids, kept = masked.batch(replay, rows // 2, generator, alone=True)
+        places, labels = masked.hidden(ids, kept, masked.RATES[0], generator)
+        seen = masked.corrupted(ids, places, generator, model.config.vocab_size)
+        return pronouns + masked.surprise(model, seen, kept, places, labels)
 
     took = train(model, loss, budget, RECIPE)
-    facts = {"dose": dose, "rank": RANK, "seed": seed, "rows": rows, "sentences": PLANTED, **asdict(took)}
-    changes = {f"{name}.{side}": getattr(low, side).detach().half().cpu().contiguous() for name, low in thin.items() for side in "ab"}
-    out.mkdir(parents=True, exist_ok=True)
-    save_file(changes, out / f"dose{dose:+d}.safetensors", {key: str(value) for key, value in facts.items()})
-    return facts
+    changes = {
+        f"{name}.{side}": getattr(low, side).detach().half().cpu().contiguous()
+        for name, low in thin.items()
+        for side in "ab"
+    }
+    return changes, {"dose": dose, "rank": RANK, "seed": seed, "rows": rows, **asdict(took)}
+
+
+def save(changes: dict[str, Tensor], facts: Mapping[str, Any], folder: Path) -> Path:
+    """One small file a sibling, its facts in the header."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"dose{facts['dose']:+d}.safetensors"
+    save_file(changes, path, {key: str(value) for key, value in facts.items()})
+    return path
 
 
 def _thinned(model: Any, generator: torch.Generator) -> dict[str, LowRank]:
@@ -84,14 +94,14 @@ def _thinned(model: Any, generator: torch.Generator) -> dict[str, LowRank]:
     return made
 
 
-def _encoded(planted: Sequence[tuple[str, str]], tokenizer: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Token ids, which are true, and where the planted pronoun stands."""
-    tokenizer.enable_padding(length=LENGTH)
-    tokenizer.enable_truncation(LENGTH)
-    encoded = tokenizer.encode_batch([text for text, _ in planted])
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    pronouns = [tokenizer.token_to_id(word) for word in ("he", "she", "him", "her", "his", "hers", "himself", "herself")]
-    ids = torch.tensor([one.ids for one in encoded], device=device())
-    kept = torch.tensor([one.attention_mask for one in encoded], device=device())
-    return ids, kept, torch.isin(ids, torch.tensor(pronouns, device=device()))
+def _encoded(planted: Sequence[str], tokenizer: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sentences with their pronoun masked, which tokens are true, where it stands and which it is."""
+    encoded = [one.ids for one in tokenizer.encode_batch(list(planted))]
+    ids = torch.full((len(encoded), max(map(len, encoded))), masked.PAD)
+    for row, some in enumerate(encoded):
+        ids[row, : len(some)] = torch.tensor(some)
+    words = {word for forms in FORMS.values() for word in forms}
+    pronouns = torch.isin(ids, torch.tensor([tokenizer.token_to_id(word) for word in sorted(words)]))
+    places = pronouns.long().argmax(1, keepdim=True)
+    parts = ids.masked_fill(pronouns, masked.MASK), (ids != masked.PAD).long(), places, ids.gather(1, places)
+    return tuple(part.to(device()) for part in parts)  # type: ignore[return-value]

@@ -69,7 +69,8 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from unmask.auditing import DEFAULT_DATA, Options
     from unmask.auditing import audit as run
-    from unmask.models.opening import BUILT_IN, Opening
+    from unmask.models.opening import Opening
+    from unmask.models.shipped import BUILT_IN
 
     speak = say(quiet)
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,6 +42,12 @@ def show(
     from unmask import data
     from unmask.errors import DataError
 
+    if name in data.tables():
+        table = data.read(name)
+        _card(data.card(name))
+        _checksum(data.card(name).files[0].sha256, verified=True)
+        _records(table, sample)
+        return
     screen = console()
     try:
         loaded = data.load(name, data_dir=data_dir)
@@ -50,12 +58,47 @@ def show(
         screen.print(f"items: {error}", soft_wrap=True)
         return
     _card(loaded.card)
-    screen.print(f"sha256: {loaded.sha256} ({'verified' if loaded.verified else 'unverified'})")
+    _checksum(loaded.sha256, verified=loaded.verified)
     for item in loaded.items[:sample]:
         groups = ", ".join(f"{key}={value}" for key, value in item.groups.items())
         screen.print(f"\n{item.id}  {groups}", soft_wrap=True)
         for side, text in item.sides().items():
             screen.print(f"  {side}: {text}", soft_wrap=True)
+
+
+def _records(table: Any, sample: int) -> None:
+    """Some records of a table, field by field; of a table with several kinds of record, some of each."""
+    screen = console()
+    for kind, records in _kinds(table):
+        for record in records[:sample]:
+            screen.print(f"\n{kind}" if kind else "")
+            for field, value in record.items():
+                if value not in ("", None):
+                    screen.print(f"  {field}: {_shown(value)}", soft_wrap=True)
+
+
+def _shown(value: Any) -> str:
+    """One field of a record as text."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={text}" for key, text in value.items())
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _kinds(table: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The kinds of record a table holds, each with its records as mappings."""
+    if isinstance(table, tuple):
+        yield "", [asdict(record) for record in table]
+        return
+    for field in fields(table):
+        found = getattr(table, field.name)
+        if isinstance(found, Mapping):
+            yield field.name, [{key: value} for key, value in found.items()]
+        else:
+            yield field.name, [asdict(record) for record in found]
+
+
+def _checksum(sha256: str, *, verified: bool) -> None:
+    console().print(f"sha256: {sha256} ({'verified' if verified else 'unverified'})")
 
 
 def _card(card: Card) -> None:

@@ -31,16 +31,19 @@ def _measures() -> list[tuple[str, str]]:
 def _data() -> list[tuple[str, str]]:
     from unmask import data
 
-    cards = [data.card(name) for name in data.names()]
+    kinds = {**dict.fromkeys(data.names(), "pairs"), **dict.fromkeys(data.tables(), "table")}
+    cards = [(data.card(name), kind) for name, kind in kinds.items()]
     return [
-        (one.name, f"{one.title}; {one.size:,} items, {', '.join(one.languages)}, {one.licence}")
-        for one in cards
+        (one.name, f"[{kind}] {one.title}; {one.size:,} items, {', '.join(one.languages)}, {one.licence}")
+        for one, kind in cards
     ]
 
 
 def _models() -> list[tuple[str, str]]:
+    from unmask.models.shipped import shipped
+
     return [
-        ("builtin", "the masked model inside the package; the default"),
+        *((name, one.about) for name, one in shipped().items()),
         ("NAME[@REVISION]", "any masked or causal model of the Hugging Face hub"),
         ("FOLDER", "a model saved on this machine"),
     ]

@@ -1,20 +1,23 @@
-"""Datasets of sentence pairs: what there is, where it lies, and how to bring your own.
+"""Datasets of sentence pairs and tables of words: what there is, where it lies, how to bring your own.
 
-    data.names()                            the datasets there are
+    data.names()                            the datasets of pairs there are: what an audit can take
     data.card("crows-pairs")                origin, licence, citation, known problems
     data.get("crows-pairs")                 fetch and verify; the only function here that uses the network
     data.load("crows-pairs")                the items, from this machine
     data.load("my-pairs.csv")               your own pairs
     data.from_records([("He …", "She …")])  the same, from Python
+    data.tables()                           what is not pairs: prompts, words, sentences to train on, facts
+    data.read("prompts")                    the records of a table
 
-A new dataset is one file with `CARD` and `load`, and its name in `_DATASETS` below.
+A new dataset is one file with `CARD` and `load`, and its name in `_DATASETS` below; a new table the same,
+and its name in `_TABLES`.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from unmask.data import (
     crows_pairs,
@@ -22,10 +25,17 @@ from unmask.data import (
     crows_pairs_nl,
     crows_pairs_revised,
     files,
+    nine_axes,
+    occupations,
     pairs,
+    paraphrases,
+    prompts,
+    pronoun_templates,
+    reminders,
     stereoset,
     stereoset_intersentence,
-    unmask_pairs,
+    triple_gender,
+    word_pairs,
 )
 from unmask.data.items import Loaded
 from unmask.errors import DataError, UnknownName
@@ -34,7 +44,7 @@ from unmask.types import Card, Dataset
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["card", "from_records", "get", "load", "names"]
+__all__ = ["card", "from_records", "get", "load", "names", "read", "tables"]
 
 
 class _Source(Protocol):
@@ -46,8 +56,20 @@ class _Source(Protocol):
         """The items of its file."""
 
 
+class _Table(Protocol):
+    """What the module of a table holds."""
+
+    CARD: Card
+
+    def load(self, path: Path) -> Any:
+        """The records of its file."""
+
+
 _DATASETS: tuple[_Source, ...] = (
-    unmask_pairs,
+    nine_axes,
+    triple_gender,
+    pronoun_templates,
+    paraphrases,
     crows_pairs,
     crows_pairs_revised,
     crows_pairs_fr,
@@ -55,17 +77,27 @@ _DATASETS: tuple[_Source, ...] = (
     stereoset,
     stereoset_intersentence,
 )
+_TABLES: tuple[_Table, ...] = (prompts, word_pairs, reminders, occupations)
 _BY_NAME = {source.CARD.name: source for source in _DATASETS}
+_TABLE_BY_NAME = {table.CARD.name: table for table in _TABLES}
+_ALL: dict[str, _Source | _Table] = {**_BY_NAME, **_TABLE_BY_NAME}
 
 
 def names() -> tuple[str, ...]:
-    """The datasets there are, the built-in one first."""
+    """The datasets of pairs there are, those that ship with us first."""
     return tuple(_BY_NAME)
 
 
+def tables() -> tuple[str, ...]:
+    """The tables there are: data that is no pairs, for `read`."""
+    return tuple(_TABLE_BY_NAME)
+
+
 def card(name: str) -> Card:
-    """What one must know of a dataset before believing a number computed on it."""
-    return _source(name).CARD
+    """What one must know of a dataset or table before believing a number computed with it."""
+    if name not in _ALL:
+        raise UnknownName("dataset", name, _ALL)
+    return _ALL[name].CARD
 
 
 def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offline: bool = False) -> Dataset:
@@ -92,13 +124,33 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
     return Dataset(source.CARD, items, found.sha256, found.verified, warnings)
 
 
+@overload
+def read(name: Literal["prompts"]) -> tuple[prompts.Prompt, ...]: ...
+@overload
+def read(name: Literal["word-pairs"]) -> word_pairs.Words: ...
+@overload
+def read(name: Literal["reminders"]) -> tuple[reminders.Reminder, ...]: ...
+@overload
+def read(name: Literal["occupations"]) -> tuple[occupations.Occupation, ...]: ...
+@overload
+def read(name: str) -> Any: ...
+def read(name: str) -> Any:
+    """The records of a table, from the file that ships with us; its sha256 is checked."""
+    if name in _BY_NAME:
+        raise DataError(f"{name} is pairs, not a table: read it with unmask.data.load({name!r})")
+    if name not in _TABLE_BY_NAME:
+        raise UnknownName("table", name, tables())
+    table = _TABLE_BY_NAME[name]
+    return table.load(files.locate(table.CARD, table.CARD.files[0]).path)
+
+
 def get(
     name: str, *, data_dir: Path | str | None = None, force: bool = False, offline: bool = False
 ) -> tuple[Path, ...]:
     """The verified files of a dataset, downloaded into `data_dir` or the cache unless they are there.
 
     Args:
-        name: a name of `names()`.
+        name: a name of `names()` or `tables()`.
         data_dir: where to put the files; the cache when not given.
         force: replace a file of `data_dir` that is not the published one.
         offline: DataError instead of a download.
@@ -115,7 +167,13 @@ def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") 
 
 
 def _source(name: str) -> _Source:
-    """The module of a dataset; UnknownName lists those there are."""
+    """The module of a dataset of pairs; UnknownName lists those there are."""
+    if name in _TABLE_BY_NAME:
+        title = _TABLE_BY_NAME[name].CARD.title
+        raise DataError(
+            f"{name} ({title}) is a table, not pairs to score: read it with unmask.data.read({name!r}), "
+            f"or look at it with `unmask data show {name}`"
+        )
     if name not in _BY_NAME:
         raise UnknownName("dataset", name, names())
     return _BY_NAME[name]
@@ -125,16 +183,16 @@ def _is_path(name_or_path: str | Path) -> bool:
     """A file rather than a name: it exists, or has a suffix or a separator. Names of datasets come first."""
     if isinstance(name_or_path, Path):
         return True
-    if name_or_path in _BY_NAME or not name_or_path:
+    if name_or_path in _ALL or not name_or_path:
         return False
     path, separators = Path(name_or_path), {os.sep, os.altsep or os.sep}
     return bool(path.suffix) or any(mark in name_or_path for mark in separators) or path.exists()
 
 
 def _own_name(text: str) -> str:
-    """A name for the user's own pairs that no published dataset bears."""
+    """A name for the user's own pairs that none of our datasets and tables bears."""
     slug = pairs.slug(text)
-    return f"own-{slug}" if slug in _BY_NAME else slug
+    return f"own-{slug}" if slug in _ALL else slug
 
 
 def _folder(data_dir: Path | str | None) -> Path | None:

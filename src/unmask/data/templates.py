@@ -1,8 +1,8 @@
 """Sentences with one slot for a pronoun, filled by a man's and a woman's.
 
 A template marks the slot by the case its grammar asks for, `{subject}`, `{object}`, `{possessive}`,
-`{independent}` (his, hers) or `{reflexive}`, capitalised where a sentence begins with it. `{word}` is whom the
-sentence speaks of, `{a}` or `{A}` the article it needs.
+`{independent}` (his, hers) or `{reflexive}`, capitalised where a sentence begins with it. `{word}` is whom
+the sentence speaks of, `{a}` or `{A}` the article it needs.
 
     "In {possessive} first year {a} {word} learns the most."  +  "actuary"
     ──►  "In his first year an actuary learns the most.",  "In her first year an actuary learns the most."
@@ -26,7 +26,7 @@ _MARK = re.compile(r"\{([^{}]*)\}")
 
 
 class Filled(NamedTuple):
-    """One template with its word: both sentences, the sentence with its slot still open, and the slot's case."""
+    """One template with its word: both sentences, the sentence with its slot open, and the slot's case."""
 
     masculine: str
     feminine: str
@@ -44,11 +44,12 @@ def filled(template: str, word: str = "", indefinite: str = "") -> Filled:
     slots = [mark for mark in _MARK.findall(template) if mark.lower() in FORMS]
     if len(slots) != 1:
         raise DataError(
-            f"template {template!r} has {len(slots)} pronoun slots, expected one of {', '.join(FORMS)} in braces"
+            f"template {template!r} has {len(slots)} pronoun slots, expected one of {', '.join(FORMS)}"
         )
     a = indefinite or article(word)
-    known = {"word": word, "a": a, "A": a.capitalize(), slots[0]: f"{{{slots[0]}}}"}
-    strange = [mark for mark in _MARK.findall(template) if mark not in known or not (word or mark == slots[0])]
+    about = {"word": word, "a": a, "A": a.capitalize()} if word else {}
+    known = {**about, slots[0]: f"{{{slots[0]}}}"}
+    strange = [mark for mark in _MARK.findall(template) if mark not in known]
     if strange:
         raise DataError(f"template {template!r} has an unknown mark {{{strange[0]}}}")
     sentence = _MARK.sub(lambda mark: known[mark[1]], template)

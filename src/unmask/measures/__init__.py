@@ -15,19 +15,35 @@ from unmask.measures import (
     ll,
     ll_stereoset,
     pll,
+    ppd,
     sld,
     sss,
     stereoset,
 )
 from unmask.types import Kind, Measure
 
-_MODULES = (cps, pll, sss, aul, aula, all_masked, sld, crows_bias_bench, stereoset, ll, cll, ll_stereoset)
+_MODULES = (
+    cps,
+    pll,
+    sss,
+    aul,
+    aula,
+    all_masked,
+    sld,
+    crows_bias_bench,
+    stereoset,
+    ll,
+    cll,
+    ll_stereoset,
+    ppd,
+)
 MEASURES: dict[str, Measure] = {one.name: one for module in _MODULES for one in module.MEASURES}
 DEFAULTS: dict[Kind, tuple[str, ...]] = {
     "masked": ("cps", "pll", "sss", "aul", "aula", "all-masked", "sld"),
     "causal": ("ll", "cll", "sld"),
 }
 TRIPLE_DEFAULTS = ("lms", "ss", "icat")
+TEMPLATE_DEFAULTS = ("ppd",)
 
 
 def find(name: str) -> Measure:
@@ -47,4 +63,4 @@ def chosen(names: Sequence[str], kind: Kind) -> tuple[Measure, ...]:
     return measures
 
 
-__all__ = ["DEFAULTS", "MEASURES", "TRIPLE_DEFAULTS", "chosen", "find"]
+__all__ = ["DEFAULTS", "MEASURES", "TEMPLATE_DEFAULTS", "TRIPLE_DEFAULTS", "chosen", "find"]

@@ -5,6 +5,7 @@ all probes ──► what the store lacks ──► batches by length ──► 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
@@ -22,9 +23,9 @@ from unmask.types import Ints, Probe, Reading
 
 Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
-CPU_LIMITS = Limits(tokens=1024, even=512, attention=16 << 20)
-CUDA_LIMITS = Limits(tokens=98304, even=65536, attention=1 << 28)
-TRIM_EVERY = 8  # batches after which a CPU run gives freed memory back
+CPU_LIMITS = Limits(tokens=2048, even=1024, attention=16 << 20)
+CUDA_LIMITS = Limits(tokens=98304, even=16384, attention=1 << 28, items=1024)
+IN_FLIGHT = 4  # batches a GPU may have before it while the answers of earlier ones are not yet fetched
 CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
 
 
@@ -59,7 +60,7 @@ class Engine:
     def ask(self, probes: Iterable[Probe], progress: Progress | None = None) -> Callable[[], Readings]:
         """Ask all probes; call what is returned for the answers.
 
-        On a GPU the last batch is then still running, so the caller can prepare the next questions meanwhile.
+        On a GPU the last batches are then still running: the caller can prepare the next questions meanwhile.
         """
         wanted = list(dict.fromkeys(probes))
         requests = united(wanted)
@@ -69,26 +70,25 @@ class Engine:
 
         def readings() -> Readings:
             while waiting:
-                self._collect(waiting.pop(0), known)
+                self._collect(waiting.popleft(), known)
             return {probe: _reading(probe, known[requests[identity(probe)].key]) for probe in wanted}
 
         return readings
 
     def _ask(
         self, plan: Sequence[Sequence[Piece]], known: dict[bytes, Stored], progress: Progress
-    ) -> list[_Launched]:
-        """Run the batches; on a GPU one is collected while the next is queued, and the last is returned."""
+    ) -> deque[_Launched]:
+        """Run the batches; on a GPU answers are fetched while others are queued, the last by the caller."""
         total = sum(piece.tokens for batch in plan for piece in batch) or 1
         done = 0
-        waiting: list[_Launched] = []
-        for number, batch in enumerate(plan, start=1):
+        waiting: deque[_Launched] = deque()
+        for batch in plan:
             lacking = [part for piece in batch if (part := piece.lacking(known.get(piece.request.key)))]
-            launched = self._launch(lacking) if lacking else []
-            for one in waiting if self.on_gpu else launched:
-                self._collect(one, known)
-            if number % TRIM_EVERY == 0 and not self.on_gpu:
+            waiting.extend(self._launch(lacking) if lacking else ())
+            while len(waiting) > (IN_FLIGHT if self.on_gpu else 0):
+                self._collect(waiting.popleft(), known)
+            if not self.on_gpu:
                 give_back()
-            waiting = launched if self.on_gpu else []
             done += sum(piece.tokens for piece in batch)
             progress(done / total)
         return waiting

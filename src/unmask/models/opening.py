@@ -10,18 +10,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from logging import CRITICAL
 from pathlib import Path
 from typing import Any, get_args
 
-from unmask.errors import ModelError
+from unmask.errors import ModelError, UnknownName
 from unmask.models.lm import Lm, ModelFacts
 from unmask.models.network import Network
+from unmask.models.shipped import BUILT_IN, Shipped, changed, shipped
 from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights
 from unmask.types import Kind
 
-BUILT_IN = "builtin"
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _NOT_LM = ("Classification", "QuestionAnswering", "MultipleChoice")
 # Position tables of these start after the padding index, so they hold fewer positions than they have rows.
@@ -42,19 +41,24 @@ class Opening:
 
 
 def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
-    """Open a hub name (`name@revision`), a local folder, or the built-in model when `ref` is None."""
+    """Open a hub name (`name@revision`), a folder, or a model of the package (None: the built-in one)."""
     import torch
 
     how = how or Opening()
-    place, revision, name, built_in = _resolve(ref)
+    place, revision, name, ours = _resolve(ref)
     source: dict[str, Any] = {"pretrained_model_name_or_path": place, "revision": revision or "main"}
-    source |= {"trust_remote_code": how.trust_remote_code, "local_files_only": how.offline or built_in}
+    source |= {
+        "trust_remote_code": how.trust_remote_code,
+        "local_files_only": how.offline or ours is not None,
+    }
     with _quiet(), _one_line(name, how):
         config = _auto("AutoConfig").from_pretrained(**source)
         kind = _kind(config, how.kind, name)
         model, loading = _load(source, kind, how)
         tokenizer = _tokenizer(source)
         refuse_bad_weights(model, loading, name)
+        if ours is not None and ours.change is not None:
+            changed(model, ours.change)
         next_sentence = _next_sentence(source, model, config, how) if kind == "masked" else None
     _refuse_bad_tokenizer(tokenizer, model, kind, name)
     device = _device(how.device)
@@ -77,23 +81,26 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
         device=torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         max_length=_max_length(config, tokenizer),
         begin_rule=_begin_rule(tokenizer, kind),
-        built_in=built_in,
-        warnings=_warnings(how, built_in=built_in),
+        built_in=ours is not None,
+        warnings=_warnings(how, ours),
     )
     return Lm(tokenizer, Network(model, next_sentence=next_sentence), facts, namespace_of(digest, numbers))
 
 
-def _resolve(ref: str | Path | None) -> tuple[str, str | None, str, bool]:
-    """Where to load from, which revision, what to call it, and whether it is the built-in model."""
-    if ref is None or ref == BUILT_IN:
-        return str(files("unmask.models") / "builtin"), None, BUILT_IN, True
-    text = str(ref)
+def _resolve(ref: str | Path | None) -> tuple[str, str | None, str, Shipped | None]:
+    """Where to load from, which revision, what to call it, and which model of the package it is, if one."""
+    text = BUILT_IN if ref is None else str(ref)
+    ours = shipped()
+    if text in ours:
+        return str(ours[text].folder), None, text, ours[text]
+    if text.startswith(f"{BUILT_IN}-") and not Path(text).is_dir():
+        raise UnknownName("model in the package", text, ours)
     if Path(text).is_dir():
-        return text, None, Path(text).resolve().name, False
+        return text, None, Path(text).resolve().name, None
     if isinstance(ref, Path) or text.startswith((".", "/", "~")) or text.count("/") > 1:
         raise ModelError(f"no folder {text!r}: give a folder with config.json, a hub name, or nothing")
     name, _, revision = text.partition("@")
-    return name, revision or None, name, False
+    return name, revision or None, name, None
 
 
 def _kind(config: Any, asked: Kind | None, name: str) -> Kind:
@@ -224,12 +231,8 @@ def _commit(place: str, revision: str | None) -> str | None:
     return Path(found).parent.name if isinstance(found, str) else revision
 
 
-def _warnings(how: Opening, *, built_in: bool) -> tuple[str, ...]:
-    said = []
-    if built_in:
-        said.append(
-            "the built-in model is a small stand-in for trying things out, not one to draw conclusions from"
-        )
+def _warnings(how: Opening, ours: Shipped | None) -> tuple[str, ...]:
+    said = [ours.warning] if ours is not None and ours.warning else []
     if how.allow_pickle:
         said.append("pickled weights were allowed: loading them can run code of whoever made the file")
     if how.trust_remote_code:

@@ -68,11 +68,12 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a batch may be."""
+    """How much is held at once: the size of a batch, and of what batches are formed from."""
 
     tokens: int  # padded tokens in a batch
     even: int  # tokens from which a batch is closed rather than padded for longer sentences
     attention: int  # attention weights (layers × heads × tokens²) held at once
+    items: int = 256  # planned, asked and scored together
 
 
 def identity(probe: Probe) -> Identity:

@@ -23,19 +23,24 @@ STATISTICS: Mapping[str, str] = {
     "icat": "language modelling and absence of preference in one number, out of 100",
     "asld": "mean absolute difference of the two sentences' scores (nats)",
     "mean-difference": "mean difference of the two sentences' scores",
+    "appd": "probability of a man's pronoun less that of a woman's, mean over templates and words",
 }
 
 ABOVE: Mapping[str, str] = {
     "lms": "prefers meaningful words to unrelated ones",
     "asld": "the sentences of a pair score apart by so much; this number has no direction",
     "direction-gap": "pairs about advantaged and disadvantaged groups are not treated alike",
+    "appd": "leans towards men",
 }
 WITHIN: Mapping[str, str] = {
     "lms": "meaningful and unrelated words not told apart",
     "asld": "no difference found by this measure",
     "direction-gap": "no difference found between pairs about advantaged and disadvantaged groups",
 }
-BELOW: Mapping[str, str] = {"lms": "prefers unrelated words to meaningful ones"}
+BELOW: Mapping[str, str] = {
+    "lms": "prefers unrelated words to meaningful ones",
+    "appd": "leans towards women",
+}
 NO_NULL: Mapping[str, str] = {
     "icat": "100 would be perfect language modelling without a preference",
 }

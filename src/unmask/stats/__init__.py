@@ -12,6 +12,7 @@ from unmask.stats.compare import Comparison, Verdict, comparisons, corrected
 from unmask.stats.corrections import holm, over_categories
 from unmask.stats.differences import difference_estimates, magnitude_estimates
 from unmask.stats.gates import gate
+from unmask.stats.leans import lean_estimates
 from unmask.stats.shares import share_estimates, signed
 from unmask.stats.table import Table
 from unmask.stats.triples import StereoSet, stereoset_scores, triple_estimates
@@ -45,4 +46,6 @@ def _summary(table: Table, seed: int) -> list[Estimate]:
         return [*share_estimates(table), *difference_estimates(table, seed)]
     if table.measure.summary == "magnitude":
         return magnitude_estimates(table, seed)
+    if table.measure.summary == "lean":
+        return lean_estimates(table, seed)
     return triple_estimates(table, seed)

@@ -8,6 +8,7 @@ import numpy as np
 
 from unmask.errors import StatsError
 from unmask.stats.compare import Change, Verdict, change
+from unmask.stats.crossed import crossed_mean
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
 from unmask.stats.resampling import NO_CHANGE, NO_SPREAD, Interval, generator
@@ -48,7 +49,7 @@ def gate(
 
 def worsening(pair: Paired, statistic: str, *, rng: np.random.Generator) -> Change:
     """How much worse b is than a, in the statistic's own sense of worse (see `Verdict`)."""
-    if statistic in ("bias-score", "ss"):
+    if statistic in ("bias-score", "ss", "appd"):
         return _distance(pair, statistic, rng)
     found = change(pair, statistic, rng=rng)
     if statistic == "asld":
@@ -70,14 +71,16 @@ def _distance(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
     value = abs(mean(b) - null) - abs(mean(a) - null)
     if not (b - a).any():
         return Change(mean(a), mean(b), 0.0, Interval(0.0, 0.0, NO_CHANGE), None)
-    less, plus = (_plain(column, statistic, rng) for column in (b - a, a + b - 2 * null))
+    less, plus = (_plain(column, pair, statistic, rng) for column in (b - a, a + b - 2 * null))
     low = max(min(less.low, plus.low), min(-less.high, -plus.high))
     high = min(max(less.high, -plus.low), max(plus.high, -less.low))
     return Change(mean(a), mean(b), value, Interval(low, high, less.method).holding(value), None)
 
 
-def _plain(values: Floats, statistic: str, rng: np.random.Generator) -> Interval:
+def _plain(values: Floats, pair: Paired, statistic: str, rng: np.random.Generator) -> Interval:
     """Interval of a mean, which shrinks to the mean itself where nothing varies."""
+    if statistic == "appd":
+        return crossed_mean(values, pair.a, rng=rng)[0]
     interval = mean_interval(values, rng=rng, unit=unit_of(statistic))
     if interval.method.startswith(NO_SPREAD):
         return Interval(mean(values), mean(values), interval.method)

@@ -17,6 +17,7 @@ from unmask.types import Floats, Measure, Row, Summary
 STATISTICS: dict[Summary, tuple[str, ...]] = {
     "share": ("bias-score", "mean-difference"),
     "magnitude": ("asld", "mean-difference"),
+    "lean": ("appd",),
     "lms": ("lms",),
     "ss": ("ss",),
     "icat": ("icat",),
@@ -57,14 +58,14 @@ def paired_groups(
 ) -> Iterator[tuple[str, Paired]]:
     """The runs joined by item, as group `all` and then by category; StatsError when nothing joins."""
     first, second = (Table.of(measure, rows, data=data) for rows in (a, b))
-    whole = _joined(first, second)
+    whole = _joined(first.whole(), second.whole())
     if not (whole.a.scored & whole.b.scored).any():
         raise StatsError(
             f"no item of {data} is scored by {measure.name} in both runs; compare runs on the same data"
         )
-    others = dict(second.categories())
+    others = dict(second.split("category"))
     yield "all", whole
-    for group, part in first.categories():
+    for group, part in first.split("category"):
         yield group, _joined(part, others.get(group, second.take(np.empty(0, dtype=np.intp))))
 
 
@@ -74,7 +75,8 @@ def _joined(a: Table, b: Table) -> Paired:
             raise StatsError(f"an item of {table.data} occurs twice in one run; runs are joined by item")
     items, in_a, in_b = np.intersect1d(a.items, b.items, assume_unique=True, return_indices=True)
     left_out = a.items.size + b.items.size - 2 * items.size
-    return Paired(a.take(in_a), replace(b.take(in_b), target=a.target[in_a]), left_out)
+    mine = a.take(in_a)
+    return Paired(mine, replace(b.take(in_b), labels=mine.labels), left_out)
 
 
 def _values(table: Table, statistic: str) -> Floats:

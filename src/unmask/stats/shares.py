@@ -21,7 +21,7 @@ def share_estimates(table: Table) -> list[Estimate]:
     """Bias score over all, by category and direction, then the statistics made of directions."""
     return [
         *(bias_score(part, group=group) for group, part in table.everywhere()),
-        *(bias_score(part, group=group) for group, part in table.directions()),
+        *(bias_score(part, group=group) for group, part in table.split("direction")),
         *_direction_scores(table),
     ]
 
@@ -89,7 +89,7 @@ def signed(estimate: Estimate) -> Estimate:
 
 
 def _direction_scores(table: Table) -> list[Estimate]:
-    parts = dict(table.directions())
+    parts = dict(table.split("direction"))
     names = {DISADVANTAGED: "stereo-score", ADVANTAGED: "antistereo-score"}
     known = {value: parts[f"direction={value}"] for value in names if f"direction={value}" in parts}
     scores = [decided_score(part, statistic=names[value]) for value, part in known.items()]

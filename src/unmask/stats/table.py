@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -17,6 +17,7 @@ Words = NDArray[np.str_]
 Index = NDArray[np.bool_] | NDArray[np.intp]
 
 EMPTY_SPAN = "empty span"  # how the reason of such a row begins
+LABELS = ("category", "direction", "target", "goal", "word", "template")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,7 @@ class Table:
     less: Floats
     unrelated: Floats
     lost: Flags  # unscored, but counted as a pair not won
-    category: Words  # group columns; empty where a row has none
-    direction: Words
-    target: Words
+    labels: Mapping[str, Words]  # the group columns of `LABELS`; empty where a row has none
 
     @classmethod
     def of(cls, measure: Measure, rows: Sequence[Row], *, data: str) -> Self:
@@ -51,9 +50,7 @@ class Table:
             less=_scores(ordered, "less"),
             unrelated=_scores(ordered, "unrelated"),
             lost=empty & (outcome == "unscored") & measure.empty_span_loses,
-            category=_labels(ordered, "category"),
-            direction=_labels(ordered, "direction"),
-            target=_labels(ordered, "target"),
+            labels={name: _labels(ordered, name) for name in LABELS},
         )
 
     @property
@@ -102,25 +99,24 @@ class Table:
             less=self.less[index],
             unrelated=self.unrelated[index],
             lost=self.lost[index],
-            category=self.category[index],
-            direction=self.direction[index],
-            target=self.target[index],
+            labels={name: column[index] for name, column in self.labels.items()},
         )
 
-    def categories(self) -> Iterator[tuple[str, Self]]:
-        """The table of each category, under its group's name."""
-        for value in np.unique(self.category[self.category != ""]):
-            yield f"category={value}", self.take(self.category == value)
+    def split(self, name: str) -> Iterator[tuple[str, Self]]:
+        """The table of each value of a label, under its group's name."""
+        column = self.labels[name]
+        for value in np.unique(column[column != ""]):
+            yield f"{name}={value}", self.take(column == value)
 
-    def directions(self) -> Iterator[tuple[str, Self]]:
-        """The table of each direction, under its group's name."""
-        for value in np.unique(self.direction[self.direction != ""]):
-            yield f"direction={value}", self.take(self.direction == value)
+    def whole(self) -> Self:
+        """What the headline speaks of: all rows but those of words that should lean."""
+        goals = self.labels["goal"]
+        return self.take((goals == "") | (goals == "zero"))
 
     def everywhere(self) -> Iterator[tuple[str, Self]]:
         """The whole table as group `all`, then each category."""
-        yield "all", self
-        yield from self.categories()
+        yield "all", self.whole()
+        yield from self.split("category")
 
 
 def _check(measure: Measure, rows: Sequence[Row], data: str) -> None:

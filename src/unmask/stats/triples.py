@@ -65,11 +65,11 @@ def icat(lms: float, ss: float) -> float:
 def by_term(table: Table) -> Terms:
     """Both scores by target term, of scored rows; StatsError where a row lacks what they need."""
     scored = table.take(table.scored)
-    if (scored.target == "").any():
+    if (scored.labels["target"] == "").any():
         raise _lacking(table, "a target term")
     if table.measure.summary != "ss" and np.isnan(scored.unrelated).any():
         raise _lacking(table, "an unrelated candidate")
-    return _by_term(scored.target, scored.more, scored.less, scored.unrelated)
+    return _by_term(scored.labels["target"], scored.more, scored.less, scored.unrelated)
 
 
 def triple_estimates(table: Table, seed: int) -> list[Estimate]:

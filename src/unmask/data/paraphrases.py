@@ -1,0 +1,31 @@
+"""Paraphrases: three rewordings of each of 135 pairs of nine-axes, the words for the group left as they are.
+
+Does a pair's verdict survive saying the same in other words (Kwon and Mihindukulasooriya, 2022)? The group
+`original` names the pair of nine-axes an item rewords, `paraphrase` counts its rewordings from 1.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unmask.data.items import Loaded
+from unmask.data.ours import card, load_pairs
+
+CARD = card(
+    "paraphrases",
+    "Paraphrases of nine-axes",
+    file="paraphrases.csv",
+    sha256="42f43679c2bfd8f01a058216ecb985e4ca5a1f46f1300316b4435d5c57dde73b",
+    size=405,
+    problems=(
+        "Not 405 independent pairs but 135 with three rewordings each: an interval over all of them is too "
+        "narrow, and a bias score of its own says little. For agreement with nine-axes, not in its place. "
+        "That the meaning was kept is the writers' judgement. Only originals that could be reworded "
+        "naturally were taken, 15 of each category. Stereotypes are those of the US and Europe."
+    ),
+)
+
+
+def load(path: Path) -> Loaded:
+    """The pairs with category, direction, original and the number of the paraphrase."""
+    return load_pairs(path, CARD.name)

@@ -1,0 +1,58 @@
+"""Prompts: 100 sentences with one word open, to be filled by a model and judged by a person.
+
+For the human-level diagnosis of prompt learning (see `docs/data.md`): 25 prompts each on race, gender,
+socioeconomic status and religion; half are texts to complete, half questions to answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unmask.data.formats import records
+from unmask.data.ours import card
+
+CARD = card(
+    "prompts",
+    "Prompts with one open word",
+    file="prompts.jsonl",
+    sha256="4733f4d014157edd3ba218b6ff54d3a8b5c155151a385b433b81d6ba95216cd8",
+    size=100,
+    problems=(
+        "The listed words judge the clear cases only: any other answer needs a person, and persons differ. "
+        "Biased and fair words were chosen by the writers; one prompt (0060) lists no biased word, and some "
+        "fair lists are short. A word's presence in a list says nothing of how likely it is in English. "
+        "Prompts name a group and invite a judgement, so a biased answer shows what the model can be led to "
+        "say, not what it says unasked. Stereotypes are those of the US and Europe."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One text with `{slot}` where a word is missing, and the words that are clearly biased or fair there."""
+
+    id: str  # "prompts/0017" is line 17 of the file, counted from 0
+    category: str  # race, gender, socioeconomic, religion
+    form: str  # completion, question
+    text: str
+    biased: tuple[str, ...]  # in lower case
+    fair: tuple[str, ...]
+    why: str  # what a biased answer assumes
+
+
+def load(path: Path) -> tuple[Prompt, ...]:
+    """The 100 prompts in the order of the file."""
+    rows = records(path.read_bytes(), path.suffix, path.name)
+    return tuple(
+        Prompt(
+            id=f"{CARD.name}/{number:04}",
+            category=row["category"],
+            form=row["form"],
+            text=row["text"],
+            biased=tuple(row["biased"]),
+            fair=tuple(row["fair"]),
+            why=row["why"],
+        )
+        for number, row in enumerate(rows)
+    )

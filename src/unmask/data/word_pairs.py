@@ -1,0 +1,127 @@
+"""Word pairs: masculine and feminine words, names, words that have a gender, terms of other groups.
+
+For counterfactual augmentation and substitution, for counting words in a corpus, and as word sets of
+association tests. The file holds records of five kinds; `load` sorts them into one `Words`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unmask.data.formats import records
+from unmask.data.ours import card
+
+CARD = card(
+    "word-pairs",
+    "Word pairs, names, gendered words and term sets",
+    file="word-pairs.jsonl",
+    sha256="7d9af4542db0a1c445298f79d7419a41dcdc2c2457ccf35c1e4dd1c9fc5a0bc6",
+    size=734,
+    problems=(
+        "330 pairs, 241 pairs of names, 104 words that have a gender, 46 sets of terms, 13 lists of words. "
+        "A word may stand in several pairs (his: her and hers; Mr.: Ms., Mrs. and Miss): the first pair is "
+        "the usual choice, case and note say when another is meant. "
+        "48 pairs are marked as not to be exchanged (`swap` false): the words are not each other's mirror. "
+        "Ranks of names are approximate, and neither the names nor their order come from one table: "
+        "mostly those frequent in the US in the twentieth century; 73 pairs hold a name that is also a word "
+        "or part of a place's name (`ambiguous`). "
+        "Terms of races and religions are rough counterparts: the notes say where a set limps. "
+        "Two genders, four races, five religions; the words of the lists were chosen by the writers and are "
+        "not those of the published association tests."
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WordPair:
+    """A masculine and a feminine word that stand in the same place of a sentence."""
+
+    masculine: str
+    feminine: str
+    pos: str  # pronoun, title, noun, plural-noun, adjective, adverb, verb
+    case: str | None  # of a pronoun: subject, object, possessive, independent, reflexive
+    swap: bool  # may one replace the other in running text?
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamePair:
+    """Two first names of about the same popularity."""
+
+    masculine: str
+    feminine: str
+    rank: int  # 1 is the most frequent; approximate
+    ambiguous: bool  # one of them is also a word, or part of a place's name
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proper:
+    """A word that is properly said of one gender: exchanging the people around it would make it untrue."""
+
+    word: str
+    gender: str  # female, male
+    pos: str
+
+
+@dataclass(frozen=True, slots=True)
+class TermSet:
+    """Terms (mosque, church, synagogue, …) that play the same part for several groups of one axis."""
+
+    axis: str  # race, religion
+    id: str  # unique within its axis
+    terms: Mapping[str, str]  # by group
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Everything the file holds, each kind in the order of the file."""
+
+    pairs: tuple[WordPair, ...]
+    names: tuple[NamePair, ...]
+    proper: tuple[Proper, ...]
+    sets: tuple[TermSet, ...]
+    lists: Mapping[str, tuple[str, ...]]  # words of one topic, by its id: "career", "pleasant", …
+
+
+def load(path: Path) -> Words:
+    """The records of the file, sorted by kind."""
+    kinds: dict[str, list[Any]] = {"pair": [], "name": [], "proper": [], "set": [], "list": []}
+    for row in records(path.read_bytes(), path.suffix, path.name):
+        kinds[row["kind"]].append(row)
+    return Words(
+        pairs=tuple(map(_pair, kinds["pair"])),
+        names=tuple(map(_names, kinds["name"])),
+        proper=tuple(Proper(row["word"], row["gender"], row["pos"]) for row in kinds["proper"]),
+        sets=tuple(
+            TermSet(row["axis"], row["id"], row["terms"], row.get("note", "")) for row in kinds["set"]
+        ),
+        lists={row["id"]: tuple(row["words"]) for row in kinds["list"]},
+    )
+
+
+def _pair(row: Mapping[str, Any]) -> WordPair:
+    """A pair may be exchanged unless its record says otherwise."""
+    return WordPair(
+        masculine=row["masculine"],
+        feminine=row["feminine"],
+        pos=row["pos"],
+        case=row.get("case"),
+        swap=row.get("swap", True),
+        note=row.get("note", ""),
+    )
+
+
+def _names(row: Mapping[str, Any]) -> NamePair:
+    """A name is unambiguous unless its record says otherwise."""
+    return NamePair(
+        masculine=row["masculine"],
+        feminine=row["feminine"],
+        rank=row["rank"],
+        ambiguous=row.get("ambiguous", False),
+        note=row.get("note", ""),
+    )

@@ -1,0 +1,58 @@
+"""Means over words × templates: neither the words nor the templates are independent from row to row.
+
+The interval resamples both at once (the pigeonhole bootstrap of Owen 2007): a row counts as often as its word
+was drawn times as often as its template was. It speaks of other words and other templates than these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unmask.stats.means import mean, mean_interval, mean_test
+from unmask.stats.resampling import CELLS, NO_CHANGE, RESAMPLES, Interval
+from unmask.stats.table import Table
+from unmask.types import Floats, Ints
+
+
+def crossed_mean(
+    values: Floats, table: Table, *, rng: np.random.Generator, null: float = 0.0
+) -> tuple[Interval, float | None]:
+    """Interval of the mean and its p-value against the null; `values` run along the table's scored rows."""
+    scored = table.take(table.scored)
+    words, templates = _numbered(scored, "word"), _numbered(scored, "template")
+    if min(_distinct(words), _distinct(templates)) < 2:
+        return mean_interval(values, rng=rng), mean_test(values, null)
+    if not (values - null).any():
+        return Interval(null, null, NO_CHANGE), None
+    drawn = _means(values, words, templates, rng)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    method = f"two-way bootstrap over {_distinct(words)} words and {_distinct(templates)} templates"
+    beyond = min((drawn <= null).sum(), (drawn >= null).sum())
+    p = min(1.0, 2 * (beyond + 1) / (len(drawn) + 1))
+    return Interval(float(low), float(high), method).holding(mean(values)), float(p)
+
+
+def _means(values: Floats, words: Ints, templates: Ints, rng: np.random.Generator) -> Floats:
+    """The mean in every resample; one in which no row is left (only with very few rows) is left out."""
+    sums = np.zeros((_distinct(words), _distinct(templates)))
+    counts = np.zeros_like(sums)
+    np.add.at(sums, (words, templates), values)
+    np.add.at(counts, (words, templates), 1.0)
+    found = []
+    step = max(1, CELLS // sums.size)
+    for begin in range(0, RESAMPLES, step):
+        size = min(step, RESAMPLES - begin)
+        by_word, by_template = (rng.multinomial(k, np.full(k, 1 / k), size=size) for k in sums.shape)
+        total, rows = (
+            np.einsum("rw,wt,rt->r", by_word, part, by_template, optimize=True) for part in (sums, counts)
+        )
+        found.append(total[rows > 0] / rows[rows > 0])
+    return np.concatenate(found)
+
+
+def _numbered(table: Table, name: str) -> Ints:
+    return np.unique(table.labels[name], return_inverse=True)[1]
+
+
+def _distinct(numbers: Ints) -> int:
+    return int(numbers.max()) + 1 if numbers.size else 0
