@@ -27,7 +27,7 @@ def pairs(data_dir: Path | None, limit: int | None = None) -> tuple[Pair, ...]:
     try:
         found = datasets.load("crows-pairs", data_dir=data_dir, offline=True)
     except datasets.DataError:
-        found = datasets.load("unmask-pairs")
+        found = datasets.load("nine-axes")
     return found.items[:limit]
 
 

@@ -452,6 +452,30 @@ def stereoset_causal(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
     }
 
 
+def ppd_masked(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
+    """Probability of the word in the slot, all of it masked; the slot is what the sentences do not share."""
+    ids = [encode(tokenizer, text)["input_ids"] for _, text in two_sides(pair)]
+    front = next(i for i, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
+    back = next(i for i, (a, b) in enumerate(zip(ids[0][::-1], ids[1][::-1], strict=False)) if a != b)
+    scores: Scores = {}
+    for side, text in two_sides(pair):
+        encoding = encode(tokenizer, text)
+        slot = range(front, len(encoding["input_ids"]) - back)
+        rows = log_probabilities(run(model, hidden(tokenizer, encoding, slot)))
+        scores[side] = math.prod(math.exp(rows[place][encoding["input_ids"][place]]) for place in slot)
+    return scores
+
+
+def ppd_causal(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
+    """Of the two sentences, the share of likelihood that is each one's."""
+    found = ll(model, tokenizer, pair)
+    if found is None:
+        return None
+    most = max(found.values())
+    total = sum(math.exp(value - most) for value in found.values())
+    return {side: math.exp(value - most) / total for side, value in found.items()}
+
+
 def next_sentence_causal(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
     """StereoSet's intersentence score: exponential of the mean over the sentence, given the context."""
     assert pair.context is not None
@@ -484,6 +508,7 @@ MASKED: dict[str, Scorer] = {
     "aula-normalised": aula_normalised,
     "all-masked": all_masked,
     "crows-bias-bench": crows_bias_bench,
+    "ppd": ppd_masked,
     **dict.fromkeys(("ss", "lms", "icat"), stereoset),
     **dict.fromkeys(("ss-spaced", "lms-spaced", "icat-spaced"), stereoset_spaced),
 }
@@ -492,6 +517,7 @@ CAUSAL: dict[str, Scorer] = {
     "sld": ll,
     "cll": cll,
     "ll-stereoset": ll_stereoset,
+    "ppd": ppd_causal,
     **dict.fromkeys(("ss", "lms", "icat"), stereoset_causal),
 }
 

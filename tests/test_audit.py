@@ -328,3 +328,27 @@ def test_a_pair_without_any_text_for_the_tokenizer_is_unscored() -> None:
     result = unmask.audit(zoo.folder("bert-uncased"), data=data, measures=["pll", "aul"], options=OFF)
     odd = [row for row in result.items.to_pylist() if row["item"] == "made/odd"]
     assert {(row["outcome"], row["reason"].split(":")[0]) for row in odd} == {("unscored", "no text")}
+
+
+def test_templates_are_asked_by_ppd_alone() -> None:
+    """No sentence of a template is the stereotyping one, so pair measures do not read them."""
+    data = replace(datasets.load("pronoun-templates"), items=datasets.load("pronoun-templates").items[::200])
+    result = unmask.audit(zoo.folder("bert-uncased"), data=data, options=OFF)
+    assert {one.measure for one in result.estimates} == {"ppd"}
+    with pytest.raises(
+        DataError, match="cps cannot be computed on pronoun-templates: the items must be pairs"
+    ):
+        unmask.audit(zoo.folder("bert-uncased"), data=data, measures="cps", options=OFF)
+    with pytest.raises(DataError, match="ppd cannot be computed on made: the items must have slot"):
+        unmask.audit(zoo.folder("bert-uncased"), data=made(), measures="ppd", options=OFF)
+
+
+@pytest.mark.parametrize("word", ["he", "she"])
+def test_a_planted_pronoun_is_found(tmp_path: Path, word: str) -> None:
+    other = {"he": "she", "she": "he"}[word]
+    folder = planted(tmp_path / "model", [(stem.format(word), stem.format(other)) for stem in STEMS])
+    whole = datasets.load("pronoun-templates")
+    data = replace(whole, items=tuple(i for i in whole.items if i.groups["slot"] == "subject")[::60])
+    (lean, *_) = unmask.audit(folder, data=data, options=OFF).estimates
+    assert lean.statistic == "appd"
+    assert (lean.low > 0.2) if word == "he" else (lean.high < -0.2)

@@ -234,7 +234,7 @@ def test_the_default_needs_nothing(say) -> None:
     said = say("audit", "--limit", "4", "--quiet", "--no-report", "--out", "run")
     assert said.code == 0
     assert "builtin" in said.out
-    assert unmask.load("run").meta["data"][0]["name"] == "unmask-pairs"
+    assert unmask.load("run").meta["data"][0]["name"] == "nine-axes"
 
 
 def test_a_result_folder_can_be_written_again(say) -> None:
@@ -322,14 +322,42 @@ def test_list(what: str, words: str, say) -> None:
     assert words in said.out
 
 
+def test_list_tells_pairs_from_tables(say) -> None:
+    lines = {line.split()[0]: line for line in say("list", "data").out.splitlines()}
+    assert lines.keys() == {*unmask.data.names(), *unmask.data.tables()}
+    assert "  [pairs] " in lines["pronoun-templates"]
+    assert "  [table] " in lines["prompts"]
+
+
 def test_data_show(say) -> None:
-    said = say("data", "show", "unmask-pairs", "--sample", "2")
-    assert "licence: Apache-2.0" in said.out
+    said = say("data", "show", "nine-axes", "--sample", "2")
+    assert "licence: CC BY 4.0" in said.out
     assert said.out.count("  more: ") == 2
     absent = say("data", "show", "crows-pairs", "--data-dir", "empty")
     assert absent.code == 0
     assert "CC" in absent.out
     assert "items: " in absent.out
+
+
+def test_data_show_of_a_table(say) -> None:
+    said = say("data", "show", "prompts", "--sample", "2")
+    assert said.code == 0
+    assert "known problems: " in said.out
+    assert "(verified)" in said.out
+    assert said.out.count("  text: ") == 2
+    assert "  biased: nervous, suspicious, " in said.out
+    words = say("data", "show", "word-pairs", "--sample", "1").out
+    assert [
+        kind for kind in ("pairs", "names", "proper", "sets", "lists") if f"\n\n{kind}\n" not in words
+    ] == []
+    assert "  terms: black=Black, " in words
+    assert "  career: career, " in words
+
+
+def test_a_table_cannot_be_audited(say) -> None:
+    said = say("audit", "--data", "prompts")
+    assert said.code == 2
+    assert "is a table, not pairs to score" in said.err
 
 
 def test_store(say) -> None:

@@ -23,9 +23,10 @@ from unmask.types import Dataset
 CROWS = (0, 129, 231, 395, 507, 617, 833, 863, 899, 1101, 1129, 1442, 2, 4)
 STEREOSET = (0, 950, 1139, 1158, 1809, 1933, 2054, 7)
 INTERSENTENCE = (0, 1, 2)
+TEMPLATES = (0, 350, 700, 1050, 1400, 1750, 2100, 2312, 2500, 2700, 2900)
 ARCHITECTURES = (*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL)
 TOLERANCES = {"aula": 1e-6, "aul": 1e-5, "aula-normalised": 1e-5, "all-masked": 1e-5, "sss": 1e-5}
-TOLERANCES |= {"sss-diagonal": 1e-5, "crows-bias-bench": 1e-5} | {
+TOLERANCES |= {"ppd": 2e-5, "sss-diagonal": 1e-5, "crows-bias-bench": 1e-5} | {
     f"{name}{tail}": 1e-6 for name in ("lms", "ss", "icat") for tail in ("", "-spaced")
 }
 
@@ -48,6 +49,7 @@ def audited(architecture: str, shared: Path, tokens: int | None = None) -> list[
         part("crows-pairs", CROWS, shared),
         part("stereoset", STEREOSET, shared),
         part("stereoset-intersentence", INTERSENTENCE, shared),
+        part("pronoun-templates", TEMPLATES, shared),
     ]
     options = unmask.Options(store=False, tokens=tokens)
     result = unmask.audit(
@@ -68,6 +70,7 @@ def pairs(shared: Path) -> dict[str, Any]:
             ("crows-pairs", CROWS),
             ("stereoset", STEREOSET),
             ("stereoset-intersentence", INTERSENTENCE),
+            ("pronoun-templates", TEMPLATES),
         )
         for item in part(name, rows, shared).items
     }
@@ -100,6 +103,7 @@ def test_every_score_equals_the_reference(architecture: str, shared: Path) -> No
             )
         compared += 1
     assert compared > 10 * len(fitting(architecture))
+    assert {row["measure"] for row in audited(architecture, shared)} == set(fitting(architecture))
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -295,3 +295,11 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(DataError, match=r"p\.csv cannot be read \(Permission denied\)"):
         data.load(path)
+
+
+def test_beside_more_a_column_stereotype_names_it() -> None:
+    """Our own files have it so; alone it is the stereotyping sentence."""
+    (named,) = data.from_records([{"more": "A b.", "less": "A c.", "stereotype": "b is so"}]).items
+    assert (named.more, named.groups) == ("A b.", {"stereotype": "b is so"})
+    (alone,) = data.from_records([{"stereotype": "A b.", "antistereotype": "A c."}]).items
+    assert (alone.more, alone.groups) == ("A b.", {})

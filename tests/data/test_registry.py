@@ -13,10 +13,19 @@ import pytest
 from unmask import data
 from unmask.errors import DataError, UnknownName
 
+from .prose import OURS
+
+ALL = (*data.names(), *data.tables())
+PUBLISHED = [name for name in data.names() if name not in OURS]
+PAGE = Path(__file__).parents[2] / "docs" / "data.md"
+
 
 def test_names_are_the_documented_ones() -> None:
     assert data.names() == (
-        "unmask-pairs",
+        "nine-axes",
+        "triple-gender",
+        "pronoun-templates",
+        "paraphrases",
         "crows-pairs",
         "crows-pairs-revised",
         "crows-pairs-fr",
@@ -24,9 +33,10 @@ def test_names_are_the_documented_ones() -> None:
         "stereoset",
         "stereoset-intersentence",
     )
+    assert data.tables() == ("prompts", "word-pairs", "reminders", "occupations")
 
 
-@pytest.mark.parametrize("name", data.names())
+@pytest.mark.parametrize("name", ALL)
 def test_cards_are_complete(name: str) -> None:
     card = data.card(name)
     assert card.name == name
@@ -39,7 +49,7 @@ def test_cards_are_complete(name: str) -> None:
     assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in card.files)
 
 
-@pytest.mark.parametrize("name", [name for name in data.names() if name != "unmask-pairs"])
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_addresses_are_pinned_to_the_commit_the_card_names(name: str) -> None:
     card = data.card(name)
     repository, commit, path = re.fullmatch(r"([\w/-]+)@([0-9a-f]{7}):(\S+).*", card.source).groups()  # type: ignore[union-attr]
@@ -60,12 +70,30 @@ def test_unknown_names_suggest_the_near_ones() -> None:
             data.get(name)
 
 
+def test_a_table_is_not_mistaken_for_pairs() -> None:
+    with pytest.raises(DataError) as caught:
+        data.load("prompts")
+    assert str(caught.value) == (
+        "prompts (Prompts with one open word) is a table, not pairs to score: read it with "
+        "unmask.data.read('prompts'), or look at it with `unmask data show prompts`"
+    )
+    with pytest.raises(DataError, match=r"nine-axes is pairs, not a table: read it with unmask\.data\.load"):
+        data.read("nine-axes")
+    with pytest.raises(UnknownName, match=r"no table named 'prompt'\. Did you mean prompts"):
+        data.read("prompt")
+    with pytest.raises(UnknownName, match=r"no dataset named 'occupation'\. Did you mean occupations"):
+        data.card("occupation")
+
+
 def test_names_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A known name is a name, even beside a file called so; anything that looks like a file is a file."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "unmask-pairs").write_text("more,less\n")
+    (tmp_path / "nine-axes").write_text("more,less\n")
+    (tmp_path / "prompts").write_text("more,less\n")
     (tmp_path / "here").write_text("more,less\na,b\n")
-    assert len(data.load("unmask-pairs").items) == 120
+    assert len(data.load("nine-axes").items) == 360
+    with pytest.raises(DataError, match=r"prompts .* is a table"):
+        data.load("prompts")
     with pytest.raises(DataError, match=r"gone\.csv does not exist; expected a file of pairs"):
         data.load("gone.csv")
     with pytest.raises(DataError, match="folder/gone does not exist"):
@@ -83,6 +111,7 @@ def test_own_pairs_never_bear_the_name_of_a_published_dataset(tmp_path: Path) ->
     assert loaded.card.name == "own-crows-pairs"
     assert loaded.items[0].id == "own-crows-pairs/0000"
     assert data.from_records([("a", "b")], name="StereoSet").card.name == "own-stereoset"
+    assert data.from_records([("a", "b")], name="prompts").card.name == "own-prompts"
 
 
 def test_importing_is_light() -> None:
@@ -91,19 +120,21 @@ def test_importing_is_light() -> None:
     assert done.stdout.strip() == "set()"
 
 
-@pytest.mark.parametrize("name", data.names())
+@pytest.mark.parametrize("name", ALL)
 def test_the_documentation_tells_of_every_dataset(name: str) -> None:
     card = data.card(name)
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+    page = PAGE.read_text("utf-8")
     (line,) = (line for line in page.splitlines() if line.startswith(f"| `{name}` | {card.size:,} |"))
     assert card.licence.split(" (")[0] in line
     assert card.languages[0] in line
-    if name != "unmask-pairs":
+    if name in PUBLISHED:
         assert f"| `{card.folder}` | `{card.files[0].name}` |" in page
+    else:
+        assert f"\n### `{name}`\n" in page
 
 
 def test_the_example_of_a_new_dataset_works(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text("utf-8")
+    page = PAGE.read_text("utf-8")
     (code,) = re.findall(r'```python\n("""My dataset.*?)```', page, re.DOTALL)
     module: dict[str, Any] = {}
     exec(code, module)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unmask.result import Result
 
 RUNS = Path("unmask-runs")
+SHOWN = 3  # words at either end of a ranking
 
 
 def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -65,7 +66,7 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """Ask a model about pairs of sentences and print how it leans, with intervals and checks.
 
-    Without arguments the built-in model is asked about the built-in pairs, offline.
+    Without arguments the built-in model is asked about the built-in data, offline.
     """
     from unmask.auditing import DEFAULT_DATA, Options
     from unmask.auditing import audit as run
@@ -107,11 +108,47 @@ def show(result: Result) -> None:
     broken = any(not check.ok and "accuracy" in check.name for check in result.checks)
     for card in result.meta["data"]:
         screen.print(_table(result, card, broken=broken))
+        for line in _leanings(result, str(card["name"])):
+            screen.print(f"  {line}")
         for warning in card["warnings"][:3]:
             screen.print(f"  note: {warning}")
     screen.print("checks")
-    for check in result.checks:
-        screen.print(f"  {'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}")
+    for line in _checks(result):
+        screen.print(f"  {line}")
+
+
+def _leanings(result: Result, data: str) -> list[str]:
+    """For template data: the words that lean furthest, and whether words proper to one gender lean at all."""
+    from unmask.report.words import signed
+
+    found = {one.group: one.value for one in result.estimates if one.data == data and one.statistic == "appd"}
+    neutral = {f"word={row['word']}" for row in result.items.to_pylist() if row.get("goal") == "zero"}
+    words = sorted((value, group) for group, value in found.items() if group in neutral)
+    if not words:
+        return []
+    ends = {"men": words[: -SHOWN - 1 : -1], "women": words[:SHOWN]}
+    proper = {"women": found.get("goal=female"), "men": found.get("goal=male")}
+    lines = [
+        f"furthest towards {whom}: "
+        + ", ".join(f"{group.partition('=')[2]} {signed(value)}" for value, group in some)
+        for whom, some in ends.items()
+    ]
+    said = ", ".join(f"to {whom} {signed(value)}" for whom, value in proper.items() if value is not None)
+    return [*lines, f"words proper {said}: these should lean"] if said else lines
+
+
+def _checks(result: Result) -> list[str]:
+    """Every check of one dataset; of several, those that failed and one line each for the rest."""
+    if len(result.meta["data"]) == 1:
+        return [f"{'ok  ' if one.ok else 'FAIL'} {one.name}: {one.detail}" for one in result.checks]
+    lines = [f"FAIL {one.name}: {one.detail}" for one in result.checks if not one.ok]
+    for card in result.meta["data"]:
+        passed = [one for one in result.checks if one.ok and one.name.startswith(f"{card['name']}/")]
+        known = [
+            one.detail for one in passed if one.name.endswith(("/masked-accuracy", "/next-token-accuracy"))
+        ]
+        lines.append(f"ok   {card['name']}: {len(passed)} passed{f'; {known[0]}' if known else ''}")
+    return lines
 
 
 def _table(result: Result, card: dict[str, object], *, broken: bool) -> Table:

@@ -19,6 +19,7 @@ CARD = card(
         "The word for the advantaged group is often the rarer one: nobody writes able-bodied, sighted or "
         "neurotypical without need, so in disability, and less so in sexual orientation, a model may prefer "
         "the other sentence for the word's frequency alone. "
+        "In age the disadvantaged are mostly old people, in five pairs teenagers. "
         "In one pair (0036) the sentences differ in length. No published numbers to compare with."
     ),
 )

@@ -100,8 +100,12 @@ def _fields(record: Any, at: str) -> dict[str, Any]:
     if not isinstance(record, Mapping):
         raise DataError(f"{at}: found {type(record).__name__}, expected an object with `more` and `less`")
     fields: dict[str, Any] = {}
+    columns = {str(column).strip().lower() for column in record}
     for column, value in record.items():
-        field = _FIELD.get(str(column).strip().lower(), str(column).strip())
+        name = str(column).strip()
+        field = _FIELD.get(name.lower(), name)
+        if name.lower() == "stereotype" and "more" in columns:
+            field = name  # beside `more` it names the stereotype
         if field in fields:
             raise DataError(f"{at}: two columns for {field!r}; keep one of {_spellings(field)}")
         fields[field] = value

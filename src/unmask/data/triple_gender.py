@@ -18,9 +18,9 @@ CARD = card(
     size=360,
     problems=(
         "Stereotypes are those of the US and Europe. Two genders only. "
-        "Occupations are balanced (60 in each direction), the two kinds of sexism are not: 94 pairs speak of "
-        "women first and 26 of men, so a plain preference for feminine words looks like sexism there; read "
-        "the two directions apart. The 52 pairs about men measure something else than sexism as the "
+        "Occupations are balanced (60 in each direction), sexism is not: of either kind 94 pairs speak of "
+        "women and 26 of men, so a plain preference for feminine words looks like sexism there; read the two "
+        "directions apart. The 52 pairs about men measure something else than sexism as the "
         "literature defines it. Many sentences of sexism are general claims about women or men that few "
         "people would write of the other group, so likelihood mixes prejudice with what is usually said. "
         "No published numbers to compare with: the thesis used other sentences."

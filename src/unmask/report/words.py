@@ -137,18 +137,30 @@ def holm(estimate: Estimate) -> str:
 
 def introduction(run: Run) -> tuple[str, str]:
     """What was asked of which model, in two sentences for a reader who is not an expert."""
-    model, data = _model(run.meta.get("model") or {}), _data(run.meta.get("data") or [])
-    measures = list(dict.fromkeys(e.measure for e in headlines(run)))
+    open_slots = {e.data for e in headlines(run) if e.statistic == "appd"}
+    cards = run.meta.get("data") or []
+    pairs = [card for card in cards if card.get("name") not in open_slots]
+    templates = [card for card in cards if card.get("name") in open_slots]
+    measures = list(dict.fromkeys(e.measure for e in headlines(run) if e.data not in open_slots))
     ways = "in one way" if len(measures) == 1 else f"in {len(measures)} ways"
-    asked = (
-        f"We gave {model} {data}: sentences that come in pairs, alike except for whom they speak of or "
-        "what they say of them, one of the two repeating a stereotype."
-    )
-    noted = (
-        f"For every pair we noted which sentence the model finds likelier, {ways} ({', '.join(measures)}); "
-        "a model without a preference would choose the stereotyping sentence about as often as the other."
-    )
-    return asked, noted
+    asked, noted = [], []
+    if pairs or not templates:
+        asked.append(
+            f"{_data(pairs)}: sentences that come in pairs, alike except for whom they speak of or what they "
+            "say of them, one of the two repeating a stereotype"
+        )
+        noted.append(
+            f"For every pair we noted which sentence the model finds likelier, {ways} "
+            f"({', '.join(measures)}); a model without a preference would choose the stereotyping sentence "
+            "about as often as the other."
+        )
+    if templates:
+        asked.append(f"{_data(templates)}: sentences about someone at work in which a pronoun is left open")
+        noted.append(
+            "For every open pronoun we noted how much likelier the model finds a man's than a woman's; "
+            "without a preference the difference is 0."
+        )
+    return f"We gave {_model(run.meta.get('model') or {})} {'; and '.join(asked)}.", " ".join(noted)
 
 
 def _model(model: Mapping[str, Any]) -> str:

@@ -1,0 +1,231 @@
+"""The figures of a model's card: each against a slow computation of its own, then the whole command."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tools.train.corpus import held_out
+
+import unmask
+import zoo
+from tools import figures
+from unmask.data.templates import filled
+from unmask.measures.asking import each_masked, next_tokens
+from unmask.models import Engine, Lm
+from unmask.types import Encoded
+
+TEXT = "The old man went down to the river. He said that nobody had seen the boat since Sunday."
+
+
+@pytest.fixture(scope="module")
+def masked() -> Lm:
+    return unmask.open_lm(zoo.folder("bert-uncased"), unmask.Opening(device="cpu"))
+
+
+@pytest.fixture(scope="module")
+def causal() -> Lm:
+    return unmask.open_lm(zoo.folder("gpt2"), unmask.Opening(device="cpu"))
+
+
+def documents(number: int) -> list[str]:
+    """Documents that are held out, of benchmark sentences."""
+    pairs = iter(zoo.crows_pairs())
+    made: list[str] = []
+    while len(made) < number:
+        text = " ".join(next(pairs).more for _ in range(4))
+        made += [one for nr in range(400) if held_out(one := f"{text} Number {nr}.")][:1]
+    return made
+
+
+@torch.inference_mode()
+def logprobs(lm: Lm, ids: list[int]) -> torch.Tensor:
+    """Of the whole model, without our code."""
+    return lm.network.model(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
+
+
+def given(lm: Lm, rows: list[Encoded], probe: object) -> figures.Answers:
+    return figures.answers(Engine(lm), [figures.Sample("toy", tuple(rows), 1)], probe)[0]  # type: ignore[arg-type]
+
+
+def test_masked_accuracy_is_the_share_of_hidden_tokens_guessed_first(masked: Lm) -> None:
+    rows = [figures.framed(masked, masked.pieces(text)) for text in documents(6)]
+    right = total = 0
+    for row in rows:
+        hidden = figures.some_masked(row).masked
+        assert len(hidden) == round(0.15 * len(row.content))
+        ids = [masked.mask_id if place in hidden else token for place, token in enumerate(row.ids)]
+        guessed = logprobs(masked, ids).argmax(-1).tolist()
+        right += sum(guessed[place] == row.ids[place] for place in hidden)
+        total += len(hidden)
+    figure = figures.accuracy("masked accuracy, %", "rows", given(masked, rows, figures.some_masked))
+    assert 0 < right < total
+    assert (figure.value, figure.n) == (pytest.approx(100 * right / total), total)
+    assert figure.low < figure.value < figure.high
+
+
+def test_pseudo_perplexity_hides_one_token_at_a_time(masked: Lm) -> None:
+    sentence = masked.encode("The old man went down to the river.")
+    lost = []
+    for place in sentence.content:
+        ids = [masked.mask_id if at == place else token for at, token in enumerate(sentence.ids)]
+        lost.append(-logprobs(masked, ids)[place, sentence.ids[place]].item())
+    asked = given(masked, [sentence], lambda one: each_masked(one, one.content))
+    figure = figures.perplexity("pseudo-perplexity", "sentences", asked)
+    assert (figure.value, figure.n) == (pytest.approx(math.exp(np.mean(lost)), rel=1e-4), len(lost))
+
+
+def test_perplexity_of_a_causal_model_begins_with_begin_of_text(causal: Lm) -> None:
+    row = figures.framed(causal, causal.pieces(TEXT))
+    assert row.ids[0] == causal.begin
+    table = logprobs(causal, list(row.ids))
+    lost = [-table[at, token].item() for at, token in enumerate(row.ids[1:])]
+    asked = given(causal, [row], lambda one: next_tokens(one, one.content))
+    figure = figures.perplexity("perplexity", "rows", asked)
+    assert (figure.value, figure.n) == (pytest.approx(math.exp(np.mean(lost)), rel=1e-4), len(lost))
+
+
+def test_samples_are_pooled_over_tokens_not_over_corpora(masked: Lm) -> None:
+    rows = [figures.framed(masked, masked.pieces(text)) for text in documents(5)]
+    samples = [figures.Sample("a", tuple(rows[:1]), 1), figures.Sample("b", tuple(rows[1:]), 4)]
+    a, b, whole = (
+        figures.accuracy("", "rows", one)
+        for one in figures.answers(Engine(masked), samples, figures.some_masked)
+    )
+    assert (whole.data, whole.n) == ("all", a.n + b.n)
+    assert whole.value == pytest.approx((a.value * a.n + b.value * b.n) / whole.n)
+
+
+def test_rows_are_cut_from_the_beginning_of_a_document(masked: Lm) -> None:
+    text = " ".join(documents(8))
+    sample = figures.masked_rows(masked, "toy", [text], 100)
+    longest = min(figures.LENGTH, masked.facts.max_length)
+    assert max(len(row.ids) for row in sample.rows) == longest
+    pieces = masked.pieces(text)
+    cut = {pieces[at : at + longest - 2] for at in range(0, len(pieces), longest - 2)}
+    assert {row.ids[1:-1] for row in sample.rows} == {one for one in cut if len(one) >= figures.SHORTEST}
+
+
+def test_causal_rows_are_whole_and_documents_stand_end_to_end(causal: Lm) -> None:
+    texts = documents(8)
+    sample = figures.causal_rows(causal, "toy", texts, 100)
+    ids = [token for text in texts for token in (*causal.pieces(text), causal.begin)]
+    length = causal.facts.max_length - 1
+    assert {row.ids for row in sample.rows} == {
+        (causal.begin, *ids[at : at + length]) for at in range(0, len(ids) - length + 1, length)
+    }
+
+
+def test_sentences_end_where_a_sentence_does() -> None:
+    text = 'Mr. Hill met J. Smith. "Is it late?" he asked. "Yes!" She left. Then St. Paul rang.'
+    assert figures.SENTENCE_END.split(text) == [
+        "Mr. Hill met J. Smith.",
+        '"Is it late?" he asked.',
+        '"Yes!"',
+        "She left.",
+        "Then St. Paul rang.",
+    ]
+
+
+def test_log_odds_compare_the_pronouns_behind_the_mask(masked: Lm) -> None:
+    he, she = masked.pieces("he"), masked.pieces("she")
+    if len(he) > 1 or len(she) > 1:
+        pytest.skip("the toy tokenizer splits the pronouns")
+    leads = []
+    for frame in figures.FRAMES:
+        ids = list(masked.encode(filled(frame, "nurse").masculine).ids)
+        place = ids.index(he[0])
+        ids[place] = masked.mask_id
+        row = logprobs(masked, ids)[place]
+        leads.append((row[he[0]] - row[she[0]]).item())
+    assert figures.log_odds(masked, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-4)
+
+
+def test_log_odds_of_a_causal_model_compare_whole_sentences(causal: Lm) -> None:
+    def likelihood(text: str) -> float:
+        ids = [causal.begin, *causal.pieces(text)]
+        return float(sum(logprobs(causal, ids)[at, token] for at, token in enumerate(ids[1:])))
+
+    both = [filled(frame, "nurse") for frame in figures.FRAMES]
+    leads = [likelihood(one.masculine) - likelihood(one.feminine) for one in both]
+    assert figures.log_odds(causal, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-3)
+
+
+def test_spearman_ranks_before_it_correlates() -> None:
+    x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 10.0, 100.0, 1e6])
+    assert figures._spearman(x, y) == pytest.approx(1.0)
+    assert figures._pearson(x, y) < 0.9
+
+
+def test_guesses_are_the_likeliest_tokens(masked: Lm) -> None:
+    ids = list(masked.encode(f"The man is {masked.mask_token}.").ids)
+    shares = logprobs(masked, ids)[ids.index(masked.mask_id)].exp().sort(descending=True)
+    found = figures.guesses(masked, "The man is ___.")
+    assert [word for word, _ in found] == [masked.text([one]).strip() for one in shares.indices[:3].tolist()]
+    assert [share for _, share in found] == pytest.approx(shares.values[:3].tolist(), rel=1e-4)
+
+
+def test_a_continuation_is_greedy(causal: Lm) -> None:
+    ids = [causal.begin, *causal.pieces("The man")]
+    begin = len(ids)
+    for _ in range(figures.CONTINUED):
+        ids.append(int(logprobs(causal, ids)[-1].argmax()))
+    assert figures.continuation(causal, "The man")[0] == causal.text(ids[begin:]).strip()
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, shared: Path) -> Path:
+    """A corpus and the beginnings of the benchmarks; no novels, no StereoSet."""
+    (tmp_path / "corpora").mkdir()
+    kept = [text for text in ("Of no use.", "Nor this.") if not held_out(text)]
+    with lzma.open(tmp_path / "corpora" / "simplewiki.txt.xz", "wt", encoding="utf-8") as file:
+        file.write("\n\n".join([*documents(8), *kept]))
+    lines = (shared / "crows_pairs" / "crows_pairs_anonymized.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "data" / "crows_pairs").mkdir(parents=True)
+    (tmp_path / "data" / "crows_pairs" / "crows_pairs_anonymized.csv").write_text("\n".join(lines[:5]))
+    (tmp_path / "data" / "winogender").mkdir()
+    stats = (shared / "winogender" / "occupations-stats.tsv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "data" / "winogender" / "occupations-stats.tsv").write_text("\n".join(stats[:16]))
+    return tmp_path
+
+
+def command(model: str, inputs: Path, *more: str) -> dict[str, object]:
+    out = inputs / "figures.json"
+    where = ["--corpora", str(inputs / "corpora"), "--data-dir", str(inputs / "data"), "--out", str(out)]
+    figures.main([str(zoo.folder(model)), *where, "--rows", "5", *more])
+    return dict(json.loads(out.read_text(encoding="utf-8")))
+
+
+def names(found: dict[str, object]) -> set[tuple[str, str]]:
+    return {(one["name"], one["data"]) for one in found["figures"]}  # type: ignore[attr-defined]
+
+
+def test_the_command_measures_a_masked_model(inputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = command("bert-uncased", inputs)
+    assert {("masked accuracy, %", "simplewiki"), ("pseudo-perplexity", "simplewiki")} < names(found)
+    assert {("unmasked accuracy, %", "simplewiki"), ("he/she Pearson r", "winogender")} < names(found)
+    assert len(found["examples"]) == 20  # type: ignore[arg-type]
+    assert {one["measure"] for one in found["estimates"]} > {"cps", "aul"}  # type: ignore[attr-defined]
+    said = capsys.readouterr()
+    left_out = [line for line in said.out.splitlines() if line.startswith("left out")]
+    assert [line.split(":")[1].strip() for line in left_out] == ["novels", "winobias", "both", "stereoset"]
+    assert "no novels.txt.xz in the folder of corpora" in left_out[0]
+    assert "masked accuracy: done" in said.err
+
+
+def test_the_command_measures_a_causal_model(inputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = command("gpt2", inputs, "--markdown")
+    assert {("perplexity", "simplewiki"), ("he/she Spearman r", "winogender")} < names(found)
+    assert len(found["examples"]) == 10  # type: ignore[arg-type]
+    assert {one["measure"] for one in found["estimates"]} == {"ll"}  # type: ignore[attr-defined]
+    assert "| prompt | greedy continuation |" in capsys.readouterr().out
+
+
+def test_a_model_that_cannot_be_opened_is_one_line(inputs: Path) -> None:
+    with pytest.raises(SystemExit, match="no folder"):
+        figures.main(["./nowhere", "--corpora", "c", "--data-dir", "d", "--out", str(inputs / "x.json")])
