@@ -53,7 +53,7 @@ def _masked_and_siblings(args: argparse.Namespace, paths: list[Path]) -> None:
         if "siblings" in args.only:
             for dose in siblings.DOSES:
                 changes, facts = siblings.grown(
-                    args.out / "builtin",
+                    args.out / "masked",
                     tokenizer,
                     text,
                     dose,
@@ -79,7 +79,7 @@ def _masked(
         recipe=recipe,
         continues=_continuations(tokenizer) if args.whole_words else None,
     )
-    masked.save(model, encoder, args.out / "builtin", {**facts, **_sizes(corpora)})
+    masked.save(model, encoder, args.out / "masked", {**facts, **_sizes(corpora)})
     print(json.dumps(facts), flush=True)
 
 
@@ -97,7 +97,7 @@ def _causal(args: argparse.Namespace, paths: list[Path]) -> None:
         rows=args.causal_rows,
         seed=args.seed,
     )
-    causal.save(model, pieces, args.out / "builtin-causal", {**facts, **_sizes(corpora)})
+    causal.save(model, pieces, args.out / "causal", {**facts, **_sizes(corpora)})
     print(json.dumps(facts))
 
 
