@@ -352,3 +352,13 @@ def test_a_planted_pronoun_is_found(tmp_path: Path, word: str) -> None:
     (lean, *_) = unmask.audit(folder, data=data, options=OFF).estimates
     assert lean.statistic == "appd"
     assert (lean.low > 0.2) if word == "he" else (lean.high < -0.2)
+
+
+def test_of_the_default_data_a_named_measure_takes_what_it_can_read() -> None:
+    limited = unmask.Options(store=False, limit=3)
+    pairs = unmask.audit(zoo.folder("bert-uncased"), measures="aul", options=limited)
+    assert [one["name"] for one in pairs.meta["data"]] == ["nine-axes", "triple-gender"]
+    templates = unmask.audit(zoo.folder("bert-uncased"), measures="ppd", options=limited)
+    assert [one["name"] for one in templates.meta["data"]] == ["pronoun-templates"]
+    both = unmask.audit(zoo.folder("gpt2"), options=limited)
+    assert {one.measure for one in both.estimates} == {*DEFAULTS["causal"], "ppd"}

@@ -76,10 +76,12 @@ def audit(
         find(name)
     lm = model if isinstance(model, Lm) else open_lm(model, _offline(opening, options))
     plan = [(one, _measures_for(one, chosen(names, lm.kind), lm.kind)) for one in loaded]
+    if data is DEFAULT_DATA:  # of what nobody named, only what the measures can read
+        plan = [(one, some) for one, some in plan if some] or plan
     _refuse_unused(names, plan)
     folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
     found = _run(lm, plan, folder, options)
-    meta = _written(folder / RESULT, _meta(lm, loaded, found, names, options))
+    meta = _written(folder / RESULT, _meta(lm, [one for one, _ in plan], found, names, options))
     result = Result(meta, folder)
     if out is None:
         weakref.finalize(result, shutil.rmtree, folder, True)

@@ -16,7 +16,7 @@ import torch
 from unmask.errors import ModelError
 from unmask.models.batch import Batch, laid_out
 from unmask.models.lm import Lm
-from unmask.models.memory import give_back
+from unmask.models.memory import Heap
 from unmask.models.requests import Limits, Piece, batches, halves, identity, united
 from unmask.models.store import Store, Stored
 from unmask.types import Ints, Probe, Reading
@@ -52,6 +52,7 @@ class Engine:
         self._head_rows = max(16, (CUDA_LOGITS if self.on_gpu else CPU_LOGITS) // lm.network.vocabulary)
         pad = lm.tokenizer.pad_token_id
         self._pad = 0 if pad is None else int(pad)
+        self._heap = Heap()
 
     def read(self, probes: Iterable[Probe], progress: Progress | None = None) -> Readings:
         """Answer all probes; equal ones share a forward pass, known ones cost none."""
@@ -88,7 +89,7 @@ class Engine:
             while len(waiting) > (IN_FLIGHT if self.on_gpu else 0):
                 self._collect(waiting.popleft(), known)
             if not self.on_gpu:
-                give_back()
+                self._heap.settle()
             done += sum(piece.tokens for piece in batch)
             progress(done / total)
         return waiting
@@ -180,8 +181,11 @@ def _read_tokens(
     logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
     wanted = logits[rows, tokens]
-    above = logits if len(rows) == len(logits) else logits[rows]
-    return wanted - logits.logsumexp(-1)[rows], (above > wanted[:, None]).sum(-1)
+    others = logits if len(rows) == len(logits) else logits[rows]
+    higher = torch.gt(
+        others, wanted[:, None], out=torch.empty_like(others)
+    )  # floats add up quicker than bools
+    return wanted - logits.logsumexp(-1)[rows], higher.sum(-1).long()
 
 
 def _reading(probe: Probe, stored: Stored) -> Reading:

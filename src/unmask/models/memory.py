@@ -1,21 +1,40 @@
-"""Freed memory goes back to the system.
+"""Freed memory goes back to the system before it adds up.
 
-Tensors of many sizes leave holes in the C library's heap, which then holds several times what is in use.
-Trimming it after every batch costs a few milliseconds and keeps an audit within its bound.
+Tensors of many sizes leave holes in the C library's heap, which then holds several times what is in use. What
+is given back must be asked for again page by page, so the heap is trimmed only when it has grown by `SLACK`.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
+
+SLACK = 192 << 20  # bytes the process may grow by before its heap is trimmed (again)
 
 
-def give_back() -> None:
-    """Trim the heap, where the C library can (glibc)."""
-    trim = _trim()
-    if trim is not None:
-        trim(0)
+class Heap:
+    """The memory of this process, as it grows from here on."""
+
+    def __init__(self) -> None:
+        self._floor = _resident()
+
+    def settle(self) -> None:
+        """Trim the heap if the process has grown by more than `SLACK` (Linux with glibc)."""
+        trim = _trim()
+        if trim is not None and _resident() > self._floor + SLACK:
+            trim(0)
+            self._floor = _resident()
+
+
+def _resident() -> int:
+    """Bytes this process holds in memory; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
 
 
 @cache
