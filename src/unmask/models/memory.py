@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-SLACK = 192 << 20  # bytes the process may grow by before its heap is trimmed (again)
+SLACK = 96 << 20  # bytes the process may grow by before its heap is trimmed (again)
 
 
 class Heap:

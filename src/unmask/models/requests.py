@@ -73,7 +73,7 @@ class Limits:
     tokens: int  # padded tokens in a batch
     even: int  # tokens from which a batch is closed rather than padded for longer sentences
     attention: int  # attention weights (layers × heads × tokens²) held at once
-    items: int = 256  # planned, asked and scored together
+    items: int = 128  # planned, asked and scored together
 
 
 def identity(probe: Probe) -> Identity:
