@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -17,12 +16,12 @@ from tools.train import masked
 from tools.train.loop import Budget, Recipe, device, train
 from tools.train.planted import sentences
 from tools.train.sampling import Stream
+from unmask import data
 from unmask.data.templates import FORMS
 
 DOSES = (-3, -2, -1, 0, 1, 2, 3)
 RANK, PLANTED = 8, 20_000  # of the changes; sentences planted
 RECIPE = Recipe(rate=2e-3, warm_up=40, decay=0.0)
-OCCUPATIONS = Path(__file__).parents[2] / "src/unmask/data/builtin/occupations.csv"
 
 
 class LowRank(nn.Module):
@@ -41,9 +40,8 @@ class LowRank(nn.Module):
 
 def shares() -> dict[str, float]:
     """The share of women in each occupation, as the US counts them, without those counted only in a group."""
-    with OCCUPATIONS.open(newline="", encoding="utf-8") as file:
-        counted = [row for row in csv.DictReader(file) if not row["bls"].endswith(" occupations")]
-    return {row["occupation"]: float(row["women"]) for row in counted}
+    counted = [one for one in data.read("occupations") if not one.bls.endswith(" occupations")]
+    return {one.name: one.women for one in counted}
 
 
 def grown(  # noqa: PLR0913 - what a training is made of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.resampling import generator
+from unmask.stats.resampling import Interval, generator
 from unmask.stats.table import Table
 from unmask.types import Estimate, Floats
 
@@ -27,11 +27,9 @@ def differences(table: Table, statistic: str) -> Floats:
     return np.abs(values) if statistic == "asld" else values
 
 
-def _estimate(table: Table, statistic: str, *, group: str, seed: int) -> Estimate:
-    """The mean with its interval; no test for `asld`, whose null of 0 is never reached by chance."""
+def mean_estimate(table: Table, statistic: str, group: str, interval: Interval, p: float | None) -> Estimate:
+    """The mean of a statistic's values with the interval and p-value it was given."""
     values = differences(table, statistic)
-    least = 0.0 if statistic == "asld" else -np.inf
-    interval = mean_interval(values, rng=generator(seed, group)).within(least, np.inf)
     return Estimate(
         measure=table.measure.name,
         data=table.data,
@@ -45,5 +43,14 @@ def _estimate(table: Table, statistic: str, *, group: str, seed: int) -> Estimat
         ties=table.ties,
         unscored=table.unscored,
         method=interval.method,
-        p=None if statistic == "asld" else mean_test(values, 0.0),
+        p=p,
     )
+
+
+def _estimate(table: Table, statistic: str, *, group: str, seed: int) -> Estimate:
+    """The mean with its interval; no test for `asld`, whose null of 0 is never reached by chance."""
+    values = differences(table, statistic)
+    least = 0.0 if statistic == "asld" else -np.inf
+    interval = mean_interval(values, rng=generator(seed, group)).within(least, np.inf)
+    p = None if statistic == "asld" else mean_test(values, 0.0)
+    return mean_estimate(table, statistic, group, interval, p)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unmask.stats.crossed import crossed_mean
-from unmask.stats.differences import differences
-from unmask.stats.means import mean
+from unmask.stats.differences import differences, mean_estimate
 from unmask.stats.resampling import generator
 from unmask.stats.table import Table
 from unmask.types import Estimate
@@ -24,20 +23,5 @@ def _groups(table: Table) -> Iterator[tuple[str, Table]]:
 
 
 def _estimate(table: Table, group: str, seed: int) -> Estimate:
-    values = differences(table, "appd")
-    interval, p = crossed_mean(values, table, rng=generator(seed, group))
-    return Estimate(
-        measure=table.measure.name,
-        data=table.data,
-        group=group,
-        statistic="appd",
-        value=mean(values),
-        low=interval.low,
-        high=interval.high,
-        null=0.0,
-        n=values.size,
-        ties=table.ties,
-        unscored=table.unscored,
-        method=interval.method,
-        p=p,
-    )
+    found = crossed_mean(differences(table, "appd"), table, rng=generator(seed, group))
+    return mean_estimate(table, "appd", group, *found)
