@@ -14,17 +14,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmask.auditing import Options, audit, compare, gate
+    from unmask.auditing import audit, compare, gate
     from unmask.errors import UnmaskError
     from unmask.models import open_lm
     from unmask.models.opening import Opening
     from unmask.result import Result, load
+    from unmask.running import Options
 
 __all__ = ["Opening", "Options", "Result", "UnmaskError", "audit", "compare", "gate", "load", "open_lm"]
 
 _HOMES = {
     "Opening": "unmask.models.opening",
-    "Options": "unmask.auditing",
+    "Options": "unmask.running",
     "Result": "unmask.result",
     "UnmaskError": "unmask.errors",
     "audit": "unmask.auditing",

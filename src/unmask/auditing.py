@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-import json
-import platform
 import shutil
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from unmask import data as datasets
 from unmask.errors import DataError, ResultError, StatsError
 from unmask.evidence import Evidence, checks
-from unmask.measures import DEFAULTS, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, chosen, find
-from unmask.measures.stereoset import BLANK
-from unmask.models import Engine, Lm, Store, open_lm
+from unmask.measures import chosen, find
+from unmask.models import Lm, open_lm
 from unmask.models.opening import Opening
 from unmask.result import ITEMS, RESULT, SCHEMA, TOKENS, Result, as_json, load
+from unmask.running import (
+    Data,
+    Options,
+    data_facts,
+    engine_for,
+    loaded,
+    measures_for,
+    opening_for,
+    refuse_foreign,
+    versions,
+    written,
+)
 from unmask.scoring import scored
 from unmask.stats import Comparison, Verdict, comparisons, corrected, estimates
 from unmask.stats import gate as judged
 from unmask.tables import Tables, group_columns
-from unmask.types import Check, Dataset, Estimate, Kind, Measure, Row, Side
+from unmask.types import Check, Dataset, Estimate, Measure, Row, Side
 
-Progress = Callable[[str, float, int], None]  # dataset, share done, items in all
-PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
 DEFAULT_DATA = ("nine-axes", "triple-gender", "pronoun-templates")
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Everything about an audit that is neither the model, the data nor the measures."""
-
-    limit: int | None = None  # only the first items of every dataset
-    seed: int = 0  # of the bootstrap
-    tokens: int | None = None  # padded tokens in a batch; None: what suits the device
-    store: bool = True  # remember readings on disk
-    data_dir: Path | None = None
-    offline: bool = False
-    progress: Progress | None = None
 
 
 def audit(
     model: str | Path | Lm | None = None,
     *,
-    data: str | Path | Dataset | Sequence[str | Path | Dataset] = DEFAULT_DATA,
+    data: Data | Sequence[Data] = DEFAULT_DATA,
     measures: str | Sequence[str] = (),
     out: str | Path | None = None,
     opening: Opening | None = None,
@@ -69,19 +61,19 @@ def audit(
     if options.seed < 0:
         raise StatsError(f"--seed {options.seed}: give a number of at least 0")
     if out is not None:
-        _refuse_foreign(Path(out))
-    loaded = _loaded(data, options)
+        refuse_foreign(Path(out), (RESULT, ITEMS, TOKENS))
+    found = loaded(data, options)
     names = [measures] if isinstance(measures, str) else list(measures)
     for name in names:
         find(name)
-    lm = model if isinstance(model, Lm) else open_lm(model, _offline(opening, options))
-    plan = [(one, _measures_for(one, chosen(names, lm.kind), lm.kind)) for one in loaded]
+    lm = model if isinstance(model, Lm) else open_lm(model, opening_for(opening, options))
+    plan = [(one, measures_for(one, chosen(names, lm.kind), lm.kind)) for one in found]
     if data is DEFAULT_DATA:  # of what nobody named, only what the measures can read
         plan = [(one, some) for one, some in plan if some] or plan
     _refuse_unused(names, plan)
     folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
-    found = _run(lm, plan, folder, options)
-    meta = _written(folder / RESULT, _meta(lm, [one for one, _ in plan], found, names, options))
+    seen = _run(lm, plan, folder, options)
+    meta = written(folder / RESULT, _meta(lm, [one for one, _ in plan], seen, names, options))
     result = Result(meta, folder)
     if out is None:
         weakref.finalize(result, shutil.rmtree, folder, True)
@@ -131,8 +123,7 @@ class _Found:
 
 def _run(lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path, options: Options) -> _Found:
     found = _Found([], [])
-    with _store(lm, options) as store:
-        engine = Engine(lm, store, tokens=options.tokens)
+    with engine_for(lm, options) as engine:
         (folder / RESULT).unlink(missing_ok=True)
         tables = Tables(folder, group_columns(item for data, _ in plan for item in data.items))
         for data, measures in plan:
@@ -163,51 +154,6 @@ def _labelled(made: Sequence[Check], data: Dataset, *, several: bool) -> list[Ch
     ]
 
 
-def _loaded(data: str | Path | Dataset | Sequence[str | Path | Dataset], options: Options) -> list[Dataset]:
-    wanted = [data] if isinstance(data, str | Path | Dataset) else list(data)
-    if not wanted:
-        raise DataError(f"no data named: give one of {', '.join(datasets.names())}, or a file of pairs")
-    loaded = [
-        one
-        if isinstance(one, Dataset)
-        else datasets.load(one, data_dir=options.data_dir, offline=options.offline)
-        for one in wanted
-    ]
-    names = [one.card.name for one in loaded]
-    if len(set(names)) < len(names):
-        raise DataError(f"two of the datasets have one name ({', '.join(names)}): rename a file")
-    return [_limited(one, options.limit) for one in loaded]
-
-
-def _limited(data: Dataset, limit: int | None) -> Dataset:
-    if limit is None:
-        return data
-    if limit < 1:
-        raise DataError(f"--limit {limit}: give a number of items of at least 1")
-    return Dataset(data.card, data.items[:limit], data.sha256, data.verified, data.warnings)
-
-
-def _measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[Measure, ...]:
-    """The named measures that this data can bear; none named: the usual ones for it.
-
-    Of a template neither sentence is the stereotyping one, so only measures made for templates read it.
-    """
-    if named:
-        fit = [one for one in named if all(_bears(data, need) for need in one.needs)]
-        return tuple(one for one in fit if ("slot" in one.needs) == _bears(data, "slot"))
-    if _bears(data, "slot"):
-        return tuple(find(name) for name in TEMPLATE_DEFAULTS)
-    usual = DEFAULTS[kind]
-    if _bears(data, "unrelated"):
-        filled = BLANK in (data.items[0].context or "")
-        usual = (*TRIPLE_DEFAULTS, *usual) if filled else TRIPLE_DEFAULTS
-    return tuple(find(name) for name in usual)
-
-
-def _bears(data: Dataset, need: str) -> bool:
-    return any(getattr(item, need, None) or item.groups.get(need) for item in data.items)
-
-
 def _refuse_unused(names: Sequence[str], plan: Sequence[tuple[Dataset, Sequence[Measure]]]) -> None:
     used = {measure.name for _, measures in plan for measure in measures}
     unused = [name for name in names if name not in used]
@@ -222,24 +168,6 @@ def _refuse_unused(names: Sequence[str], plan: Sequence[tuple[Dataset, Sequence[
         )
 
 
-def _refuse_foreign(folder: Path) -> None:
-    """A folder with files that are not a result of ours is never written to."""
-    if folder.exists() and not folder.is_dir():
-        raise ResultError(f"{folder} is a file: give a new folder for the result")
-    ours = {name for whole in (RESULT, ITEMS, TOKENS) for name in (whole, f"{whole}.partial")}
-    if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in ours):
-        raise ResultError(f"{folder} holds other files: give a new or empty folder for the result")
-
-
-@contextmanager
-def _store(lm: Lm, options: Options) -> Iterator[Store]:
-    store = Store.of(lm.namespace) if options.store else Store(None)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
 def _step(options: Options, data: Dataset) -> Callable[[float], None]:
     report = options.progress
     if report is None:
@@ -247,57 +175,24 @@ def _step(options: Options, data: Dataset) -> Callable[[float], None]:
     return lambda share: report(data.card.name, share, len(data.items))
 
 
-def _offline(opening: Opening | None, options: Options) -> Opening:
-    return opening or Opening(offline=options.offline)
-
-
 def _meta(
-    lm: Lm, loaded: Sequence[Dataset], found: _Found, names: Sequence[str], options: Options
+    lm: Lm, asked: Sequence[Dataset], found: _Found, names: Sequence[str], options: Options
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "unmask": version("unmask"),
         "model": asdict(lm.facts),
-        "data": [_data_facts(one) for one in loaded],
+        "data": [data_facts(one) for one in asked],
         "options": {
             "measures": list(names),
             "limit": options.limit,
             "seed": options.seed,
             "tokens": options.tokens,
         },
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "versions": versions(),
         "estimates": [as_json(one) for one in found.estimates],
         "checks": [as_json(one) for one in found.checks],
     }
-
-
-def _data_facts(data: Dataset) -> dict[str, Any]:
-    card = data.card
-    return {
-        "name": card.name,
-        "title": card.title,
-        "licence": card.licence,
-        "languages": list(card.languages),
-        "citation": card.citation,
-        "source": card.source,
-        "problems": card.problems,
-        "n": len(data.items),
-        "size": card.size,
-        "sha256": data.sha256,
-        "verified": data.verified
-        if card.folder
-        else None,  # your own pairs: there is nothing to verify against
-        "warnings": list(data.warnings),
-    }
-
-
-def _written(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the result object, whole or not at all, and give it back as it will be read."""
-    text = json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
-    return dict(json.loads(text))
 
 
 def _shared_rows(a: Result, b: Result) -> Iterator[tuple[Measure, str, list[Row], list[Row]]]:

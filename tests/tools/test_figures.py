@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tools.figures import english, examples, held
+from tools.figures.__main__ import main
+from tools.figures.types import Answers, Sample
 from tools.train.corpus import held_out
 
 import unmask
 import zoo
-from tools import figures
 from unmask.data.templates import filled
 from unmask.measures.asking import each_masked, next_tokens
 from unmask.models import Engine, Lm
@@ -49,21 +51,21 @@ def logprobs(lm: Lm, ids: list[int]) -> torch.Tensor:
     return lm.network.model(input_ids=torch.tensor([ids])).logits[0].double().log_softmax(-1)
 
 
-def given(lm: Lm, rows: list[Encoded], probe: object) -> figures.Answers:
-    return figures.answers(Engine(lm), [figures.Sample("toy", tuple(rows), 1)], probe)[0]  # type: ignore[arg-type]
+def given(lm: Lm, rows: list[Encoded], probe: object) -> Answers:
+    return held.answers(Engine(lm), [Sample("toy", tuple(rows), 1)], probe)[0]  # type: ignore[arg-type]
 
 
 def test_masked_accuracy_is_the_share_of_hidden_tokens_guessed_first(masked: Lm) -> None:
-    rows = [figures.framed(masked, masked.pieces(text)) for text in documents(6)]
+    rows = [held.framed(masked, masked.pieces(text)) for text in documents(6)]
     right = total = 0
     for row in rows:
-        hidden = figures.some_masked(row).masked
+        hidden = held.some_masked(row).masked
         assert len(hidden) == round(0.15 * len(row.content))
         ids = [masked.mask_id if place in hidden else token for place, token in enumerate(row.ids)]
         guessed = logprobs(masked, ids).argmax(-1).tolist()
         right += sum(guessed[place] == row.ids[place] for place in hidden)
         total += len(hidden)
-    figure = figures.accuracy("masked accuracy, %", "rows", given(masked, rows, figures.some_masked))
+    figure = held.accuracy("masked accuracy, %", "rows", given(masked, rows, held.some_masked))
     assert 0 < right < total
     assert (figure.value, figure.n) == (pytest.approx(100 * right / total), total)
     assert figure.low < figure.value < figure.high
@@ -76,26 +78,25 @@ def test_pseudo_perplexity_hides_one_token_at_a_time(masked: Lm) -> None:
         ids = [masked.mask_id if at == place else token for at, token in enumerate(sentence.ids)]
         lost.append(-logprobs(masked, ids)[place, sentence.ids[place]].item())
     asked = given(masked, [sentence], lambda one: each_masked(one, one.content))
-    figure = figures.perplexity("pseudo-perplexity", "sentences", asked)
+    figure = held.perplexity("pseudo-perplexity", "sentences", asked)
     assert (figure.value, figure.n) == (pytest.approx(math.exp(np.mean(lost)), rel=1e-4), len(lost))
 
 
 def test_perplexity_of_a_causal_model_begins_with_begin_of_text(causal: Lm) -> None:
-    row = figures.framed(causal, causal.pieces(TEXT))
+    row = held.framed(causal, causal.pieces(TEXT))
     assert row.ids[0] == causal.begin
     table = logprobs(causal, list(row.ids))
     lost = [-table[at, token].item() for at, token in enumerate(row.ids[1:])]
     asked = given(causal, [row], lambda one: next_tokens(one, one.content))
-    figure = figures.perplexity("perplexity", "rows", asked)
+    figure = held.perplexity("perplexity", "rows", asked)
     assert (figure.value, figure.n) == (pytest.approx(math.exp(np.mean(lost)), rel=1e-4), len(lost))
 
 
 def test_samples_are_pooled_over_tokens_not_over_corpora(masked: Lm) -> None:
-    rows = [figures.framed(masked, masked.pieces(text)) for text in documents(5)]
-    samples = [figures.Sample("a", tuple(rows[:1]), 1), figures.Sample("b", tuple(rows[1:]), 4)]
+    rows = [held.framed(masked, masked.pieces(text)) for text in documents(5)]
+    samples = [Sample("a", tuple(rows[:1]), 1), Sample("b", tuple(rows[1:]), 4)]
     a, b, whole = (
-        figures.accuracy("", "rows", one)
-        for one in figures.answers(Engine(masked), samples, figures.some_masked)
+        held.accuracy("", "rows", one) for one in held.answers(Engine(masked), samples, held.some_masked)
     )
     assert (whole.data, whole.n) == ("all", a.n + b.n)
     assert whole.value == pytest.approx((a.value * a.n + b.value * b.n) / whole.n)
@@ -103,17 +104,17 @@ def test_samples_are_pooled_over_tokens_not_over_corpora(masked: Lm) -> None:
 
 def test_rows_are_cut_from_the_beginning_of_a_document(masked: Lm) -> None:
     text = " ".join(documents(8))
-    sample = figures.masked_rows(masked, "toy", [text], 100)
-    longest = min(figures.LENGTH, masked.facts.max_length)
+    sample = held.masked_rows(masked, "toy", [text], 100)
+    longest = min(held.LENGTH, masked.facts.max_length)
     assert max(len(row.ids) for row in sample.rows) == longest
     pieces = masked.pieces(text)
     cut = {pieces[at : at + longest - 2] for at in range(0, len(pieces), longest - 2)}
-    assert {row.ids[1:-1] for row in sample.rows} == {one for one in cut if len(one) >= figures.SHORTEST}
+    assert {row.ids[1:-1] for row in sample.rows} == {one for one in cut if len(one) >= held.SHORTEST}
 
 
 def test_causal_rows_are_whole_and_documents_stand_end_to_end(causal: Lm) -> None:
     texts = documents(8)
-    sample = figures.causal_rows(causal, "toy", texts, 100)
+    sample = held.causal_rows(causal, "toy", texts, 100)
     ids = [token for text in texts for token in (*causal.pieces(text), causal.begin)]
     length = causal.facts.max_length - 1
     assert {row.ids for row in sample.rows} == {
@@ -123,7 +124,7 @@ def test_causal_rows_are_whole_and_documents_stand_end_to_end(causal: Lm) -> Non
 
 def test_sentences_end_where_a_sentence_does() -> None:
     text = 'Mr. Hill met J. Smith. "Is it late?" he asked. "Yes!" She left. Then St. Paul rang.'
-    assert figures.SENTENCE_END.split(text) == [
+    assert held.SENTENCE_END.split(text) == [
         "Mr. Hill met J. Smith.",
         '"Is it late?" he asked.',
         '"Yes!"',
@@ -136,13 +137,13 @@ def test_log_odds_compare_the_pronouns_behind_the_mask(masked: Lm) -> None:
     he, she = masked.pieces("he"), masked.pieces("she")
     assert len(he) == len(she) == 1
     leads = []
-    for frame in figures.FRAMES:
+    for frame in english.FRAMES:
         ids = list(masked.encode(filled(frame, "nurse").masculine).ids)
         place = ids.index(he[0])
         ids[place] = masked.mask_id
         row = logprobs(masked, ids)[place]
         leads.append((row[he[0]] - row[she[0]]).item())
-    assert figures.log_odds(masked, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-4)
+    assert english.log_odds(masked, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-4)
 
 
 def test_log_odds_of_a_causal_model_compare_whole_sentences(causal: Lm) -> None:
@@ -150,21 +151,21 @@ def test_log_odds_of_a_causal_model_compare_whole_sentences(causal: Lm) -> None:
         ids = [causal.begin, *causal.pieces(text)]
         return float(sum(logprobs(causal, ids)[at, token] for at, token in enumerate(ids[1:])))
 
-    both = [filled(frame, "nurse") for frame in figures.FRAMES]
+    both = [filled(frame, "nurse") for frame in english.FRAMES]
     leads = [likelihood(one.masculine) - likelihood(one.feminine) for one in both]
-    assert figures.log_odds(causal, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-3)
+    assert english.log_odds(causal, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-3)
 
 
 def test_spearman_ranks_before_it_correlates() -> None:
     x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 10.0, 100.0, 1e6])
-    assert figures._spearman(x, y) == pytest.approx(1.0)
-    assert figures._pearson(x, y) < 0.9
+    assert english._spearman(x, y) == pytest.approx(1.0)
+    assert english._pearson(x, y) < 0.9
 
 
 def test_guesses_are_the_likeliest_tokens(masked: Lm) -> None:
     ids = list(masked.encode(f"The man is {masked.mask_token}.").ids)
     shares = logprobs(masked, ids)[ids.index(masked.mask_id)].exp().sort(descending=True)
-    found = figures.guesses(masked, "The man is ___.")
+    found = examples.guesses(masked, "The man is ___.")
     assert [word for word, _ in found] == [masked.text([one]).strip() for one in shares.indices[:3].tolist()]
     assert [share for _, share in found] == pytest.approx(shares.values[:3].tolist(), rel=1e-4)
 
@@ -172,9 +173,9 @@ def test_guesses_are_the_likeliest_tokens(masked: Lm) -> None:
 def test_a_continuation_is_greedy(causal: Lm) -> None:
     ids = [causal.begin, *causal.pieces("The man")]
     begin = len(ids)
-    for _ in range(figures.CONTINUED):
+    for _ in range(examples.CONTINUED):
         ids.append(int(logprobs(causal, ids)[-1].argmax()))
-    assert figures.continuation(causal, "The man")[0] == causal.text(ids[begin:]).strip()
+    assert examples.continuation(causal, "The man")[0] == causal.text(ids[begin:]).strip()
 
 
 @pytest.fixture
@@ -196,7 +197,7 @@ def inputs(tmp_path: Path, shared: Path) -> Path:
 def command(model: str, inputs: Path, *more: str) -> dict[str, object]:
     out = inputs / "figures.json"
     where = ["--corpora", str(inputs / "corpora"), "--data-dir", str(inputs / "data"), "--out", str(out)]
-    figures.main([str(zoo.folder(model)), *where, "--rows", "5", *more])
+    main([str(zoo.folder(model)), *where, "--rows", "5", *more])
     return dict(json.loads(out.read_text(encoding="utf-8")))
 
 
@@ -227,4 +228,4 @@ def test_the_command_measures_a_causal_model(inputs: Path, capsys: pytest.Captur
 
 def test_a_model_that_cannot_be_opened_is_one_line(inputs: Path) -> None:
     with pytest.raises(SystemExit, match="no folder"):
-        figures.main(["./nowhere", "--corpora", "c", "--data-dir", "d", "--out", str(inputs / "x.json")])
+        main(["./nowhere", "--corpora", "c", "--data-dir", "d", "--out", str(inputs / "x.json")])

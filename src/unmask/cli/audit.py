@@ -68,10 +68,11 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Without arguments the built-in model is asked about the built-in data, offline.
     """
-    from unmask.auditing import DEFAULT_DATA, Options
+    from unmask.auditing import DEFAULT_DATA
     from unmask.auditing import audit as run
     from unmask.models.opening import Opening
     from unmask.models.shipped import BUILT_IN
+    from unmask.running import Options
 
     speak = say(quiet)
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]

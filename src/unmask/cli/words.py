@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from unmask.auditing import Progress
+    from unmask.running import Progress
 
 _SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet"}
 

@@ -1,0 +1,1 @@
+"""Measuring the models that ship: `python -m tools.figures`."""
