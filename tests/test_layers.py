@@ -14,7 +14,9 @@ LAYERS = (
     ("measures",),
     ("evidence", "scoring"),
     ("result", "explain", "tables"),
-    ("auditing", "report"),
+    ("running",),
+    ("auditing", "diagnose"),
+    ("report",),
     ("cli",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import typer
 
-from unmask.cli import audit, compare, data, explain, gate, listing, report, store
+from unmask.cli import audit, compare, data, diagnose, explain, gate, listing, report, store
 from unmask.cli.words import spread
 from unmask.errors import UnmaskError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
+app.command("diagnose")(diagnose.diagnose)
 app.command("explain")(explain.explain)
 app.command("gate")(gate.gate)
 app.command("report")(report.report)

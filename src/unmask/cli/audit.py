@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.words import console, names, progress_bar, say
+from unmask.cli import options
+from unmask.cli.words import console, names, new_folder, progress_bar, say
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from unmask.result import Result
 
-RUNS = Path("unmask-runs")
 SHOWN = 3  # words at either end of a ranking
 
 
@@ -28,41 +26,27 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
             help="Hub name (name@revision) or folder; nothing for the built-in model.", show_default=False
         ),
     ] = None,
-    data: Annotated[list[str] | None, typer.Option(help="Dataset or file of pairs; several allowed.")] = None,
-    measure: Annotated[list[str] | None, typer.Option(help="Measure; several allowed.")] = None,
+    data: options.Data = None,
+    measure: options.Measures = None,
     out: Annotated[
         Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/MODEL-TIME")
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="cpu, cuda, cuda:1 …", show_default="a GPU if there is one")
-    ] = None,
-    dtype: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
-    tf32: Annotated[bool, typer.Option("--tf32", help="Let a GPU round fp32 products to TF32.")] = False,
-    kind: Annotated[
-        str | None, typer.Option(help="masked or causal.", show_default="as the config says")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first N items of each dataset.")] = None,
+    device: options.Device = None,
+    dtype: options.Dtype = "fp32",
+    tf32: options.Tf32 = False,
+    kind: options.KindOf = None,
+    limit: options.Limit = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    tokens: Annotated[
-        int | None, typer.Option(help="Padded tokens in a batch.", show_default="by device")
-    ] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of datasets.")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Never use the network.")] = False,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="Load pickled weights (can run code).")
-    ] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run the model repository's own code.")
-    ] = False,
-    no_store: Annotated[
-        bool, typer.Option("--no-store", help="Neither read nor keep earlier readings.")
-    ] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
+    tokens: options.Tokens = None,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+    allow_pickle: options.AllowPickle = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+    no_store: options.NoStore = False,
+    no_report: options.NoReport = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when a check fails.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result object instead of tables.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Ask a model about pairs of sentences and print how it leans, with intervals and checks.
 
@@ -76,11 +60,11 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     speak = say(quiet)
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
-    folder = out or RUNS / f"{_slug(model or BUILT_IN)}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder = out or new_folder(model or BUILT_IN)
     with progress_bar(quiet=quiet) as progress:
-        options = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
+        settings = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
         asked = names(data) or DEFAULT_DATA
-        result = run(model, data=asked, measures=names(measure), out=folder, opening=how, options=options)
+        result = run(model, data=asked, measures=names(measure), out=folder, opening=how, options=settings)
     if not no_report:
         from unmask.report import write
 
@@ -186,8 +170,3 @@ def _table(result: Result, card: dict[str, object], *, broken: bool) -> Table:
             f"{meaning} ({MEASURES[one.measure].reads})",
         )
     return table
-
-
-def _slug(model: str) -> str:
-    name = Path(model).resolve().name if Path(model).is_dir() else model
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)

@@ -10,9 +10,9 @@ from unmask.cli.words import console
 from unmask.errors import UnknownName
 
 
-def listing(what: Annotated[str, typer.Argument(help="measures, data or models.")]) -> None:
-    """List measures, data or models, one line each."""
-    kinds = {"measures": _measures, "data": _data, "models": _models}
+def listing(what: Annotated[str, typer.Argument(help="measures, data, models or diagnoses.")]) -> None:
+    """List measures, data, models or diagnoses, one line each."""
+    kinds = {"measures": _measures, "data": _data, "models": _models, "diagnoses": _diagnoses}
     if what not in kinds:
         raise UnknownName("list", what, kinds)
     rows = kinds[what]()
@@ -47,3 +47,9 @@ def _models() -> list[tuple[str, str]]:
         ("NAME[@REVISION]", "any masked or causal model of the Hugging Face hub"),
         ("FOLDER", "a model saved on this machine"),
     ]
+
+
+def _diagnoses() -> list[tuple[str, str]]:
+    from unmask.diagnose import DIAGNOSES
+
+    return [(one.name, one.question) for one in DIAGNOSES.values()]

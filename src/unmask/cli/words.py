@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 
     from unmask.running import Progress
 
+RUNS = Path("unmask-runs")
 _SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet"}
 
 
@@ -98,3 +101,10 @@ def say(quiet: bool) -> Callable[[str], None]:
     import typer
 
     return (lambda _: None) if quiet else (lambda line: typer.echo(line, err=True))
+
+
+def new_folder(name: str) -> Path:
+    """Where a run goes that was given no folder: by what it is of, and by time."""
+    plain = Path(name).resolve().name if Path(name).is_dir() else name
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
+    return RUNS / f"{slug}-{datetime.now():%Y%m%d-%H%M%S}"

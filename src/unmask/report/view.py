@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import asdict
-from importlib import resources
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from unmask.report import drawing, embed, figures, run, words
+from unmask.report.html import asset, template
 from unmask.report.meanings import meanings
 from unmask.report.pairs import Decided, most_decided
 from unmask.report.run import BAND, Run
@@ -28,11 +26,11 @@ def page(result: Run) -> str:
         "category": figures.category(result),
         "spread": figures.spread(result),
     }
-    scripts = [drawing.library(), _asset("page.js")]
-    return _template().render(
+    scripts = [drawing.library(), asset("page.js")]
+    return template("page.html.jinja").render(
         policy=embed.policy(scripts),
         scripts=[Markup(script) for script in scripts],
-        style=Markup(_asset("page.css")),
+        style=Markup(asset("page.css")),
         specs=embed.as_script({f.id: f.spec for group in drawn.values() for f in group}),
         figures=drawn,
         download=embed.as_link(result_json(result)),
@@ -72,19 +70,3 @@ def _content(result: Run) -> dict[str, Any]:
 def _decided(estimate: Estimate, result: Run, twins: Twins) -> tuple[str, str | None, list[Decided]]:
     twin = twins.get((estimate.measure, estimate.data))
     return run.label(estimate, result), twin, [] if twin else most_decided(result, estimate)
-
-
-@functools.cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("page.html.jinja")
-
-
-def _asset(name: str) -> str:
-    return (resources.files("unmask.report") / name).read_text(encoding="utf-8")

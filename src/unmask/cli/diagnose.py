@@ -1,0 +1,121 @@
+"""`unmask diagnose`: ask what the measures themselves depend on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmask.cli import options
+from unmask.cli.words import console, names, new_folder, progress_bar, say
+
+if TYPE_CHECKING:
+    from unmask.diagnose import Diagnosed
+    from unmask.diagnose.types import Table
+
+EVERYTHING = "all"
+
+
+def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
+    name: Annotated[
+        str, typer.Argument(help="Which diagnosis (`unmask list diagnoses`); `all` for every one.")
+    ],
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(help="Hub names or folders; nothing for the built-in model.", show_default=False),
+    ] = None,
+    data: options.Data = None,
+    measure: options.Measures = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/NAME-TIME")
+    ] = None,
+    draws: Annotated[int, typer.Option(help="Shuffles of every sentence; samples of every size.")] = 10,
+    votes: Annotated[
+        int, typer.Option(help="A pair counts as biased when more than so many of six people said so.")
+    ] = 3,
+    band: Annotated[
+        float, typer.Option(help="Differences this small count as nearly equally likely.")
+    ] = 0.25,
+    counts: Annotated[
+        Path | None, typer.Option(help="Word counts (word, count) to use in the place of wordfreq's.")
+    ] = None,
+    effect: Annotated[float, typer.Option(help="Points of bias score a study should be able to see.")] = 5.0,
+    device: options.Device = None,
+    dtype: options.Dtype = "fp32",
+    tf32: options.Tf32 = False,
+    kind: options.KindOf = None,
+    limit: options.Limit = None,
+    seed: Annotated[int, typer.Option(help="Seed of shuffles, samples and the bootstrap.")] = 0,
+    tokens: options.Tokens = None,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+    allow_pickle: options.AllowPickle = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+    no_store: options.NoStore = False,
+    no_report: options.NoReport = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Ask what the scores of a measure depend on besides bias: tables, a page with plots, and JSON.
+
+    Readings are shared with `unmask audit`: only what is new is asked of the model.
+    """
+    from unmask.diagnose import DIAGNOSES, Settings, find, run
+    from unmask.diagnose.running import as_json as whole_of
+    from unmask.models.opening import Opening
+    from unmask.running import Options
+
+    chosen = list(DIAGNOSES.values()) if name == EVERYTHING else [find(one) for one in names([name])]
+    how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
+    settings = Settings(tuple(names(measure)), seed, draws, votes, band, counts, effect)
+    folder = out or new_folder(name)
+    with progress_bar(quiet=quiet) as progress:
+        limits = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
+        found = run(
+            chosen, models or [], data=names(data), settings=settings, out=folder, opening=how, options=limits
+        )
+    whole = whole_of(found, settings, limits)
+    if as_json:
+        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    else:
+        for one in found:
+            show(one)
+    if not no_report:
+        from unmask.report.diagnosis import write
+
+        write(found, whole, folder)
+    say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+
+
+def show(found: Diagnosed) -> None:
+    """Print what one diagnosis found: answers, tables, and how much was asked for it."""
+    screen = console()
+    screen.print(f"{found.diagnosis.name}: {found.diagnosis.question}", style="bold")
+    for line in found.finding.answers:
+        screen.print(f"  {line}")
+    for table in found.finding.tables:
+        _print(table)
+    for note in found.finding.notes:
+        screen.print(f"  note: {note}")
+    for model, rows in found.asked.items():
+        screen.print(f"  {model}: {rows:,} sentences asked anew")
+    screen.print()
+
+
+def _print(table: Table) -> None:
+    from rich.table import Table as Grid
+
+    from unmask.report.diagnosis import shown
+
+    drawn = Grid(title=table.title, title_justify="left", title_style="bold", caption=table.note)
+    drawn.caption_justify = "left"
+    for place, name in enumerate(table.columns):
+        numeric = any(not isinstance(row[place], str | None) for row in table.rows)
+        drawn.add_column(name, justify="right" if numeric else "left")
+    for row in table.rows:
+        drawn.add_row(
+            *(shown(cell, name, table.digits) for cell, name in zip(row, table.columns, strict=True))
+        )
+    console().print(drawn)

@@ -1,0 +1,25 @@
+"""Diagnoses of the measures themselves, one file each. To add one: write its file, then name it here.
+
+from unmask.diagnose import find, run
+(found,) = run([find("direction")], ["bert-base-cased"], data="crows-pairs")
+found.finding.answers, found.finding.tables
+"""
+
+from __future__ import annotations
+
+from unmask.diagnose.direction import DIRECTION
+from unmask.diagnose.running import Diagnosed, run
+from unmask.diagnose.types import Diagnosis, Finding, Settings
+from unmask.errors import UnknownName
+
+DIAGNOSES: dict[str, Diagnosis] = {one.name: one for one in (DIRECTION,)}
+
+
+def find(name: str) -> Diagnosis:
+    """The diagnosis of that name."""
+    if name not in DIAGNOSES:
+        raise UnknownName("diagnosis", name, DIAGNOSES)
+    return DIAGNOSES[name]
+
+
+__all__ = ["DIAGNOSES", "Diagnosed", "Diagnosis", "Finding", "Settings", "find", "run"]

@@ -1,0 +1,104 @@
+"""`direction`: are stereotypes of advantaged groups scored alike? (Kaneko & Bollegala 2022, Table 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmask.diagnose import plots
+from unmask.diagnose.published import published
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Seen, Settings, Table, ranged
+from unmask.measures import find
+from unmask.running import bears
+from unmask.stats import estimates
+from unmask.types import Dataset, Estimate
+
+SIDES = {"advantaged": "direction=antistereo", "disadvantaged": "direction=stereo"}
+GAP = "direction-gap"
+Found = dict[str, dict[str, Estimate]]  # by measure: advantaged, disadvantaged and their gap
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
+    """The bias score of either direction, and how far apart they are, by measure."""
+    measures = [one for one in subject.pair_measures(data, settings.measures) if one.summary == "share"]
+    found: Found = {}
+    for name, items in subject.scores(data, measures).items():
+        rows = [one.row for one in items]
+        made = estimates(find(name), rows, data=data.card.name, rng_seed=settings.seed)
+        scores = {one.group: one for one in made if one.statistic == "bias-score"}
+        gaps = {one.statistic: one for one in made if one.group == "all"}
+        if GAP in gaps:
+            found[name] = {side: scores[group] for side, group in SIDES.items()} | {GAP: gaps[GAP]}
+    return found
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """A table of both scores and |Diff| beside the published ones; a plot of either direction."""
+    rows = [_row(one, name, found) for one in seen for name, found in one.what.items()]
+    table = Table(
+        "Bias score by direction of the stereotype",
+        ("model", "data", "measure", "advantaged", "disadvantaged", "|Diff|", "p", "published |Diff|"),
+        tuple(rows),
+        "Advantaged: the stereotype is of the advantaged group (CrowS-Pairs' antistereo). A measure that is "
+        "not swayed by how frequent a group's words are has |Diff| near 0. Interval of |Diff| by Newcombe, "
+        "p by Fisher's exact test.",
+    )
+    return Finding(tuple(_answers(seen)), (table,), (_plot(seen),) if rows else ())
+
+
+def _row(one: Seen, name: str, found: dict[str, Estimate]) -> tuple[Cell, ...]:
+    model, data = str(one.model["id"]), one.data.card.name
+    paper = published("direction", model, data=data, measure=name, statistic="difference")
+    numbers = (ranged(found[key]) for key in (*SIDES, GAP))
+    return (model, data, name, *numbers, found[GAP].p, paper)
+
+
+def _answers(seen: Sequence[Seen]) -> list[str]:
+    lines = []
+    for one in seen:
+        gaps = {name: found[GAP] for name, found in one.what.items()}
+        if not gaps:
+            continue
+        least, most = (
+            min(gaps, key=lambda name: gaps[name].value),
+            max(gaps, key=lambda name: gaps[name].value),
+        )
+        lines.append(
+            f"{one.model['id']} on {one.data.card.name}: the direction of the stereotype moves {most} most "
+            f"({gaps[most].value:.1f} points) and {least} least ({gaps[least].value:.1f} points)"
+        )
+    return lines
+
+
+def _plot(seen: Sequence[Seen]) -> Plot:
+    rows = [
+        {
+            "label": f"{name} · {one.model['id']} · {one.data.card.name}",
+            "series": side,
+            "value": found[side].value,
+            "low": found[side].low,
+            "high": found[side].high,
+        }
+        for one in seen
+        for name, found in one.what.items()
+        for side in SIDES
+    ]
+    told = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
+    return Plot(
+        "direction", "Bias score by direction", told, plots.intervals(rows, axis="bias score, %", null=50.0)
+    )
+
+
+def _unfit(data: Dataset) -> str:
+    return "" if bears(data, "direction") else "its pairs have no direction"
+
+
+DIRECTION = Diagnosis(
+    name="direction",
+    title="Advantaged against disadvantaged",
+    question="Does a score depend on whether the stereotype is of an advantaged or a disadvantaged group?",
+    observe=observe,
+    conclude=conclude,
+    unfit=_unfit,
+    citation="kaneko-bollegala-2022-unmasking",
+)

@@ -1,0 +1,42 @@
+"""Numbers the papers print, to be set beside ours: `published.csv`, one a row."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from dataclasses import dataclass
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A number of a paper; a group is a bias type or a condition, `all` the whole."""
+
+    diagnosis: str
+    model: str
+    data: str
+    measure: str
+    statistic: str
+    group: str
+    value: float
+    where: str  # "Kaneko & Bollegala 2022, Table 1"
+
+
+@functools.cache
+def printed() -> tuple[Printed, ...]:
+    """All of them."""
+    text = (files("unmask.diagnose") / "published.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return tuple(Printed(**{**row, "value": float(row["value"])}) for row in rows)  # type: ignore[arg-type]
+
+
+def published(
+    diagnosis: str, model: str, *, data: str, measure: str, statistic: str, group: str = "all"
+) -> float | None:
+    """The paper's number for this model, by the last part of its name; None where it has none."""
+    name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
+    key = (diagnosis, name, data, measure, statistic, group)
+    for one in printed():
+        if (one.diagnosis, one.model, one.data, one.measure, one.statistic, one.group) == key:
+            return one.value
+    return None
