@@ -39,10 +39,6 @@ def test_names_in_the_order_of_the_dose(package: Path) -> None:
     assert names == ["builtin", "builtin-causal", "builtin-dose-2", "builtin-dose+0", "builtin-dose+10"]
 
 
-def test_what_is_not_there_is_not_offered(tmp_path: Path) -> None:
-    assert list(shipped.shipped(tmp_path)) == ["builtin"]
-
-
 @pytest.mark.usefixtures("package")
 def test_the_causal_sibling_is_causal() -> None:
     lm = open_lm("builtin-causal")

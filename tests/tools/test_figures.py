@@ -12,7 +12,7 @@ import pytest
 import torch
 from tools.figures import english, examples, held
 from tools.figures.__main__ import main
-from tools.figures.types import Answers, Sample
+from tools.figures.types import Answers, Found, Job, Sample
 from tools.train.corpus import held_out
 
 import unmask
@@ -142,8 +142,16 @@ def test_log_odds_compare_the_pronouns_behind_the_mask(masked: Lm) -> None:
         place = ids.index(he[0])
         ids[place] = masked.mask_id
         row = logprobs(masked, ids)[place]
-        leads.append((row[he[0]] - row[she[0]]).item())
+        leads.append((row[she[0]] - row[he[0]]).item())
     assert english.log_odds(masked, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-4)
+
+
+def test_the_occupations_of_winobias_are_those_of_its_files(shared: Path) -> None:
+    folder = shared / "winobias" / "data"
+    texts = [(folder / f"{gender}_occupations.txt").read_text() for gender in ("male", "female")]
+    men, women = ([line.strip() for line in text.splitlines() if line.strip()] for text in texts)
+    assert set(men) | set(women) == english.WINOBIAS.keys()
+    assert max(english.WINOBIAS[word] for word in men) < 50 < min(english.WINOBIAS[word] for word in women)
 
 
 def test_log_odds_of_a_causal_model_compare_whole_sentences(causal: Lm) -> None:
@@ -152,7 +160,7 @@ def test_log_odds_of_a_causal_model_compare_whole_sentences(causal: Lm) -> None:
         return float(sum(logprobs(causal, ids)[at, token] for at, token in enumerate(ids[1:])))
 
     both = [filled(frame, "nurse") for frame in english.FRAMES]
-    leads = [likelihood(one.masculine) - likelihood(one.feminine) for one in both]
+    leads = [likelihood(one.feminine) - likelihood(one.masculine) for one in both]
     assert english.log_odds(causal, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-3)
 
 
@@ -205,22 +213,30 @@ def names(found: dict[str, object]) -> set[tuple[str, str]]:
     return {(one["name"], one["data"]) for one in found["figures"]}  # type: ignore[attr-defined]
 
 
+def test_a_held_out_copy_of_another_document_is_not_read(masked: Lm, tmp_path: Path) -> None:
+    texts = documents(4)
+    with lzma.open(tmp_path / "simplewiki.txt.xz", "wt", encoding="utf-8") as file:
+        file.write("\n\n".join([*texts, texts[2]]))
+    job, found = Job(masked, tmp_path, tmp_path, 5, None), Found()
+    assert held.held_text(job, found) == {"simplewiki": texts}
+
+
 def test_the_command_measures_a_masked_model(inputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = command("bert-uncased", inputs)
     assert {("masked accuracy, %", "simplewiki"), ("pseudo-perplexity", "simplewiki")} < names(found)
-    assert {("unmasked accuracy, %", "simplewiki"), ("he/she Pearson r", "winogender")} < names(found)
+    assert {("unmasked accuracy, %", "simplewiki"), ("she/he Pearson r", "winogender")} < names(found)
     assert len(found["examples"]) == 20  # type: ignore[arg-type]
     assert {one["measure"] for one in found["estimates"]} > {"cps", "aul"}  # type: ignore[attr-defined]
     said = capsys.readouterr()
     left_out = [line for line in said.out.splitlines() if line.startswith("left out")]
-    assert [line.split(":")[1].strip() for line in left_out] == ["novels", "winobias", "both", "stereoset"]
+    assert [line.split(":")[1].strip() for line in left_out] == ["novels", "stereoset"]
     assert "no novels.txt.xz in the folder of corpora" in left_out[0]
     assert "masked accuracy: done" in said.err
 
 
 def test_the_command_measures_a_causal_model(inputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = command("gpt2", inputs, "--markdown")
-    assert {("perplexity", "simplewiki"), ("he/she Spearman r", "winogender")} < names(found)
+    assert {("perplexity", "simplewiki"), ("she/he Spearman r", "winogender")} < names(found)
     assert len(found["examples"]) == 10  # type: ignore[arg-type]
     assert {one["measure"] for one in found["estimates"]} == {"ll"}  # type: ignore[attr-defined]
     assert "| prompt | greedy continuation |" in capsys.readouterr().out

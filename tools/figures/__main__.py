@@ -3,7 +3,7 @@
     python -m tools.figures builtin --corpora DIR --data-dir DIR --out FILE.json [--rows N] [--markdown]
 
 held-out text ──► accuracy, (pseudo-)perplexity          benchmarks ──► headline estimates
-our sentences ──► guesses or continuations               occupations ──► he/she log-odds against women's share
+our sentences ──► guesses or continuations               occupations ──► she/he log-odds against women's share
 
 All of it goes through the product's own code, in fp32 on two cores of a CPU. What is missing (a corpus, a
 dataset) is said in one line, and the rest goes on.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from unmask.stats.resampling import generator
 from unmask.stats.shares import wilson
 from unmask.types import Encoded, Floats, Probe
 
-CORPORA = ("simplewiki", "novels")  # that held-out documents are taken from
+READ = ("simplewiki", "novels")  # the corpora whose held-out documents are read
 LENGTH = 256  # tokens of a row
 SHORTEST, LONGEST = 8, 64  # tokens of a sentence; rows, too, have at least the former
 HIDDEN = 0.15  # share of a row's tokens that is masked
@@ -32,9 +34,13 @@ SENTENCE_END = re.compile(
 def held_text(job: Job, found: Found) -> dict[str, list[str]]:
     """The held-out documents of every corpus that is there."""
     held: dict[str, list[str]] = {}
-    for name in CORPORA:
+    corpora: dict[str, corpus.Corpus] = {}
+    with found.part("corpora"):
+        paths = corpus.present(job.corpora)
+        corpora |= {one.name: one for one in corpus.read(paths, _bare(job.lm))} if paths else {}
+    for name in READ:
         with found.part(name):
-            held[name] = held_documents(job.corpora, name)
+            held[name] = held_documents(job.corpora, name, corpora)
     return held
 
 
@@ -61,15 +67,16 @@ def text_figures(job: Job, held: Mapping[str, Sequence[str]], found: Found) -> N
         found.figures.extend(accuracy("unmasked accuracy, %", "sentences", one) for one in given)
 
 
-def held_documents(folder: Path, name: str) -> list[str]:
-    """The documents of a corpus that no model of ours was trained on."""
-    path = folder / f"{name}.txt.xz"
-    if not path.is_file():
-        raise DataError(f"no {path.name} in the folder of corpora")
-    held = [text for text in corpus.texts(path) if corpus.held_out(text)]
-    if not held:
-        raise DataError(f"none of the documents in {path.name} is held out")
-    return held
+def held_documents(folder: Path, name: str, corpora: Mapping[str, corpus.Corpus]) -> list[str]:
+    """The documents of a corpus that no model of ours was trained on, nor on a near copy of."""
+    if name not in corpora:
+        raise DataError(f"no {name}.txt.xz in the folder of corpora")
+    one = corpora[name]
+    wanted = set(one.numbers[one.held].tolist())
+    if not wanted:
+        raise DataError(f"none of the documents in {name}.txt.xz is held out")
+    texts = enumerate(corpus.texts(folder / f"{name}.txt.xz"))
+    return [text for number, text in texts if number in wanted]
 
 
 def masked_rows(lm: Lm, name: str, documents: Sequence[str], number: int) -> Sample:
@@ -148,6 +155,14 @@ def perplexity(name: str, kind: str, given: Answers) -> Figure:
     tokens = np.array([len(reading.logprobs) for reading in given.readings], dtype=np.float64)
     value, low, high, method = resampled(_perplexity, lost, tokens, label=f"{name} {given.data}")
     return Figure(name, given.data, value, low, high, int(tokens.sum()), given.of(kind), method)
+
+
+def _bare(lm: Lm) -> Any:
+    """The tokenizer without what transformers puts around it."""
+    tokenizer = copy.deepcopy(lm.tokenizer.backend_tokenizer)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 def _filled(samples: Sequence[Sample]) -> list[Sample]:

@@ -70,8 +70,8 @@ def _figures_table(lm: Lm, found: Found) -> Table:
     note = (
         f"Held-out documents: {read}; sentences of {SHORTEST} to {LONGEST}. Masked accuracy hides "
         f"{HIDDEN:.0%} of a row's tokens together. Wilson intervals take tokens as independent; the others "
-        f"resample rows, sentences or occupations. He/she: log P(he) - log P(she) over {len(FRAMES)} frames "
-        f"against the share of women; expected at most {EXPECTED}."
+        f"resample rows, sentences or occupations. She/he: log P(she) - log P(he) over {len(FRAMES)} frames "
+        f"against the share of women; expected at least {EXPECTED}."
     )
     return Table("Figures", ("figure", "data", "value", "95% interval", "n", "of", "method"), rows, note)
 

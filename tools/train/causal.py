@@ -146,7 +146,7 @@ def save(model: Any, pieces: Any, out: Path, facts: dict[str, Any]) -> None:
         tokenizer_object=pieces,
         bos_token=END,
         eos_token=END,
-        model_max_length=SHAPE["max_position_embeddings"],
+        model_max_length=LENGTH + 1,  # as long as the rows of the training
     ).save_pretrained(out)
     (out / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
 

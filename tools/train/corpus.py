@@ -18,6 +18,7 @@ WINDOW, SAMPLED, COPIED = (
     16,
     0.5,
 )  # tokens in a shingle; one in so many is looked at; share that makes a copy
+CORPORA = ("simplewiki", "enwiki", "wikinews", "novels")  # in this order: of two copies the first is kept
 HELD_OUT = 6  # of 256 documents
 TOGETHER = 2000  # documents encoded in one call
 
@@ -30,6 +31,7 @@ class Corpus:
     ids: Ids
     begins: NDArray[np.int64]  # where each document begins
     held: NDArray[np.bool_]  # which are held out
+    numbers: NDArray[np.int64]  # which of the file's documents they are, from 0
 
     def documents(self, *, held: bool) -> list[Ids]:
         """The documents that are, or are not, held out."""
@@ -47,6 +49,11 @@ def texts(path: Path, characters: int | None = None) -> Iterator[str]:
 def held_out(text: str) -> bool:
     """Is this document kept from training? Its own hash decides."""
     return hashlib.sha256(text.encode()).digest()[0] < HELD_OUT
+
+
+def present(folder: Path) -> list[Path]:
+    """The files of the corpora that are there."""
+    return [path for name in CORPORA if (path := folder / f"{name}.txt.xz").is_file()]
 
 
 def read(paths: Sequence[Path], tokenizer: Any, characters: int | None = None) -> list[Corpus]:
@@ -95,7 +102,9 @@ def _encoded(path: Path, tokenizer: Any, characters: int | None) -> Corpus:
         ]
         held += [held_out(text) for text in some]
     begins = np.cumsum([0, *(len(part) for part in parts[:-1])])
-    return Corpus(path.name.split(".")[0], np.concatenate(parts), begins, np.array(held))
+    return Corpus(
+        path.name.split(".")[0], np.concatenate(parts), begins, np.array(held), np.arange(len(parts))
+    )
 
 
 def _groups(documents: Iterator[str]) -> Iterator[list[str]]:
@@ -131,4 +140,4 @@ def _same_as_before(ids: Ids, begins: NDArray[np.int64]) -> NDArray[np.bool_]:
 def _only(corpus: Corpus, kept: NDArray[np.bool_]) -> Corpus:
     parts = [part for part, keep in zip(np.split(corpus.ids, corpus.begins[1:]), kept, strict=True) if keep]
     begins = np.cumsum([0, *(len(part) for part in parts[:-1])])
-    return Corpus(corpus.name, np.concatenate(parts), begins, corpus.held[kept])
+    return Corpus(corpus.name, np.concatenate(parts), begins, corpus.held[kept], corpus.numbers[kept])

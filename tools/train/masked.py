@@ -186,6 +186,9 @@ def save(model: Any, tokenizer: Path, out: Path, facts: dict[str, Any]) -> None:
 
     model.config.hidden_dropout_prob = model.config.attention_probs_dropout_prob = 0.1
     model.half().save_pretrained(out)
-    AutoTokenizer.from_pretrained(tokenizer).save_pretrained(out)
+    plain = AutoTokenizer.from_pretrained(tokenizer, model_max_length=LENGTH)  # no place beyond was trained
+    plain.backend_tokenizer.no_truncation()
+    plain.backend_tokenizer.no_padding()
+    plain.save_pretrained(out)
     (out / "training.json").write_text(json.dumps(facts, indent=2) + "\n")
     model.float()

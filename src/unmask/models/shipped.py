@@ -16,7 +16,6 @@ from unmask.errors import ModelError
 
 BUILT_IN = "builtin"
 FOLDER = Path(str(files("unmask.models") / "builtin"))
-STAND_IN = "the built-in model is a small stand-in for trying things out, not one to draw conclusions from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +29,12 @@ class Shipped:
 
 
 def shipped(folder: Path = FOLDER) -> dict[str, Shipped]:
-    """The models that are there, by name."""
+    """The models by name, siblings in the order of their dose."""
     masked = folder / "masked"
-    found = {BUILT_IN: Shipped(masked, "the masked model inside the package; the default", warning=STAND_IN)}
-    if (folder / "causal").is_dir():
-        found[f"{BUILT_IN}-causal"] = Shipped(folder / "causal", "its causal sibling")
+    found = {
+        BUILT_IN: Shipped(masked, "the masked model inside the package; the default"),
+        f"{BUILT_IN}-causal": Shipped(folder / "causal", "its causal sibling"),
+    }
     changes = sorted((folder / "siblings").glob("dose*.safetensors"), key=_dose)
     return found | {f"{BUILT_IN}-{path.stem}": _sibling(masked, path) for path in changes}
 
