@@ -13,7 +13,7 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.installed-dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[dev,words]"
 	touch $@ $(VENV)/.installed
 
 setup: $(VENV)/.installed

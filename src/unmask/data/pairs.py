@@ -1,7 +1,8 @@
 """Your own pairs: a file with columns `more` and `less`, or records from Python.
 
 `more` is the stereotyping sentence, `less` the other. Optional columns are `id`, `category`, `direction`
-(`stereo` or `antistereo`), `unrelated`, `context` and `target`; every other column becomes a group.
+(`stereo` or `antistereo`), `unrelated`, `context` and `target`; every other column becomes a group. Files
+with one sentence a row in Finspector's columns are read as well.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unmask.data import finspector
 from unmask.data.formats import records as records_of
 from unmask.data.items import Loaded, with_warnings
 from unmask.errors import DataError
@@ -72,7 +74,8 @@ def items(records: Iterable[Any], name: str, where: str) -> Loaded:
     made: dict[str, Pair] = {}
     rows: dict[str, int] = {}
     unnamed = False
-    for row, record in enumerate(records):
+    given = list(records)
+    for row, record in enumerate(finspector.paired(given, where) if finspector.recognised(given) else given):
         at = f"{where}, row {row} (from 0)"
         fields = _fields(record, at)
         unnamed |= fields.pop("", None) is not None

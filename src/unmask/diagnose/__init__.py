@@ -7,12 +7,18 @@ found.finding.answers, found.finding.tables
 
 from __future__ import annotations
 
+from unmask.diagnose.accuracy import ACCURACY
+from unmask.diagnose.alignment import ALIGNMENT
 from unmask.diagnose.direction import DIRECTION
+from unmask.diagnose.frequency import FREQUENCY
+from unmask.diagnose.length import LENGTH
+from unmask.diagnose.meaning import MEANING
 from unmask.diagnose.running import Diagnosed, run
 from unmask.diagnose.types import Diagnosis, Finding, Settings
 from unmask.errors import UnknownName
 
-DIAGNOSES: dict[str, Diagnosis] = {one.name: one for one in (DIRECTION,)}
+_ALL = (ACCURACY, MEANING, FREQUENCY, DIRECTION, LENGTH, ALIGNMENT)
+DIAGNOSES: dict[str, Diagnosis] = {one.name: one for one in _ALL}
 
 
 def find(name: str) -> Diagnosis:

@@ -20,18 +20,17 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [4, 4], [1, 3])
 
 def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None) -> Chart:
     """Rows of `label`, `value`, `low`, `high`, and perhaps `series`: a dot with its interval each."""
-    base = _base(rows)
+    rule: Row = {"color": alt.value(COLOURS[0])}
+    mark = rule
+    if "series" in rows[0]:  # by `stroke`: a second layer with a colour would have a legend of its own
+        offset = {"yOffset": alt.YOffset("series:N")}
+        rule = {"stroke": alt.Stroke("series:N").scale(range=list(COLOURS)).legend(None), **offset}
+        mark = {"color": _color(), "shape": _shape(), **offset}
     y = alt.Y("label:N").title(None).sort(field="order", op="min", order="ascending")
-    series = "series" in rows[0]
-    offset = {"yOffset": alt.YOffset("series:N")} if series else {}
-    x = alt.X("value:Q").title(axis).scale(zero=False)
-    color = _color() if series else alt.value(COLOURS[0])
-    span = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("low:Q").title(axis), x2="high:Q", y=y, color=color, **offset
-    )
-    shape = {"shape": _shape()} if series else {}
+    base = _base(rows).encode(y=y, tooltip=_tips(rows))
+    span = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q").title(axis), x2="high:Q", **rule)
     point = base.mark_point(filled=True, size=60, opacity=1)
-    point = point.encode(x=x, y=y, color=color, tooltip=_tips(rows), **shape, **offset)
+    point = point.encode(x=alt.X("value:Q").title(axis).scale(zero=False), **mark)
     return alt.layer(*_rule(null, "x"), span, point).properties(width=520)
 
 
@@ -99,6 +98,23 @@ def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
     )
     words = base.mark_text(fontSize=11, color="#000000").encode(text=alt.Text("value:Q", format=".2f"))
     return alt.layer(squares, words).properties(width=alt.Step(58), height=alt.Step(34))
+
+
+def panels(rows: Sequence[Row], *, x: str, y: str, null: float | None = None) -> Chart:
+    """Rows of `x`, `y`, `low`, `high`, `panel`, perhaps `series`: small charts of lines with their bands."""
+    series = "series" in rows[0]
+    color = _color().legend(orient="bottom", columns=3, symbolOpacity=1) if series else alt.value(COLOURS[0])
+    at, up = alt.X("x:Q").title(x), alt.Y("y:Q").title(y).scale(zero=False)
+    base = alt.Chart().encode(x=at, color=color, tooltip=_tips(rows))
+    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y), y2="high:Q")
+    line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24)).encode(y=up, order="x:Q")
+    facet = alt.Facet("panel:N").title(None).sort(field="order", op="min", order="ascending")
+    drawn: Chart = (
+        alt.layer(*_rule(null, "y"), band, line)
+        .properties(width=190, height=130)
+        .facet(facet=facet, columns=3, data=alt.InlineData(values=_numbered(rows)))
+    )
+    return drawn
 
 
 def _base(rows: Sequence[Row]) -> alt.Chart:

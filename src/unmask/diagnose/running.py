@@ -10,7 +10,7 @@ from typing import Any
 
 from unmask.diagnose.subject import Subject
 from unmask.diagnose.types import Cell, Diagnosis, Finding, Ranged, Seen, Settings, Table
-from unmask.errors import DataError, ModelError
+from unmask.errors import DataError, ModelError, UnmaskError
 from unmask.models import open_lm
 from unmask.models.opening import Opening
 from unmask.models.shipped import BUILT_IN
@@ -125,6 +125,8 @@ def _look(name: str, cases: Sequence[Case], settings: Settings, opening: Opening
     lm = open_lm(name, opening)
     with engine_for(lm, options) as engine:
         subject = Subject(engine, options.progress)
+        taken = any(one.model["id"] == lm.facts.id for case in cases for one in case.seen)
+        facts = subject.facts | ({"id": name} if taken else {})  # two folders may end alike
         for case in cases:
             if name not in case.models:
                 continue
@@ -137,7 +139,12 @@ def _look(name: str, cases: Sequence[Case], settings: Settings, opening: Opening
                 continue
             before = engine.asked
             for data in case.data:
-                case.seen.append(Seen(subject.facts, data, case.diagnosis.observe(subject, data, settings)))
+                try:
+                    case.seen.append(Seen(facts, data, case.diagnosis.observe(subject, data, settings)))
+                except UnmaskError as error:
+                    if len(cases) == 1:
+                        raise
+                    case.notes.append(f"{data.card.name}: {error}")
             case.asked[name] = engine.asked - before
 
 

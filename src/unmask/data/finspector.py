@@ -1,0 +1,97 @@
+"""Paraphrase files with a sentence a row, in the columns of Finspector (Kwon & Mihindukulasooriya, 2023).
+
+`bias_type`, `sent_index` (which original), `para_index` (0: the original itself), `more_or_less`
+(`sent_more`: the stereotyping sentence) and `sent`; `stereo_type` may give the direction. Two rows make a
+pair. The authors' columns of scores (`bert`, `roberta`, …) are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from unmask.errors import DataError
+
+ORIGINAL, NUMBER = "original", "paraphrase"  # the groups of a set of paraphrases
+ITSELF = "0"  # the number of the original among its paraphrases
+SENTENCE = ("sent", "sentence")
+SIDE = ("more_or_less", "more/less", "side")
+DIRECTION = ("stereo_type", "stereo_antistereo", "direction", "stereo/anti")
+CATEGORY = ("bias_type", "category")
+_SIDES = {"sent_more": "more", "more": "more", "sent_less": "less", "less": "less"}
+_DIRECTIONS = {"stereo": "stereo", "antistereo": "antistereo", "anti": "antistereo"}
+Key = tuple[str, str, str]  # bias type, original, paraphrase
+
+
+def recognised(records: Sequence[Any]) -> bool:
+    """Do the records have these columns?"""
+    first = records[0] if records else None
+    if not isinstance(first, Mapping):
+        return False
+    names = {_name(column) for column in first}
+    return {"sent_index", "para_index"} <= names and bool(names & set(SIDE))
+
+
+def paired(records: Sequence[Mapping[str, Any]], where: str) -> list[dict[str, str]]:
+    """Two rows as one pair, in the order of the first of them, with `original` and `paraphrase`."""
+    made: dict[Key, dict[str, str]] = {}
+    for row, record in enumerate(records):
+        at = f"{where}, row {row} (from 0)"
+        fields = {_name(column): _text(value) for column, value in record.items()}
+        category = _one(fields, CATEGORY)
+        key = (category, _needed(fields, ("sent_index",), at), _needed(fields, ("para_index",), at))
+        pair = made.setdefault(key, _groups(key))
+        side = _side(_needed(fields, SIDE, at), at)
+        if side in pair:
+            raise DataError(f"{at}: a second {side} sentence of {_named(key)}; expected one of each side")
+        pair[side] = _needed(fields, SENTENCE, at)
+        pair["direction"] = pair.get("direction") or _DIRECTIONS.get(_one(fields, DIRECTION).lower(), "")
+    for key, pair in made.items():
+        lacking = {"more", "less"} - pair.keys()
+        if lacking:
+            raise DataError(
+                f"{where}: {_named(key)} has no row with sent_{lacking.pop()}; expected one with sent_more "
+                "and one with sent_less for every original and paraphrase"
+            )
+    return list(made.values())
+
+
+def _groups(key: Key) -> dict[str, str]:
+    category, original, number = key
+    name = f"{category}/{original}" if category else original
+    return {"category": category, ORIGINAL: name, NUMBER: number}
+
+
+def _named(key: Key) -> str:
+    return f"sentence {key[1]}, paraphrase {key[2]}"
+
+
+def _name(column: object) -> str:
+    return str(column).strip().lower()
+
+
+def _text(value: object) -> str:
+    """A cell as text; an index that a data frame made a float is the whole number it was."""
+    if value is None or value != value:  # noqa: PLR0124 - only NaN differs from itself
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _one(fields: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((fields[name].strip() for name in names if fields.get(name, "").strip()), "")
+
+
+def _needed(fields: Mapping[str, str], names: Sequence[str], at: str) -> str:
+    """The cell of the first of these columns that holds something, exactly as written."""
+    found = next((fields[name] for name in names if fields.get(name, "").strip()), "")
+    if not found:
+        raise DataError(f"{at}: nothing in column {' or '.join(map(repr, names))}; fill it in")
+    return found if names == SENTENCE else found.strip()
+
+
+def _side(text: str, at: str) -> str:
+    if text.lower() not in _SIDES:
+        raise DataError(f"{at}: {text!r} for the side, expected 'sent_more' or 'sent_less'")
+    return _SIDES[text.lower()]

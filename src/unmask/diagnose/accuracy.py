@@ -1,0 +1,197 @@
+"""`accuracy`: does the model predict the tokens a measure reads? (Kaneko & Bollegala 2022, Table 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from unmask.diagnose import plots
+from unmask.diagnose.guesses import (
+    AUL,
+    CPS,
+    PLL,
+    SSS,
+    SSS_TOKENS,
+    WAYS,
+    Subtokens,
+    Versus,
+    Way,
+    counted,
+    difference,
+    hits,
+    planned,
+    share,
+    subtokens,
+    told,
+    versus,
+)
+from unmask.diagnose.published import published
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Seen, Settings, Table
+from unmask.measures import chosen
+from unmask.stats.mcnemar import FEW, mcnemar_p
+from unmask.stats.pooled import Counts
+from unmask.types import Dataset
+
+SAME_TOKENS = ((AUL, CPS), (AUL, SSS_TOKENS), (AUL, PLL))
+NOTHING_READ = "no pair could be read"
+READ_ALIKE = {"aula": "aul", "aula-normalised": "aul", "cps-exact": "cps", "sss-diagonal": "sss"}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Right guesses by way of counting, two ways on the same tokens, and what the tokenizer does."""
+
+    counts: Mapping[Way, Counts]
+    versus: Mapping[tuple[Way, Way], Versus]
+    subtokens: Subtokens
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
+    """Ask what the measures ask, and count the tokens that were the model's first guess."""
+    ways = _ways(settings, subject)
+    subject.lm.prime([text for item in data.items for text in (item.more, item.less)])
+    plans = {way: planned(way, data.items, subject.lm) for way in ways}
+    asked = (
+        probe for plan in plans.values() for sides in plan.values() for ask in sides.values() for probe in ask
+    )
+    readings = subject.read(asked, f"{data.card.name}: accuracy")
+    found = {way: hits(way, plan, readings) for way, plan in plans.items()}
+    return Observed(
+        {way: counted(one.values()) for way, one in found.items()},
+        {(a, b): versus(found[a], found[b]) for a, b in SAME_TOKENS if a in found and b in found},
+        subtokens(data.items, subject.lm),
+    )
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """Accuracy by measure beside the published one; measures on the same tokens; sub-token counts."""
+    rows = tuple(row for one in seen for row in _accuracies(one, settings.seed))
+    if not rows:
+        read = ", ".join(dict.fromkeys(way.measure for way in WAYS))
+        return Finding((f"none of the measures named is among those whose guesses are counted: {read}",), ())
+    pairs = tuple(row for one in seen for row in _comparisons(one, settings.seed))
+    tables = [_accuracy_table(rows)]
+    tables += [_versus_table(pairs)] if pairs else []
+    tables += [_subtoken_table(seen)]
+    return Finding(tuple(_answers(seen, settings.seed)), tuple(tables), (_plot(seen, settings.seed),))
+
+
+def _ways(settings: Settings, subject: Subject) -> list[Way]:
+    """Those of the measures named; all where none is."""
+    named = {READ_ALIKE.get(one.name, one.name) for one in chosen(settings.measures, subject.lm.kind)}
+    return [way for way in WAYS if not named or way.measure in named]
+
+
+def _accuracies(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
+    model, data = str(one.model["id"]), one.data.card.name
+    for way, counts in one.what.counts.items():
+        paper = published("accuracy", model, data=data, measure=way.measure, statistic="accuracy")
+        pairs = counts.tries.size
+        left_out = len(one.data.items) - pairs
+        accuracy = share(counts, seed, way.counted)
+        yield model, data, way.measure, way.counted, accuracy, int(counts.tries.sum()), pairs, left_out, paper
+
+
+def _accuracy_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
+    return Table(
+        "Token prediction accuracy, %",
+        ("model", "data", "measure", "counted", "accuracy", "n", "pairs", "left out", "published"),
+        rows,
+        "Right: the token that stands there is the model's first guess. n counts tokens, or pairs where a "
+        "whole candidate must be guessed. Intervals take the pair as the unit: tokens of a pair are not "
+        "independent. The published code counts AUL over all tokens and SSS over changed tokens, the paper "
+        "describes SSS by whole candidates: its number is set beside both ways of counting.",
+    )
+
+
+def _comparisons(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
+    for (first, second), found in one.what.versus.items():
+        names = f"{first.measure} − {second.measure}"
+        tokens = second.counted.partition(",")[0]
+        gap = difference(found.first, found.second, seed, names)
+        table = found.table
+        counts = (table.n, table.first, table.second)
+        p = mcnemar_p(table)
+        yield (
+            *(str(one.model["id"]), one.data.card.name, names, tokens),
+            *(found.first.share, found.second.share, gap, *counts, p),
+        )
+
+
+def _versus_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
+    return Table(
+        "Two measures on the same tokens",
+        (
+            *("model", "data", "measures", "tokens", "first", "second", "difference"),
+            *("n", "only first right", "only second right", "p"),
+        ),
+        rows,
+        "Accuracies in %, their difference in points with an interval over pairs. p by McNemar's test, exact "
+        f"where fewer than {FEW} tokens are right by one measure only; it takes tokens as independent, so "
+        "where it and the interval differ trust the interval.",
+    )
+
+
+def _subtoken_table(seen: Sequence[Seen]) -> Table:
+    rows = []
+    for one in seen:
+        model, data, found = str(one.model["id"]), one.data.card.name, one.what.subtokens
+        paper = published("accuracy", model, data=data, measure="sss", statistic="equal-subtokens")
+        counts = (found.pairs, found.equal, found.shared, found.empty)
+        rows.append((model, data, *counts, None if paper is None else int(paper)))
+    return Table(
+        "Sub-tokens in which the sentences of a pair differ",
+        (
+            "model",
+            "data",
+            "pairs",
+            "equally many",
+            "one masked input",
+            "empty span",
+            "published equally many",
+        ),
+        tuple(rows),
+        "Where both sentences become one and the same input when their changed tokens are hidden, SSS judges "
+        "two candidates by one guess; else each is guessed in an input with its own number of masks. With an "
+        "empty span there is nothing to guess, and the pair is left out of SSS.",
+    )
+
+
+def _answers(seen: Sequence[Seen], seed: int) -> Iterator[str]:
+    words = {
+        AUL: "of the content tokens are the first guess when nothing is hidden (aul)",
+        CPS: "of the shared tokens when hidden one at a time (cps)",
+        SSS: "of the pairs have a candidate guessed as a whole when the changed tokens are hidden (sss)",
+    }
+    for one in seen:
+        parts = [
+            f"{told(share(counts, seed, way.counted), '%')} {said}"
+            for way, said in words.items()
+            if (counts := one.what.counts.get(way)) and counts.tries.size
+        ]
+        yield f"{one.model['id']} on {one.data.card.name}: {'; '.join(parts) or NOTHING_READ}"
+
+
+def _plot(seen: Sequence[Seen], seed: int) -> Plot:
+    rows = []
+    for way in WAYS:
+        for one in seen:
+            if way in one.what.counts:
+                found = share(one.what.counts[way], seed, way.counted)
+                series = f"{one.model['id']} · {one.data.card.name}"
+                numbers = {"value": found.value, "low": found.low, "high": found.high}
+                rows.append({"label": f"{way.measure}: {way.counted}", "series": series, **numbers})
+    said = "Share of predictions that are the model's first guess, by measure and what is counted."
+    return Plot("accuracy", "Token prediction accuracy", said, plots.intervals(rows, axis="accuracy, %"))
+
+
+ACCURACY = Diagnosis(
+    name="accuracy",
+    title="Token prediction accuracy",
+    question="Does the model predict the tokens that a measure reads?",
+    observe=observe,
+    conclude=conclude,
+    citation="kaneko-bollegala-2022-unmasking",
+    kinds=("masked",),
+)

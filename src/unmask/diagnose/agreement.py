@@ -1,0 +1,173 @@
+"""`agreement`: do measures rank models, and bias types, alike? (τ as in Kaneko et al. 2022, Table 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from unmask.diagnose import plots
+from unmask.diagnose.rankings import Types, over_models, over_types
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.running import bears
+from unmask.stats import holm
+from unmask.stats.ranks import FEWEST, Agreement
+from unmask.types import Dataset, Row
+
+COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Mapping[str, Sequence[Row]]:
+    """Every pair under every measure."""
+    measures = subject.pair_measures(data, settings.measures)
+    return {name: [one.row for one in items] for name, items in subject.scores(data, measures).items()}
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """Kendall's τ between measures: over models where there are three, and over bias types by model."""
+    by_data = {
+        one.data.card.name: [each for each in seen if each.data.card.name == one.data.card.name]
+        for one in seen
+    }
+    models = {data: over_models(some, settings.seed) for data, some in by_data.items()}
+    types = [each for one in seen if (each := over_types(one, settings.seed)) is not None]
+    note = (
+        "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: pairs drawn anew, the same for "
+        "all measures; it does not speak of other {others}. p Holm: over the rows that have the same {same}."
+    )
+    model_table = Table(
+        "Models ranked by two measures",
+        ("data", *COLUMNS),
+        tuple(row for data, found in models.items() for row in _rows((data,), found)),
+        note.format(others="models, and with few models it is wide", same="data"),
+    )
+    type_table = Table(
+        "Bias types ranked by two measures",
+        ("model", "data", *COLUMNS),
+        tuple(row for each in types for row in _rows(_where(each.one), each.found)),
+        note.format(others="bias types", same="model and data"),
+    )
+    found = [model_table, type_table, *([_ranks(types)] if types else [])]
+    return Finding(
+        (
+            *(line for data, some in models.items() for line in _answers(f"models on {data}", some)),
+            *_said(types),
+        ),
+        tuple(table for table in found if table.rows),
+        tuple(_plots(models, types)),
+        tuple(_notes(by_data, models, seen, types)),
+    )
+
+
+def _where(one: Seen) -> tuple[str, str]:
+    return str(one.model["id"]), one.data.card.name
+
+
+def _rows(where: tuple[str, ...], found: Sequence[Agreement]) -> list[tuple[Cell, ...]]:
+    adjusted = holm([each.test.p for each in found])
+    return [
+        (*where, each.a, each.b, _ranged(each), each.n, each.test.p, p, each.test.method)
+        for each, p in zip(found, adjusted, strict=True)
+    ]
+
+
+def _ranged(found: Agreement) -> Ranged:
+    return Ranged(found.test.value, found.interval.low, found.interval.high, found.interval.method)
+
+
+def _ranks(types: Sequence[Types]) -> Table:
+    names = tuple(dict.fromkeys(name for each in types for name in each.names))
+    rows: list[tuple[Cell, ...]] = []
+    for each in types:
+        for place, category in enumerate(each.categories):
+            by = {name: int(each.ranks[row, place]) for row, name in enumerate(each.names)}
+            rows.append((*_where(each.one), category, each.pairs[place], *(by.get(name) for name in names)))
+    return Table(
+        "Rank of each bias type by mean difference",
+        ("model", "data", "type", "pairs", *names),
+        tuple(rows),
+        "1: the type whose stereotyping sentences lead by most under this measure; for sld, the type whose "
+        "two sentences differ by most.",
+    )
+
+
+def _answers(what: str, found: Sequence[Agreement]) -> list[str]:
+    known = [each for each in found if np.isfinite(each.test.value)]
+    if not known:
+        return []
+    most, least = max(known, key=_value), min(known, key=_value)
+    sure = sum(each.interval.low > 0 for each in known)
+    return [
+        f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {_told(most)}), {least.a} and "
+        f"{least.b} least (τ {_told(least)}); above 0 by its interval: {sure} of {len(known)}"
+    ]
+
+
+def _value(found: Agreement) -> float:
+    return found.test.value
+
+
+def _told(found: Agreement) -> str:
+    return f"{found.test.value:.2f}, {found.interval.low:.2f} to {found.interval.high:.2f}"
+
+
+def _said(types: Sequence[Types]) -> list[str]:
+    return [
+        line
+        for each in types
+        for line in _answers(f"bias types, {each.one.model['id']} on {each.one.data.card.name}", each.found)
+    ]
+
+
+def _plots(models: Mapping[str, Sequence[Agreement]], types: Sequence[Types]) -> list[Plot]:
+    shown = [("models", data, found) for data, found in models.items() if found]
+    shown += [("bias types", " on ".join(_where(each.one)), each.found) for each in types if each.found]
+    told = "Grid of Kendall's τ between every two measures, from −1 (reverse order) to 1 (same order)."
+    return [
+        Plot(f"agreement-{place + 1}", f"Agreement in ranking {what}: {where}", told, _grid(found))
+        for place, (what, where, found) in enumerate(shown)
+    ]
+
+
+def _grid(found: Sequence[Agreement]) -> plots.Chart:
+    names = list(dict.fromkeys(name for each in found for name in (each.a, each.b)))
+    known = {(each.a, each.b): each.test.value for each in found}
+    known |= {(b, a): value for (a, b), value in known.items()} | {(name, name): 1.0 for name in names}
+    rows = [{"x": a, "y": b, "value": known.get((a, b), float("nan"))} for a in names for b in names]
+    return plots.grid(rows, low=-1.0, high=1.0)
+
+
+def _notes(
+    by_data: Mapping[str, Sequence[Seen]],
+    models: Mapping[str, Sequence[Agreement]],
+    seen: Sequence[Seen],
+    types: Sequence[Types],
+) -> list[str]:
+    few = [
+        f"{data}: {len(some)} {'model' if len(some) == 1 else 'models'}; to see whether measures rank models "
+        f"alike, name at least {FEWEST} that can answer the same measures"
+        for data, some in by_data.items()
+        if not models[data]
+    ]
+    ranked = {_where(each.one) for each in types}
+    return few + [
+        f"{' on '.join(_where(one))}: fewer than {FEWEST} bias types of two scored pairs: not ranked"
+        for one in seen
+        if _where(one) not in ranked
+    ]
+
+
+def _unfit(data: Dataset) -> str:
+    return "its items are templates, of which neither side is the stereotype" if bears(data, "slot") else ""
+
+
+AGREEMENT = Diagnosis(
+    name="agreement",
+    title="Agreement between measures",
+    question="Do different measures rank the same models, and the same bias types, alike?",
+    observe=observe,
+    conclude=conclude,
+    unfit=_unfit,
+    citation="kaneko-etal-2022-debiasing",
+)

@@ -1,0 +1,187 @@
+"""`calibration`: which measure follows a bias that we planted, and how finely?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unmask.diagnose import plots
+from unmask.diagnose.siblings import PLANTED, SIBLINGS, about_planted, dose_of
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.errors import DataError, ModelError
+from unmask.measures import MEASURES, chosen, find
+from unmask.running import bears, measures_for
+from unmask.stats.doses import Response, response
+from unmask.stats.pairing import STATISTICS
+from unmask.types import Dataset, Row
+
+FEWEST = 3
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> dict[str, list[Row]]:
+    """Every measure that can read the data, over the items that speak of gender and occupation."""
+    dose_of(subject.lm.facts.id)
+    kind = subject.lm.kind
+    named = settings.measures or [name for name, one in MEASURES.items() if kind in one.kinds]
+    fit = [
+        one
+        for one in measures_for(data, chosen(named, kind), kind)
+        if one.summary in ("share", "magnitude", "lean")
+    ]
+    found = {
+        name: about_planted([one.row for one in items], templates=bears(data, "slot"))
+        for name, items in subject.scores(data, fit).items()
+    }
+    if not all(found.values()):
+        raise DataError(
+            f"{data.card.name}: none of {len(data.items)} items speaks of a planted occupation; raise --limit"
+        )
+    return found
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """Measures from the most to the least trustworthy, their scores by dose, and a plot of both."""
+    doses = sorted({dose_of(str(one.model["id"])) for one in seen})
+    if len(doses) < FEWEST:
+        raise ModelError(
+            f"calibration ranks models by dose and has {len(doses)}: name at least {FEWEST} siblings, or none"
+        )
+    found = sorted(_responses(seen, settings.seed), key=_trust)
+    return Finding(
+        tuple(_answers(found)),
+        (_trusted(found, len(doses)), _scores(found, doses)),
+        (_plot(found),),
+        (
+            "one small model, one planted link (gender and occupation), one training run a dose: this ranks "
+            "measures by how well they see that link, not by how well they see other biases",
+        ),
+    )
+
+
+def _responses(seen: Sequence[Seen], seed: int) -> list[Response]:
+    by: dict[tuple[str, str], dict[int, Sequence[Row]]] = {}
+    for one in seen:
+        for name, rows in one.what.items():
+            by.setdefault((one.data.card.name, name), {})[dose_of(str(one.model["id"]))] = rows
+    return [
+        response(find(name), statistic, rows, data=data, seed=seed)
+        for (data, name), rows in by.items()
+        if len(rows) >= FEWEST and any(row.scores for each in rows.values() for row in each)
+        for statistic in _statistics(name)
+    ]
+
+
+def _statistics(name: str) -> tuple[str, ...]:
+    """Its headline and its mean difference; for `sld` the latter would be that of pll once more."""
+    summary = find(name).summary
+    return ("asld",) if summary == "magnitude" else STATISTICS[summary]
+
+
+def _trust(one: Response) -> tuple[float, float, float, float]:
+    """Finest step first, then the most doses told apart, then the rank correlations."""
+    tau, rho = (-2.0 if np.isnan(x) else x for x in (one.kendall.value, one.spearman))
+    return (np.inf if one.step is None else one.step, -one.told / max(one.tested, 1), -tau, -rho)
+
+
+def _trusted(found: Sequence[Response], doses: int) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for one in found:
+        rho, tau = one.spearman_interval, one.kendall_interval
+        correlations = (
+            Ranged(one.spearman, rho.low, rho.high, rho.method),
+            Ranged(one.kendall.value, tau.low, tau.high, tau.method),
+        )
+        told = f"{one.told} of {one.tested}"
+        rows.append((*_name(one), one.n, *correlations, one.kendall.p, one.step, told))
+    return Table(
+        "Measures by how well they follow the planted dose, the most trustworthy first",
+        ("measure", "data", "statistic", "items", "Spearman ρ", "Kendall τ", "p", "step", "told apart"),
+        tuple(rows),
+        f"{doses} siblings of the built-in model, whose link of gender and occupation is known. ρ and τ: do "
+        "scores rise with the dose (asld: with its size)? Intervals: items, or words of templates, drawn "
+        "anew for all siblings at once; p: of τ, exact. Step: the smallest difference of dose at which every "
+        "two siblings are told apart in the right order (bias scores: McNemar; means: t test; appd: "
+        "bootstrap of words and templates; p < 0.05 by Holm over all pairs of siblings); a dash: at none.",
+    )
+
+
+def _scores(found: Sequence[Response], doses: Sequence[int]) -> Table:
+    rows = []
+    for one in found:
+        by = dict(zip(one.doses, one.scores.tolist(), strict=True))
+        rows.append((*_name(one), *(by.get(dose) for dose in doses)))
+    return Table(
+        "Scores by dose",
+        ("measure", "data", "statistic", *(f"dose {dose:+d}" if dose else "dose 0" for dose in doses)),
+        tuple(rows),
+        "A dose of 0 is balanced text, above it stereotypes hold more often. appd is turned so that the "
+        "stereotype is positive: the pronoun of the gender that mostly holds the occupation.",
+        digits=3,
+    )
+
+
+def _name(one: Response) -> tuple[str, str, str]:
+    return one.measure, one.data, one.statistic
+
+
+def _answers(found: Sequence[Response]) -> list[str]:
+    if not found:
+        return []
+    best, fine = found[0], [one for one in found if one.step is not None]
+    lines = [f"most trustworthy here: {_told(best)}"]
+    if fine and len(found) > 1:
+        lines.append(f"least: {_told(found[-1])}")
+    return [*lines, f"{len(fine)} of {len(found)} statistics tell every two siblings apart at some step"]
+
+
+def _told(one: Response) -> str:
+    step = "no step of dose" if one.step is None else f"steps of {one.step}"
+    ends = f"{one.kendall_interval.low:.2f} to {one.kendall_interval.high:.2f}"
+    return (
+        f"{one.measure} on {one.data} ({one.statistic}) tells {step} apart, τ with the dose "
+        f"{one.kendall.value:.2f} ({ends}), {one.n:,} items"
+    )
+
+
+def _plot(found: Sequence[Response]) -> Plot:
+    """Change from the middle dose in standard errors: steep lines tell doses apart, flat ones cannot."""
+    rows: list[plots.Row] = []
+    for one in found:
+        unit = float(one.errors[one.errors > 0].mean()) if (one.errors > 0).any() else 1.0
+        for dose, score, error in zip(one.doses, one.scores, one.errors, strict=True):
+            y = float(score - one.scores[one.middle]) / unit
+            reach = 1.96 * float(error) / unit
+            rows.append(
+                {"panel": one.measure, "series": one.statistic, "x": dose, "y": y}
+                | {"low": y - reach, "high": y + reach}
+            )
+    told = (
+        "For every measure its change of score from the middle dose, in standard errors, against the dose, "
+        "with 95% bands; measures in the order of the table."
+    )
+    axis = "change, standard errors"
+    return Plot(
+        "calibration", "Scores against the planted dose", told, plots.panels(rows, x="dose", y=axis, null=0.0)
+    )
+
+
+def _unfit(data: Dataset) -> str:
+    if bears(data, "slot") or any(item.groups.get("category") == PLANTED for item in data.items):
+        return ""
+    return f"it has neither templates nor a category {PLANTED!r}, and that is what was planted"
+
+
+CALIBRATION = Diagnosis(
+    name="calibration",
+    title="Calibration on planted bias",
+    question="Which measure follows a bias whose size is known, and what difference can it tell apart?",
+    observe=observe,
+    conclude=conclude,
+    unfit=_unfit,
+    data=("triple-gender", "pronoun-templates"),
+    models=SIBLINGS,
+    kinds=("masked",),
+    citation="gbef-2023",
+)

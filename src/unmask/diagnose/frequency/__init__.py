@@ -1,0 +1,118 @@
+"""`frequency`: how much of a score is word frequency? (Kaneko & Bollegala 2022, Table 2, and beyond)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unmask.diagnose import explaining
+from unmask.diagnose.frequency import tables
+from unmask.diagnose.frequency.corpus import Corpus, corpus_for
+from unmask.diagnose.frequency.words import Grouped, changed, grouped
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Diagnosis, Finding, Seen, Settings
+from unmask.running import bears
+from unmask.stats.regression import Explained
+from unmask.types import Dataset, Pair
+
+WHAT = "word frequency"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The words of a dataset, and every measure against their frequencies."""
+
+    corpus: str
+    language: str
+    groups: Mapping[str, Grouped]  # by bias type; empty where the pairs have no direction
+    explained: Mapping[str, Explained]
+    pairs: int
+    one_sided: int  # pairs in which one sentence has no word of its own
+    unknown: int  # changed words the corpus does not know
+    changed: int  # changed words in all
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
+    """Group the words; score every pair and set its difference against that of its words' frequencies."""
+    language = data.card.languages[0] if data.card.languages else "en"
+    corpus = corpus_for(settings.counts, language)
+    by = dict(_differences(data, corpus))
+    scores = explaining.scored_pairs(subject, data, settings)
+    found = {word for item in data.items for side in changed(item.more, item.less) for word in side}
+    return Found(
+        corpus=corpus.source,
+        language=language,
+        groups=_groups(data, corpus, language),
+        explained=explaining.all_explained(scores, by, data=data.card.name, seed=settings.seed),
+        pairs=len(data.items),
+        one_sided=len(data.items) - len(by),
+        unknown=sum(not corpus.knows(word) for word in found),
+        changed=len(found),
+    )
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """The words of every dataset, then how far each measure follows them and what is left without."""
+    by_data = {one.data.card.name: one.what.groups for one in seen if one.what.groups}
+    listed = explaining.cases(seen, [one.what.explained for one in seen])
+    return Finding(
+        (*tables.answers(by_data), *explaining.answers(listed, what=WHAT)),
+        (
+            *(tables.words(by_data) if by_data else ()),
+            *explaining.tables(listed, what=WHAT, step="tenfold frequency"),
+        ),
+        explaining.slopes_plot(listed, id="frequency-slopes", what=WHAT),
+        tuple(dict.fromkeys(note for one in seen for note in _notes(one))),
+    )
+
+
+def _differences(data: Dataset, corpus: Corpus) -> Iterator[tuple[str, float]]:
+    """By pair: mean log10 frequency of the words only `more` has, minus that of those only `less` has."""
+    for item in data.items:
+        more, less = changed(item.more, item.less)
+        if more and less:
+            means = [float(np.mean([corpus.log10(word) for word in side])) for side in (more, less)]
+            yield item.id, means[0] - means[1]
+
+
+def _groups(data: Dataset, corpus: Corpus, language: str) -> dict[str, Grouped]:
+    """The words of every bias type, where pairs have a direction."""
+    told: dict[str, list[Pair]] = {}
+    for item in data.items:
+        if item.groups.get("direction"):
+            told.setdefault(item.groups.get("category", "all"), []).append(item)
+    return {name: grouped(items, corpus.log10, language=language) for name, items in told.items()}
+
+
+def _notes(one: Seen) -> Iterator[str]:
+    found, name = one.what, one.data.card.name
+    yield f"{name}: frequencies by {found.corpus}"
+    if found.unknown:
+        yield (
+            f"{name}: {found.unknown:,} of {found.changed:,} changed words are not in {found.corpus}; "
+            "they are given the frequency of the rarest word that is"
+        )
+    if found.one_sided:
+        yield (
+            f"{name}: {found.one_sided:,} of {found.pairs:,} pairs are left out of the lines, "
+            "in them only one sentence has words of its own"
+        )
+    if not bears(one.data, "direction"):
+        yield f"{name}: its pairs have no direction, so its words cannot be grouped"
+    elif found.language != "en":
+        yield f"{name}: ambiguous words and words of grammar are known for English only, here they stay in"
+    if not found.explained:
+        yield f"{name}: no line can be drawn, no pair has words of its own in both sentences"
+
+
+FREQUENCY = Diagnosis(
+    name="frequency",
+    title="Word frequency",
+    question="How much of a score is the frequency of the words that differ?",
+    observe=observe,
+    conclude=conclude,
+    unfit=explaining.no_pairs,
+    citation="kaneko-bollegala-2022-unmasking",
+)

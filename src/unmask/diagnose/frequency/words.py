@@ -1,0 +1,120 @@
+"""The words two sentences differ in, and which group they speak of (Kaneko & Bollegala 2022, Table 2)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
+from scipy.stats import rankdata
+
+from unmask.types import Pair
+
+TOP = 4  # words of each group that are ranked
+ADVANTAGED, DISADVANTAGED = "advantaged", "disadvantaged"
+WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+
+# The paper leaves out words that have a non-social sense too, and names white and black. The list is ours:
+# colours and directions, sizes, words for anybody, names that are also nouns.
+_AMBIGUOUS = """
+black blacks brown dark light red white whites yellow straight straights left right
+big high large little low small able fit
+man people person persons guy guys
+bill grace grant hope jack mark rose
+"""
+# Words of grammar speak of no group; he, she, him, her, his and hers do, and stay.
+_GRAMMAR = """
+a an the this that these those and or but nor so as if because than then
+in on at of to from for with without by over under against up down out off about into
+not no never always yes very too more most less much many few all both some any other another such same
+is are was were be been being am do does did done have has had having
+can could will would shall should may might must cannot
+don't doesn't didn't isn't aren't wasn't weren't can't couldn't won't wouldn't shouldn't
+haven't hasn't hadn't
+i me my you your we us our they them their it its who whom whose which what when where why how
+one two there here just only still yet
+"""
+AMBIGUOUS, GRAMMAR = frozenset(_AMBIGUOUS.split()), frozenset(_GRAMMAR.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word that stands in one sentence of a pair and not in the other."""
+
+    text: str
+    count: int  # times it is changed in the dataset
+    log10: float  # of its frequency in the corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The changed words of one bias type, each in one place; the most often changed come first."""
+
+    advantaged: tuple[Word, ...]
+    disadvantaged: tuple[Word, ...]
+    ambiguous: tuple[Word, ...]  # they have another sense
+    undecided: tuple[Word, ...]  # as often in either group
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words without punctuation; hyphens part words, a possessive 's is dropped."""
+    found = WORD.findall(text.lower().replace("’", "'"))
+    return [one.removesuffix("'s") for one in found]
+
+
+def changed(first: str, second: str) -> tuple[list[str], list[str]]:
+    """The words of either sentence that are not shared, by difflib."""
+    a, b = words(first), words(second)
+    codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    parts = [(a[i:j], b[k:m]) for tag, i, j, k, m in codes if tag != "equal"]
+    return [word for part, _ in parts for word in part], [word for _, part in parts for word in part]
+
+
+def grouped(pairs: Iterable[Pair], log10: Callable[[str], float], *, language: str = "en") -> Grouped:
+    """The changed words of these pairs by group; a word of both goes where it stands more often.
+
+    Ambiguous words and words of grammar are known for English only.
+    """
+    ambiguous, grammar = (AMBIGUOUS, GRAMMAR) if language == "en" else (frozenset(), frozenset())
+    seen: dict[str, Counter[str]] = {ADVANTAGED: Counter(), DISADVANTAGED: Counter()}
+    for pair in pairs:
+        in_more, in_less = changed(pair.more, pair.less)
+        disadvantaged_in_more = pair.groups.get("direction") == "stereo"
+        seen[DISADVANTAGED].update(in_more if disadvantaged_in_more else in_less)
+        seen[ADVANTAGED].update(in_less if disadvantaged_in_more else in_more)
+    made: dict[str, list[Word]] = {ADVANTAGED: [], DISADVANTAGED: [], "ambiguous": [], "undecided": []}
+    for text in sorted(set().union(*seen.values()) - grammar):
+        here, there = seen[ADVANTAGED][text], seen[DISADVANTAGED][text]
+        place = "ambiguous" if text in ambiguous else _group(here, there)
+        made[place].append(Word(text, here + there, log10(text)))
+    return Grouped(**{name: tuple(sorted(found, key=_order)) for name, found in made.items()})
+
+
+def top(found: Grouped) -> tuple[tuple[Word, str], ...]:
+    """The four words each group has most often in the dataset, the most frequent in the corpus first."""
+    chosen = [(word, ADVANTAGED) for word in found.advantaged[:TOP]]
+    chosen += [(word, DISADVANTAGED) for word in found.disadvantaged[:TOP]]
+    return tuple(sorted(chosen, key=lambda one: (-one[0].log10, one[0].text)))
+
+
+def mean_ranks(chosen: Iterable[tuple[Word, str]]) -> dict[str, float]:
+    """The mean rank of each group among the top words, 1 the most frequent; nothing where one has no word."""
+    listed = list(chosen)
+    ranks = rankdata([-word.log10 for word, _ in listed])
+    own: dict[str, list[float]] = {}
+    for rank, (_, group) in zip(ranks.tolist(), listed, strict=True):
+        own.setdefault(group, []).append(rank)
+    return {group: float(np.mean(found)) for group, found in own.items()} if len(own) == 2 else {}
+
+
+def _group(advantaged: int, disadvantaged: int) -> str:
+    if advantaged == disadvantaged:
+        return "undecided"
+    return ADVANTAGED if advantaged > disadvantaged else DISADVANTAGED
+
+
+def _order(word: Word) -> tuple[int, float, str]:
+    return -word.count, -word.log10, word.text

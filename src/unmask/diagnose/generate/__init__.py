@@ -1,0 +1,191 @@
+"""Paraphrases of a dataset, proposed for review: `generate` yields them, `generate_file` makes a file.
+
+pairs ──► target words ──► words from WordNet and the model ──► plausible in both sentences, close in meaning
+      ──► a file with a blank column `keep` for a reviewer, which `unmask diagnose paraphrase` reads
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from unmask.data.finspector import ITSELF
+from unmask.diagnose.generate.fitting import Candidate, plausibility, similarity
+from unmask.diagnose.generate.network import fillers
+from unmask.diagnose.generate.proposing import MODEL, SOURCES, proposed
+from unmask.diagnose.generate.targets import Target, targets, token_places
+from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
+from unmask.diagnose.subject import Subject
+from unmask.errors import ModelError
+from unmask.measures import find
+from unmask.models import Lm, open_lm
+from unmask.models.opening import Opening
+from unmask.running import Data, Options, engine_for, loaded, opening_for
+from unmask.scoring import Scored
+from unmask.types import Dataset, Pair
+
+CHUNK = 32  # pairs looked at together
+TOP = 100  # tokens of the model looked through for whole words
+Fitted = tuple[Candidate, float, float]  # with its plausibility and its similarity
+NO_WORDNET = f"no WordNet on this machine: words come from the model alone; {ADVICE}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How much is proposed, and how well it must fit."""
+
+    wanted: int = 5  # paraphrases of one original at most
+    targets: int = 3  # words of one original that are tried
+    slack: float = 4.0  # nats a word may be less likely than the one it replaces
+    similarity: float = 0.6  # cosine of the words' hidden states in their sentences, at least
+    unvouched: float = 0.75  # the same for words of the model, for whose meaning no dictionary vouches
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A row of the file: an original (paraphrase 0) or a paraphrase for a reviewer to keep or refuse."""
+
+    more: str
+    less: str
+    category: str
+    direction: str
+    original: str
+    paraphrase: str
+    phrase: str = ""
+    replacement: str = ""
+    source: str = ""
+    plausibility: str = ""
+    similarity: str = ""
+    keep: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a file holds."""
+
+    originals: int
+    paraphrases: int
+    without: int  # originals for which nothing was found
+    notes: tuple[str, ...]
+
+
+def generate_file(  # noqa: PLR0913 - what a run is made of
+    model: str | Path,
+    data: Data,
+    path: Path,
+    *,
+    folder: Path | None = None,
+    rules: Rules | None = None,
+    opening: Opening | None = None,
+    options: Options | None = None,
+) -> Written:
+    """Open a masked model and write its paraphrases of a dataset; `folder` is WordNet's, if you name one."""
+    options = options or Options()
+    wordnet = find_wordnet(folder)
+    (pairs,) = loaded(data, options)
+    with engine_for(open_lm(str(model), opening_for(opening, options)), options) as engine:
+        return write(path, Subject(engine, options.progress), pairs, wordnet=wordnet, rules=rules)
+
+
+def write(
+    path: Path, subject: Subject, data: Dataset, *, wordnet: WordNet | None, rules: Rules | None = None
+) -> Written:
+    """Write the proposals for every pair as they are made; the file appears when it is whole."""
+    partial = path.with_name(f"{path.name}.partial")
+    counts: list[int] = []
+    with partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        names = [field.name for field in fields(Proposal)]
+        writer.writerow(names)
+        for family in generate(subject, data, rules=rules, wordnet=wordnet):
+            writer.writerows([getattr(one, name) for name in names] for one in family)
+            counts.append(len(family) - 1)
+    partial.replace(path)
+    notes = () if wordnet else (NO_WORDNET,)
+    return Written(len(counts), sum(counts), counts.count(0), notes)
+
+
+def generate(
+    subject: Subject, data: Dataset, *, wordnet: WordNet | None, rules: Rules | None = None
+) -> Iterator[list[Proposal]]:
+    """For every pair the original and its paraphrases, best first; without WordNet by the model alone."""
+    rules = rules or Rules()
+    if subject.lm.kind != "masked":
+        raise ModelError(
+            f"{subject.lm.facts.id} is causal: only a masked model can propose words in the middle"
+        )
+    measure = find("cps-exact")
+    scored = subject.scores(data, (measure,))[measure.name]
+    known: dict[int, str] = {}
+    for begin in range(0, len(scored), CHUNK):
+        chunk = scored[begin : begin + CHUNK]
+        found = _fitting(subject, _candidates(subject.lm, chunk, rules, wordnet, known), rules)
+        for one in chunk:
+            yield _family(one.item, [each for each in found if each[0].pair.id == one.item.id], rules)
+
+
+def _candidates(
+    lm: Lm, chunk: Sequence[Scored], rules: Rules, wordnet: WordNet | None, known: dict[int, str]
+) -> list[Candidate]:
+    """Words for the targets of some pairs; the model is asked for its own in one go."""
+    tried = [
+        (one.item, target) for one in chunk if one.sentences for target in targets(one, lm)[: rules.targets]
+    ]
+    rows = [row for pair, target in tried for row in _masked(pair, target, lm)]
+    words = fillers(lm, rows, TOP, known)
+    return [
+        candidate
+        for number, (pair, target) in enumerate(tried)
+        for candidate in proposed(pair, target, words[2 * number : 2 * number + 2], wordnet)
+    ]
+
+
+def _masked(pair: Pair, target: Target, lm: Lm) -> list[tuple[int, ...]]:
+    """Both sentences with one mask in the place of the target, however many tokens it has."""
+    rows = []
+    for text, span in ((pair.more, target.more), (pair.less, target.less)):
+        ids, places = lm.encode(text).ids, token_places(text, span, lm)
+        rows.append((*ids[: places[0]], lm.mask_id, *ids[places[-1] + 1 :]))
+    return rows
+
+
+def _fitting(subject: Subject, candidates: Sequence[Candidate], rules: Rules) -> list[Fitted]:
+    """Candidates that are likely enough and close enough in meaning, with both numbers."""
+    likely = [
+        (one, value)
+        for one, value in zip(candidates, plausibility(subject, candidates, "words that fit"), strict=True)
+        if value >= -rules.slack and math.isfinite(value)
+    ]
+    cosines = similarity(subject.lm, [one for one, _ in likely])
+    return [
+        (one, value, cosine)
+        for (one, value), cosine in zip(likely, cosines, strict=True)
+        if cosine >= (rules.unvouched if one.source == MODEL else rules.similarity)
+    ]
+
+
+def _family(pair: Pair, close: Sequence[Fitted], rules: Rules) -> list[Proposal]:
+    """The original and its paraphrases, the closest in meaning first."""
+    category, direction = pair.groups.get("category", ""), pair.groups.get("direction", "")
+    family = [Proposal(pair.more, pair.less, category, direction, pair.id, ITSELF)]
+    best = sorted(close, key=lambda one: (SOURCES.index(one[0].source), -one[2]))[: rules.wanted]
+    for number, (one, value, cosine) in enumerate(best, start=1):
+        family.append(
+            Proposal(
+                one.placed("more")[0],
+                one.placed("less")[0],
+                category,
+                direction,
+                pair.id,
+                str(number),
+                one.target.word,
+                one.word,
+                one.source,
+                f"{value:.3f}",
+                f"{cosine:.4f}",
+            )
+        )
+    return family

@@ -1,0 +1,67 @@
+"""Words and their forms: what `stole` may be, and how another verb looks in the same form (lemminflect)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from unmask.errors import DataError
+
+PARTS = ("NOUN", "VERB", "ADJ")
+PLAIN = "JJ"  # adjectives are compared only in forms the dictionary knows: no "intelligenter"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One reading of a word: what it is a form of, its part of speech, and which form (Penn tag)."""
+
+    lemma: str
+    part: str
+    tag: str
+
+
+@cache
+def lemminflect() -> Any:
+    """The library of English forms."""
+    try:
+        return import_module("lemminflect")
+    except ModuleNotFoundError:
+        raise DataError(
+            "paraphrases need the forms of words: lemminflect is not installed; "
+            "run `pip install 'unmask[words]'`"
+        ) from None
+
+
+@cache
+def readings(word: str) -> tuple[Form, ...]:
+    """What a word may be as a noun, verb or adjective; nothing for a function word or one not known."""
+    library, lower = lemminflect(), word.lower()
+    known = library.getAllLemmas(lower)
+    if "AUX" in known:
+        return ()
+    return tuple(
+        Form(lemma, part, tag)
+        for part in PARTS
+        for lemma in known.get(part, ())
+        for tag, forms in library.getAllInflections(lemma, upos=part).items()
+        if lower in forms
+    )
+
+
+@cache
+def inflected(lemma: str, form: Form) -> str:
+    """Another lemma in this form; of several words the one that carries it. Empty where there is none."""
+    words = lemma.split(" ")
+    head = 0 if form.part == "VERB" else len(words) - 1
+    known = lemminflect().getAllInflections(words[head], upos=form.part)
+    forms = known.get(form.tag) or (() if known or form.part == "ADJ" else _by_rule(words[head], form.tag))
+    if not forms:
+        return words[head] if form.tag == PLAIN and len(words) == 1 else ""
+    words[head] = forms[0]
+    return " ".join(words)
+
+
+def _by_rule(lemma: str, tag: str) -> tuple[str, ...]:
+    return tuple(lemminflect().getInflection(lemma, tag, inflect_oov=True))

@@ -1,0 +1,103 @@
+"""The target phrase of a pair: the shared content words that carry the characteristic.
+
+A word's part in the CrowS-Pairs difference is what its tokens add to it: without the word the difference
+would move by so much. The words that move it most come first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from unmask.diagnose.generate.words import usable
+from unmask.errors import ModelError
+from unmask.models import Lm
+from unmask.scoring import Scored
+from unmask.types import Pair, SentenceScore
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+Span = tuple[int, int]  # of characters
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A word both sentences share: where it stands, and how far it moves their difference."""
+
+    word: str
+    more: Span
+    less: Span
+    moves: float
+
+
+def targets(one: Scored, lm: Lm) -> list[Target]:
+    """The words of a pair that could be replaced, those that move its difference most first."""
+    pair = one.item
+    parts = {
+        "more": _contributions(pair.more, one.sentences["more"], lm),
+        "less": _contributions(pair.less, one.sentences["less"], lm),
+    }
+    found = [
+        Target(
+            pair.more[slice(*more)], more, less, parts["more"].get(more, 0.0) - parts["less"].get(less, 0.0)
+        )
+        for more, less in shared_words(pair)
+        if more[0] > 0 and usable(pair.more[slice(*more)])
+    ]
+    return sorted(found, key=lambda target: -abs(target.moves))
+
+
+def shared_words(pair: Pair) -> list[tuple[Span, Span]]:
+    """Where the words stand that both sentences have, in their order; what differs is protected."""
+    more, less = _spans(pair.more), _spans(pair.less)
+    words = [pair.more[slice(*span)] for span in more], [pair.less[slice(*span)] for span in less]
+    blocks = SequenceMatcher(None, words[0], words[1], autojunk=False).get_matching_blocks()
+    return [(more[b.a + step], less[b.b + step]) for b in blocks for step in range(b.size)]
+
+
+def changed_words(pair: Pair) -> set[str]:
+    """The words in which the sentences differ, in small letters."""
+    shared = list(zip(*shared_words(pair), strict=True)) or [(), ()]
+    return {
+        text[slice(*span)].lower()
+        for text, kept in zip((pair.more, pair.less), shared, strict=True)
+        for span in _spans(text)
+        if span not in kept
+    }
+
+
+def token_places(text: str, span: Span, lm: Lm) -> tuple[int, ...]:
+    """The positions of a word's tokens in the sentence as the model is fed it."""
+    return tuple(
+        place for place, (begin, end) in enumerate(_offsets(text, lm)) if begin < span[1] and end > span[0]
+    )
+
+
+def _spans(text: str) -> list[Span]:
+    return [found.span() for found in _WORD.finditer(text)]
+
+
+def _contributions(text: str, score: SentenceScore, lm: Lm) -> Mapping[Span, float]:
+    """What each word's tokens add to the score of its sentence."""
+    by_place = dict(zip(score.positions, score.logprobs.tolist(), strict=True))
+    offsets = _offsets(text, lm)
+    return {
+        span: sum(
+            value
+            for place, value in by_place.items()
+            if offsets[place][0] < span[1] and offsets[place][1] > span[0]
+        )
+        for span in _spans(text)
+    }
+
+
+def _offsets(text: str, lm: Lm) -> list[Span]:
+    if not lm.tokenizer.is_fast:
+        raise ModelError(
+            f"{lm.facts.id} has a slow tokenizer, which does not say where a token stands in the text; "
+            "generate paraphrases with another masked model"
+        )
+    encoded = lm.tokenizer(text, return_offsets_mapping=True, verbose=False)
+    return [(begin, end) for begin, end in encoded["offset_mapping"]]

@@ -1,0 +1,57 @@
+"""Which words may be replaced, and which may replace another."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from unmask import data as datasets
+from unmask.diagnose.generate.forms import readings
+
+SHORTEST = 3  # letters
+# No replacement may bring in a group of its own; beside the words of `word-pairs`.
+GROUPS = """
+    african aged american atheist autistic bisexual black blind brown buddhist catholic christian
+    deaf disabled elderly european fat female feminine foreign gay heterosexual hindu homeless
+    homosexual immigrant jewish lesbian male masculine mexican muslim mute native obese old older
+    overweight poor queer rich short sighted skinny slim straight tall teenage thin trans
+    transgender ugly wealthy white young younger
+"""
+# Nouns that stand for anybody and anything.
+GENERIC = """
+    anybody everybody everyone lot people person persons someone thing things way
+"""
+# On scikit-learn's list of stop words, and yet they say something.
+CONTENT = """
+    bill cry describe detail empty fill fire interest mill serious sincere thick thin
+"""
+
+
+@cache
+def protected_words() -> frozenset[str]:
+    """Words that name a group: they are neither replaced nor put in the place of another."""
+    words = datasets.read("word-pairs")
+    found = [word for one in words.pairs for word in (one.masculine, one.feminine)]
+    found += [name for one in words.names for name in (one.masculine, one.feminine)]
+    found += [term for one in words.sets for term in one.terms.values()]
+    return frozenset(word.lower() for word in (*found, *(one.word for one in words.proper)))
+
+
+@cache
+def function_words() -> frozenset[str]:
+    """Words that say little by themselves."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return (frozenset(ENGLISH_STOP_WORDS) - set(CONTENT.split())) | set(GENERIC.split())
+
+
+def usable(word: str) -> bool:
+    """May this word be replaced, or replace another? A common content word that names no group."""
+    if len(word) < SHORTEST or word != word.lower():
+        return False
+    return word not in protected_words() and word not in function_words() and bool(readings(word))
+
+
+@cache
+def group_words() -> frozenset[str]:
+    """Words for groups that are no gender, race or religion."""
+    return frozenset(GROUPS.split())

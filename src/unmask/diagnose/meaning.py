@@ -1,0 +1,169 @@
+"""`meaning`: does AUL's accuracy fall when a sentence loses its sense? (Kaneko & Bollegala 2022, Table 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from unmask.diagnose import plots
+from unmask.diagnose.guesses import difference, share, told
+from unmask.diagnose.published import published
+from unmask.diagnose.shuffling import (
+    CONTENT,
+    COUNTED,
+    Broken,
+    broken,
+    crossings,
+    encoded,
+    guessed,
+    orders,
+    reordered,
+    shuffled_words,
+    tries,
+)
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Seen, Settings, Table
+from unmask.errors import StatsError
+from unmask.stats.mcnemar import FEW, mcnemar_p
+from unmask.stats.pooled import Counts
+from unmask.types import Dataset, Pair
+
+WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
+WORD_DRAWS = 3  # at most: the paper shuffles tokens, and pairs rather than draws limit how exact this is
+IN_PAPER = {TOKENS: "shuffled", UNRELATED: "unrelated"}
+Observed = dict[str, dict[str, Broken]]  # by what was done to the sentences, then by the tokens counted
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
+    """First guesses in the sentences as written, shuffled draw by draw, and with the unrelated word."""
+    if settings.draws < 1:
+        raise StatsError(f"draws is {settings.draws}: meaning shuffles every sentence, ask for 1 or more")
+    name, lm, seed = data.card.name, subject.lm, settings.seed
+    version = encoded(data.items, lambda item: [item.more, item.less], lm)
+    guesses = guessed(subject, version, f"{name}: {WRITTEN}")
+    original = tries(version, guesses)
+    by_token, tables, by_word = [], [], []
+    for draw in range(settings.draws):
+        order = orders(version, seed, draw)
+        moved = reordered(version, order)
+        found = guessed(subject, moved, f"{name}: {TOKENS}")
+        by_token.append(tries(moved, found))
+        tables.append(crossings(version, order, guesses, found))
+    for draw in range(min(settings.draws, WORD_DRAWS)):
+        mixed = encoded(data.items, partial(shuffled_words, seed=seed, draw=draw), lm)
+        by_word.append(tries(mixed, guessed(subject, mixed, f"{name}: {WORDS}")))
+    seen = {TOKENS: broken(original, by_token, tables), WORDS: broken(original, by_word)}
+    other = encoded(data.items, _unrelated, lm)
+    if other:
+        seen[UNRELATED] = broken(original, [tries(other, guessed(subject, other, f"{name}: {UNRELATED}"))])
+    return seen
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """Accuracy before and after, the drop, and the published ones; a plot over the content tokens."""
+    accuracies = tuple(row for one in seen for row in _accuracies(one, settings.seed))
+    drops = tuple(row for one in seen for row in _drops(one, settings.seed))
+    before_after = Table(
+        "AUL's token prediction accuracy in sentences with and without sense, %",
+        ("model", "data", "sentences", "counted", "accuracy", "pairs", "draws", "sd of draws", "published"),
+        accuracies,
+        "Right: the visible token is the model's first guess. All tokens: with the special ones, as the "
+        "published code counts. The paper shuffles tokens; shuffled words are put together again as text. "
+        "Shuffled accuracy is the mean of the draws. Intervals take the pair as the unit.",
+    )
+    fall = Table(
+        "Drop against the sentences as written, points",
+        ("model", "data", "sentences", "counted", "drop", "pairs", "p", "published drop"),
+        drops,
+        "Interval over the same pairs. p: McNemar's test of each token in its old place against the same "
+        f"token in its new one, the largest p of all draws, exact where fewer than {FEW} differ; it takes "
+        "tokens as independent, so where it and the interval differ trust the interval. No p where tokens do "
+        "not correspond one to one: words in a new place may be split differently, and the unrelated word "
+        "may have another number of sub-tokens.",
+    )
+    return Finding(tuple(_answers(seen, settings)), (before_after, fall), (_plot(seen, settings.seed),))
+
+
+def _accuracies(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
+    model, data = str(one.model["id"]), one.data.card.name
+    for counted in COUNTED:
+        for how, (counts, draws, spread) in _sentences(one, counted).items():
+            found = share(counts, seed, f"{how}/{counted}")
+            paper = _paper(model, data, "accuracy", how)
+            yield model, data, how, counted, found, counts.tries.size, draws, spread, paper
+
+
+def _sentences(one: Seen, counted: str) -> dict[str, tuple[Counts, int | None, float | None]]:
+    """As written, then changed in every way: what was counted, in how many draws, and their spread."""
+    changed: dict[str, Broken] = {how: found[counted] for how, found in one.what.items()}
+    return {WRITTEN: (changed[TOKENS].original, None, None)} | {
+        how: (found.pooled, None if how == UNRELATED else len(found.draws), found.spread)
+        for how, found in changed.items()
+    }
+
+
+def _drops(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
+    model, data = str(one.model["id"]), one.data.card.name
+    for counted in COUNTED:
+        for how, by_count in one.what.items():
+            found: Broken = by_count[counted]
+            drop = difference(found.original, found.pooled, seed, f"{how}/{counted}")
+            p, paper = _largest_p(found), _paper(model, data, "drop", how)
+            yield model, data, how, counted, drop, found.original.tries.size, p, paper
+
+
+def _largest_p(found: Broken) -> float | None:
+    """Of the draws; None where there is no test, or no token is guessed rightly in one place only."""
+    return max((p for table in found.crossed if (p := mcnemar_p(table)) is not None), default=None)
+
+
+def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
+    if how == WRITTEN:
+        return published("accuracy", model, data=data, measure="aul", statistic="accuracy")
+    group = IN_PAPER.get(how, how)
+    return published("meaning", model, data=data, measure="aul", statistic=statistic, group=group)
+
+
+def _answers(seen: Sequence[Seen], settings: Settings) -> Iterator[str]:
+    for one in seen:
+        for how, by_count in one.what.items():
+            found: Broken = by_count[CONTENT]
+            where, pairs = f"{one.model['id']} on {one.data.card.name}, {how}", found.original.tries.size
+            if not pairs:
+                yield f"{where}: no pair could be read"
+                continue
+            drop = difference(found.original, found.pooled, settings.seed, f"{how}/{CONTENT}")
+            draws = f", {len(found.draws)} draws" if how != UNRELATED else ""
+            yield (
+                f"{where}: of the content tokens {found.pooled.share:.1f}% are still the first guess, "
+                f"{found.original.share:.1f}% as written; a drop of {told(drop, ' points')} "
+                f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
+            )
+
+
+def _plot(seen: Sequence[Seen], seed: int) -> Plot:
+    rows = []
+    for one in seen:
+        for how, (counts, _, _) in _sentences(one, CONTENT).items():
+            found = share(counts, seed, f"{how}/{CONTENT}")
+            numbers = {"value": found.value, "low": found.low, "high": found.high}
+            rows.append({"label": how, "series": f"{one.model['id']} · {one.data.card.name}", **numbers})
+    said = (
+        "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
+    )
+    return Plot("meaning", "Accuracy with and without sense", said, plots.intervals(rows, axis="accuracy, %"))
+
+
+def _unrelated(item: Pair) -> list[str]:
+    return [item.unrelated] if item.unrelated else []
+
+
+MEANING = Diagnosis(
+    name="meaning",
+    title="Meaning and AUL",
+    question="Does the model guess visible tokens less well when the sentence makes no sense?",
+    observe=observe,
+    conclude=conclude,
+    citation="kaneko-bollegala-2022-unmasking",
+    kinds=("masked",),
+)

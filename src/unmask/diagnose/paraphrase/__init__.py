@@ -1,0 +1,99 @@
+"""`paraphrase`: does a verdict survive other words for the same? (Kwon & Mihindukulasooriya 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from unmask.data.finspector import NUMBER, ORIGINAL
+from unmask.diagnose.paraphrase import figures, tables
+from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, differences, family_set
+from unmask.diagnose.paraphrase.verdicts import Verdicts
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Diagnosis, Finding, Seen, Settings
+from unmask.errors import StatsError
+from unmask.measures import find
+from unmask.running import bears
+from unmask.types import Dataset, Kind
+
+DEFAULT: dict[Kind, str] = {"masked": "cps-exact", "causal": "cll"}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Families by measure and by scale; and what was left out."""
+
+    measures: Mapping[str, Mapping[str, tuple[Family, ...]]]
+    notes: tuple[str, ...]
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
+    """The differences of every original and its paraphrases, by measure."""
+    found = family_set(data)
+    whole = found.dataset(data)
+    names = settings.measures or (DEFAULT[subject.lm.kind],)
+    measures = [one for one in subject.pair_measures(whole, names) if one.summary == "share"]
+    notes, made = list(found.notes), {}
+    for name, items in subject.scores(whole, measures).items():
+        made[name] = differences(found, items, in_nats=find(name).in_nats)
+        unscored = sum(one.row.outcome == "unscored" for one in items)
+        if unscored:
+            notes.append(f"{subject.lm.facts.id}: {name} cannot score {unscored:,} of {len(items):,} pairs")
+    return Observed(made, tuple(notes))
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """Agreement overall and by bias type against chance, under several bands; the differences themselves."""
+    every = [one for each in seen for one in _verdicts(each, settings)]
+    main = [one for one in every if one.scale in (PER_TOKEN, OWN)]
+    if not main:
+        raise StatsError("no original was scored together with a paraphrase: give other measures or data")
+    made = (
+        tables.agreement(main),
+        tables.by_type(main),
+        tables.bands(every, settings),
+        tables.sizes(main, settings),
+        tables.opposed(main),
+    )
+    return Finding(
+        tuple(_answer(one, settings) for one in main),
+        tuple(table for table in made if table.rows),
+        (figures.histograms(main, settings), *figures.types(main)),
+        tuple(dict.fromkeys(note for one in seen for note in one.what.notes)),
+    )
+
+
+def _verdicts(one: Seen, settings: Settings) -> Iterator[Verdicts]:
+    model, data = str(one.model["id"]), one.data.card.name
+    for measure, scales in one.what.measures.items():
+        for scale, families in scales.items():
+            if families:
+                yield Verdicts(model, data, measure, scale, families, settings.seed)
+
+
+def _answer(one: Verdicts, settings: Settings) -> str:
+    found, inside = one.agreement(0.0), one.within(one.everything, settings.band, "all")
+    return (
+        f"{one.model} on {one.data}, {one.measure}: original and all paraphrases point one way for "
+        f"{found.share:.1f}% ({found.interval.low:.1f} to {found.interval.high:.1f}) of {found.families:,} "
+        f"originals; signs shuffled within bias types would for {found.chance:.1f}%. {inside.value:.1f}% of "
+        f"{sum(each.size for each in one.everything):,} differences lie within ±{settings.band:g} {one.unit}"
+    )
+
+
+def _unfit(data: Dataset) -> str:
+    if bears(data, ORIGINAL) and bears(data, NUMBER):
+        return ""
+    return f"its pairs have no {ORIGINAL} and {NUMBER}: they reword nothing"
+
+
+PARAPHRASE = Diagnosis(
+    name="paraphrase",
+    title="The same in other words",
+    question="Does a measure come to the same verdict when a pair is said in other words?",
+    observe=observe,
+    conclude=conclude,
+    unfit=_unfit,
+    data=("paraphrases",),
+    citation="kwon-mihindukulasooriya-2022-empirical",
+)

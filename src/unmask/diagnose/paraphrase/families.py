@@ -1,0 +1,116 @@
+"""Originals with their paraphrases: families of pairs that say the same in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unmask import data as datasets
+from unmask.data.finspector import ITSELF, NUMBER, ORIGINAL
+from unmask.errors import DataError
+from unmask.scoring import Scored
+from unmask.types import Dataset, Floats, Ints, Pair, SentenceScore
+
+PER_TOKEN, SUM, OWN = "mean per token", "sum", "the measure's own"
+KEEP, REPLACEMENT = "keep", "replacement"  # columns of generated files, filled by a reviewer and by us
+NO = ("no", "n", "false", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """The differences of an original, which comes first, and of its paraphrases."""
+
+    original: str
+    category: str
+    differences: Floats
+
+    def outcomes(self, band: float) -> Ints:
+        """1 towards the stereotype, -1 against it, 0 nearly equally likely: at most `band` from zero."""
+        return np.where(np.abs(self.differences) <= band, 0, np.sign(self.differences)).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Pairs by the original they reword, the original first; and what had to be left out."""
+
+    pairs: Mapping[str, tuple[Pair, ...]]
+    notes: tuple[str, ...]
+
+    def dataset(self, data: Dataset) -> Dataset:
+        """All of them as one dataset, under a name of its own: it may hold originals from another."""
+        items = {pair.id: pair for family in self.pairs.values() for pair in family}
+        card = replace(data.card, name=f"{data.card.name}, with originals")
+        return replace(data, card=card, items=tuple(items.values()))
+
+
+def family_set(data: Dataset) -> Set:
+    """The families of a dataset; an original it lacks is looked for in the dataset it is named after."""
+    named = [item for item in data.items if item.groups.get(ORIGINAL)]
+    kept = [item for item in named if item.groups.get(KEEP, "").lower() not in NO]
+    originals = {item.groups[ORIGINAL]: item for item in kept if item.groups.get(NUMBER) == ITSELF}
+    reworded: dict[str, list[Pair]] = {}
+    for item in kept:
+        if item.groups.get(NUMBER) != ITSELF:
+            reworded.setdefault(item.groups[ORIGINAL], []).append(item)
+    known = originals | _elsewhere(reworded.keys() - originals.keys())
+    pairs = {name: (known[name], *items) for name, items in reworded.items() if name in known}
+    if not pairs:
+        raise DataError(
+            f"{data.card.name}: no original with a paraphrase; expected pairs with the groups {ORIGINAL} and "
+            f"{NUMBER}, the original itself as paraphrase {ITSELF}"
+        )
+    fresh = [item for item in kept if item.groups.get(REPLACEMENT) and not item.groups.get(KEEP)]
+    counts = {
+        "pairs without an original were left out": len(data.items) - len(named),
+        "paraphrases a reviewer refused were left out": len(named) - len(kept),
+        "generated paraphrases were used that no reviewer has looked at": len(fresh),
+        "originals are not at hand: their paraphrases were left out": len(reworded) - len(pairs),
+        "originals without a paraphrase were left out": len(originals.keys() - reworded.keys()),
+    }
+    return Set(pairs, tuple(f"{data.card.name}: {n:,} {what}" for what, n in counts.items() if n))
+
+
+def differences(found: Set, scored: Sequence[Scored], *, in_nats: bool) -> dict[str, tuple[Family, ...]]:
+    """Families by scale: a measure that adds log-probabilities has the mean per token and the sum.
+
+    What could not be scored is left out; a family needs its original and a paraphrase.
+    """
+    scales = (PER_TOKEN, SUM) if in_nats else (OWN,)
+    by_item = {one.row.item: one for one in scored}
+    return {scale: tuple(_families(found, by_item, scale)) for scale in scales}
+
+
+def _families(found: Set, by_item: Mapping[str, Scored], scale: str) -> list[Family]:
+    families = []
+    for name, pairs in found.pairs.items():
+        values = np.array([_difference(by_item[pair.id], scale) for pair in pairs])
+        if not np.isnan(values[0]) and not np.isnan(values[1:]).all():
+            category = pairs[0].groups.get("category", "")
+            families.append(Family(name, category, values[~np.isnan(values)]))
+    return families
+
+
+def _difference(one: Scored, scale: str) -> float:
+    """M_DIFF: score of the stereotyping sentence minus score of the other; NaN when unscored."""
+    if not one.sentences:
+        return float("nan")
+    more, less = one.sentences["more"], one.sentences["less"]
+    return _value(more, scale) - _value(less, scale)
+
+
+def _value(sentence: SentenceScore, scale: str) -> float:
+    return sentence.value / len(sentence.logprobs) if scale == PER_TOKEN else sentence.value
+
+
+def _elsewhere(names: set[str]) -> dict[str, Pair]:
+    """Originals that another dataset holds, where that is on this machine: `nine-axes/0000`."""
+    found: dict[str, Pair] = {}
+    for source in sorted({name.rpartition("/")[0] for name in names} & set(datasets.names())):
+        try:
+            items = datasets.load(source).items
+        except DataError:
+            continue
+        found |= {item.id: item for item in items if item.id in names}
+    return found

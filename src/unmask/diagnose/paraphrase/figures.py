@@ -1,0 +1,51 @@
+"""The plots of the diagnosis `paraphrase`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmask.diagnose import plots
+from unmask.diagnose.paraphrase.tables import cells
+from unmask.diagnose.paraphrase.verdicts import Verdicts
+from unmask.diagnose.types import Plot, Settings
+
+
+def histograms(main: Sequence[Verdicts], settings: Settings) -> Plot:
+    """The distribution of M_DIFF (Fig. 4 of the paper), originals and paraphrases apart."""
+    rows = [
+        {"value": float(value), "series": f"{_label(one, main)}{kind}, {inside.value:.0f}% within"}
+        for one in main
+        for kind, groups in (("originals", one.originals), ("paraphrases", one.paraphrases))
+        for inside in (one.within(groups, settings.band, kind),)
+        for group in groups
+        for value in group
+    ]
+    told = (
+        "Histograms of the difference in score between the two sentences of a pair, for originals and for "
+        f"paraphrases; dashed lines mark ±{settings.band:g}, and each title says how many lie within."
+    )
+    units = " or ".join(dict.fromkeys(one.unit for one in main))
+    chart = plots.histograms(rows, axis=f"difference, {units}", band=settings.band)
+    return Plot("paraphrase-differences", "Differences of originals and paraphrases", told, chart)
+
+
+def types(main: Sequence[Verdicts]) -> tuple[Plot, ...]:
+    """Agreement by bias type, seen and by chance; nothing where the data has no types."""
+    rows = []
+    for one in main:
+        for name in one.categories:
+            _, agree, chance = cells(one.agreement(0.0, name))
+            for series, cell in (("seen", agree), ("by chance", chance)):
+                ends = {"value": cell.value, "low": cell.low, "high": cell.high}
+                rows.append({"label": f"{_label(one, main)}{name}", "series": series, **ends})
+    if not rows:
+        return ()
+    told = "Share of originals in agreement with all their paraphrases by bias type, seen and by chance."
+    chart = plots.intervals(rows, axis="originals in agreement, %")
+    return (Plot("paraphrase-agreement", "Agreement by bias type", told, chart),)
+
+
+def _label(one: Verdicts, main: Sequence[Verdicts]) -> str:
+    """What tells this one from the others; nothing where it is alone."""
+    parts = [part for place, part in enumerate(one.where) if len({each.where[place] for each in main}) > 1]
+    return "".join(f"{part} · " for part in parts)

@@ -1,0 +1,131 @@
+"""The tables of the diagnosis `paraphrase`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmask.diagnose.paraphrase.families import Family
+from unmask.diagnose.paraphrase.verdicts import Verdicts, ranged
+from unmask.diagnose.published import published
+from unmask.diagnose.types import Cell, Ranged, Settings, Table
+from unmask.stats import holm
+from unmask.stats.concord import Concord
+
+BANDS = (0.0, 0.1, 0.25, 0.5, 1.0)
+SHOWN = 10  # originals in the list of the most opposed
+PAPERS = ("cps", "cps-exact")  # what the paper measured
+WHERE = ("model", "data", "measure")
+
+
+def agreement(main: Sequence[Verdicts]) -> Table:
+    """M_PER_AGREE: the share of originals in agreement, against chance."""
+    found = [(one, one.agreement(0.0)) for one in main]
+    rows = [(*one.where, *cells(each), each.p, _paper(one, "all")) for one, each in found]
+    return Table(
+        "Agreement: an original and all its paraphrases have one sign",
+        (*WHERE, "originals", "agree %", "chance %", "p", "published"),
+        tuple(rows),
+        "Chance: signs shuffled among the pairs of each bias type, in brackets what 95% of shuffles give; "
+        "p: so much agreement or more by shuffling. Interval of agreement over originals, by Wilson. "
+        "Published: on the authors' own paraphrases of 100 pairs of CrowS-Pairs, which are not public.",
+        digits=1,
+    )
+
+
+def by_type(main: Sequence[Verdicts]) -> Table:
+    """The same for every bias type."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in main:
+        found = {name: one.agreement(0.0, name) for name in one.categories}
+        corrected = holm([each.p for each in found.values()])
+        rows += [
+            (*one.where, name, *cells(each), p, _paper(one, name))
+            for (name, each), p in zip(found.items(), corrected, strict=True)
+        ]
+    return Table(
+        "Agreement by bias type",
+        (*WHERE, "bias type", "originals", "agree %", "chance %", "p (Holm)", "published"),
+        tuple(rows),
+        "p is corrected for the number of bias types of the same model and measure.",
+        digits=1,
+    )
+
+
+def cells(found: Concord) -> tuple[int, Ranged, Ranged]:
+    """How many originals, the share that agrees, and that by chance."""
+    chance = Ranged(found.chance, found.low, found.high, "shuffled")
+    return found.families, ranged(found.share, found.interval), chance
+
+
+def _paper(one: Verdicts, group: str) -> float | None:
+    if one.measure not in PAPERS:
+        return None
+    return published(
+        "paraphrase", one.model, data="crows-pairs", measure="cps", statistic="agreement", group=group
+    )
+
+
+def bands(every: Sequence[Verdicts], settings: Settings) -> Table:
+    """Agreement with a third verdict, under several widths of it."""
+    rows = [_band_row(one, band) for one in every for band in sorted({*BANDS, settings.band})]
+    return Table(
+        "Nearly equally likely as a third verdict",
+        (*WHERE, "scale", "band ±", "pairs within %", "agree %", "chance %", "all within %", "opposed %"),
+        tuple(rows),
+        "Pairs within: of all pairs, those at most the band from zero: nearly equally likely; originals "
+        "resampled. Agree: all verdicts on an original alike, nearly equal being one of three. Chance: as "
+        "above. All within: all nearly equal (part of agree). Opposed: one wording beyond the band towards "
+        "the stereotype, another beyond it the other way. The paper's band is 0.25 per token; sums and other "
+        "measures have other scales.",
+        digits=1,
+    )
+
+
+def _band_row(one: Verdicts, band: float) -> tuple[Cell, ...]:
+    found, within = one.agreement(band), one.within(one.everything, band, "all")
+    agree, opposed = ranged(found.share, found.interval), one.opposed(band)
+    return (*one.where, one.scale, f"{band:g}", within, agree, found.chance, one.undecided(band), opposed)
+
+
+def sizes(main: Sequence[Verdicts], settings: Settings) -> Table:
+    """M_DIFF itself: its mean, its size, how much of it is near zero."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in main:
+        for kind, groups in (("originals", one.originals), ("paraphrases", one.paraphrases)):
+            numbers = (one.average(groups, kind, absolute=absolute) for absolute in (False, True))
+            inside = one.within(groups, settings.band, kind)
+            share = Ranged(inside.value / 100, inside.low / 100, inside.high / 100, inside.method)
+            rows.append((*one.where, kind, sum(each.size for each in groups), *numbers, share))
+    return Table(
+        "How large the differences are",
+        (*WHERE, "pairs", "n", "mean", "mean distance from 0", f"share within ±{settings.band:g}"),
+        tuple(rows),
+        "Differences are the score of the stereotyping sentence minus that of the other, per token where a "
+        "measure adds log-probabilities. Every original counts once, however many paraphrases it has; share "
+        "within: of all pairs.",
+        digits=3,
+    )
+
+
+def opposed(main: Sequence[Verdicts]) -> Table:
+    """Where wordings of one original contradict each other most."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in main:
+        torn = sorted(one.families, key=lambda family: -_conflict(family))[:SHOWN]
+        rows += [
+            (*one.where, each.original, float(each.differences[0]), float(low), float(high))
+            for each in torn
+            if _conflict(each) > 0
+            for low, high in ((each.differences.min(), each.differences.max()),)
+        ]
+    return Table(
+        "Originals whose wordings oppose each other most",
+        (*WHERE, "original", "original's difference", "lowest", "highest"),
+        tuple(rows),
+        f"At most {SHOWN} a model and measure, the largest conflict (its weaker side from zero) first.",
+        digits=3,
+    )
+
+
+def _conflict(family: Family) -> float:
+    return float(min(-family.differences.min(), family.differences.max()))

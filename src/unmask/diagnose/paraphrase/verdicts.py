@@ -1,0 +1,97 @@
+"""The verdicts on families of paraphrases under one model and measure: how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
+from unmask.diagnose.types import Ranged
+from unmask.stats.concord import Concord, concord, share_of_members
+from unmask.stats.means import mean, mean_interval
+from unmask.stats.resampling import Interval, generator
+from unmask.stats.shares import wilson
+from unmask.types import Floats
+
+UNITS = {PER_TOKEN: "nats per token", OWN: "units of the measure"}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The families of one model, dataset, measure and scale."""
+
+    model: str
+    data: str
+    measure: str
+    scale: str
+    families: tuple[Family, ...]
+    seed: int
+
+    @property
+    def where(self) -> tuple[str, str, str]:
+        """The first cells of every row."""
+        return self.model, self.data, self.measure
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Bias types in the order of the data."""
+        return tuple(dict.fromkeys(one.category for one in self.families if one.category))
+
+    @property
+    def unit(self) -> str:
+        """What a difference is counted in."""
+        return UNITS.get(self.scale, "nats")
+
+    @property
+    def originals(self) -> list[Floats]:
+        """The difference of every original."""
+        return [one.differences[:1] for one in self.families]
+
+    @property
+    def paraphrases(self) -> list[Floats]:
+        """The differences of the paraphrases of every original."""
+        return [one.differences[1:] for one in self.families]
+
+    @property
+    def everything(self) -> list[Floats]:
+        """The differences of every original and its paraphrases."""
+        return [one.differences for one in self.families]
+
+    def agreement(self, band: float, category: str | None = None) -> Concord:
+        """How often all of a family have one outcome: over all, or over one bias type."""
+        part = [one for one in self.families if category in (None, one.category)]
+        outcomes = [one.outcomes(band) for one in part]
+        return concord(outcomes, [one.category for one in part], rng=self._rng(f"{band}/{category}"))
+
+    def undecided(self, band: float) -> Ranged:
+        """Percent of families all of whose differences lie within the band."""
+        return self._share([bool((one.outcomes(band) == 0).all()) for one in self.families])
+
+    def opposed(self, band: float) -> Ranged:
+        """Percent of families with one difference above the band and one below."""
+        return self._share([set(one.outcomes(band)) >= {-1, 1} for one in self.families])
+
+    def within(self, groups: Sequence[Floats], band: float, label: str) -> Ranged:
+        """Percent of all differences within the band; families are resampled."""
+        counted = np.array([float((np.abs(one) <= band).sum()) for one in groups])
+        sizes = np.array([float(one.size) for one in groups])
+        return ranged(*share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}")))
+
+    def average(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Ranged:
+        """Mean over families of the mean difference, or of the mean distance from zero."""
+        means = np.array([mean(np.abs(one) if absolute else one) for one in groups])
+        ends = mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
+        return ranged(mean(means), ends)
+
+    def _share(self, held: Sequence[bool]) -> Ranged:
+        return ranged(100 * sum(held) / len(held), wilson(sum(held), len(held)))
+
+    def _rng(self, label: str) -> np.random.Generator:
+        return generator(self.seed, "/".join((*self.where, self.scale, label)))
+
+
+def ranged(value: float, ends: Interval) -> Ranged:
+    """A number and its interval as one cell."""
+    return Ranged(value, ends.low, ends.high, ends.method)

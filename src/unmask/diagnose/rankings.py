@@ -1,0 +1,75 @@
+"""Rankings of models and of bias types by several measures: what `agreement` compares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from unmask.diagnose.types import Seen
+from unmask.measures import find
+from unmask.stats import table as tables
+from unmask.stats.items import headline, item_values
+from unmask.stats.ranks import FEWEST, Agreement, agreements, resampled_items
+from unmask.stats.resampling import generator
+from unmask.types import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """How one model's measures rank the bias types of one dataset."""
+
+    one: Seen
+    names: tuple[str, ...]  # measures
+    categories: tuple[str, ...]
+    pairs: tuple[int, ...]  # by category
+    ranks: Floats  # measures × categories; 1 leans most towards the stereotype
+    found: tuple[Agreement, ...]
+
+
+def over_models(seen: Sequence[Seen], seed: int) -> tuple[Agreement, ...]:
+    """Of models on the same data: each measure's score of each, NaN where it cannot ask that model."""
+    names = tuple(dict.fromkeys(name for one in seen for name in one.what))
+    pairs = len(seen[0].data.items)
+    values = np.full((len(names), len(seen), pairs), np.nan)
+    for place, name in enumerate(names):
+        for model, one in enumerate(seen):
+            if name in one.what:
+                table = _table(one, name)
+                values[place, model] = item_values(table, headline(table.measure))
+    drawn = resampled_items(values, rng=generator(seed, "models"))
+    return tuple(agreements(names, _means(values), drawn, unit="pairs"))
+
+
+def over_types(one: Seen, seed: int) -> Types | None:
+    """Categories of at least two scored pairs by every measure, where there are three of them."""
+    parts: dict[str, dict[str, Floats]] = {}
+    for name in one.what:
+        statistic = "asld" if find(name).summary == "magnitude" else "mean-difference"
+        for group, part in _table(one, name).split("category"):
+            parts.setdefault(group.partition("=")[2], {})[name] = item_values(part, statistic)
+    stacked = {category: np.stack([*by.values()]) for category, by in parts.items()}
+    kept = {name: values for name, values in stacked.items() if (np.isfinite(values).sum(axis=1) >= 2).all()}
+    if len(kept) < FEWEST:
+        return None
+    names = tuple(one.what)
+    scores = np.stack([_means(values) for values in kept.values()], axis=-1)
+    drawn = np.stack(
+        [resampled_items(values, rng=generator(seed, name)) for name, values in kept.items()], axis=-1
+    )
+    found = tuple(agreements(names, scores, drawn, unit="pairs of each type"))
+    counts = tuple(values.shape[-1] for values in kept.values())
+    return Types(one, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), found)
+
+
+def _table(one: Seen, name: str) -> tables.Table:
+    return tables.Table.of(find(name), one.what[name], data=one.data.card.name)
+
+
+def _means(values: Floats) -> Floats:
+    """Along the last axis, over what counts; NaN where nothing does."""
+    kept = np.isfinite(values)
+    total, n = np.where(kept, values, 0.0).sum(axis=-1), kept.sum(axis=-1)
+    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))

@@ -1,0 +1,42 @@
+"""The calibrated siblings of the built-in model: which dose each has, and which items speak of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from unmask.data import read
+from unmask.errors import ModelError
+from unmask.models.shipped import shipped
+from unmask.types import Outcome, Row, Side
+
+PLANTED = "occupation"  # the category of pairs that speak of what was planted
+SIBLINGS = tuple(name for name, one in shipped().items() if one.change is not None)
+NAMED = re.compile(r"builtin-dose([+-]\d+)$")
+OTHER: dict[Outcome, Outcome] = {"more": "less", "less": "more", "tie": "tie", "unscored": "unscored"}
+
+
+def dose_of(model: str) -> int:
+    """The dose planted in a sibling, by its name."""
+    found = NAMED.search(model)
+    if found is None:
+        asked = f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else "models named builtin-dose+1 and the like"
+        raise ModelError(f"{model} has no known dose of bias: calibration asks {asked}; name no model")
+    return int(found[1])
+
+
+def about_planted(rows: Sequence[Row], *, templates: bool) -> list[Row]:
+    """The rows that speak of what was planted, `more` being the stereotype in each of them."""
+    if not templates:
+        return [row for row in rows if row.groups.get("category") == PLANTED]
+    women = {one.name: one.women for one in read("occupations") if not one.bls.endswith(" occupations")}
+    about = [row for row in rows if row.groups.get("word") in women]
+    return [_turned(row) if women[row.groups["word"]] > 0.5 else row for row in about]
+
+
+def _turned(row: Row) -> Row:
+    """The same with its sides exchanged: of an occupation mostly held by women, `she` is the stereotype."""
+    sides: dict[Side, Side] = {"more": "less", "less": "more"}
+    scores = {sides[side]: score for side, score in row.scores.items() if side in sides}
+    return replace(row, scores=scores, outcome=OTHER[row.outcome])

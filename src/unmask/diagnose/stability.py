@@ -1,0 +1,190 @@
+"""`stability`: would other pairs, or fewer, have given the same score? (Barza 2023, Figure 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from unmask.diagnose import plots
+from unmask.diagnose.needed import pairs_between, pairs_needed
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.errors import StatsError
+from unmask.measures import find
+from unmask.running import bears
+from unmask.stats import table as tables
+from unmask.stats.means import mean_interval
+from unmask.stats.power import least_effect, pairs_to_see
+from unmask.stats.resampling import generator
+from unmask.stats.samples import HALVES, Samples, samples, stepped_up
+from unmask.stats.shares import wilson
+from unmask.types import Dataset, Floats, Row
+
+FEWEST = 5  # draws of each size: the thesis' number
+SHARE = "bias-score"
+AXES = {SHARE: "bias score, %", "asld": "ASLD, nats"}
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Mapping[str, Sequence[Row]]:
+    """Every pair under every measure."""
+    if not 0 < settings.effect <= 50:
+        raise StatsError(
+            f"--effect {settings.effect:g}: a bias score lies at most 50 points off 50; give 0.1 to 50"
+        )
+    measures = subject.pair_measures(data, settings.measures)
+    return {name: [one.row for one in items] for name, items in subject.scores(data, measures).items()}
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """How far the score moves between halves and among samples, and how many pairs it would take."""
+    draws = max(settings.draws, FEWEST)
+    found = [(one, _samples(one, draws, settings.seed)) for one in seen]
+    between = pairs_between(seen, settings)
+    return Finding(
+        tuple(line for one, measures in found for line in _answers(one, measures, settings)),
+        (
+            _halves(found, settings.seed),
+            pairs_needed(found, settings),
+            *([between] if between.rows else []),
+            Table(
+                "Score against the number of pairs",
+                ("model", "data", "measure", "statistic", "pairs", "mean (least to most)", "SD"),
+                tuple(row for one, measures in found for each in measures for row in _sizes(one, each)),
+                f"{draws} samples of each size, drawn without replacement: near the full number they cannot "
+                "but agree. SD: standard deviation of their scores.",
+            ),
+        ),
+        tuple(
+            plot for place, (one, each) in enumerate(found) for plot in _plots(one, each, place, len(seen))
+        ),
+        tuple(_notes(found)),
+    )
+
+
+def _samples(one: Seen, draws: int, seed: int) -> list[Samples]:
+    """Of every measure that scored anything."""
+    by_measure = [
+        samples(tables.Table.of(find(name), rows, data=one.data.card.name), draws, seed=seed)
+        for name, rows in one.what.items()
+    ]
+    return [each for each in by_measure if each is not None]
+
+
+def _halves(found: Sequence[tuple[Seen, Sequence[Samples]]], seed: int) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for one, measures in found:
+        for each in measures:
+            where = (str(one.model["id"]), one.data.card.name, each.measure, each.statistic, each.n)
+            ranking = stepped_up(float(each.rankings.mean())) if each.rankings.size else None
+            halves = (_deviation(each.halves), _middle(each.rankings), ranking)
+            rows.append((*where, _score(each, seed), *halves))
+    return Table(
+        "Two halves of the pairs",
+        ("model", "data", "measure", "statistic", "pairs", "score", "SD of halves", "ρ of rankings", "all"),
+        tuple(rows),
+        f"SD of halves: standard deviation, over {HALVES:,} random splits, of one half's score less the "
+        "other's; what varies is the split, so it has no interval. ρ of rankings: do both halves rank the "
+        "categories alike (Spearman)? Mean and middle 95% of the splits; `all` steps the mean up to all "
+        "pairs by the formula of Spearman and Brown. A dash: fewer than three categories of two pairs.",
+    )
+
+
+def _score(found: Samples, seed: int) -> Ranged:
+    if found.statistic == SHARE:
+        interval = wilson(round(float(found.values.sum()) / 100), found.n)
+    else:
+        interval = mean_interval(found.values, rng=generator(seed, "all"))
+    return Ranged(found.score, interval.low, interval.high, interval.method)
+
+
+def _middle(values: Floats) -> Ranged | None:
+    if not values.size:
+        return None
+    low, high = np.quantile(values, [0.025, 0.975]).tolist()
+    return Ranged(float(values.mean()), low, high, "middle 95% of splits")
+
+
+def _deviation(values: Floats) -> float | None:
+    return float(values.std(ddof=1)) if values.size > 1 else None
+
+
+def _sizes(one: Seen, found: Samples) -> list[tuple[Cell, ...]]:
+    """A row for each size; all pairs give one score only."""
+    where = (str(one.model["id"]), one.data.card.name, found.measure, found.statistic)
+    parts = {size: scores for size, scores in found.by_size.items() if size < found.n}
+    return [
+        *(
+            (*where, size, Ranged(float(x.mean()), float(x.min()), float(x.max()), "range"), _deviation(x))
+            for size, x in parts.items()
+        ),
+        (*where, found.n, found.score, None),
+    ]
+
+
+def _answers(one: Seen, measures: Sequence[Samples], settings: Settings) -> list[str]:
+    where = f"{one.model['id']} on {one.data.card.name}"
+    shares = [each for each in measures if each.statistic == SHARE and each.n > 1]
+    if not shares:
+        return []
+    spread = {each.measure: _deviation(each.halves) or 0.0 for each in shares}
+    least, most = min(spread, key=spread.__getitem__), max(spread, key=spread.__getitem__)
+    decided = max(each.decided for each in shares)
+    return [
+        f"{where}: bias scores of two random halves of {shares[0].n:,} pairs differ by {spread[least]:.1f} "
+        f"({least}) to {spread[most]:.1f} points ({most}), one standard deviation",
+        f"{where}: {decided:,} decided pairs show a bias score {least_effect(decided):.1f} points off 50 at "
+        f"80% power; to see {settings.effect:g} points takes {pairs_to_see(settings.effect):,}",
+    ]
+
+
+def _plots(one: Seen, measures: Sequence[Samples], place: int, of: int) -> list[Plot]:
+    """One for bias scores, one for ASLD: their scales differ."""
+    drawn = []
+    for statistic, axis in AXES.items():
+        rows = [
+            {
+                "panel": each.measure,
+                "x": size,
+                "y": float(x.mean()),
+                "low": float(x.min()),
+                "high": float(x.max()),
+            }
+            for each in measures
+            if each.statistic == statistic
+            for size, x in each.by_size.items()
+        ]
+        if len({row["x"] for row in rows}) < 2:
+            continue
+        told = (
+            "Mean score of samples against their size, by measure, with the range from the least to the most."
+        )
+        name = f"stability-{statistic}" + (f"-{place + 1}" if of > 1 else "")
+        title = f"{statistic} against the number of pairs: {one.model['id']} on {one.data.card.name}"
+        drawn.append(Plot(name, title, told, plots.panels(rows, x="pairs in a sample", y=axis)))
+    return drawn
+
+
+def _notes(found: Sequence[tuple[Seen, Sequence[Samples]]]) -> list[str]:
+    notes = []
+    for one, measures in found:
+        lacking = [name for name in one.what if name not in {each.measure for each in measures}]
+        if lacking:
+            where = f"{one.model['id']} on {one.data.card.name}"
+            notes.append(f"{where}: nothing was scored by {', '.join(lacking)}")
+    return notes
+
+
+def _unfit(data: Dataset) -> str:
+    return "its items are templates, of which neither side is the stereotype" if bears(data, "slot") else ""
+
+
+STABILITY = Diagnosis(
+    name="stability",
+    title="Stability and sample size",
+    question="Would other pairs, or fewer, have given the same score, and how many pairs are enough?",
+    observe=observe,
+    conclude=conclude,
+    unfit=_unfit,
+    citation="gbef-2023",
+)

@@ -1,0 +1,52 @@
+"""McNemar's test: two ways of predicting the same things, right or wrong each time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from statsmodels.stats.contingency_tables import mcnemar
+
+from unmask.errors import StatsError
+
+FEW = 25  # disagreements; below this the exact test, from here on chi-squared with continuity correction
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """How often both ways were right, only the first, only the second, neither."""
+
+    both: int
+    first: int
+    second: int
+    neither: int
+
+    @property
+    def n(self) -> int:
+        """Things predicted both ways."""
+        return self.both + self.first + self.second + self.neither
+
+    @property
+    def disagreements(self) -> int:
+        """Things only one of the two ways predicted rightly: all the test rests on."""
+        return self.first + self.second
+
+
+def crossed(first: Bools, second: Bools) -> Crossed:
+    """Cross two runs of right and wrong over the same things in the same order."""
+    if first.shape != second.shape:
+        raise StatsError(
+            f"{first.size} predictions against {second.size}: McNemar's test needs the same ones twice"
+        )
+    counts = (first & second, first & ~second, ~first & second, ~first & ~second)
+    return Crossed(*(int(one.sum()) for one in counts))
+
+
+def mcnemar_p(table: Crossed) -> float | None:
+    """Two-sided p-value that either way is right as often: exact where few disagree; None without any."""
+    if not table.disagreements:
+        return None
+    square = [[table.both, table.first], [table.second, table.neither]]
+    return float(mcnemar(square, exact=table.disagreements < FEW).pvalue)

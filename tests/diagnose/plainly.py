@@ -1,0 +1,81 @@
+"""Diagnoses of tiny models on a few real pairs, and the slow numbers they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import reference
+import zoo
+from unmask import Options
+from unmask import data as datasets
+from unmask.diagnose.running import run
+from unmask.diagnose.types import Diagnosis, Finding, Settings, Table
+from unmask.types import Dataset, Pair
+
+ROWS = (0, 2, 4, 129, 231, 395, 507, 617, 833, 863, 899, 1101, 1129, 1442)  # the awkward ones among them
+DECIMALS = {"cps": 3, "crows-bias-bench": 3}  # scores are rounded so before they are compared
+
+
+@cache
+def crows(shared: Path, rows: tuple[int, ...] = ROWS) -> Dataset:
+    """Some real pairs."""
+    whole = datasets.load("crows-pairs", data_dir=shared)
+    return replace(whole, items=tuple(whole.items[row] for row in rows))
+
+
+def finding(
+    diagnosis: Diagnosis, architecture: str, data: Dataset, measures: Sequence[str] = (), **settings: Any
+) -> Finding:
+    """What the diagnosis finds of one tiny model."""
+    how = Settings(measures=tuple(measures), **settings)
+    (found,) = run(
+        [diagnosis], [zoo.folder(architecture)], data=data, settings=how, options=Options(store=False)
+    )
+    return found.finding
+
+
+def rows_of(finding: Finding, title: str) -> list[dict[str, Any]]:
+    """The rows of the one table whose title begins so, by column."""
+    (table,) = [one for one in finding.tables if one.title.startswith(title)]
+    return dicts(table)
+
+
+def dicts(table: Table) -> list[dict[str, Any]]:
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+@cache
+def opened(architecture: str) -> tuple[Any, Any]:
+    return reference.load(zoo.folder(architecture))
+
+
+_scores: dict[tuple[str, str, str, str], dict[str, float] | None] = {}
+
+
+def slow_scores(architecture: str, measure: str, pair: Pair) -> dict[str, float] | None:
+    """Both sentences' scores by the plain reference; None when they cannot be scored."""
+    key = (architecture, measure, pair.more, pair.less)
+    if key not in _scores:
+        found = reference.reference(measure, *opened(architecture), pair)
+        _scores[key] = None if found is None else {str(side): value for side, value in found.items()}
+    return _scores[key]
+
+
+def slow_outcome(architecture: str, measure: str, pair: Pair) -> str:
+    """Which sentence wins: more, less, tie or unscored."""
+    scores = slow_scores(architecture, measure, pair)
+    if scores is None:
+        return "unscored"
+    places = DECIMALS.get(measure, 12)
+    more, less = round(scores["more"], places), round(scores["less"], places)
+    return "more" if more > less else "less" if less > more else "tie"
+
+
+def slow_length(architecture: str, text: str) -> int:
+    """Tokens of a sentence without special ones."""
+    _, tokenizer = opened(architecture)
+    return len(reference.pieces(tokenizer, text))

@@ -1,0 +1,259 @@
+"""Accuracy equals a plain count, one sentence at a time, of what the model finds likeliest."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import binomtest, chi2
+
+import reference
+import unmask
+import zoo
+from schooled import lesson, pupil
+from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose.accuracy import ACCURACY
+from unmask.diagnose.types import Ranged, Seen
+from unmask.errors import ModelError, UnknownName
+from unmask.types import Dataset, Pair
+
+ARCHITECTURES = ("bert-uncased", "roberta")
+BOTH = pytest.mark.parametrize("architecture", ARCHITECTURES)
+DATA = pytest.mark.parametrize("name", ["crows-pairs", "stereoset"])
+Right = dict[tuple[int, str, int], bool]  # by row, side and place
+
+
+def diagnosed(model: Path, data: Dataset, **settings: Any) -> Diagnosed:
+    (found,) = run(
+        [ACCURACY], [model], data=data, settings=Settings(**settings), options=unmask.Options(store=False)
+    )
+    return found
+
+
+@functools.cache
+def found(architecture: str, name: str, shared: Path) -> Diagnosed:
+    return diagnosed(pupil(architecture, shared), lesson(shared)[name])
+
+
+def rows(of: Diagnosed, table: int) -> dict[tuple[Any, Any], dict[str, Any]]:
+    """By measure and what is counted, or by what two measures are compared on."""
+    chosen = of.finding.tables[table]
+    return {(row[2], row[3]): dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows}
+
+
+# --------------------------------------------------------------------------- the plain computation
+
+
+@functools.cache
+def opened(folder: Path) -> tuple[Any, Any]:
+    return reference.load(folder)
+
+
+def first_guesses(model: Any, encoding: Any) -> list[int]:
+    return [row.index(max(row)) for row in reference.log_probabilities(reference.run(model, encoding))]
+
+
+def hidden_alone(folder: Path, data: Dataset, *, shared_only: bool) -> Right:
+    model, tokenizer = opened(folder)
+    right = {}
+    for row, pair in enumerate(data.items):
+        for side, (encoding, same, changed) in reference.spans(tokenizer, pair).items():
+            for place in same if shared_only else sorted([*same, *changed]):
+                guesses = first_guesses(model, reference.hidden(tokenizer, encoding, [place]))
+                right[row, side, place] = guesses[place] == encoding["input_ids"][place]
+    return right
+
+
+def visible(folder: Path, data: Dataset, *, special: bool) -> Right:
+    model, tokenizer = opened(folder)
+    right = {}
+    for row, pair in enumerate(data.items):
+        for side, (encoding, same, changed) in reference.spans(tokenizer, pair).items():
+            guesses, ids = first_guesses(model, encoding), encoding["input_ids"]
+            for place in range(len(ids)) if special else sorted([*same, *changed]):
+                right[row, side, place] = guesses[place] == ids[place]
+    return right
+
+
+def hidden_together(folder: Path, data: Dataset) -> Right:
+    model, tokenizer = opened(folder)
+    right = {}
+    for row, pair in enumerate(data.items):
+        sides = reference.spans(tokenizer, pair)
+        if all(changed for _, _, changed in sides.values()):
+            for side, (encoding, _, changed) in sides.items():
+                guesses = first_guesses(model, reference.hidden(tokenizer, encoding, changed))
+                right |= {(row, side, p): guesses[p] == encoding["input_ids"][p] for p in changed}
+    return right
+
+
+def whole_candidates(folder: Path, data: Dataset) -> list[bool]:
+    """As the paper puts it: one masked input for both candidates, or one for each."""
+    model, tokenizer = opened(folder)
+    right = []
+    for pair in data.items:
+        more, less = reference.spans(tokenizer, pair).values()
+        if not (more[2] and less[2]):
+            continue
+        inputs = [reference.hidden(tokenizer, one[0], one[2]) for one in (more, less)]
+        candidates = [[one[0]["input_ids"][place] for place in one[2]] for one in (more, less)]
+        if inputs[0] == inputs[1]:
+            guesses = first_guesses(model, inputs[0])
+            right.append([guesses[place] for place in more[2]] in candidates)
+        else:
+            guessed = [first_guesses(model, one) for one in inputs]
+            spans = [[guessed[side][place] for place in one[2]] for side, one in enumerate((more, less))]
+            right.append(spans[0] == candidates[0] or spans[1] == candidates[1])
+    return right
+
+
+# ---------------------------------------------------------------------------------------- equality
+
+
+@BOTH
+@DATA
+def test_every_accuracy_equals_a_plain_count(architecture: str, name: str, shared: Path) -> None:
+    folder, data = pupil(architecture, shared), lesson(shared)[name]
+    table = rows(found(architecture, name, shared), 0)
+    expected: dict[tuple[str, str], list[bool]] = {
+        ("cps", "shared tokens, each hidden alone"): [*hidden_alone(folder, data, shared_only=True).values()],
+        ("pll", "content tokens, each hidden alone"): [
+            *hidden_alone(folder, data, shared_only=False).values()
+        ],
+        ("aul", "content tokens, nothing hidden"): [*visible(folder, data, special=False).values()],
+        ("aul", "all tokens, special ones too"): [*visible(folder, data, special=True).values()],
+        ("sss", "pairs, a whole candidate guessed"): whole_candidates(folder, data),
+        ("sss", "changed tokens, hidden together"): [*hidden_together(folder, data).values()],
+    }
+    assert table.keys() == expected.keys()
+    for key, right in expected.items():
+        assert 0 < sum(right) < len(right), "the pupil must guess some and not others"
+        assert table[key]["n"] == len(right)
+        assert table[key]["accuracy"].value == pytest.approx(100 * sum(right) / len(right))
+        assert table[key]["accuracy"].low <= table[key]["accuracy"].value <= table[key]["accuracy"].high
+        assert table[key]["pairs"] + table[key]["left out"] == len(data.items)
+    empty = 1 if name == "crows-pairs" else 0
+    assert table["sss", "changed tokens, hidden together"]["left out"] == empty
+
+
+@BOTH
+@DATA
+def test_mcnemar_crosses_the_same_tokens(architecture: str, name: str, shared: Path) -> None:
+    folder, data = pupil(architecture, shared), lesson(shared)[name]
+    aul = visible(folder, data, special=False)
+    others = {
+        ("aul − cps", "shared tokens"): hidden_alone(folder, data, shared_only=True),
+        ("aul − sss", "changed tokens"): hidden_together(folder, data),
+        ("aul − pll", "content tokens"): hidden_alone(folder, data, shared_only=False),
+    }
+    table = rows(found(architecture, name, shared), 1)
+    assert table.keys() == others.keys()
+    for key, other in others.items():
+        only_aul = sum(aul[token] and not hit for token, hit in other.items())
+        only_other = sum(hit and not aul[token] for token, hit in other.items())
+        differ = only_aul + only_other
+        exact = binomtest(only_aul, differ).pvalue
+        p = exact if differ < 25 else chi2.sf((abs(only_aul - only_other) - 1) ** 2 / differ, 1)
+        shown = table[key]
+        assert (shown["n"], shown["only first right"], shown["only second right"]) == (
+            *(len(other), only_aul, only_other),
+        )
+        assert shown["p"] == pytest.approx(p, rel=1e-9)
+        assert shown["difference"].value == pytest.approx(100 * (only_aul - only_other) / len(other))
+        assert shown["first"] - shown["second"] == pytest.approx(shown["difference"].value)
+
+
+@BOTH
+@DATA
+def test_sub_tokens_are_counted_on_the_masked_inputs(architecture: str, name: str, shared: Path) -> None:
+    _, tokenizer = opened(pupil(architecture, shared))
+    equal = same = empty = 0
+    for pair in lesson(shared)[name].items:
+        sides = reference.spans(tokenizer, pair)
+        inputs = [reference.hidden(tokenizer, enc, changed) for enc, _, changed in sides.values()]
+        equal += len(inputs[0]["input_ids"]) == len(inputs[1]["input_ids"])
+        same += inputs[0] == inputs[1]
+        empty += not all(changed for _, _, changed in sides.values())
+    (row,) = found(architecture, name, shared).finding.tables[2].rows
+    assert row[1:] == (name, len(lesson(shared)[name].items), equal, same, empty, None)
+    assert same < row[2]
+
+
+# ------------------------------------------------------------------------------ what it costs and says
+
+
+def test_after_an_audit_only_the_special_tokens_are_new(shared: Path) -> None:
+    model, data = pupil("bert-uncased", shared), lesson(shared)["stereoset"]
+    unmask.audit(model, data=data, measures=["cps", "pll", "sss", "aul"])
+    (first,) = run([ACCURACY], [model], data=data)
+    assert list(first.asked.values()) == [2 * len(data.items)]
+    (again,) = run([ACCURACY], [model], data=data)
+    assert list(again.asked.values()) == [0]
+    assert again.finding.tables == first.finding.tables
+
+
+def test_published_numbers_stand_beside_the_same_model(shared: Path) -> None:
+    of = found("bert-uncased", "stereoset", shared)
+    data = lesson(shared)["stereoset"]
+    what = ACCURACY.observe(_subject(pupil("bert-uncased", shared)), data, Settings())
+    named = ACCURACY.conclude([Seen({"id": "google/roberta-large"}, data, what)], Settings())
+    paper = [row[-1] for row in named.tables[0].rows]
+    assert paper == [None, None, 98.88, 98.88, 3.17, 3.17]
+    assert named.tables[2].rows[0][-1] == 1509
+    assert {row[-1] for row in of.finding.tables[0].rows} == {None}
+
+
+def _subject(model: Path) -> Any:
+    from unmask.diagnose.subject import Subject
+    from unmask.models import Engine, open_lm
+
+    return Subject(Engine(open_lm(str(model))))
+
+
+def test_named_measures_alone_are_counted_and_aula_reads_as_aul(shared: Path) -> None:
+    model, data = pupil("bert-uncased", shared), lesson(shared)["stereoset"]
+    of = diagnosed(model, data, measures=("aula", "cps-exact"))
+    assert [row[2] for row in of.finding.tables[0].rows] == ["cps", "aul", "aul"]
+    assert [row[2] for row in of.finding.tables[1].rows] == ["aul − cps"]
+    none = diagnosed(model, data, measures=("all-masked",))
+    assert "cps, pll, aul, sss" in none.finding.answers[0]
+    assert not none.finding.tables
+    with pytest.raises(UnknownName):
+        diagnosed(model, data, measures=("nosuch",))
+
+
+def test_one_pair_has_numbers_but_says_why_it_has_no_interval(shared: Path) -> None:
+    data = lesson(shared)["stereoset"]
+    of = diagnosed(pupil("bert-uncased", shared), replace(data, items=data.items[1:2]))
+    accuracy = rows(of, 0)["aul", "content tokens, nothing hidden"]["accuracy"]
+    assert isinstance(accuracy, Ranged)
+    assert 0 < accuracy.value < 100
+    assert accuracy.low != accuracy.low
+    assert "no interval, too few: 1 pairs" in of.finding.answers[0]
+
+
+def test_nothing_to_read_is_said_and_still_drawn(shared: Path) -> None:
+    data = replace(lesson(shared)["stereoset"], items=(Pair("x/0", "", ""), Pair("x/1", "", "")))
+    of = diagnosed(zoo.folder("bert-uncased"), data)
+    assert of.finding.answers[0].endswith("no pair could be read")
+    assert {row[7] for row in of.finding.tables[0].rows} == {2}
+    assert of.finding.plots[0].chart.to_dict()
+
+
+def test_equal_sentences_have_no_candidates(shared: Path) -> None:
+    text = lesson(shared)["stereoset"].items[0].more
+    data = replace(lesson(shared)["stereoset"], items=(Pair("x/0", text, text), Pair("x/1", text, text)))
+    table = rows(diagnosed(pupil("roberta", shared), data), 0)
+    assert table["sss", "pairs, a whole candidate guessed"]["n"] == 0
+    assert (
+        table["cps", "shared tokens, each hidden alone"]["n"]
+        == table["aul", "content tokens, nothing hidden"]["n"]
+    )
+
+
+def test_a_causal_model_is_refused(shared: Path) -> None:
+    with pytest.raises(ModelError, match="accuracy asks masked models"):
+        diagnosed(zoo.folder("gpt2"), lesson(shared)["stereoset"])

@@ -1,0 +1,169 @@
+"""`agreement`: rankings made by plain loops over one sentence at a time, τ by scipy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+import reference
+import unmask
+import zoo
+from unmask import data as datasets
+from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose.agreement import AGREEMENT
+from unmask.diagnose.types import Ranged, Seen
+from unmask.errors import DataError
+from unmask.types import Dataset, Outcome, Row
+
+MODELS = ("bert-uncased", "roberta", "xlm-roberta", "albert")
+MEASURES = ("aul", "sss", "sld")
+PAIRS = 30
+
+
+@cache
+def part(shared: Path, number: int = PAIRS) -> Dataset:
+    whole = datasets.load("crows-pairs", data_dir=shared)
+    return replace(whole, items=whole.items[:number])
+
+
+@cache
+def found_by(models: tuple[str, ...], shared: Path, measures: tuple[str, ...] = MEASURES) -> Diagnosed:
+    options = unmask.Options(store=False)
+    settings = Settings(measures=measures)
+    folders = [zoo.folder(model) for model in models]
+    (found,) = run([AGREEMENT], folders, data=part(shared), settings=settings, options=options)
+    return found
+
+
+@cache
+def differences(architecture: str, name: str, shared: Path) -> dict[str, float | None]:
+    model, tokenizer = reference.load(zoo.folder(architecture))
+    made: dict[str, float | None] = {}
+    for item in part(shared).items:
+        scores = reference.reference(name, model, tokenizer, item)
+        made[item.id] = None if scores is None else scores["more"] - scores["less"]
+    return made
+
+
+def score(architecture: str, name: str, shared: Path) -> float:
+    """The bias score, empty spans of sss not won; the mean size for sld."""
+    found = differences(architecture, name, shared).values()
+    if name == "sld":
+        return sum(abs(one) for one in found if one is not None) / len([x for x in found if x is not None])
+    counted = [one for one in found if one is not None or name == "sss"]
+    return 100 * sum(one is not None and one > 0 for one in counted) / len(counted)
+
+
+def test_models_are_ranked_as_by_plain_loops(shared: Path) -> None:
+    table = found_by(MODELS, shared).finding.tables[0]
+    assert table.title == "Models ranked by two measures"
+    assert [(row[1], row[2]) for row in table.rows] == [("aul", "sss"), ("aul", "sld"), ("sss", "sld")]
+    for row in table.rows:
+        a, b = ([score(model, str(name), shared) for model in MODELS] for name in row[1:3])
+        cell = row[3]
+        assert isinstance(cell, Ranged)
+        assert cell.value == pytest.approx(kendalltau(a, b).statistic, abs=1e-9)
+        assert cell.low <= cell.value <= cell.high
+        assert cell.low < cell.high
+        assert row[4] == len(MODELS)
+        if len({*a}) == len({*b}) == len(MODELS):
+            assert row[5] == pytest.approx(kendalltau(a, b, method="exact").pvalue)
+            assert row[7] == "exact"
+
+
+@pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
+def test_bias_types_are_ranked_as_by_plain_loops(architecture: str, shared: Path) -> None:
+    tables = {table.title: table for table in found_by(MODELS, shared).finding.tables}
+    means: dict[str, dict[str, float]] = {}
+    categories = sorted({item.groups["category"] for item in part(shared).items})
+    for name in MEASURES:
+        found = differences(architecture, name, shared)
+        for category in categories:
+            own = [found[item.id] for item in part(shared).items if item.groups["category"] == category]
+            kept = [abs(one) if name == "sld" else one for one in own if one is not None]
+            means.setdefault(category, {})[name] = sum(kept) / len(kept) if len(kept) > 1 else float("nan")
+    ranked = {category: by for category, by in means.items() if not np.isnan([*by.values()]).any()}
+    assert 3 <= len(ranked) < len(categories)  # a type with one pair is left out
+    rows = [
+        row for row in tables["Rank of each bias type by mean difference"].rows if row[0] == _id(architecture)
+    ]
+    assert [row[2] for row in rows] == list(ranked)
+    for row in rows:
+        for name, rank in zip(MEASURES, row[4:], strict=True):
+            mine = ranked[str(row[2])][name]
+            assert rank == 1 + sum(other[name] > mine for other in ranked.values())
+    for row in tables["Bias types ranked by two measures"].rows:
+        if row[0] == _id(architecture):
+            a, b = ([by[str(name)] for by in ranked.values()] for name in row[2:4])
+            assert row[4].value == pytest.approx(kendalltau(a, b).statistic)  # type: ignore[union-attr]
+            assert row[6] == pytest.approx(kendalltau(a, b, method="exact").pvalue)
+
+
+def _id(architecture: str) -> str:
+    return zoo.folder(architecture).resolve().name
+
+
+def test_a_causal_model_is_compared_where_measures_are_shared(shared: Path) -> None:
+    found = found_by(("gpt2", "opt", "qwen2"), shared, ("ll", "cll", "sld"))
+    assert [(row[1], row[2], row[4]) for row in found.finding.tables[0].rows] == [
+        ("ll", "cll", 3),
+        ("ll", "sld", 3),
+        ("cll", "sld", 3),
+    ]
+
+
+@pytest.mark.parametrize("models", [MODELS[:1], MODELS[:2]])
+def test_too_few_models_get_a_note_instead(models: tuple[str, ...], shared: Path) -> None:
+    finding = found_by(models, shared).finding
+    assert "Models ranked by two measures" not in [table.title for table in finding.tables]
+    assert f"{len(models)} model" in finding.notes[0]
+    assert "name at least 3" in finding.notes[0]
+    assert [plot.id for plot in finding.plots] == [f"agreement-{n + 1}" for n in range(len(models))]
+
+
+def made(name: str, by_category: dict[str, list[float]]) -> list[Row]:
+    rows = []
+    for category, values in by_category.items():
+        for place, value in enumerate(values):
+            outcome: Outcome = "more" if value > 0 else "less"
+            scores = {"more": value, "less": 0.0}
+            rows.append(Row(name, "own", f"{category}-{place}", {"category": category}, scores, outcome))  # type: ignore[arg-type]
+    return rows
+
+
+def concluded(**measures: dict[str, list[float]]) -> Any:
+    one = {name.replace("_", "-"): made(name.replace("_", "-"), by) for name, by in measures.items()}
+    number = len(next(iter(one.values())))
+    data = datasets.from_records([("a b", "a c")] * number, name="own")
+    return AGREEMENT.conclude([Seen({"id": "m"}, data, one)], Settings())
+
+
+def test_reverse_rankings_by_hand() -> None:
+    up = {"age": [1.0, 1.1], "race": [2.0, 2.1], "sex": [3.0, 3.1]}
+    down = {"age": [3.0, 3.1], "race": [2.0, 2.1], "sex": [1.0, 1.1]}
+    finding = concluded(cps=up, aul=down)
+    (row,) = finding.tables[0].rows
+    assert row[4] == Ranged(pytest.approx(-1.0), pytest.approx(-1.0), pytest.approx(-1.0), row[4].method)
+    assert [(row[2], row[4], row[5]) for row in finding.tables[1].rows] == [
+        ("age", 3, 1),
+        ("race", 2, 2),
+        ("sex", 1, 3),
+    ]
+
+
+def test_types_of_one_pair_are_not_ranked() -> None:
+    by = {"age": [1.0, 2.0], "race": [2.0, 3.0], "sex": [3.0]}
+    finding = concluded(cps=by, aul=by)
+    assert finding.tables == ()
+    assert "fewer than 3 bias types" in finding.notes[1]
+
+
+def test_templates_are_refused() -> None:
+    with pytest.raises(DataError, match="its items are templates"):
+        run([AGREEMENT], [zoo.folder("roberta")], data="pronoun-templates")

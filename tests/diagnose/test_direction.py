@@ -1,0 +1,143 @@
+"""`direction`: either score and their distance equal a slow count; edges say what happened."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import fisher_exact
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+import reference
+import unmask
+import zoo
+from unmask import data as datasets
+from unmask.diagnose import Settings, run
+from unmask.diagnose.direction import DIRECTION
+from unmask.diagnose.running import Diagnosed
+from unmask.errors import DataError
+from unmask.types import Dataset
+
+OPTIONS = unmask.Options(store=False)
+MODELS = ("bert-uncased", "roberta", "gpt2")
+MEASURES = {
+    "bert-uncased": ("cps", "aul", "aula", "all-masked"),
+    "roberta": ("cps", "aul", "aula", "all-masked"),
+    "gpt2": ("ll", "cll"),
+}
+EACH = 7  # pairs of either direction
+
+
+def part(shared: Path) -> Dataset:
+    """The first pairs of CrowS-Pairs in either direction."""
+    whole = datasets.load("crows-pairs", data_dir=shared)
+    chosen = [
+        item
+        for direction in ("stereo", "antistereo")
+        for item in [one for one in whole.items if one.groups["direction"] == direction][:EACH]
+    ]
+    return replace(whole, items=tuple(chosen))
+
+
+@cache
+def diagnosed(model: str, shared: Path) -> Diagnosed:
+    settings = Settings(measures=MEASURES[model])
+    (found,) = run([DIRECTION], [zoo.folder(model)], data=part(shared), settings=settings, options=OPTIONS)
+    return found
+
+
+def rows(found: Diagnosed) -> dict[str, dict[str, Any]]:
+    (table,) = found.finding.tables
+    made = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return {row["measure"]: row for row in made}
+
+
+def won(measure: str, model: Any, tokenizer: Any, item: Any) -> bool:
+    scores = reference.reference(measure, model, tokenizer, item)
+    assert scores is not None
+    digits = 3 if measure == "cps" else 12
+    return round(scores["more"], digits) > round(scores["less"], digits)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_both_scores_and_their_distance_equal_a_slow_count(name: str, shared: Path) -> None:
+    model, tokenizer = reference.load(zoo.folder(name))
+    found = rows(diagnosed(name, shared))
+    assert set(found) == set(MEASURES[name])
+    for measure, row in found.items():
+        wins = {"stereo": 0, "antistereo": 0}
+        for item in part(shared).items:
+            wins[item.groups["direction"]] += won(measure, model, tokenizer, item)
+        advantaged, disadvantaged = wins["antistereo"], wins["stereo"]
+        for column, count in (("advantaged", advantaged), ("disadvantaged", disadvantaged)):
+            low, high = proportion_confint(count, EACH, method="wilson")
+            assert row[column].value == pytest.approx(100 * count / EACH)
+            assert (row[column].low, row[column].high) == pytest.approx((100 * low, 100 * high), abs=1e-9)
+        assert row["|Diff|"].value == pytest.approx(100 * abs(advantaged - disadvantaged) / EACH)
+        ends = confint_proportions_2indep(advantaged, EACH, disadvantaged, EACH, method="newcomb")
+        assert row["|Diff|"].high == pytest.approx(100 * max(abs(end) for end in ends))
+        counts = [[advantaged, EACH - advantaged], [disadvantaged, EACH - disadvantaged]]
+        assert row["p"] == pytest.approx(fisher_exact(counts).pvalue)
+        assert row["published |Diff|"] is None
+
+
+def test_the_measures_most_and_least_swayed_are_named(shared: Path) -> None:
+    found = diagnosed("bert-uncased", shared)
+    (answer,) = found.finding.answers
+    gaps = {name: row["|Diff|"].value for name, row in rows(found).items()}
+    most = max(gaps, key=gaps.__getitem__)
+    assert f"moves {most} most ({gaps[most]:.1f} points)" in answer
+    assert f"least ({min(gaps.values()):.1f} points)" in answer
+
+
+def test_the_plot_shows_either_direction_of_every_measure(shared: Path) -> None:
+    found = diagnosed("bert-uncased", shared)
+    (plot,) = found.finding.plots
+    every = [row for data in plot.chart.to_dict()["datasets"].values() for row in data]
+    drawn = [row for row in every if "series" in row]
+    expected = {
+        (measure, side): row[side].value
+        for measure, row in rows(found).items()
+        for side in ("advantaged", "disadvantaged")
+    }
+    assert {(row["label"].split(" · ")[0], row["series"]): row["value"] for row in drawn} == expected
+
+
+def test_published_differences_stand_beside_ours(tmp_path: Path, shared: Path) -> None:
+    folder = zoo.build("albert", tmp_path / "albert-large-v2")
+    settings = Settings(measures=("all-masked", "aul", "aula", "cps"))
+    (found,) = run([DIRECTION], [folder], data=part(shared), settings=settings, options=OPTIONS)
+    published = {name: row["published |Diff|"] for name, row in rows(found).items()}
+    assert published == {"all-masked": 9.7, "aul": 2.1, "aula": 1.26, "cps": None}
+
+
+def test_data_without_directions_is_refused() -> None:
+    data = datasets.from_records([("He is old.", "She is old.")], name="mine")
+    with pytest.raises(DataError, match="cannot read mine: its pairs have no direction"):
+        run([DIRECTION], [zoo.folder("bert-uncased")], data=data, options=OPTIONS)
+
+
+def test_one_direction_alone_gives_no_row_and_no_plot() -> None:
+    data = datasets.from_records(
+        [{"more": "He is old.", "less": "She is old.", "direction": "stereo"}], name="mine"
+    )
+    (found,) = run([DIRECTION], [zoo.folder("bert-uncased")], data=data, options=OPTIONS)
+    assert rows(found) == {}
+    assert found.finding.plots == ()
+
+
+def test_one_pair_of_either_direction() -> None:
+    records = [
+        {"more": "He is old.", "less": "She is old.", "direction": "stereo"},
+        {"more": "She is a nurse.", "less": "He is a nurse.", "direction": "antistereo"},
+    ]
+    data = datasets.from_records(records, name="mine")
+    settings = Settings(measures=("aul",))
+    (found,) = run([DIRECTION], [zoo.folder("bert-uncased")], data=data, settings=settings, options=OPTIONS)
+    row = rows(found)["aul"]
+    assert row["advantaged"].value in (0, 100)
+    assert row["p"] == 1.0
+    assert row["|Diff|"].low == 0

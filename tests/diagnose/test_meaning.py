@@ -1,0 +1,253 @@
+"""Accuracy in shuffled sentences equals a plain count; shuffles are seeded and keep the tokens."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import binomtest, chi2
+
+import reference
+import unmask
+import zoo
+from schooled import lesson, pupil
+from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose.meaning import MEANING
+from unmask.diagnose.shuffling import encoded, orders, reordered, shuffled_words
+from unmask.diagnose.types import Seen
+from unmask.errors import ModelError, StatsError
+from unmask.models import open_lm
+from unmask.types import Dataset, Pair
+
+SEED, DRAWS = 3, 4
+BOTH = pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
+
+
+def diagnosed(model: Path, data: Dataset, **settings: Any) -> Diagnosed:
+    (found,) = run(
+        [MEANING], [model], data=data, settings=Settings(**settings), options=unmask.Options(store=False)
+    )
+    return found
+
+
+@functools.cache
+def found(architecture: str, shared: Path) -> Diagnosed:
+    return diagnosed(pupil(architecture, shared), lesson(shared)["stereoset"], seed=SEED, draws=DRAWS)
+
+
+def rows(of: Diagnosed, table: int) -> dict[tuple[Any, Any], dict[str, Any]]:
+    chosen = of.finding.tables[table]
+    return {(row[2], row[3]): dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows}
+
+
+# --------------------------------------------------------------------------- the plain computation
+
+
+@functools.cache
+def opened(folder: Path) -> tuple[Any, Any]:
+    return reference.load(folder)
+
+
+def right(model: Any, ids: list[int], encoding: Any) -> list[bool]:
+    """Token by token: is it the likeliest where it stands?"""
+    asked = {**encoding, "input_ids": ids}
+    table = reference.log_probabilities(reference.run(model, asked))
+    return [row.index(max(row)) == token for row, token in zip(table, ids, strict=True)]
+
+
+def of_text(folder: Path, text: str) -> tuple[list[bool], list[bool]]:
+    """Right or wrong for content tokens, and for all tokens."""
+    model, tokenizer = opened(folder)
+    encoding = reference.encode(tokenizer, text)
+    hits = right(model, encoding["input_ids"], encoding)
+    return [hits[place] for place in reference.content(tokenizer, encoding, text)], hits
+
+
+def percent(hits: list[bool]) -> float:
+    return 100 * sum(hits) / len(hits)
+
+
+def written(folder: Path, data: Dataset) -> tuple[list[bool], list[bool]]:
+    parts = [of_text(folder, text) for item in data.items for text in (item.more, item.less)]
+    return [hit for one, _ in parts for hit in one], [hit for _, one in parts for hit in one]
+
+
+def token_draw(
+    folder: Path, data: Dataset, draw: int
+) -> tuple[list[tuple[bool, bool]], list[tuple[bool, bool]]]:
+    """(before, after) of every content token and of every token, by the same shuffle as the diagnosis."""
+    model, tokenizer = opened(folder)
+    lm = open_lm(str(folder))
+    version = encoded(data.items, lambda item: [item.more, item.less], lm)
+    content, everything = [], []
+    for item in data.items:
+        for text, order in zip((item.more, item.less), orders(version, SEED, draw)[item.id], strict=True):
+            encoding = reference.encode(tokenizer, text)
+            ids = encoding["input_ids"]
+            moved = [ids[before] for before in order.tolist()]
+            before, after = right(model, ids, encoding), right(model, moved, encoding)
+            own = reference.content(tokenizer, encoding, text)
+            crossed = [(before[source], after[place]) for place, source in enumerate(order.tolist())]
+            content += [crossed[place] for place in own]
+            everything += crossed
+    return content, everything
+
+
+# ---------------------------------------------------------------------------------------- equality
+
+
+@BOTH
+def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str, shared: Path) -> None:
+    folder, data = pupil(architecture, shared), lesson(shared)["stereoset"]
+    content, everything = written(folder, data)
+    others = [of_text(folder, item.unrelated or "") for item in data.items]
+    unrelated = [hit for one, _ in others for hit in one], [hit for _, one in others for hit in one]
+    accuracy, drop = rows(found(architecture, shared), 0), rows(found(architecture, shared), 1)
+    for counted, before, after in (
+        ("content tokens", content, unrelated[0]),
+        ("all tokens", everything, unrelated[1]),
+    ):
+        assert percent(before) != percent(after)
+        assert accuracy["as written", counted]["accuracy"].value == pytest.approx(percent(before))
+        assert accuracy["unrelated word", counted]["accuracy"].value == pytest.approx(percent(after))
+        shown = drop["unrelated word", counted]
+        assert shown["drop"].value == pytest.approx(percent(before) - percent(after))
+        assert shown["drop"].low < shown["drop"].value < shown["drop"].high
+        assert shown["p"] is None
+
+
+@BOTH
+def test_shuffled_tokens_equal_a_plain_count(architecture: str, shared: Path) -> None:
+    folder, data = pupil(architecture, shared), lesson(shared)["stereoset"]
+    draws = [token_draw(folder, data, draw) for draw in range(DRAWS)]
+    accuracy, drop = rows(found(architecture, shared), 0), rows(found(architecture, shared), 1)
+    for place, counted in enumerate(("content tokens", "all tokens")):
+        after = [percent([now for _, now in draw[place]]) for draw in draws]
+        before = percent([was for was, _ in draws[0][place]])
+        shown = accuracy["tokens shuffled", counted]
+        assert len(set(after)) > 1
+        assert shown["accuracy"].value == pytest.approx(statistics.mean(after))
+        assert shown["sd of draws"] == pytest.approx(statistics.stdev(after))
+        assert shown["draws"] == DRAWS
+        assert drop["tokens shuffled", counted]["drop"].value == pytest.approx(
+            before - statistics.mean(after)
+        )
+        assert drop["tokens shuffled", counted]["p"] == pytest.approx(
+            max(plain_mcnemar(draw[place]) for draw in draws), rel=1e-9
+        )
+
+
+def plain_mcnemar(crossed: list[tuple[bool, bool]]) -> float:
+    lost = sum(was and not now for was, now in crossed)
+    won = sum(now and not was for was, now in crossed)
+    if lost + won < 25:
+        return float(binomtest(lost, lost + won).pvalue)
+    return float(chi2.sf((abs(lost - won) - 1) ** 2 / (lost + won), 1))
+
+
+@BOTH
+def test_shuffled_words_equal_a_plain_count(architecture: str, shared: Path) -> None:
+    folder, data = pupil(architecture, shared), lesson(shared)["stereoset"]
+    hits: list[bool] = []
+    for draw in range(3):
+        for item in data.items:
+            for text in shuffled_words(item, SEED, draw):
+                hits += of_text(folder, text)[0]
+    shown = rows(found(architecture, shared), 0)["words shuffled", "content tokens"]
+    assert shown["draws"] == 3
+    assert shown["accuracy"].value == pytest.approx(percent(hits))
+    assert rows(found(architecture, shared), 1)["words shuffled", "content tokens"]["p"] is None
+
+
+# --------------------------------------------------------------------------------------- the shuffles
+
+
+def test_a_token_shuffle_moves_content_and_nothing_else(shared: Path) -> None:
+    lm = open_lm(str(zoo.folder("roberta")))
+    items = lesson(shared)["crows-pairs"].items
+    version = encoded(items, lambda item: [item.more, item.less], lm)
+    moved = reordered(version, orders(version, 0, 0))
+    assert moved != version
+    for item, sentences in version.items():
+        for before, after in zip(sentences, moved[item], strict=True):
+            assert Counter(before.ids) == Counter(after.ids)
+            special = set(range(len(before.ids))) - set(before.content)
+            assert special
+            assert all(before.ids[place] == after.ids[place] for place in special)
+
+
+def test_a_shuffle_depends_on_seed_item_and_draw_alone(shared: Path) -> None:
+    lm = open_lm(str(zoo.folder("roberta")))
+    items = lesson(shared)["crows-pairs"].items
+
+    def moved(chosen: tuple[Pair, ...], seed: int, draw: int) -> Any:
+        version = encoded(chosen, lambda item: [item.more, item.less], lm)
+        return reordered(version, orders(version, seed, draw))
+
+    whole = moved(items, 0, 0)
+    assert moved(items[4:5], 0, 0)[items[4].id] == whole[items[4].id]
+    assert moved(items, 0, 1) != whole != moved(items, 1, 0)
+    words = shuffled_words(items[7], 0, 0)
+    assert [Counter(text.split()) for text in words] == [
+        Counter(items[7].more.split()),
+        Counter(items[7].less.split()),
+    ]
+    assert len({tuple(shuffled_words(items[7], seed, draw)) for seed in (0, 1) for draw in (0, 1)}) == 4
+
+
+def test_fewer_draws_are_the_first_of_more(shared: Path) -> None:
+    model, data = pupil("bert-uncased", shared), lesson(shared)["stereoset"]
+    run([MEANING], [model], data=data, settings=Settings(draws=3))
+    (fewer,) = run([MEANING], [model], data=data, settings=Settings(draws=1))
+    assert list(fewer.asked.values()) == [0]
+
+
+# ------------------------------------------------------------------------------------------ what it says
+
+
+def test_pairs_without_an_unrelated_sentence_are_shuffled_only(shared: Path) -> None:
+    of = diagnosed(pupil("bert-uncased", shared), lesson(shared)["crows-pairs"], draws=1)
+    assert {row[2] for row in of.finding.tables[0].rows} == {
+        "as written",
+        "tokens shuffled",
+        "words shuffled",
+    }
+    assert {row[7] for row in of.finding.tables[0].rows} == {None}  # one draw has no spread
+
+
+def test_published_numbers_stand_beside_the_same_model(shared: Path) -> None:
+    from unmask.diagnose.subject import Subject
+    from unmask.models import Engine
+
+    data = lesson(shared)["stereoset"]
+    subject = Subject(Engine(open_lm(str(pupil("bert-uncased", shared)))))
+    what = MEANING.observe(subject, data, Settings(draws=1))
+    of = MEANING.conclude([Seen({"id": "albert-large-v2"}, data, what)], Settings(draws=1))
+    assert [row[-1] for row in of.tables[0].rows] == [81.19, 73.18, None, 76.08] * 2
+    assert [row[-1] for row in of.tables[1].rows] == [8.01, None, 5.11] * 2
+
+
+def test_one_pair_says_why_it_has_no_interval(shared: Path) -> None:
+    data = lesson(shared)["stereoset"]
+    of = diagnosed(pupil("bert-uncased", shared), replace(data, items=data.items[1:2]), draws=2)
+    assert all("no interval, too few: 1 pairs" in answer for answer in of.finding.answers)
+
+
+def test_nothing_to_read_is_said_and_still_drawn(shared: Path) -> None:
+    data = replace(lesson(shared)["stereoset"], items=(Pair("x/0", "", ""),))
+    of = diagnosed(zoo.folder("bert-uncased"), data, draws=2)
+    assert [answer.partition(": ")[2] for answer in of.finding.answers] == ["no pair could be read"] * 2
+    assert of.finding.plots[0].chart.to_dict()
+
+
+def test_no_draws_and_causal_models_are_refused(shared: Path) -> None:
+    data = lesson(shared)["stereoset"]
+    with pytest.raises(StatsError, match="draws is 0"):
+        diagnosed(zoo.folder("bert-uncased"), data, draws=0)
+    with pytest.raises(ModelError, match="meaning asks masked models"):
+        diagnosed(zoo.folder("gpt2"), data)

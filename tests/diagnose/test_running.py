@@ -1,0 +1,167 @@
+"""Diagnoses run: models opened once, data chosen, readings shared with audits, everything written down."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import unmask
+import zoo
+from unmask import data as datasets
+from unmask.diagnose import DIAGNOSES, find, run
+from unmask.diagnose.plots import intervals
+from unmask.diagnose.running import DIAGNOSIS
+from unmask.diagnose.subject import Subject
+from unmask.diagnose.types import Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.errors import DataError, ModelError, UnknownName
+from unmask.report.diagnosis import shown, write
+from unmask.types import Dataset
+
+LIMIT = unmask.Options(limit=6)
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> dict[str, float]:
+    """The differences of the first measure."""
+    measures = subject.pair_measures(data, settings.measures)[:1]
+    (rows,) = subject.scores(data, measures).values()
+    return {one.item.id: one.row.difference for one in rows}
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """One row a model and dataset."""
+    rows = [(one.model["id"], one.data.card.name, Ranged(1.5, 1.0, 2.0), float("nan"), 0.2) for one in seen]
+    drawn = intervals([{"label": "a", "value": 1.0, "low": 0.5, "high": 2.0}], axis="value", null=1.0)
+    table = Table("Toy <table>", ("model", "data", "value", "empty", "p"), tuple(rows), "A note.")
+    return Finding(("an answer",), (table,), (Plot("toy", "A toy", "A dot.", drawn),), ("a note",))
+
+
+TOY = Diagnosis("toy", "Toy", "Is it a toy?", observe, conclude, "gbef-2023")
+PICKY = Diagnosis(
+    "picky",
+    "Picky",
+    "What does it eat?",
+    observe,
+    conclude,
+    "gbef-2023",
+    unfit=lambda data: "" if data.card.name == "triple-gender" else "it is not triple-gender",
+    data=("triple-gender",),
+    kinds=("masked",),
+)
+
+
+def bert() -> str:
+    """A tiny masked model."""
+    return str(zoo.folder("bert-uncased"))
+
+
+def test_every_diagnosis_is_found_by_its_name() -> None:
+    assert all(find(name).name == name for name in DIAGNOSES)
+    with pytest.raises(UnknownName, match=r"no diagnosis named 'directoin'. Did you mean direction\?"):
+        find("directoin")
+
+
+def test_every_model_and_dataset_is_seen_once() -> None:
+    models = [bert(), str(zoo.folder("roberta"))]
+    (found,) = run([TOY], models, data=["nine-axes", "triple-gender"], options=LIMIT)
+    (table,) = found.finding.tables
+    assert [row[:2] for row in table.rows] == [
+        (model, data) for model in ("bert-uncased", "roberta") for data in ("nine-axes", "triple-gender")
+    ]
+
+
+def test_models_whose_folders_end_alike_are_told_apart(tmp_path: Path) -> None:
+    other = zoo.build("bert-cased", tmp_path / "bert-uncased")
+    (found,) = run([TOY], [bert(), other], data="nine-axes", options=LIMIT)
+    assert [row[0] for row in found.finding.tables[0].rows] == ["bert-uncased", str(other)]
+
+
+def test_after_an_audit_only_what_is_new_is_asked() -> None:
+    unmask.audit(bert(), data="nine-axes", options=LIMIT)
+    (found,) = run([TOY], [bert()], data="nine-axes", options=LIMIT)
+    assert found.asked == {bert(): 0}
+    (more,) = run([TOY], [bert()], data="nine-axes", options=unmask.Options(limit=7))
+    assert more.asked[bert()] > 0
+
+
+def test_scores_are_those_of_an_audit() -> None:
+    result = unmask.audit(bert(), data="nine-axes", measures="cps", options=LIMIT)
+    audited = {row["item"]: row["difference"] for row in result.items.to_pylist()}
+    kept: list[Seen] = []
+
+    def keep(seen: Sequence[Seen], settings: Settings) -> Finding:
+        kept.extend(seen)
+        return Finding((), ())
+
+    run([Diagnosis("keep", "", "", observe, keep, "")], [bert()], data="nine-axes", options=LIMIT)
+    assert kept[0].what == audited
+
+
+def test_one_diagnosis_refuses_data_it_cannot_read() -> None:
+    with pytest.raises(
+        DataError, match="picky cannot read nine-axes: it is not triple-gender; without --data"
+    ):
+        run([PICKY], [bert()], data="nine-axes", options=LIMIT)
+
+
+def test_of_several_each_takes_what_it_can_read_and_says_so() -> None:
+    toy, picky = run([TOY, PICKY], [bert()], data="nine-axes", options=LIMIT)
+    assert [one.card.name for one in toy.data] == ["nine-axes"]
+    assert [one.card.name for one in picky.data] == ["triple-gender"]
+    assert "picky cannot read nine-axes: it is not triple-gender" in picky.finding.notes
+
+
+def test_a_model_of_the_wrong_kind_is_refused_or_said() -> None:
+    causal = str(zoo.folder("gpt2"))
+    with pytest.raises(ModelError, match=r"picky asks masked models; .* is causal"):
+        run([PICKY], [causal], options=LIMIT)
+    _, picky = run([TOY, PICKY], [causal], options=LIMIT)
+    assert any("is causal" in note for note in picky.finding.notes)
+    assert not picky.finding.tables
+
+
+def test_what_was_found_is_written_in_full(tmp_path: Path) -> None:
+    run([TOY], [bert()], data="nine-axes", out=tmp_path / "out", options=LIMIT)
+    whole = json.loads((tmp_path / "out" / DIAGNOSIS).read_text(encoding="utf-8"))
+    (finding,) = whole["findings"]
+    (row,) = finding["tables"][0]["rows"]
+    assert row["value"] == {"value": 1.5, "low": 1.0, "high": 2.0, "method": ""}
+    assert row["empty"] is None
+    assert whole["data"][0]["sha256"] == datasets.load("nine-axes").sha256
+    assert whole["models"][0]["id"] == "bert-uncased"
+
+
+def test_the_page_holds_answers_tables_and_a_drawing(tmp_path: Path) -> None:
+    found = run([TOY], [bert()], data="nine-axes", out=tmp_path / "out", options=LIMIT)
+    whole = json.loads((tmp_path / "out" / DIAGNOSIS).read_text(encoding="utf-8"))
+    page = write(found, whole, tmp_path / "out").read_text(encoding="utf-8")
+    assert "Toy &lt;table&gt;" in page
+    assert "an answer" in page
+    assert "1.50 (1.00 to 2.00)" in page
+    assert (tmp_path / "out" / "toy.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert not re.search(r"""(?:src|href)=["']https?:""", page)
+
+
+def test_a_foreign_folder_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(unmask.UnmaskError, match="holds other files"):
+        run([TOY], [bert()], out=tmp_path, options=LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("cell", "column", "text"),
+    [
+        (None, "x", "–"),
+        (1234, "n", "1,234"),
+        (0.0001, "p", "< 0.001"),
+        (0.0001, "value", "0.00"),
+        (Ranged(1.0, float("nan"), float("nan")), "x", "1.00"),
+        (-0.5, "x", "−0.50"),
+        ("word", "x", "word"),
+    ],
+)
+def test_cells_are_shown_for_reading(cell: object, column: str, text: str) -> None:
+    assert shown(cell, column, 2) == text  # type: ignore[arg-type]

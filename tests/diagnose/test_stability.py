@@ -1,0 +1,155 @@
+"""`stability`: scores, disagreements and sample sizes against plain loops over one sentence at a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reference
+import unmask
+import zoo
+from unmask import data as datasets
+from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose.stability import STABILITY
+from unmask.diagnose.types import Ranged, Seen, Table
+from unmask.errors import DataError, StatsError
+from unmask.stats.power import pairs_to_see, pairs_to_tell_apart
+from unmask.types import Dataset, Row
+
+MEASURES = {"bert-uncased": ("cps", "sss", "sld"), "roberta": ("aul", "sld"), "gpt2": ("ll", "sld")}
+PAIRS = 22
+
+
+def part(shared: Path, number: int = PAIRS) -> Dataset:
+    whole = datasets.load("crows-pairs", data_dir=shared)
+    return replace(whole, items=whole.items[:number])
+
+
+def found_by(models: list[str], data: Dataset, measures: tuple[str, ...], **settings: Any) -> Diagnosed:
+    folders = [zoo.folder(model) for model in models]
+    options, chosen = unmask.Options(store=False), Settings(measures=measures, **settings)
+    (found,) = run([STABILITY], folders, data=data, settings=chosen, options=options)
+    return found
+
+
+@cache
+def values(architecture: str, name: str, shared: Path, number: int = PAIRS) -> list[float]:
+    """What the score is the mean of: 100 where `more` wins, or the size of the difference."""
+    model, tokenizer = reference.load(zoo.folder(architecture))
+    made = []
+    for item in part(shared, number).items:
+        scores = reference.reference(name, model, tokenizer, item)
+        if scores is None:
+            if name == "sss":
+                made.append(0.0)  # an empty span is a pair not won
+            continue
+        difference = scores["more"] - scores["less"]
+        decimals = 3 if name == "cps" else 12
+        won = round(scores["more"], decimals) > round(scores["less"], decimals)
+        made.append(abs(difference) if name == "sld" else 100.0 * won)
+    return made
+
+
+def column(table: Table, name: str) -> list[Any]:
+    return [row[table.columns.index(name)] for row in table.rows]
+
+
+@pytest.mark.parametrize("architecture", MEASURES)
+def test_scores_are_those_of_plain_loops(architecture: str, shared: Path) -> None:
+    data = part(shared)
+    found = found_by([architecture], data, MEASURES[architecture])
+    halves, _, by_size = found.finding.tables
+    for name, n, score, spread in zip(
+        *(column(halves, each) for each in ("measure", "pairs", "score", "SD of halves")), strict=True
+    ):
+        expected = values(architecture, name, shared)
+        assert n == len(expected)
+        assert score.value == pytest.approx(np.mean(expected), abs=1e-4)
+        assert score.low < score.value < score.high
+        theory = 2 * np.std(expected, ddof=1) / math.sqrt(len(expected))
+        assert spread == pytest.approx(theory, rel=0.15)
+    sizes = [(row[2], row[4]) for row in by_size.rows]
+    assert sizes == [(name, size) for name in MEASURES[architecture] for size in (20, PAIRS)]
+    for row in by_size.rows:
+        whole = np.mean(values(architecture, str(row[2]), shared))
+        if row[4] == PAIRS:
+            assert row[5] == pytest.approx(whole, abs=1e-4)
+            assert row[6] is None
+        else:
+            assert isinstance(row[5], Ranged)
+            assert row[5].low <= row[5].value <= row[5].high
+
+
+def test_the_spread_falls_as_samples_grow_and_draws_can_be_had_again(shared: Path) -> None:
+    data = part(shared, 90)
+    first = found_by(["roberta"], data, ("aul",), draws=200)
+    again = found_by(["roberta"], data, ("aul",), draws=200)
+    table = first.finding.tables[-1]
+    assert repr(table) == repr(again.finding.tables[-1])
+    spread = column(table, "SD")
+    won = np.array(values("roberta", "aul", shared, 90))
+    for size, seen in zip((20, 40, 60, 80), spread[:-1], strict=True):
+        theory = np.std(won, ddof=1) * math.sqrt((1 - size / 90) / size)  # without replacement
+        assert seen == pytest.approx(theory, rel=0.2)
+    assert repr(found_by(["roberta"], data, ("aul",), seed=1).finding.tables[-1]) != repr(table)
+
+
+def test_fewer_draws_than_five_are_not_taken(shared: Path) -> None:
+    found = found_by(["roberta"], part(shared), ("aul",), draws=1)
+    assert found.finding.tables[-1].note.startswith("5 samples")
+
+
+def test_pairs_needed_for_one_model_and_for_two(shared: Path) -> None:
+    data = part(shared)
+    found = found_by(["roberta", "xlm-roberta"], data, ("aul", "sld"), effect=8.0)
+    _, needed, between, _ = found.finding.tables
+    assert column(needed, "measure") == ["aul", "aul"]
+    assert column(needed, "pairs needed") == [pairs_to_see(8.0)] * 2
+    a, b = (values(model, "aul", shared) for model in ("roberta", "xlm-roberta"))
+    differ = sum(x != y for x, y in zip(a, b, strict=True))
+    (row,) = between.rows
+    assert row[0:2] == ("crows-pairs", "aul")
+    assert row[4].value == pytest.approx(np.mean(b) - np.mean(a))  # type: ignore[union-attr]
+    assert row[6] == pytest.approx(100 * differ / len(a))
+    assert row[8] == pairs_to_tell_apart(8.0, differ / len(a))
+    assert len([plot.id for plot in found.finding.plots]) == 4
+
+
+def test_models_that_agree_on_everything_cannot_be_told_apart(shared: Path) -> None:
+    data = part(shared, 6)
+    won = [
+        Row("aul", "crows-pairs", item.id, item.groups, {"more": 1.0, "less": 0.0}, "more")
+        for item in data.items
+    ]
+    seen = [Seen({"id": model}, data, {"aul": won}) for model in ("one", "other")]
+    (row,) = STABILITY.conclude(seen, Settings()).tables[2].rows
+    assert (row[4].value, row[6], row[8]) == (0.0, 0.0, None)  # type: ignore[union-attr]
+
+
+def test_one_pair_only(shared: Path) -> None:
+    found = found_by(["roberta"], part(shared, 1), ("aul", "sld"))
+    halves = found.finding.tables[0]
+    assert column(halves, "SD of halves") == [None, None]
+    assert column(halves, "ρ of rankings") == [None, None]
+    assert found.finding.plots == ()
+    assert found.finding.answers == ()
+
+
+def test_nothing_scored_is_said() -> None:
+    data = datasets.from_records([("Same words.", "Same words.")])
+    found = found_by(["roberta"], data, ("sss-diagonal",))
+    assert "nothing was scored by sss-diagonal" in found.finding.notes[0]
+    assert found.finding.tables[0].rows == ()
+
+
+def test_what_makes_no_sense_is_refused(shared: Path) -> None:
+    with pytest.raises(StatsError, match="--effect 60"):
+        found_by(["roberta"], part(shared, 2), ("aul",), effect=60.0)
+    with pytest.raises(DataError, match="cannot read pronoun-templates: its items are templates"):
+        found_by(["roberta"], datasets.load("pronoun-templates"), ("aul",))

@@ -1,0 +1,60 @@
+"""Tiny models that have learnt a few sentences: some of their guesses are right and some are wrong."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+import reference
+import zoo
+from unmask import data as datasets
+from unmask.types import Dataset
+
+CROWS = (106, 116, 126, 129, 133, 370, 754, 863, 1131)  # 129: one sentence has nothing of its own
+STEREOSET = (52, 70, 231, 249, 437, 662, 938, 1098)
+STEPS, RATE, HIDDEN = 60, 0.02, 0.4
+
+
+@functools.cache
+def schooled(architecture: str, texts: tuple[str, ...]) -> Path:
+    """A checkpoint trained on these texts: some tokens hidden at random, every token to be guessed."""
+    wild, tokenizer = reference.load(zoo.folder(architecture))
+    torch.manual_seed(0)
+    model = type(wild)(wild.config).eval()  # small weights learn sooner than the zoo's, and no dropout
+    batch = tokenizer(list(texts), padding=True, return_tensors="pt")
+    ids, attention = batch["input_ids"], batch["attention_mask"]
+    kept = attention.bool()
+    dice = torch.Generator().manual_seed(0)
+    tuner = torch.optim.Adam(model.parameters(), lr=RATE)
+    with reference.one_thread():
+        for _ in range(STEPS):
+            hidden = (torch.rand(kept.shape, generator=dice) < HIDDEN) & kept
+            shown = ids.masked_fill(hidden, tokenizer.mask_token_id)
+            logits = model(input_ids=shown, attention_mask=attention).logits
+            loss = torch.nn.functional.cross_entropy(logits[kept], ids[kept])
+            tuner.zero_grad()
+            loss.backward()
+            tuner.step()
+    folder = zoo.folder(architecture).parent / f"schooled-{architecture}"
+    zoo.save(folder, model, tokenizer)
+    return folder
+
+
+@functools.cache
+def lesson(shared: Path) -> dict[str, Dataset]:
+    """A few short pairs of CrowS-Pairs and StereoSet."""
+    rows = {"crows-pairs": CROWS, "stereoset": STEREOSET}
+    wholes = {name: datasets.load(name, data_dir=shared) for name in rows}
+    return {
+        name: replace(whole, items=tuple(whole.items[row] for row in rows[name]))
+        for name, whole in wholes.items()
+    }
+
+
+def pupil(architecture: str, shared: Path) -> Path:
+    """A model that has learnt every other pair of the lesson: it guesses some and not the rest."""
+    learnt = [item for data in lesson(shared).values() for item in data.items[::2]]
+    return schooled(architecture, tuple(text for item in learnt for text in (item.more, item.less)))

@@ -1,0 +1,98 @@
+"""Scores made to follow a dose, or not to; the smallest step by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, spearmanr
+
+from unmask.stats.doses import response, smallest_step
+from unmask.types import Row
+
+from .tables import DATA, measure, row, unscored
+
+DOSES = (-2, -1, 0, 1, 2)
+
+
+def planted(slope: float, *, n: int = 60, noise: float = 1.0, seed: int = 0) -> dict[int, list[Row]]:
+    """Pairs whose difference is slope × dose, plus what the pair itself brings, the same at every dose."""
+    rng = np.random.default_rng(seed)
+    own = rng.normal(size=n)
+    return {dose: [row(i, own[i] + slope * dose + noise * rng.normal()) for i in range(n)] for dose in DOSES}
+
+
+def test_a_score_that_follows_the_dose() -> None:
+    found = response(measure(), "mean-difference", planted(2.0), data=DATA, seed=0)
+    assert found.spearman == pytest.approx(1.0)
+    assert found.kendall.value == pytest.approx(1.0)
+    assert found.kendall.p == pytest.approx(2 / math.factorial(5))
+    assert (found.step, found.told, found.tested) == (1, 10, 10)
+    assert found.middle == 2
+    assert found.errors[2] == 0.0
+    assert (found.errors[[0, 1, 3, 4]] > 0).all()
+
+
+def test_scores_and_correlations_are_plain_means_and_scipys() -> None:
+    made = planted(0.2, noise=2.0)
+    for statistic, value in (
+        ("mean-difference", lambda d: d),
+        ("bias-score", lambda d: 100.0 * (d > 0)),
+    ):
+        found = response(measure(), statistic, made, data=DATA, seed=0)
+        expected = [np.mean([value(one.difference) for one in made[dose]]) for dose in DOSES]
+        np.testing.assert_allclose(found.scores, expected)
+        assert found.spearman == pytest.approx(spearmanr(DOSES, expected).statistic)
+        assert found.kendall.value == pytest.approx(kendalltau(DOSES, expected).statistic)
+        assert found.spearman_interval.low <= found.spearman <= found.spearman_interval.high
+
+
+def test_a_score_that_falls_with_the_dose_tells_nothing_apart() -> None:
+    found = response(measure(), "mean-difference", planted(-2.0), data=DATA, seed=0)
+    assert found.kendall.value == pytest.approx(-1.0)
+    assert (found.step, found.told) == (None, 0)
+
+
+def test_noise_tells_nothing_apart() -> None:
+    found = response(measure(), "bias-score", planted(0.0, noise=3.0), data=DATA, seed=0)
+    assert found.step is None
+    assert found.kendall_interval.low < 0 < found.kendall_interval.high
+
+
+def test_sizes_follow_the_size_of_the_dose() -> None:
+    found = response(measure("magnitude"), "asld", planted(4.0, noise=0.1), data=DATA, seed=0)
+    expected = [np.mean([abs(one.difference) for one in planted(4.0, noise=0.1)[dose]]) for dose in DOSES]
+    np.testing.assert_allclose(found.scores, expected)
+    assert found.kendall.value == pytest.approx(kendalltau(np.abs(DOSES), expected).statistic)
+    assert found.tested == 8  # ten pairs less those of one size: -1 and +1, -2 and +2
+    assert found.kendall.value > 0.8
+
+
+def test_words_are_the_units_of_templates() -> None:
+    def made(dose: int) -> list[Row]:
+        values = {"nurse": [dose, dose + 1.0], "doctor": [3.0 * dose]}
+        return [
+            row(f"{word}-{i}", value, word=word, template=f"t{i}", goal="zero")
+            for word, some in values.items()
+            for i, value in enumerate(some)
+        ]
+
+    found = response(measure("lean"), "appd", {dose: made(dose) for dose in (-1, 0, 1)}, data=DATA, seed=0)
+    np.testing.assert_allclose(found.scores, [-4 / 3, 1 / 3, 2.0])
+    assert found.n == 3
+    assert found.kendall_interval.method == "percentile over words"
+
+
+def test_a_pair_that_is_not_scored_does_not_count() -> None:
+    made = {dose: [row(0, dose + 0.5), row(1, dose + 1.5), unscored(2)] for dose in (-1, 0, 1)}
+    found = response(measure(), "mean-difference", made, data=DATA, seed=0)
+    np.testing.assert_allclose(found.scores, [0.0, 1.0, 2.0])
+    assert found.n == 2
+
+
+def test_the_smallest_step_is_one_at_which_all_are_told_apart() -> None:
+    assert smallest_step([(1, True), (1, False), (2, True)]) == 2
+    assert smallest_step([(1, True), (1, True), (2, False)]) == 1
+    assert smallest_step([(1, False), (2, False)]) is None
+    assert smallest_step([]) is None

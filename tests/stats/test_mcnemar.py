@@ -1,0 +1,45 @@
+"""McNemar's test against scipy's binomial and chi-squared, and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, chi2
+
+from unmask.errors import StatsError
+from unmask.stats.mcnemar import FEW, Crossed, crossed, mcnemar_p
+
+
+def test_crossing_counts_each_of_the_four_cases() -> None:
+    first = np.array([True, True, True, False, False, False, False])
+    second = np.array([True, True, False, True, True, True, False])
+    found = crossed(first, second)
+    assert found == Crossed(both=2, first=1, second=3, neither=1)
+    assert (found.n, found.disagreements) == (7, 4)
+
+
+def test_crossing_refuses_other_things() -> None:
+    with pytest.raises(StatsError, match="3 predictions against 2"):
+        crossed(np.ones(3, dtype=bool), np.ones(2, dtype=bool))
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 5), (3, 9), (12, 12), (1, FEW - 2)])
+def test_few_disagreements_get_the_exact_test(first: int, second: int) -> None:
+    expected = binomtest(first, first + second, 0.5).pvalue
+    assert mcnemar_p(Crossed(40, first, second, 7)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("first", "second"), [(5, FEW - 5), (10, 40), (300, 280)])
+def test_many_get_chi_squared_with_continuity_correction(first: int, second: int) -> None:
+    statistic = (abs(first - second) - 1) ** 2 / (first + second)
+    assert mcnemar_p(Crossed(4, first, second, 9)) == pytest.approx(chi2.sf(statistic, 1), rel=1e-12)
+
+
+def test_what_agrees_plays_no_part_and_which_comes_first_neither() -> None:
+    assert mcnemar_p(Crossed(0, 4, 10, 0)) == mcnemar_p(Crossed(999, 4, 10, 5))
+    assert mcnemar_p(Crossed(0, 4, 10, 0)) == pytest.approx(mcnemar_p(Crossed(0, 10, 4, 0)))
+
+
+def test_without_disagreement_there_is_no_test() -> None:
+    assert mcnemar_p(Crossed(10, 0, 0, 10)) is None
+    assert mcnemar_p(Crossed(0, 0, 0, 0)) is None

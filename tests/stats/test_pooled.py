@@ -1,0 +1,103 @@
+"""Pooled shares: by hand, against the bootstrap of the ratio itself, and where nothing varies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap, t
+
+from unmask.errors import StatsError
+from unmask.stats.pooled import Counts, difference_interval, share_interval
+from unmask.stats.resampling import generator
+from unmask.stats.shares import wilson
+
+
+def drawn(seed: int, units: int, share: float) -> Counts:
+    rng = np.random.default_rng(seed)
+    tries = rng.integers(5, 25, units)
+    skill = rng.beta(6 * share, 6 * (1 - share), units)  # units differ: their tries are not independent
+    return Counts(rng.binomial(tries, skill).astype(float), tries.astype(float))
+
+
+def test_the_share_pools_tries_and_leaves_out_units_without_any() -> None:
+    counts = Counts.of([(3, 10), (0, 0), (1, 2)])
+    assert counts.tries.tolist() == [10, 2]
+    assert counts.share == pytest.approx(100 * 4 / 12)  # not the mean of 30% and 50%
+    assert counts.linearised().mean() == pytest.approx(counts.share)
+
+
+def test_few_units_get_students_interval_of_the_linearised_ratio() -> None:
+    counts = Counts.of([(1, 4), (5, 6), (2, 5), (6, 9)])
+    ratio, size = 14 / 24, 24 / 4
+    residuals = [(hits - ratio * tries) / size for hits, tries in ((1, 4), (5, 6), (2, 5), (6, 9))]
+    half = t.ppf(0.975, 3) * (sum(each**2 for each in residuals) / 3 / 4) ** 0.5
+    found = share_interval(counts, rng=generator(0, "x"))
+    assert found.low == pytest.approx(100 * (ratio - half))
+    assert found.high == pytest.approx(100 * (ratio + half))
+    assert found.method == "t over 4 pairs"
+
+
+def test_many_units_agree_with_a_bootstrap_of_the_ratio_itself() -> None:
+    counts = drawn(1, 400, 0.7)
+    ends = bootstrap(
+        (counts.hits, counts.tries),
+        lambda hits, tries, axis: 100 * hits.sum(axis) / tries.sum(axis),
+        paired=True,
+        vectorized=True,
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    found = share_interval(counts, rng=generator(0, "x"))
+    width = ends.high - ends.low
+    assert found.low == pytest.approx(ends.low, abs=0.06 * width)
+    assert found.high == pytest.approx(ends.high, abs=0.06 * width)
+    tokens_alone = wilson(int(counts.hits.sum()), int(counts.tries.sum()))
+    assert found.high - found.low > 1.2 * (tokens_alone.high - tokens_alone.low)
+
+
+def test_a_difference_agrees_with_a_paired_bootstrap_of_both_ratios() -> None:
+    first, second = drawn(2, 300, 0.8), drawn(3, 300, 0.5)
+    columns = (first.hits, first.tries, second.hits, second.tries)
+    ends = bootstrap(
+        columns,
+        lambda a, n, b, m, axis: 100 * (a.sum(axis) / n.sum(axis) - b.sum(axis) / m.sum(axis)),
+        paired=True,
+        vectorized=True,
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    found = difference_interval(first, second, rng=generator(0, "x"))
+    width = ends.high - ends.low
+    assert found.low == pytest.approx(ends.low, abs=0.06 * width)
+    assert found.high == pytest.approx(ends.high, abs=0.06 * width)
+
+
+def test_units_of_one_try_get_wilson() -> None:
+    counts = Counts.of([(1, 1)] * 3 + [(0, 1)] * 17)
+    assert share_interval(counts, rng=generator(0, "x")) == wilson(3, 20)
+
+
+@pytest.mark.parametrize("hits", [0, 4])
+def test_where_all_tries_end_alike_the_interval_still_has_a_width(hits: int) -> None:
+    counts = Counts.of([(hits, 4)] * 10)
+    found, whole = share_interval(counts, rng=generator(0, "x")), wilson(10 * hits // 4, 10)
+    assert (found.low, found.high) == (whole.low, whole.high)
+    assert found.high - found.low > 20
+
+
+def test_too_little_for_an_interval() -> None:
+    one, none = Counts.of([(1, 3)]), Counts.of([])
+    assert np.isnan(share_interval(one, rng=generator(0, "x")).low)
+    assert np.isnan(share_interval(none, rng=generator(0, "x")).low)
+    assert np.isnan(none.share)
+    assert np.isnan(difference_interval(none, none, rng=generator(0, "x")).low)
+    assert np.isnan(difference_interval(one, Counts.of([(2, 3)]), rng=generator(0, "x")).low)
+
+
+def test_no_difference_anywhere_is_said_so() -> None:
+    counts = drawn(4, 12, 0.5)
+    found = difference_interval(counts, counts, rng=generator(0, "x"))
+    assert (found.low, found.high, found.method) == (0.0, 0.0, "no change")
+
+
+def test_a_difference_needs_the_same_units() -> None:
+    with pytest.raises(StatsError, match="2 pairs against 1"):
+        difference_interval(Counts.of([(1, 2), (1, 2)]), Counts.of([(1, 2)]), rng=generator(0, "x"))

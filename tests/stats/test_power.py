@@ -1,0 +1,62 @@
+"""Sample sizes against the formula by hand and against the exact power of the test they are for."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from unmask.stats.power import least_effect, pairs_to_see, pairs_to_tell_apart
+
+
+def by_hand(effect: float) -> float:
+    """((z of 97.5% + z of 80%) / h)², h the arcsine difference."""
+    h = 2 * math.asin(math.sqrt(0.5 + effect / 100)) - 2 * math.asin(math.sqrt(0.5))
+    return (norm.ppf(0.975) + norm.ppf(0.8)) ** 2 / h**2
+
+
+@pytest.mark.parametrize("effect", [1.0, 5.0, 10.0, 30.0])
+def test_the_number_is_cohens(effect: float) -> None:
+    assert pairs_to_see(effect) == math.ceil(by_hand(effect) - 1e-3)
+
+
+@pytest.mark.parametrize("effect", [5.0, 10.0])
+def test_so_many_pairs_have_the_power(effect: float) -> None:
+    n = pairs_to_see(effect)
+    assert n is not None
+    wins = np.arange(n + 1)
+    far = np.abs(wins - n / 2) > norm.ppf(0.975) * math.sqrt(n) / 2
+    power = binom.pmf(wins[far], n, 0.5 + effect / 100).sum()
+    assert power == pytest.approx(0.8, abs=0.03)
+
+
+def test_ties_cost_pairs() -> None:
+    all_decided, half = pairs_to_see(5.0), pairs_to_see(5.0, decided=0.5)
+    assert all_decided is not None
+    assert half == pytest.approx(2 * all_decided, abs=2)
+
+
+@pytest.mark.parametrize("effect", [2.0, 5.0, 20.0])
+def test_the_least_effect_turns_it_round(effect: float) -> None:
+    n = pairs_to_see(effect)
+    assert n is not None
+    assert least_effect(n) == pytest.approx(effect, rel=0.02)
+
+
+def test_two_models_are_told_apart_by_the_pairs_they_disagree_on() -> None:
+    # 10 points apart, disagreeing on 20% of pairs: of those 75% must fall one way, 25 points off 50
+    needed = pairs_to_tell_apart(10.0, 0.2)
+    assert needed == math.ceil(by_hand(25.0) / 0.2 - 1e-2)
+    assert pairs_to_tell_apart(10.0, 0.4) > needed  # type: ignore[operator]
+
+
+def test_what_cannot_be_seen() -> None:
+    assert pairs_to_tell_apart(10.0, 0.05) is None
+    assert pairs_to_tell_apart(10.0, 0.0) is None
+    assert pairs_to_tell_apart(10.0, math.nan) is None
+    assert pairs_to_see(0.0) is None
+    assert pairs_to_see(51.0) is None
+    assert math.isnan(least_effect(0))
+    assert math.isnan(least_effect(2))

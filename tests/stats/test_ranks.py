@@ -1,0 +1,112 @@
+"""Rank correlations against scipy and against all permutations; resampling against plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau, spearmanr
+
+from unmask.stats.ranks import (
+    agreements,
+    kendall,
+    percentiles,
+    resampled_items,
+    resampled_means,
+    rhos,
+    spearman,
+    taus,
+)
+
+
+@pytest.mark.parametrize("levels", [3, 1000])
+@pytest.mark.parametrize("size", [3, 7, 9])
+def test_many_at_once_equal_scipy_one_at_a_time(size: int, levels: int) -> None:
+    rng = np.random.default_rng(size)
+    x = rng.integers(levels, size=(40, size)).astype(float)
+    y = rng.integers(levels, size=(40, size)).astype(float)
+    for one, other, tau, rho in zip(x, y, taus(x, y), rhos(x, y), strict=True):
+        if np.ptp(one) == 0 or np.ptp(other) == 0:
+            assert math.isnan(tau)
+            assert math.isnan(rho)
+        else:
+            assert tau == pytest.approx(kendalltau(one, other).statistic, abs=1e-12)
+            assert rho == pytest.approx(spearmanr(one, other).statistic, abs=1e-12)
+
+
+def permuted_p(x: list[float], y: list[float]) -> float:
+    """Two-sided: twice the smaller share of permutations at least as far out."""
+    seen = kendalltau(x, y).statistic
+    drawn = [kendalltau(one, y).statistic for one in itertools.permutations(x)]
+    ups = sum(one >= seen - 1e-9 for one in drawn) / len(drawn)
+    downs = sum(one <= seen + 1e-9 for one in drawn) / len(drawn)
+    return min(1.0, 2 * min(ups, downs))
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "method"),
+    [
+        ([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0], "exact"),
+        ([1.0, 2.0, 3.0, 4.0, 5.0], [5.0, 4.0, 3.0, 1.0, 2.0], "exact"),
+        ([1.0, 1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 3.0, 4.0], "all permutations"),
+    ],
+)
+def test_p_is_that_of_all_permutations(x: list[float], y: list[float], method: str) -> None:
+    found = kendall(np.array(x), np.array(y))
+    assert found.value == pytest.approx(kendalltau(x, y).statistic)
+    assert found.p == pytest.approx(permuted_p(x, y))
+    assert found.method == method
+
+
+def test_many_tied_are_asymptotic_and_flat_ones_have_no_correlation() -> None:
+    x, y = np.repeat(np.arange(5.0), 2), np.arange(10.0)
+    assert kendall(x, y).method == "asymptotic"
+    assert kendall(x, y).p == pytest.approx(kendalltau(x, y).pvalue)
+    flat = kendall(np.ones(4), np.arange(4.0))
+    assert math.isnan(flat.value)
+    assert flat.p is None
+    assert math.isnan(spearman(np.ones(4), np.arange(4.0)))
+    assert spearman(np.arange(4.0), np.array([0.0, 2.0, 1.0, 3.0])) == pytest.approx(0.8)
+
+
+def test_rows_are_resampled_together() -> None:
+    values = np.random.default_rng(1).normal(size=(2, 50))
+    values[1] = values[0] + 3
+    drawn = resampled_items(values, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(drawn[:, 1] - drawn[:, 0], 3)
+    assert drawn[:, 0].mean() == pytest.approx(values[0].mean(), abs=0.02)
+    assert drawn[:, 0].std() == pytest.approx(values[0].std() / math.sqrt(50), rel=0.1)
+
+
+def test_what_does_not_count_is_left_out_of_every_resample() -> None:
+    values = np.array([[1.0, 1.0, np.nan, 1.0], [np.nan, np.nan, np.nan, np.nan]])
+    drawn = resampled_items(values, rng=np.random.default_rng(0))
+    seen = drawn[:, 0]
+    assert set(seen[np.isfinite(seen)]) == {1.0}
+    assert np.isnan(drawn[:, 1]).all()
+
+
+def test_a_word_is_drawn_with_all_its_items() -> None:
+    # word one: 1, 1, 1; word two: 0. A resample has both, or one of them twice.
+    drawn = resampled_means(np.array([3.0, 0.0]), np.array([3.0, 1.0]), rng=np.random.default_rng(0))
+    assert set(drawn.tolist()) == {0.0, 0.75, 1.0}
+    assert np.mean(drawn == 0.75) == pytest.approx(0.5, abs=0.05)
+
+
+def test_agreements_of_measures_that_share_enough() -> None:
+    nan = np.nan
+    scores = np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0, 3.0], [nan, nan, 5.0, 6.0]])
+    drawn = np.stack([scores, scores[:, ::-1]] * 30)
+    (found,) = agreements(["a", "b", "c"], scores, drawn, unit="pairs")
+    assert (found.a, found.b, found.n) == ("a", "b", 4)
+    assert found.test.value == pytest.approx(2 / 3)
+    assert found.interval.low <= found.test.value <= found.interval.high
+
+
+def test_an_interval_needs_resamples() -> None:
+    drawn = np.concatenate([np.full(60, np.nan), np.linspace(0, 1, 40)])
+    assert math.isnan(percentiles(drawn, 0.5, "pairs").low)
+    found = percentiles(np.linspace(0, 1, 1001), 0.5, "pairs")
+    assert (found.low, found.high) == (pytest.approx(0.025), pytest.approx(0.975))

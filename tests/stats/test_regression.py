@@ -1,0 +1,176 @@
+"""Lines and correlations: against formulas written out, scipy, and cases that bear no number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from unmask.errors import StatsError
+from unmask.stats.regression import correlation, explained, line
+from unmask.types import Floats
+
+from .tables import DATA, measure, row, unscored
+
+X = np.array([-2.0, -1.0, -0.5, 0.0, 0.3, 0.7, 1.5, 2.0, 2.5, 4.0])
+Y = np.array([-1.2, -2.5, 0.4, 0.1, 1.9, -0.3, 2.2, 0.8, 4.5, 1.1])
+
+
+def reference_line(x: list[float], y: list[float]) -> dict[str, tuple[float, float]]:
+    """Slope and intercept with their HC3 standard errors (MacKinnon & White 1985), sums written out."""
+    n, mid_x, mid_y = len(x), sum(x) / len(x), sum(y) / len(y)
+    spread = sum((a - mid_x) ** 2 for a in x)
+    slope = sum((a - mid_x) * (b - mid_y) for a, b in zip(x, y, strict=True)) / spread
+    intercept = mid_y - slope * mid_x
+    slope_error = intercept_error = 0.0
+    for a, b in zip(x, y, strict=True):
+        pull = (a - mid_x) / spread  # what this point gives to the slope, per unit of y
+        leverage = 1 / n + (a - mid_x) ** 2 / spread
+        grown = (b - intercept - slope * a) / (1 - leverage)
+        slope_error += (pull * grown) ** 2
+        intercept_error += ((1 / n - mid_x * pull) * grown) ** 2
+    return {"slope": (slope, math.sqrt(slope_error)), "intercept": (intercept, math.sqrt(intercept_error))}
+
+
+def test_a_line_is_least_squares_with_hc3_errors() -> None:
+    found, expected = line(X, Y), reference_line(X.tolist(), Y.tolist())
+    t = stats.t.ppf(0.975, X.size - 2)
+    for fitted, (value, error) in (
+        (found.slope, expected["slope"]),
+        (found.intercept, expected["intercept"]),
+    ):
+        assert fitted.value == pytest.approx(value)
+        assert (fitted.low, fitted.high) == pytest.approx((value - t * error, value + t * error))
+        assert fitted.method == "HC3"
+    slope, error = expected["slope"]
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(slope / error), X.size - 2))
+    assert found.n == 10
+
+
+def test_without_a_spread_of_x_at_zero_the_intercept_is_the_mean() -> None:
+    found = line(np.zeros(10), Y)
+    assert found.intercept.value == pytest.approx(Y.mean())
+    assert found.intercept.low < Y.mean() < found.intercept.high
+    assert math.isnan(found.slope.value)
+    assert found.p is None
+
+
+def test_what_bears_no_line_says_so() -> None:
+    nothing, elsewhere, two = line(np.empty(0), np.empty(0)), line(np.ones(4), Y[:4]), line(X[:2], Y[:2])
+    assert nothing.n == 0
+    assert math.isnan(nothing.intercept.value)
+    assert nothing.intercept.method == "none: nothing scored"
+    assert math.isnan(elsewhere.intercept.value)  # equal x elsewhere says nothing about zero
+    assert two.slope.value == pytest.approx((Y[1] - Y[0]) / (X[1] - X[0]))
+    assert math.isnan(two.slope.low)
+    assert "too few" in two.slope.method
+
+
+def test_one_point_that_decides_the_line_leaves_no_interval() -> None:
+    found = line(np.array([0.0, 0.0, 0.0, 1.0]), np.array([1.0, 2.0, 3.0, 9.0]))
+    assert found.slope.value == pytest.approx(7.0)
+    assert math.isnan(found.slope.low)
+    assert found.p is None
+
+
+def test_equal_values_get_no_interval_of_no_width() -> None:
+    found = line(X, np.full(10, 100.0))
+    assert found.intercept.value == pytest.approx(100.0)
+    assert math.isnan(found.intercept.low)
+    assert found.intercept.method.startswith("no spread")
+
+
+def test_correlations_are_scipys_and_hold_their_value() -> None:
+    pearson = correlation([X], [Y], rng=np.random.default_rng(0))
+    spearman = correlation([X], [Y], rng=np.random.default_rng(0), ranks=True)
+    assert pearson.value == pytest.approx(stats.pearsonr(X, Y).statistic)
+    assert spearman.value == pytest.approx(stats.spearmanr(X, Y).statistic)
+    for found in (pearson, spearman):
+        assert -1 <= found.low <= found.value <= found.high <= 1
+        assert found.high > found.low
+
+
+def test_columns_are_laid_end_to_end_and_units_resampled_whole() -> None:
+    """With every unit doubled the value stays and so does the interval: there is no more to know."""
+    once = correlation([X], [Y], rng=np.random.default_rng(1))
+    twice = correlation([X, X], [Y, Y], rng=np.random.default_rng(1))
+    mixed = correlation([X, Y], [Y, X], rng=np.random.default_rng(1))
+    assert twice.value == pytest.approx(once.value)
+    assert (twice.low, twice.high) == pytest.approx((once.low, once.high))
+    both = np.concatenate([X, Y]), np.concatenate([Y, X])
+    assert mixed.value == pytest.approx(stats.pearsonr(*both).statistic)
+
+
+def test_a_resample_may_well_lack_the_few_units_that_differ() -> None:
+    x = np.array([0.0] * 9 + [1.0])
+    found = correlation([x], [Y], rng=np.random.default_rng(0))
+    assert found.value == pytest.approx(stats.pearsonr(x, Y).statistic)
+    assert math.isnan(found.low)
+    assert "too few" in found.method
+
+
+@pytest.mark.parametrize(("x", "n"), [(np.ones(6), 6), (np.empty(0), 0), (np.array([3.0]), 1)])
+def test_no_spread_has_no_correlation(x: Floats, n: int) -> None:
+    found = correlation([x], [Y[:n]], rng=np.random.default_rng(0))
+    assert math.isnan(found.value)
+    assert math.isnan(found.low)
+
+
+def test_pairs_are_explained_by_their_property() -> None:
+    """Differences are 1 + 2x exactly; two pairs lack the property, one is unscored, one counts as lost."""
+    sss = measure(empty_span_loses=True)
+    by = {f"{place:05}": float(x) for place, x in enumerate(X[:8])}
+    rows = [row(place, 1 + 2 * float(x)) for place, x in enumerate(X[:7])]
+    rows += [unscored(7, "empty span: nothing"), row(8, -9.0), row(9, 9.0)]
+    found = explained(sss, rows, by, data=DATA, seed=0)
+    assert found.line.n == 7
+    assert found.line.slope.value == pytest.approx(2.0)
+    assert found.line.intercept.value == pytest.approx(1.0)
+    assert found.r.value == pytest.approx(1.0)
+    assert found.mean.value == pytest.approx(np.mean(1 + 2 * X[:7]))
+    assert found.score is not None
+    assert found.score.n == 8
+    won = [1 + 2 * x > 0 for x in X[:7].tolist()] + [False]
+    assert found.score.value == pytest.approx(100 * sum(won) / 8)
+    assert found.wins is not None
+    expected = reference_line(X[:8].tolist(), [100.0 * one for one in won])
+    assert found.wins.intercept.value == pytest.approx(expected["intercept"][0])
+
+
+def test_of_a_magnitude_sizes_follow_sizes() -> None:
+    """|difference| = 3|x| whatever the signs: no line through signed numbers would show it."""
+    sld = measure("magnitude")
+    signs = (1, -1, -1, 1, -1, 1)
+    rows = [row(place, sign * 3.0 * (place + 1)) for place, sign in enumerate(signs)]
+    by = {
+        f"{place:05}": float(-sign * (place + 1) if place % 2 else sign * (place + 1))
+        for place, sign in enumerate(signs)
+    }
+    found = explained(sld, rows, by, data=DATA, seed=0)
+    assert found.line.slope.value == pytest.approx(3.0)
+    assert found.r_squared.value == pytest.approx(1.0)
+    assert found.score is None
+    assert found.wins is None
+
+
+def test_r_squared_folds_the_interval_of_r() -> None:
+    cps = measure()
+    noise = [0.5, -1.0, 2.0, -0.2, -1.5, 1.0, 0.1, -0.6, 1.2, -0.9]
+    found = explained(
+        cps,
+        [row(i, one) for i, one in enumerate(noise)],
+        {f"{i:05}": float(x) for i, x in enumerate(X)},
+        data=DATA,
+        seed=0,
+    )
+    assert found.r.low < 0 < found.r.high
+    assert found.r_squared.low == 0
+    assert found.r_squared.high == pytest.approx(max(found.r.low**2, found.r.high**2))
+    assert found.r_squared.value == pytest.approx(stats.pearsonr(X, noise).statistic ** 2)
+
+
+def test_no_rows_are_an_error() -> None:
+    with pytest.raises(StatsError, match="nothing to estimate"):
+        explained(measure(), [], {}, data=DATA, seed=0)

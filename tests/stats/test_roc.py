@@ -1,0 +1,108 @@
+"""ROC areas against plain counting, DeLong's test against its definition written out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.metrics import auc as under
+
+from unmask.errors import StatsError
+from unmask.stats.roc import area, area_difference, curve
+
+
+def case(seed: int, n: int = 60, tied: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    labels = rng.random(n) < 0.6
+    a = rng.normal(size=n) + 0.7 * labels
+    b = 0.5 * a + rng.normal(size=n)
+    return (labels, np.round(a), np.round(b)) if tied else (labels, a, b)
+
+
+def psi(positive: float, negative: float) -> float:
+    return 1.0 if positive > negative else 0.5 if positive == negative else 0.0
+
+
+def counted(labels: np.ndarray, scores: np.ndarray) -> float:
+    """The share of pairs of a positive and a negative that stand in the right order."""
+    ups, downs = scores[labels].tolist(), scores[~labels].tolist()
+    return sum(psi(x, y) for x in ups for y in downs) / (len(ups) * len(downs))
+
+
+def delong(labels: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Difference and p-value by the structural components of DeLong et al. (1988), covariances and all."""
+    parts = []
+    for scores in (a, b):
+        ups, downs = scores[labels].tolist(), scores[~labels].tolist()
+        v10 = [sum(psi(x, y) for y in downs) / len(downs) for x in ups]
+        v01 = [sum(psi(x, y) for x in ups) / len(ups) for y in downs]
+        parts.append((v10, v01))
+    s10, s01 = (np.cov([parts[0][side], parts[1][side]]) for side in (0, 1))
+    s = s10 / labels.sum() + s01 / (~labels).sum()
+    difference = counted(labels, a) - counted(labels, b)
+    z = difference / math.sqrt(s[0, 0] + s[1, 1] - 2 * s[0, 1])
+    return difference, 2 * (1 - norm.cdf(abs(z)))
+
+
+def test_an_area_by_hand() -> None:
+    # positives 3, 1; negatives 2, 0: three of the four pairs in order
+    labels = np.array([True, True, False, False])
+    found = area(labels, np.array([3.0, 1.0, 2.0, 0.0]), rng=np.random.default_rng(0))
+    assert found.value == 0.75
+    assert (found.positives, found.negatives) == (2, 2)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_area_is_the_share_of_pairs_in_order(seed: int, tied: bool) -> None:
+    labels, a, _ = case(seed, tied=tied)
+    found = area(labels, a, rng=np.random.default_rng(0))
+    assert found.value == pytest.approx(counted(labels, a), abs=1e-12)
+    assert found.value == pytest.approx(under(*curve(labels, a)), abs=1e-12)
+    assert found.interval.low < found.value < found.interval.high
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_delong_is_its_definition(seed: int, tied: bool) -> None:
+    labels, a, b = case(seed, tied=tied)
+    found = area_difference(labels, a, b)
+    difference, p = delong(labels, a, b)
+    assert found.value == pytest.approx(difference, abs=1e-12)
+    assert found.p == pytest.approx(p, rel=1e-9)
+    assert (found.p < 0.05) == (found.interval.low > 0 or found.interval.high < 0)
+    back = area_difference(labels, b, a)
+    assert (back.value, back.p) == (pytest.approx(-found.value), pytest.approx(found.p))
+
+
+def test_the_bootstrap_interval_is_as_wide_as_theory_says() -> None:
+    labels, a, _ = case(5, n=400)
+    ups, downs = a[labels], a[~labels]
+    v10 = [np.mean(x > downs) for x in ups]
+    v01 = [np.mean(ups > y) for y in downs]
+    error = math.sqrt(np.var(v10, ddof=1) / len(ups) + np.var(v01, ddof=1) / len(downs))
+    interval = area(labels, a, rng=np.random.default_rng(0)).interval
+    assert interval.high - interval.low == pytest.approx(2 * 1.96 * error, rel=0.1)
+    assert interval.method == "percentile, stratified"
+
+
+def test_what_cannot_be_had_is_said() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.array([True, True, False, False])
+    apart = area(labels, np.array([3.0, 2.0, 1.0, 0.0]), rng=rng)
+    assert apart.value == 1.0
+    assert math.isnan(apart.interval.low)
+    assert apart.interval.method.startswith("no spread")
+    flat = area(labels, np.ones(4), rng=rng)
+    assert (flat.value, flat.p) == (0.5, None)
+    lone = np.array([True, False, False, False])
+    assert area(lone, np.arange(4.0), rng=rng).interval.method.startswith("too few")
+    assert area_difference(lone, np.arange(4.0), -np.arange(4.0)).p is None
+    same = area_difference(labels, np.arange(4.0), 2 * np.arange(4.0))
+    assert (same.value, same.p) == (0.0, None)
+    with pytest.raises(StatsError, match="bear one label"):
+        area(np.ones(3, dtype=bool), np.arange(3.0), rng=rng)
+    with pytest.raises(StatsError, match="finite"):
+        curve(labels, np.array([1.0, np.nan, 2.0, 3.0]))

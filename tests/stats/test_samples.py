@@ -1,0 +1,90 @@
+"""Samples and halves: what can be counted by hand, and what theory says of their spread."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from unmask.stats.samples import (
+    half_differences,
+    half_rankings,
+    sampled,
+    samples,
+    sizes,
+    stepped_up,
+)
+from unmask.stats.table import Table
+
+from .tables import DATA, measure, row, rows, unscored
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (1, (1,)),
+        (20, (20,)),
+        (50, (20, 40, 50)),
+        (100, (20, 40, 60, 80, 100)),
+        (1508, (20, 40, 60, 80, 100, 200, 400, 800, 1508)),
+    ],
+)
+def test_sizes(n: int, expected: tuple[int, ...]) -> None:
+    assert sizes(n) == expected
+
+
+def test_samples_are_drawn_without_replacement() -> None:
+    values = 2.0 ** np.arange(10)
+    whole = sampled(values, 10, 6, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(whole, values.mean())
+    for mean in sampled(values, 3, 50, rng=np.random.default_rng(0)):
+        assert bin(round(mean * 3)).count("1") == 3  # three different powers of two
+
+
+def test_halves_differ_as_theory_says() -> None:
+    values = 100.0 * (np.arange(200) % 2)
+    found = half_differences(values, rng=np.random.default_rng(0))
+    deviation = values.std(ddof=1)
+    assert found.std() == pytest.approx(2 * deviation / math.sqrt(200), rel=0.1)
+    assert found.mean() == pytest.approx(0, abs=1)
+
+
+def test_halves_of_two_are_the_two() -> None:
+    assert set(half_differences(np.array([1.0, 4.0]), rng=np.random.default_rng(0))) == {-3.0, 3.0}
+    assert half_differences(np.array([1.0]), rng=np.random.default_rng(0)).size == 0
+
+
+def test_groups_far_apart_are_ranked_alike_by_any_halves() -> None:
+    groups = [np.array([0.0, 0.1, 0.2]), np.array([5.0, 5.1]), np.array([9.0, 9.1, 9.2, 9.3])]
+    np.testing.assert_allclose(half_rankings(groups, rng=np.random.default_rng(0)), 1.0)
+
+
+def test_groups_of_one_item_are_left_out() -> None:
+    groups = [np.array([0.0, 0.1]), np.array([5.0, 5.1]), np.array([9.0])]
+    assert half_rankings(groups, rng=np.random.default_rng(0)).size == 0
+
+
+def test_stepped_up() -> None:
+    assert stepped_up(0.5) == pytest.approx(2 / 3)
+    assert math.isnan(stepped_up(-1.0))
+
+
+def test_ties_count_in_the_score_but_are_not_decided() -> None:
+    made = [*rows([1.0, -1.0, 0.0, 2.0]), unscored(9)]
+    found = samples(Table.of(measure(), made, data=DATA), 5, seed=0)
+    assert found is not None
+    assert (found.score, found.n, found.decided) == (50.0, 4, 3)
+
+
+def test_asld_is_made_of_sizes() -> None:
+    found = samples(Table.of(measure("magnitude"), rows([1.0, -3.0]), data=DATA), 5, seed=0)
+    assert found is not None
+    assert (found.statistic, found.score) == ("asld", 2.0)
+
+
+def test_nothing_scored_and_one_pair() -> None:
+    assert samples(Table.of(measure(), [unscored(1)], data=DATA), 5, seed=0) is None
+    one = samples(Table.of(measure(), [row(1, 2.0, category="age")], data=DATA), 5, seed=0)
+    assert one is not None
+    assert (one.score, one.halves.size, one.rankings.size) == (100.0, 0, 0)
