@@ -22,7 +22,7 @@ from unmask.errors import DataError
 from unmask.types import Dataset, Outcome, Row
 
 MODELS = ("bert-uncased", "roberta", "xlm-roberta", "albert")
-MEASURES = ("aul", "sss", "sld")
+MEASURES = ("aul", "sss", "all-masked")
 PAIRS = 30
 
 
@@ -52,10 +52,8 @@ def differences(architecture: str, name: str, shared: Path) -> dict[str, float |
 
 
 def score(architecture: str, name: str, shared: Path) -> float:
-    """The bias score, empty spans of sss not won; the mean size for sld."""
+    """The bias score, empty spans of sss not won."""
     found = differences(architecture, name, shared).values()
-    if name == "sld":
-        return sum(abs(one) for one in found if one is not None) / len([x for x in found if x is not None])
     counted = [one for one in found if one is not None or name == "sss"]
     return 100 * sum(one is not None and one > 0 for one in counted) / len(counted)
 
@@ -63,7 +61,11 @@ def score(architecture: str, name: str, shared: Path) -> float:
 def test_models_are_ranked_as_by_plain_loops(shared: Path) -> None:
     table = found_by(MODELS, shared).finding.tables[0]
     assert table.title == "Models ranked by two measures"
-    assert [(row[1], row[2]) for row in table.rows] == [("aul", "sss"), ("aul", "sld"), ("sss", "sld")]
+    assert [(row[1], row[2]) for row in table.rows] == [
+        ("aul", "sss"),
+        ("aul", "all-masked"),
+        ("sss", "all-masked"),
+    ]
     for row in table.rows:
         a, b = ([score(model, str(name), shared) for model in MODELS] for name in row[1:3])
         cell = row[3]
@@ -86,7 +88,7 @@ def test_bias_types_are_ranked_as_by_plain_loops(architecture: str, shared: Path
         found = differences(architecture, name, shared)
         for category in categories:
             own = [found[item.id] for item in part(shared).items if item.groups["category"] == category]
-            kept = [abs(one) if name == "sld" else one for one in own if one is not None]
+            kept = [one for one in own if one is not None]
             means.setdefault(category, {})[name] = sum(kept) / len(kept) if len(kept) > 1 else float("nan")
     ranked = {category: by for category, by in means.items() if not np.isnan([*by.values()]).any()}
     assert 3 <= len(ranked) < len(categories)  # a type with one pair is left out
@@ -155,6 +157,13 @@ def test_reverse_rankings_by_hand() -> None:
         ("race", 2, 2),
         ("sex", 1, 3),
     ]
+
+
+def test_sizes_are_ranked_by_size() -> None:
+    by = {"age": [4.0, -4.0], "race": [1.0, 1.0], "sex": [-2.0, -2.0]}
+    finding = concluded(cps=by, sld=by)
+    # cps: means 0, 1, -2; sld: sizes 4, 1, 2
+    assert [row[4:] for row in finding.tables[1].rows] == [(2, 1), (1, 3), (3, 2)]
 
 
 def test_types_of_one_pair_are_not_ranked() -> None:

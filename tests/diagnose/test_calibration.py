@@ -27,7 +27,7 @@ from unmask.types import Dataset, Row
 
 DOSES = (-1, 0, 2)
 WORDS = {"doctor": 1, "registered nurse": -1, "programmer": 1}  # whether a man is the stereotype
-PAIRS = 12
+PAIRS = 6
 
 
 @cache
@@ -143,8 +143,15 @@ def test_the_measure_that_follows_the_dose_comes_first() -> None:
     assert best[6] == pytest.approx(2 / 120)  # one order of five, and its reverse
     assert best[7:] == (1, "10 of 10")
     assert table.rows[-1][7] is None
-    assert "most trustworthy here: aul on triple-gender" in finding.answers[0]
-    assert "least: cps" in finding.answers[1]
+    assert "follows the planted dose best: aul on triple-gender" in finding.answers[0]
+    assert "worst: cps" in finding.answers[1]
+
+
+def test_scores_that_never_change_come_last() -> None:
+    flat = {dose: {"cps": [1.0, -1.0, 1.0], "aul": [1.0, dose - 0.5, -1.0]} for dose in (-1, 0, 1)}
+    finding = concluded(flat)
+    assert finding.tables[0].rows[-1][:1] == ("cps",)
+    assert "the same at every dose" in finding.answers[1]
 
 
 def test_a_model_without_a_dose_is_refused() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
+from unmask.stats import comparisons, corrected
 from unmask.stats.doses import response, smallest_step
 from unmask.types import Row
 
@@ -96,3 +97,21 @@ def test_the_smallest_step_is_one_at_which_all_are_told_apart() -> None:
     assert smallest_step([(1, True), (1, True), (2, False)]) == 1
     assert smallest_step([(1, False), (2, False)]) is None
     assert smallest_step([]) is None
+
+
+def test_two_doses_are_compared_as_two_runs_are() -> None:
+    """Of three doses: the p-values, corrected by Holm, are those of `comparisons`."""
+    made = {dose: planted(0.45, n=60)[dose] for dose in (-1, 0, 1)}
+    for statistic in ("bias-score", "mean-difference"):
+        compared = [
+            next(
+                one
+                for one in comparisons(measure(), made[a], made[b], data=DATA, rng_seed=0)
+                if one.statistic == statistic
+            )
+            for a, b in ((-1, 0), (-1, 1), (0, 1))
+        ]
+        told = sum(one.p_holm < 0.05 and one.change > 0 for one in corrected(compared))  # type: ignore[operator]
+        found = response(measure(), statistic, made, data=DATA, seed=0)
+        assert (found.told, found.tested) == (told, 3)
+        assert 0 < told < 3

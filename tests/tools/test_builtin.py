@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from unmask.models.shipped import FOLDER, shipped
 
 DOSES = (-3, -2, -1, 0, 1, 2, 3)
 MIB = 1 << 20
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,17 @@ def test_the_masked_model_knows_english(builtin: Lm, text: str, word: str) -> No
 def test_its_pronouns_follow_the_share_of_women(builtin: Lm, source: str, shared: Path) -> None:
     pearson = english.english(builtin, source, shared)[0]
     assert pearson.value >= english.EXPECTED
+
+
+@pytest.mark.parametrize("part", ["masked", "causal"])
+def test_the_card_says_what_was_measured(part: str) -> None:
+    card = (ROOT / "docs" / "models" / "builtin.md").read_text(encoding="utf-8")
+    measured = json.loads((FOLDER / part / "figures.json").read_text(encoding="utf-8"))
+    for one in measured["figures"]:
+        ends = f"{one['low']:.2f} to {one['high']:.2f}"
+        assert f"| {one['name']} | {one['data']} | {one['value']:.2f} | {ends} | {one['n']:,} |" in card
+    for one in measured["estimates"]:
+        assert f"| {one['data']} | {one['measure']} | {one['statistic']} | {one['value']:.2f} |" in card
 
 
 def test_the_causal_model_can_be_audited_as_it_is() -> None:

@@ -10,10 +10,13 @@ import typer
 
 from unmask.cli import options
 from unmask.cli.words import console, names, new_folder, progress_bar, say
+from unmask.errors import DataError
 
 if TYPE_CHECKING:
     from unmask.diagnose import Diagnosed
     from unmask.diagnose.types import Table
+    from unmask.models.opening import Opening
+    from unmask.running import Options
 
 EVERYTHING = "all"
 
@@ -42,6 +45,16 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
         Path | None, typer.Option(help="Word counts (word, count) to use in the place of wordfreq's.")
     ] = None,
     effect: Annotated[float, typer.Option(help="Points of bias score a study should be able to see.")] = 5.0,
+    generate: Annotated[
+        Path | None,
+        typer.Option(
+            help="With `paraphrase`: write proposed paraphrases of the data to this CSV, for review."
+        ),
+    ] = None,
+    wordnet: Annotated[
+        Path | None,
+        typer.Option(help="With --generate: folder of WordNet.", show_default="where it is usual"),
+    ] = None,
     device: options.Device = None,
     dtype: options.Dtype = "fp32",
     tf32: options.Tf32 = False,
@@ -69,6 +82,11 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     chosen = list(DIAGNOSES.values()) if name == EVERYTHING else [find(one) for one in names([name])]
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
+    if generate is not None:
+        with progress_bar(quiet=quiet) as progress:
+            limits = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
+            _generate(name, models or [], names(data), generate, wordnet, how, limits)
+        return
     settings = Settings(tuple(names(measure)), seed, draws, votes, band, counts, effect)
     folder = out or new_folder(name)
     with progress_bar(quiet=quiet) as progress:
@@ -87,6 +105,34 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
 
         write(found, whole, folder)
     say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+
+
+def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
+    name: str,
+    models: list[str],
+    data: list[str],
+    path: Path,
+    wordnet: Path | None,
+    opening: Opening,
+    limits: Options,
+) -> None:
+    """Write paraphrases for review, and say how many."""
+    from unmask.diagnose.generate import generate_file
+    from unmask.models.shipped import BUILT_IN
+
+    if name != "paraphrase" or len(models) > 1 or len(data) > 1:
+        raise DataError("--generate belongs to `paraphrase` and takes one model and one dataset")
+    asked = data[0] if data else "nine-axes"
+    model = models[0] if models else BUILT_IN
+    made = generate_file(model, asked, path, folder=wordnet, opening=opening, options=limits)
+    for note in made.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(
+        f"{made.paraphrases:,} paraphrases of {made.originals:,} pairs in {path}; {made.without:,} have none"
+    )
+    typer.echo(
+        f"mark those to keep in its column `keep`, then: unmask diagnose paraphrase MODEL --data {path}"
+    )
 
 
 def show(found: Diagnosed) -> None:

@@ -8,16 +8,24 @@ found.finding.answers, found.finding.tables
 from __future__ import annotations
 
 from unmask.diagnose.accuracy import ACCURACY
+from unmask.diagnose.agreement import AGREEMENT
 from unmask.diagnose.alignment import ALIGNMENT
+from unmask.diagnose.calibration import CALIBRATION
 from unmask.diagnose.direction import DIRECTION
 from unmask.diagnose.frequency import FREQUENCY
+from unmask.diagnose.human import HUMAN
 from unmask.diagnose.length import LENGTH
 from unmask.diagnose.meaning import MEANING
+from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.running import Diagnosed, run
+from unmask.diagnose.stability import STABILITY
 from unmask.diagnose.types import Diagnosis, Finding, Settings
 from unmask.errors import UnknownName
 
-_ALL = (ACCURACY, MEANING, FREQUENCY, DIRECTION, LENGTH, ALIGNMENT)
+_ALL = (
+    *(ACCURACY, MEANING, FREQUENCY, DIRECTION, HUMAN, PARAPHRASE),
+    *(STABILITY, LENGTH, ALIGNMENT, CALIBRATION, AGREEMENT),
+)
 DIAGNOSES: dict[str, Diagnosis] = {one.name: one for one in _ALL}
 
 

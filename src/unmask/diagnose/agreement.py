@@ -100,7 +100,7 @@ def _answers(what: str, found: Sequence[Agreement]) -> list[str]:
     sure = sum(each.interval.low > 0 for each in known)
     return [
         f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {_told(most)}), {least.a} and "
-        f"{least.b} least (τ {_told(least)}); above 0 by its interval: {sure} of {len(known)}"
+        f"{least.b} least (τ {_told(least)}); interval above 0: {sure} of {len(known)} couples"
     ]
 
 

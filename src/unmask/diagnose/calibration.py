@@ -42,7 +42,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> dict[str, li
 
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
-    """Measures from the most to the least trustworthy, their scores by dose, and a plot of both."""
+    """Measures from the best to the worst at following the dose, their scores by dose, and a plot."""
     doses = sorted({dose_of(str(one.model["id"])) for one in seen})
     if len(doses) < FEWEST:
         raise ModelError(
@@ -54,8 +54,11 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
         (_trusted(found, len(doses)), _scores(found, doses)),
         (_plot(found),),
         (
-            "one small model, one planted link (gender and occupation), one training run a dose: this ranks "
-            "measures by how well they see that link, not by how well they see other biases",
+            "the bias was planted by teaching which pronoun fills a hidden slot: measures that hide the "
+            "pronoun are asked what was taught, those that show it (aul, aula) or hide other words (cps) can "
+            "only see what carried over",
+            "one small model, one planted link (gender and occupation), one training run a dose: other "
+            "biases and models may rank measures otherwise",
         ),
     )
 
@@ -79,10 +82,10 @@ def _statistics(name: str) -> tuple[str, ...]:
     return ("asld",) if summary == "magnitude" else STATISTICS[summary]
 
 
-def _trust(one: Response) -> tuple[float, float, float, float]:
-    """Finest step first, then the most doses told apart, then the rank correlations."""
+def _trust(one: Response) -> tuple[float, float, float]:
+    """Finest step first, then the rank correlations; scores that never change come last."""
     tau, rho = (-2.0 if np.isnan(x) else x for x in (one.kendall.value, one.spearman))
-    return (np.inf if one.step is None else one.step, -one.told / max(one.tested, 1), -tau, -rho)
+    return (np.inf if one.step is None else one.step, -tau, -rho)
 
 
 def _trusted(found: Sequence[Response], doses: int) -> Table:
@@ -96,7 +99,7 @@ def _trusted(found: Sequence[Response], doses: int) -> Table:
         told = f"{one.told} of {one.tested}"
         rows.append((*_name(one), one.n, *correlations, one.kendall.p, one.step, told))
     return Table(
-        "Measures by how well they follow the planted dose, the most trustworthy first",
+        "Measures by how well they follow the planted dose, the best first",
         ("measure", "data", "statistic", "items", "Spearman ρ", "Kendall τ", "p", "step", "told apart"),
         tuple(rows),
         f"{doses} siblings of the built-in model, whose link of gender and occupation is known. ρ and τ: do "
@@ -129,32 +132,35 @@ def _name(one: Response) -> tuple[str, str, str]:
 def _answers(found: Sequence[Response]) -> list[str]:
     if not found:
         return []
-    best, fine = found[0], [one for one in found if one.step is not None]
-    lines = [f"most trustworthy here: {_told(best)}"]
-    if fine and len(found) > 1:
-        lines.append(f"least: {_told(found[-1])}")
-    return [*lines, f"{len(fine)} of {len(found)} statistics tell every two siblings apart at some step"]
+    fine = sum(one.step is not None for one in found)
+    return [
+        f"follows the planted dose best: {_told(found[0])}",
+        *([f"worst: {_told(found[-1])}"] if len(found) > 1 else []),
+        f"{fine} of {len(found)} statistics have a step of the dose at which all siblings are told apart",
+    ]
 
 
 def _told(one: Response) -> str:
-    step = "no step of dose" if one.step is None else f"steps of {one.step}"
+    what = f"{one.measure} on {one.data} ({one.statistic}, {one.n:,} items)"
+    if np.isnan(one.kendall.value):
+        return f"{what}, the same at every dose"
+    step = "no step of the dose" if one.step is None else f"steps of {one.step}"
     ends = f"{one.kendall_interval.low:.2f} to {one.kendall_interval.high:.2f}"
-    return (
-        f"{one.measure} on {one.data} ({one.statistic}) tells {step} apart, τ with the dose "
-        f"{one.kendall.value:.2f} ({ends}), {one.n:,} items"
-    )
+    return f"{what} tells {step} apart, τ with the dose {one.kendall.value:.2f} ({ends})"
 
 
 def _plot(found: Sequence[Response]) -> Plot:
     """Change from the middle dose in standard errors: steep lines tell doses apart, flat ones cannot."""
     rows: list[plots.Row] = []
+    several = len({one.data for one in found if one.statistic != "appd"}) > 1
     for one in found:
+        panel = f"{one.measure} · {one.data}" if several else one.measure
         unit = float(one.errors[one.errors > 0].mean()) if (one.errors > 0).any() else 1.0
         for dose, score, error in zip(one.doses, one.scores, one.errors, strict=True):
             y = float(score - one.scores[one.middle]) / unit
             reach = 1.96 * float(error) / unit
             rows.append(
-                {"panel": one.measure, "series": one.statistic, "x": dose, "y": y}
+                {"panel": panel, "series": one.statistic, "x": dose, "y": y}
                 | {"low": y - reach, "high": y + reach}
             )
     told = (

@@ -1,4 +1,4 @@
-"""The few charts diagnoses are drawn with: values with intervals, curves, points, histograms, a grid.
+"""The few charts diagnoses are drawn with: values with intervals, curves, histograms, a grid, panels.
 
 Rows are plain records. Their text is drawn as data only: Vega would make an expression of a title.
 """
@@ -15,6 +15,7 @@ Chart = alt.LayerChart | alt.FacetChart | alt.ConcatChart
 Row = dict[str, Any]
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#767676")  # Okabe & Ito
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+_LINES: dict[str, Any] = {"orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolStrokeWidth": 2}
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [4, 4], [1, 3])
 
 
@@ -40,14 +41,13 @@ def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band:
     line = base.mark_line(interpolate="linear").encode(
         x=alt.X("x:Q").title(x),
         y=alt.Y("y:Q").title(y).scale(zero=False),
-        color=_color(),
-        strokeDash=alt.StrokeDash("series:N").scale(range=[list(one) for one in DASHES]).title(None),
+        color=_color().legend(**_LINES),
+        strokeDash=alt.StrokeDash("series:N").scale(range=list(DASHES)).title(None).legend(**_LINES),
         order="x:Q",
         tooltip=_tips(rows),
     )
-    shade = base.mark_area(opacity=0.15).encode(
-        x="x:Q", y=alt.Y("low:Q").title(y), y2="high:Q", color=_color()
-    )
+    fill = alt.Fill("series:N").scale(range=list(COLOURS)).legend(None)  # no second legend
+    shade = base.mark_area(opacity=0.15).encode(x="x:Q", y=alt.Y("low:Q").title(y), y2="high:Q", fill=fill)
     corner = alt.Chart(alt.InlineData(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
     chance = corner.mark_line(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x="x:Q", y="y:Q")
     return alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line).properties(
@@ -55,26 +55,13 @@ def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band:
     )
 
 
-def points(rows: Sequence[Row], *, x: str, y: str, null: float | None = None) -> Chart:
-    """Rows of `x`, `y` and perhaps `series`: a scatter."""
-    encoded: dict[str, Any] = {"color": _color(), "shape": _shape()} if "series" in rows[0] else {}
-    dots = (
-        _base(rows)
-        .mark_point(filled=True, size=36, opacity=0.6)
-        .encode(
-            x=alt.X("x:Q").title(x).scale(zero=False),
-            y=alt.Y("y:Q").title(y).scale(zero=False),
-            tooltip=_tips(rows),
-            **encoded,
-        )
-    )
-    return alt.layer(*_rule(null, "y"), dots).properties(width=420, height=320)
-
-
 def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | None = None) -> Chart:
     """Rows of `value` and `series`: a histogram each, with a band around zero where there is one."""
     bars = alt.Chart().mark_bar(color=COLOURS[0], binSpacing=0)
-    bars = bars.encode(x=alt.X("value:Q").bin(maxbins=bins).title(axis), y=alt.Y("count():Q").title("number"))
+    bars = bars.encode(
+        x=alt.X("value:Q").bin(maxbins=bins).title(axis).axis(tickCount=5, labelOverlap=True),
+        y=alt.Y("count():Q").title("number"),
+    )
     ends = alt.Chart().mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.7)
     marks = [ends.encode(x=alt.XDatum(end)) for end in ((-band, band) if band else ())]
     facet = alt.Facet("series:N").title(None).sort(field="order", op="min", order="ascending")
@@ -92,7 +79,9 @@ def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
         x=alt.X("x:N").title(None).sort(field="order", op="min"),
         y=alt.Y("y:N").title(None).sort(field="order", op="min"),
     )
-    scale = alt.Scale(domain=[low, (low + high) / 2, high], range=["#0072b2", "#ffffff", "#d55e00"])
+    scale = alt.Scale(
+        domain=[low, (low + high) / 2, high], range=["#0072b2", "#ffffff", "#d55e00"], interpolate="rgb"
+    )
     squares = base.mark_rect().encode(
         color=alt.Color("value:Q").scale(scale).title(None), tooltip=_tips(rows)
     )

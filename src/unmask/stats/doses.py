@@ -8,12 +8,14 @@ from itertools import combinations
 
 import numpy as np
 
-from unmask.stats.compare import change
 from unmask.stats.corrections import holm
+from unmask.stats.crossed import crossed_mean
 from unmask.stats.items import item_values
-from unmask.stats.pairing import paired_groups
+from unmask.stats.means import mean, mean_test
+from unmask.stats.pairing import Paired, paired_groups
 from unmask.stats.ranks import RankTest, kendall, percentiles, resampled_means, rhos, spearman, taus
 from unmask.stats.resampling import Interval, generator
+from unmask.stats.shares import sign_test
 from unmask.stats.table import Table
 from unmask.types import Floats, Measure, Row
 
@@ -96,18 +98,30 @@ def _told(
     measure: Measure, statistic: str, rows: Mapping[int, Sequence[Row]], *, data: str, seed: int
 ) -> list[tuple[int, bool]]:
     """For every two doses their distance, and whether the larger one scores higher beyond chance (Holm)."""
-    distances, changes = [], []
+    distances, rises, ps = [], [], []
     for a, b in combinations(sorted(rows, key=lambda dose: aimed([dose], statistic)[0]), 2):
         distance = round(float(np.diff(aimed([a, b], statistic))[0]))
         if distance:
             _, pair = next(paired_groups(measure, rows[a], rows[b], data=data))
+            rise, p = _change(pair.keeping(statistic), statistic, rng=generator(seed, f"{a} {b}"))
             distances.append(distance)
-            changes.append(change(pair.keeping(statistic), statistic, rng=generator(seed, f"{a} {b}")))
-    adjusted = holm([one.p for one in changes])
+            rises.append(rise)
+            ps.append(p)
     return [
-        (distance, p is not None and p < LEVEL and one.value > 0)
-        for distance, one, p in zip(distances, changes, adjusted, strict=True)
+        (distance, p is not None and p < LEVEL and rise > 0)
+        for distance, rise, p in zip(distances, rises, holm(ps), strict=True)
     ]
+
+
+def _change(pair: Paired, statistic: str, *, rng: np.random.Generator) -> tuple[float, float | None]:
+    """How much higher the second dose scores, and the p-value `unmask compare` would give."""
+    first, second = pair.values(statistic)
+    rise = mean(second - first)
+    if statistic == "bias-score":  # McNemar's exact test is the sign test of the pairs that flipped
+        return rise, sign_test(int((second > first).sum()), int((second < first).sum()))
+    if statistic == "appd":
+        return rise, crossed_mean(second - first, pair.a, rng=rng)[1]
+    return rise, mean_test(second - first, 0.0)
 
 
 def _units(tables: Sequence[Table], statistic: str) -> tuple[Floats, Floats]:

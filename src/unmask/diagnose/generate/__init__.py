@@ -22,6 +22,7 @@ from unmask.diagnose.subject import Subject
 from unmask.errors import ModelError
 from unmask.measures import find
 from unmask.models import Lm, open_lm
+from unmask.models.memory import Heap
 from unmask.models.opening import Opening
 from unmask.running import Data, Options, engine_for, loaded, opening_for
 from unmask.scoring import Scored
@@ -120,11 +121,13 @@ def generate(
     measure = find("cps-exact")
     scored = subject.scores(data, (measure,))[measure.name]
     known: dict[int, str] = {}
+    heap = Heap()
     for begin in range(0, len(scored), CHUNK):
         chunk = scored[begin : begin + CHUNK]
         found = _fitting(subject, _candidates(subject.lm, chunk, rules, wordnet, known), rules)
         for one in chunk:
             yield _family(one.item, [each for each in found if each[0].pair.id == one.item.id], rules)
+        heap.settle()
 
 
 def _candidates(

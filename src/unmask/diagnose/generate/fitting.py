@@ -41,6 +41,7 @@ def plausibility(subject: Subject, candidates: Sequence[Candidate], what: str) -
     All tokens of a word are hidden together, so words of equally many tokens share a question.
     """
     placed = {place for one in candidates for side in SIDES for place in (one.placed(side), one.before(side))}
+    subject.lm.prime(sorted({text for text, _ in placed}))
     asked = {place: _probe(*place, subject.lm) for place in sorted(placed)}
     answers = subject.read([probe for probe in asked.values() if probe is not None], what)
     totals = {
