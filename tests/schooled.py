@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
 import reference
 import zoo
 from unmask import data as datasets
+from unmask.diagnose import Diagnosed
 from unmask.types import Dataset
 
 CROWS = (106, 116, 126, 129, 133, 370, 754, 863, 1131)  # 129: one sentence has nothing of its own
@@ -58,3 +60,15 @@ def pupil(architecture: str, shared: Path) -> Path:
     """A model that has learnt every other pair of the lesson: it guesses some and not the rest."""
     learnt = [item for data in lesson(shared).values() for item in data.items[::2]]
     return schooled(architecture, tuple(text for item in learnt for text in (item.more, item.less)))
+
+
+@functools.cache
+def opened(folder: Path) -> tuple[Any, Any]:
+    """Model and tokenizer, loaded once."""
+    return reference.load(folder)
+
+
+def rows(of: Diagnosed, table: int) -> dict[tuple[Any, Any], dict[str, Any]]:
+    """The rows of a table by its third and fourth column."""
+    chosen = of.finding.tables[table]
+    return {(row[2], row[3]): dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows}

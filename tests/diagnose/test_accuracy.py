@@ -13,7 +13,7 @@ from scipy.stats import binomtest, chi2
 import reference
 import unmask
 import zoo
-from schooled import lesson, pupil
+from schooled import lesson, opened, pupil, rows
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.accuracy import ACCURACY
 from unmask.diagnose.types import Ranged, Seen
@@ -38,18 +38,7 @@ def found(architecture: str, name: str, shared: Path) -> Diagnosed:
     return diagnosed(pupil(architecture, shared), lesson(shared)[name])
 
 
-def rows(of: Diagnosed, table: int) -> dict[tuple[Any, Any], dict[str, Any]]:
-    """By measure and what is counted, or by what two measures are compared on."""
-    chosen = of.finding.tables[table]
-    return {(row[2], row[3]): dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows}
-
-
 # --------------------------------------------------------------------------- the plain computation
-
-
-@functools.cache
-def opened(folder: Path) -> tuple[Any, Any]:
-    return reference.load(folder)
 
 
 def first_guesses(model: Any, encoding: Any) -> list[int]:

@@ -15,7 +15,7 @@ from scipy.stats import binomtest, chi2
 import reference
 import unmask
 import zoo
-from schooled import lesson, pupil
+from schooled import lesson, opened, pupil, rows
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.meaning import MEANING
 from unmask.diagnose.shuffling import encoded, orders, reordered, shuffled_words
@@ -40,17 +40,7 @@ def found(architecture: str, shared: Path) -> Diagnosed:
     return diagnosed(pupil(architecture, shared), lesson(shared)["stereoset"], seed=SEED, draws=DRAWS)
 
 
-def rows(of: Diagnosed, table: int) -> dict[tuple[Any, Any], dict[str, Any]]:
-    chosen = of.finding.tables[table]
-    return {(row[2], row[3]): dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows}
-
-
 # --------------------------------------------------------------------------- the plain computation
-
-
-@functools.cache
-def opened(folder: Path) -> tuple[Any, Any]:
-    return reference.load(folder)
 
 
 def right(model: Any, ids: list[int], encoding: Any) -> list[bool]:

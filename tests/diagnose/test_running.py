@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,28 @@ def test_of_several_each_takes_what_it_can_read_and_says_so() -> None:
     assert [one.card.name for one in toy.data] == ["nine-axes"]
     assert [one.card.name for one in picky.data] == ["triple-gender"]
     assert "picky cannot read nine-axes: it is not triple-gender" in picky.finding.notes
+
+
+def test_of_several_one_whose_data_is_not_there_is_left_out() -> None:
+    options = unmask.Options(limit=6, offline=True)
+    toy, human = run([TOY, find("human")], [bert()], data="nine-axes", options=options)
+    assert toy.finding.tables
+    assert not human.finding.tables
+    assert any("crows-pairs" in note for note in human.finding.notes)
+    with pytest.raises(DataError, match="crows-pairs"):
+        run([find("human")], [bert()], options=options)
+
+
+def test_of_several_one_that_fails_does_not_end_the_others() -> None:
+    def refuse(subject: Subject, data: Dataset, settings: Settings) -> None:
+        raise DataError("no counts; give a file")
+
+    broken = replace(TOY, name="broken", observe=refuse)
+    with pytest.raises(DataError, match="no counts"):
+        run([broken], [bert()], options=LIMIT)
+    toy, other = run([TOY, broken], [bert()], options=LIMIT)
+    assert toy.finding.tables
+    assert other.finding.notes == ("nine-axes: no counts; give a file",)
 
 
 def test_a_model_of_the_wrong_kind_is_refused_or_said() -> None:

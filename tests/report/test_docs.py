@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from unmask.diagnose import DIAGNOSES
 from unmask.measures import MEASURES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -63,3 +64,21 @@ def test_links_lead_somewhere_and_citations_are_listed(path: Path) -> None:
 
 def test_every_citation_is_in_the_bibliography() -> None:
     assert {measure.citation for measure in MEASURES.values()} <= keys()
+
+
+@pytest.mark.parametrize("name", DIAGNOSES)
+def test_every_diagnosis_has_a_whole_page(name: str) -> None:
+    text = (DOCS / "diagnoses" / f"{name}.md").read_text(encoding="utf-8")
+    assert text.startswith(f"# `{name}`: ")
+    sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert [one for one in sections if one != "Example"] == [
+        *("Question", "Definition", "How to read it", "Limits", "Source")
+    ]
+    assert f"unmask diagnose {name}" in text
+    assert DIAGNOSES[name].citation in text
+    assert DIAGNOSES[name].citation in keys()
+
+
+def test_the_diagnoses_are_listed() -> None:
+    text = (DOCS / "diagnoses" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \[`([a-z]+)`\]", text, re.MULTILINE) == list(DIAGNOSES)

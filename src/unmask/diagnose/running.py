@@ -114,9 +114,15 @@ def _cases(
         lacking = [f"{one.name} cannot read {name}: {why}" for name, why in reasons.items() if why]
         if lacking and len(diagnoses) == 1:
             raise DataError(f"{lacking[0]}; without --data it reads {', '.join(one.data)}")
+        notes = lacking if not fit else []
         own = one.models if one.models and (not models or len(diagnoses) > 1) else tuple(models)
-        chosen = tuple(fit or loaded(one.data, options))
-        cases.append(Case(one, own or (BUILT_IN,), chosen, notes=lacking if not fit else []))
+        try:
+            chosen = tuple(fit or loaded(one.data, options))
+        except DataError as error:
+            if len(diagnoses) == 1:
+                raise
+            chosen, notes = (), [*notes, str(error)]
+        cases.append(Case(one, own or (BUILT_IN,), chosen, notes=notes))
     return cases
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import altair as alt
 import vl_convert
+
+from unmask.places import cache_dir
 
 Chart = alt.LayerChart | alt.FacetChart | alt.ConcatChart
 
@@ -33,9 +38,18 @@ def figure(id: str, title: str, chart: Chart, alt_text: str) -> Figure:
 
 @functools.cache
 def library() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script."""
+    """Vega, Vega-Lite and Vega-Embed as one script; bundling takes seconds, so it is done once a version."""
+    kept = cache_dir() / f"vega-{version('vl-convert-python')}.js"
+    if kept.is_file():
+        return kept.read_text(encoding="utf-8")
     script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return script.replace("\r\n", "\n").replace("\r", "\n")  # browsers do, before they check its hash
+    script = script.replace("\r\n", "\n").replace("\r", "\n")  # browsers do, before they check its hash
+    with suppress(OSError):  # a cache that cannot be written to costs time, nothing else
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        part = kept.with_suffix(f".{os.getpid()}")
+        part.write_text(script, encoding="utf-8", newline="\n")
+        part.replace(kept)
+    return script
 
 
 def _theme() -> dict[str, Any]:

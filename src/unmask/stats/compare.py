@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from statsmodels.stats.contingency_tables import mcnemar
 
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import crossed_mean
+from unmask.stats.mcnemar import crossed, mcnemar_p
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
 from unmask.stats.resampling import NO_CHANGE, Interval, generator
@@ -132,9 +132,8 @@ def _comparison(pair: Paired, statistic: str, *, group: str, seed: int) -> Compa
 
 
 def _mcnemar(pair: Paired) -> float | None:
-    """McNemar's exact test: of the items that flipped, did as many flip either way?"""
+    """McNemar's exact test: of the items that flipped, did as many flip either way? One, if none flipped."""
     if not pair.a.items.size:
         return None
-    a, b = pair.a.wins, pair.b.wins
-    table = [[(a & b).sum(), (a & ~b).sum()], [(~a & b).sum(), (~a & ~b).sum()]]
-    return float(mcnemar(table, exact=True).pvalue)
+    p = mcnemar_p(crossed(pair.a.wins, pair.b.wins), exact=True)
+    return 1.0 if p is None else p

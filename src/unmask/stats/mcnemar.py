@@ -44,9 +44,12 @@ def crossed(first: Bools, second: Bools) -> Crossed:
     return Crossed(*(int(one.sum()) for one in counts))
 
 
-def mcnemar_p(table: Crossed) -> float | None:
-    """Two-sided p-value that either way is right as often: exact where few disagree; None without any."""
+def mcnemar_p(table: Crossed, *, exact: bool = False) -> float | None:
+    """Two-sided p-value that either way is right as often; None where no two disagree.
+
+    Exact where few disagree, or where that is asked for: chi-squared is quick and near enough for tokens.
+    """
     if not table.disagreements:
         return None
     square = [[table.both, table.first], [table.second, table.neither]]
-    return float(mcnemar(square, exact=table.disagreements < FEW).pvalue)
+    return float(mcnemar(square, exact=exact or table.disagreements < FEW).pvalue)

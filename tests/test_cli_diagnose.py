@@ -1,0 +1,78 @@
+"""`unmask diagnose`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+import zoo
+from unmask.cli import main
+
+pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
+
+
+def code(*words: str | Path) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as left:
+        main([str(word) for word in words])
+    return int(left.value.code or 0)
+
+
+def test_it_prints_tables_and_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    asked = [
+        "diagnose",
+        "direction",
+        zoo.folder("bert-uncased"),
+        "--measure",
+        "aul",
+        "all-masked",
+        "--limit",
+        "40",
+    ]
+    assert code(*asked, "--out", out, "--quiet") == 0
+    said = capsys.readouterr()
+    assert "direction: Does a score depend on whether the stereotype" in said.out
+    assert "all-masked" in said.out
+    assert "sentences asked anew" in said.out
+    assert sorted(path.name for path in out.iterdir()) == ["diagnosis.json", "direction.svg", "report.html"]
+
+
+def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["diagnose", "direction,length", zoo.folder("gpt2"), "--limit", "12", "--json", "--no-report"]
+    assert code(*asked, "--out", tmp_path / "out", "--quiet") == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert whole == json.loads((tmp_path / "out" / "diagnosis.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in whole["findings"]] == ["direction", "length"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["direktion"], "no diagnosis named 'direktion'. Did you mean direction"),
+        (["human", "--data", "nine-axes"], "human cannot read nine-axes"),
+        (["direction", "--generate", "x.csv"], "--generate belongs to `paraphrase`"),
+        (["accuracy", "builtin-causal"], "accuracy asks masked models; builtin-causal is causal"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert code("diagnose", *words) == 2
+    said = capsys.readouterr()
+    assert line in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_paraphrases_are_written_for_review(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "proposals.csv"
+    assert code("diagnose", "paraphrase", "--generate", path, "--limit", "3", "--quiet") == 0
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert [row["original"] for row in rows if row["paraphrase"] == "0"] == [
+        f"nine-axes/{number:04}" for number in range(3)
+    ]
+    assert "mark those to keep" in capsys.readouterr().out
+    kept = ["diagnose", "paraphrase", zoo.folder("bert-uncased"), "--data", path, "--no-report", "--quiet"]
+    assert code(*kept, "--out", tmp_path / "out") == 0
+    assert "no reviewer has looked at" in capsys.readouterr().out
