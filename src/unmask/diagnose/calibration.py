@@ -167,9 +167,12 @@ def _plot(found: Sequence[Response]) -> Plot:
         "For every measure its change of score from the middle dose, in standard errors, against the dose, "
         "with 95% bands; measures in the order of the table."
     )
-    axis = "change, standard errors"
+    axis = "change, SE (squeezed)"
     return Plot(
-        "calibration", "Scores against the planted dose", told, plots.panels(rows, x="dose", y=axis, null=0.0)
+        "calibration",
+        "Scores against the planted dose",
+        told,
+        plots.panels(rows, x="dose", y=axis, null=0.0, squeezed=True),
     )
 
 

@@ -59,14 +59,10 @@ def _answers(seen: Sequence[Seen]) -> list[str]:
         gaps = {name: found[GAP] for name, found in one.what.items()}
         if not gaps:
             continue
-        least, most = (
-            min(gaps, key=lambda name: gaps[name].value),
-            max(gaps, key=lambda name: gaps[name].value),
-        )
-        lines.append(
-            f"{one.model['id']} on {one.data.card.name}: the direction of the stereotype moves {most} most "
-            f"({gaps[most].value:.1f} points) and {least} least ({gaps[least].value:.1f} points)"
-        )
+        where = f"{one.model['id']} on {one.data.card.name}: the direction of the stereotype moves"
+        *_, most = ranked = sorted(gaps, key=lambda name: gaps[name].value)
+        others = f" and {ranked[0]} least ({gaps[ranked[0]].value:.1f} points)" if len(ranked) > 1 else ""
+        lines.append(f"{where} {most}{' most' if others else ''} ({gaps[most].value:.1f} points){others}")
     return lines
 
 

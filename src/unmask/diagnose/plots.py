@@ -59,7 +59,10 @@ def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | 
     """Rows of `value` and `series`: a histogram each, with a band around zero where there is one."""
     bars = alt.Chart().mark_bar(color=COLOURS[0], binSpacing=0)
     bars = bars.encode(
-        x=alt.X("value:Q").bin(maxbins=bins).title(axis).axis(tickCount=5, labelOverlap=True),
+        x=alt.X("value:Q")
+        .bin(maxbins=bins)
+        .title(axis)
+        .axis(labelOverlap="greedy", labelSeparation=10, format="~g"),
         y=alt.Y("count():Q").title("number"),
     )
     ends = alt.Chart().mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.7)
@@ -89,14 +92,21 @@ def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
     return alt.layer(squares, words).properties(width=alt.Step(58), height=alt.Step(34))
 
 
-def panels(rows: Sequence[Row], *, x: str, y: str, null: float | None = None) -> Chart:
-    """Rows of `x`, `y`, `low`, `high`, `panel`, perhaps `series`: small charts of lines with their bands."""
+def panels(
+    rows: Sequence[Row], *, x: str, y: str, null: float | None = None, squeezed: bool = False
+) -> Chart:
+    """Rows of `x`, `y`, `low`, `high`, `panel`, perhaps `series`: small charts of lines with their bands.
+
+    Where small and huge values must both be seen, the scale is `squeezed`: linear near 0, then logarithmic.
+    """
     series = "series" in rows[0]
     color = _color().legend(orient="bottom", columns=3, symbolOpacity=1) if series else alt.value(COLOURS[0])
-    at, up = alt.X("x:Q").title(x), alt.Y("y:Q").title(y).scale(zero=False)
+    at = alt.X("x:Q").title(x).axis(tickCount=4)
+    scale = alt.Scale(type="symlog", constant=2) if squeezed else alt.Scale(zero=False)
     base = alt.Chart().encode(x=at, color=color, tooltip=_tips(rows))
-    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y), y2="high:Q")
-    line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24)).encode(y=up, order="x:Q")
+    band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y).scale(scale), y2="high:Q")
+    line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24))
+    line = line.encode(y=alt.Y("y:Q").title(y).scale(scale), order="x:Q")
     facet = alt.Facet("panel:N").title(None).sort(field="order", op="min", order="ascending")
     drawn: Chart = (
         alt.layer(*_rule(null, "y"), band, line)

@@ -33,7 +33,10 @@ def figure(id: str, title: str, chart: Chart, alt_text: str) -> Figure:
     """A chart as specification and as drawing."""
     spec = json.loads(chart.properties(description=alt_text).to_json()) | {"config": _theme()}
     spec.pop("$schema", None)
-    return Figure(id, title, alt_text, spec, vl_convert.vegalite_to_svg(spec))
+    return Figure(id, title, alt_text, spec, vl_convert.vegalite_to_svg(spec | {"padding": _ROOM}))
+
+
+_ROOM = {"left": 30, "right": 30, "top": 8, "bottom": 8}  # a reader's font may be wider than ours
 
 
 @functools.cache
