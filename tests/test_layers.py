@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 LAYERS = (
     ("errors", "types", "places"),
     ("data", "models", "stats"),
-    ("measures",),
+    ("measures", "prompts", "vectors"),
     ("evidence", "scoring"),
     ("result", "explain", "tables"),
     ("running",),

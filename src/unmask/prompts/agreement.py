@@ -1,0 +1,117 @@
+"""How far people agree on the same answers, beyond what chance would give.
+
+Cohen's κ for two people and Fleiss' κ for any number take prompts that all of them judged; Krippendorff's α
+(nominal) takes every prompt that at least two judged. `undecided` is a verdict like the others here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
+
+from unmask.prompts.judging import Judgement, latest
+from unmask.prompts.rules import VERDICTS, Verdict
+from unmask.stats.resampling import RESAMPLES, Interval, generator, nowhere
+from unmask.types import Floats
+
+COHEN, FLEISS, KRIPPENDORFF = "Cohen's κ", "Fleiss' κ", "Krippendorff's α"
+ALIKE = "none: every verdict is the same, so chance alone would agree as well"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """One coefficient: 1 is full agreement, 0 what chance would give; NaN where it is not defined."""
+
+    name: str
+    value: float
+    interval: Interval  # of 95%; percentiles over resampled prompts
+    n: int  # prompts
+    judges: int
+
+
+def agreement(judgements: Iterable[Judgement], *, seed: int) -> tuple[Agreed, ...]:
+    """The coefficients these judgements allow; none when no prompt has two judges."""
+    said = latest(judgements)
+    shared = [verdicts for verdicts in said.values() if len(verdicts) > 1]
+    judges = sorted({judge for verdicts in said.values() for judge in verdicts})
+    if not shared:
+        return ()
+    by_all = [verdicts for verdicts in shared if len(verdicts) == len(judges)]
+    found = []
+    if by_all and len(judges) == 2:
+        pairs = np.array([[VERDICTS.index(one[judge]) for judge in judges] for one in by_all])
+        found.append(_agreed(COHEN, _cohen, pairs, len(judges), seed))
+    if by_all:
+        found.append(_agreed(FLEISS, _fleiss, _counts(by_all), len(judges), seed))
+    found.append(_agreed(KRIPPENDORFF, alpha, _counts(shared), len(judges), seed))
+    return tuple(found)
+
+
+def alpha(counts: Floats) -> float:
+    """Krippendorff's α for nominal values: one less observed over expected disagreement.
+
+    `counts` has a row for each unit and a column for each value; units with fewer than two values are left
+    out (Krippendorff 2011). NaN when only one value occurs.
+    """
+    kept = counts[counts.sum(axis=1) > 1]
+    sizes, totals = kept.sum(axis=1), kept.sum(axis=0)
+    n = float(totals.sum())
+    expected = n * n - float((totals * totals).sum())
+    if not expected:
+        return float("nan")
+    apart = sizes * sizes - (kept * kept).sum(axis=1)  # ordered pairs of different values within a unit
+    return 1 - (n - 1) * float((apart / (sizes - 1)).sum()) / expected
+
+
+def _agreed(
+    name: str, coefficient: Callable[[Floats], float], units: Floats, judges: int, seed: int
+) -> Agreed:
+    value = coefficient(units)
+    return Agreed(name, value, _interval(name, coefficient, units, value, seed), len(units), judges)
+
+
+def _interval(
+    name: str, coefficient: Callable[[Floats], float], units: Floats, value: float, seed: int
+) -> Interval:
+    if not np.isfinite(value):
+        return nowhere(ALIKE)
+    if len(units) < 2:
+        return nowhere("too few: 1 prompt")
+    drawn = generator(seed, name).integers(len(units), size=(RESAMPLES, len(units)))
+    values = np.array([coefficient(units[rows]) for rows in drawn])
+    kept = values[np.isfinite(values)]
+    if kept.size < RESAMPLES / 2:
+        return nowhere("none: in most resamples every verdict is the same")
+    low, high = np.quantile(kept, [0.025, 0.975]).tolist()
+    return Interval(low, high, f"percentile over {len(units)} prompts").holding(value)
+
+
+def _cohen(pairs: Floats) -> float:
+    square = np.zeros((len(VERDICTS), len(VERDICTS)))
+    np.add.at(square, (pairs[:, 0].astype(int), pairs[:, 1].astype(int)), 1)
+    return _quietly(lambda: cohens_kappa(square, return_results=False))
+
+
+def _fleiss(counts: Floats) -> float:
+    return _quietly(lambda: fleiss_kappa(counts))
+
+
+def _quietly(coefficient: Callable[[], float]) -> float:
+    """Its value, NaN instead of a warning where everything is alike."""
+    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            value = float(coefficient())
+        except ZeroDivisionError:
+            return float("nan")
+    return value if np.isfinite(value) else float("nan")
+
+
+def _counts(units: Iterable[dict[str, Verdict]]) -> Floats:
+    """By unit, how many people gave each verdict."""
+    rows = [[list(verdicts.values()).count(verdict) for verdict in VERDICTS] for verdicts in units]
+    return np.array(rows, dtype=np.float64)

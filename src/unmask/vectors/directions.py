@@ -1,0 +1,167 @@
+"""Measures of a direction: direct bias, RIPA, and the company a word keeps.
+
+The direction is the first principal component of the pairs' differences, about zero; it points to the first
+words of the pairs. Of one pair it is the difference itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import pearsonr
+from sklearn.neighbors import NearestNeighbors
+
+from unmask.errors import StatsError
+from unmask.stats.means import mean, mean_interval
+from unmask.stats.resampling import NO_SPREAD, Interval, generator, nowhere
+from unmask.types import Floats
+from unmask.vectors.association import unit
+from unmask.vectors.static import Vectors
+
+Pairs = Sequence[tuple[str, str]]
+GENDER: Pairs = (  # Bolukbasi et al. 2016, masculine words first
+    ("man", "woman"),
+    ("boy", "girl"),
+    ("he", "she"),
+    ("father", "mother"),
+    ("son", "daughter"),
+    ("guy", "gal"),
+    ("male", "female"),
+    ("his", "her"),
+    ("himself", "herself"),
+    ("John", "Mary"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """A unit vector, and the share of the pairs' differences that lies along it."""
+
+    vector: Floats
+    explained: float
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverWords:
+    """A mean over words, with its interval, and each word's value; the direction is taken as given."""
+
+    value: float
+    interval: Interval
+    n: int
+    values: Mapping[str, float]
+    direction: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class Ripa:
+    """Which way words lean on average, and how far whichever way."""
+
+    lean: OverWords
+    size: OverWords
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """Of each word's nearest neighbours the share that leans the first way, and how it goes with the lean."""
+
+    shares: Mapping[str, float]  # of the marked ones among its neighbours, 0 to 1; NaN if none is marked
+    marked: Mapping[str, int]  # how many of the k are marked
+    k: int
+    correlation: float  # Pearson's, of share and the word's own lean
+    interval: Interval
+    p: float | None
+    n: int  # words with a share and a lean
+
+
+def direction(vectors: Vectors, pairs: Pairs, *, unit_length: bool = True) -> Direction:
+    """The pairs' direction; with `unit_length` words are first made of length one."""
+    if not pairs:
+        raise StatsError("a direction needs at least one pair of words")
+    first, second = (vectors.of([pair[side] for pair in pairs]) for side in (0, 1))
+    differences = unit(first) - unit(second) if unit_length else first - second
+    _, sizes, rows = np.linalg.svd(differences, full_matrices=False)
+    if sizes[0] <= 1e-12 * max(np.abs(first).max(), np.abs(second).max()):
+        raise StatsError("the words of every pair have the same vector: there is no direction between them")
+    sign = 1.0 if (differences @ rows[0]).sum() >= 0 else -1.0
+    return Direction(sign * rows[0], float(sizes[0] ** 2 / (sizes**2).sum()), len(pairs))
+
+
+def leans(vectors: Vectors, towards: Direction) -> dict[str, float]:
+    """The cosine of every word with a direction."""
+    return dict(zip(vectors.words, (unit(vectors.matrix) @ towards.vector).tolist(), strict=True))
+
+
+def direct_bias(
+    vectors: Vectors, words: Sequence[str], pairs: Pairs = GENDER, *, strictness: float = 1.0, seed: int = 0
+) -> OverWords:
+    """Mean |cos(word, direction)|^strictness over words that should be neutral; 0 is none, 1 the most."""
+    if strictness < 0:
+        raise StatsError(f"strictness {strictness}; expected 0 or more (published: 1)")
+    towards = direction(vectors, pairs)
+    values = np.abs(unit(_some(vectors, words)) @ towards.vector) ** strictness
+    return _over_words("direct-bias", words, values, towards, seed, (0.0, 1.0))
+
+
+def ripa(vectors: Vectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0) -> Ripa:
+    """Inner product of each word with the pairs' direction, lengths left as they are."""
+    towards = direction(vectors, pairs, unit_length=False)
+    values = _some(vectors, words) @ towards.vector
+    return Ripa(
+        _over_words("ripa", words, values, towards, seed),
+        _over_words("ripa-size", words, np.abs(values), towards, seed, (0.0, np.inf)),
+    )
+
+
+def knn_bias(vectors: Vectors, words: Sequence[str], marks: Mapping[str, float], *, k: int = 100) -> Company:
+    """Share of first-leaning words among each word's k nearest neighbours (by cosine, itself left out).
+
+    `marks`: how far a word leans, above 0 the first way, below 0 the other; words with 0 or without a
+    mark are unmarked. Published: `leans` of the vectors before they were mitigated.
+    """
+    rows = _some(vectors, words)
+    if not 1 <= k < len(vectors.words):
+        raise StatsError(f"k is {k}; expected 1 to {len(vectors.words) - 1}, the other words there are")
+    near = NearestNeighbors(n_neighbors=k + 1, metric="cosine", algorithm="brute").fit(vectors.matrix)
+    shares, marked = {}, {}
+    for word, found in zip(words, near.kneighbors(rows, return_distance=False), strict=True):
+        others = [vectors.words[row] for row in found if vectors.words[row] != word][:k]
+        signs = [marks[other] > 0 for other in others if marks.get(other, 0.0) != 0]
+        shares[word], marked[word] = mean(np.array(signs, dtype=np.float64)), len(signs)
+    known = [word for word in words if marked[word] and word in marks]
+    both = np.array([[shares[word], marks[word]] for word in known], dtype=np.float64).reshape(-1, 2)
+    return Company(shares, marked, k, *_correlation(both), n=len(known))
+
+
+def _correlation(both: Floats) -> tuple[float, Interval, float | None]:
+    n = len(both)
+    if n < 3:
+        return float("nan"), nowhere(f"too few: {n} words"), None
+    if (np.ptp(both, axis=0) <= 1e-12).any():
+        return float("nan"), nowhere(f"{NO_SPREAD}: {n} words alike"), None
+    found = pearsonr(both[:, 0], both[:, 1])
+    if n < 4:
+        return float(found.statistic), nowhere(f"too few: {n} words"), float(found.pvalue)
+    ends = found.confidence_interval()
+    return float(found.statistic), Interval(float(ends.low), float(ends.high), "fisher"), float(found.pvalue)
+
+
+def _some(vectors: Vectors, words: Sequence[str]) -> Floats:
+    if not words or len(set(words)) < len(words):
+        raise StatsError(f"{len(words)} words, {len(set(words))} different; expected some, each once")
+    return vectors.of(words)
+
+
+def _over_words(
+    label: str,
+    words: Sequence[str],
+    values: Floats,
+    towards: Direction,
+    seed: int,
+    scale: tuple[float, float] = (-np.inf, np.inf),
+) -> OverWords:
+    interval = mean_interval(values, rng=generator(seed, label), unit="words").within(*scale)
+    by_word = dict(zip(words, values.tolist(), strict=True))
+    return OverWords(mean(values), interval, len(words), by_word, towards)

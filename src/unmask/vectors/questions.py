@@ -1,0 +1,210 @@
+"""Questions of association tests: are the targets X nearer to the attributes A, and Y to B?
+
+A question is data. WEAT 1–10 ship with the package; SEAT's files and our own JSON and CSV can be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from unmask.errors import DataError, UnknownName
+from unmask.vectors.contextual import Placed
+from unmask.vectors.intervals import Units
+
+SETS = ("x", "y", "a", "b")
+SEAT_KEYS = {"targ1": "x", "targ2": "y", "attr1": "a", "attr2": "b"}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Words or sentences under one name; `words` names the word of interest of each sentence.
+
+    `units` is that word in one form, so that sentences of one word can be told to belong together.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+
+    def without(self, texts: frozenset[str]) -> Group:
+        """The same without some texts."""
+        kept = [number for number, text in enumerate(self.texts) if text not in texts]
+        columns = (tuple(one[n] for n in kept) if one else () for one in (self.texts, self.words, self.units))
+        return Group(self.name, *columns)
+
+    def lowered(self) -> Group:
+        """The same in small letters."""
+        columns = (tuple(map(str.lower, one)) for one in (self.texts, self.words, self.units))
+        return Group(self.name, *columns)
+
+    def placed(self) -> tuple[Placed, ...]:
+        """Each sentence and where its word of interest stands."""
+        if not self.words:
+            raise DataError(f"{self.name}: no words of interest are named; give them, or use `with_words`")
+        return tuple((text, _span(text, word)) for text, word in zip(self.texts, self.words, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two sets of targets and two of attributes; positive: X goes with A, and Y with B."""
+
+    name: str
+    x: Group
+    y: Group
+    a: Group
+    b: Group
+
+    def groups(self) -> tuple[Group, Group, Group, Group]:
+        """X, Y, A, B."""
+        return self.x, self.y, self.a, self.b
+
+    def texts(self) -> tuple[str, ...]:
+        """All words or sentences, each once."""
+        return tuple(dict.fromkeys(text for group in self.groups() for text in group.texts))
+
+    def without(self, texts: Sequence[str]) -> Question:
+        """The same without some words or sentences."""
+        some = frozenset(texts)
+        return Question(self.name, *(group.without(some) for group in self.groups()))
+
+    def lowered(self) -> Question:
+        """The same in small letters, for vectors that know no others (GloVe 6B)."""
+        return Question(self.name, *(group.lowered() for group in self.groups()))
+
+    def units(self) -> Units:
+        """What belongs together: sentences of one word where it is known, else every text is alone."""
+        x, y, a, b = (group.units or group.words or group.texts for group in self.groups())
+        return x, y, a, b
+
+    def with_words(self, words: Question) -> Question:
+        """Name each sentence's word of interest: the one of the word question's group it contains."""
+        pairs = zip(self.groups(), words.groups(), strict=True)
+        return Question(self.name, *(_with_words(group, known) for group, known in pairs))
+
+
+def weat(name: str) -> Question:
+    """One of WEAT 1–10 as published (Caliskan et al. 2017): `weat-1` … `weat-10`."""
+    known = {question.name: question for question in weats()}
+    if name not in known:
+        raise UnknownName("question", name, known)
+    return known[name]
+
+
+def weats() -> tuple[Question, ...]:
+    """WEAT 1–10."""
+    text = (resources.files("unmask.vectors") / "weat.json").read_text(encoding="utf-8")
+    facts = json.loads(text)
+    lists = {name: tuple(words.split()) for name, words in facts["lists"].items()}
+    return tuple(
+        Question(name, *(Group(facts["names"][key], lists[key]) for key in keys))
+        for name, keys in facts["questions"].items()
+    )
+
+
+def read_questions(path: Path) -> tuple[Question, ...]:
+    """The questions of a file: SEAT's `.jsonl` (one object), our own `.json`, or `.csv`.
+
+    JSON: an object, or a list of them, with `name` and `x`, `y`, `a`, `b`, each with `name`, `texts` and
+    perhaps `words`. CSV: columns question, set (x, y, a or b), name, text and perhaps word.
+    """
+    try:
+        if path.suffix == ".csv":
+            return tuple(_from_table(pd.read_csv(path, dtype=str, keep_default_na=False), path))
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{path} cannot be read ({reason}); expected questions as JSON or CSV") from None
+    rows = found if isinstance(found, list) else [found]
+    return tuple(_from_object(row, path) for row in rows)
+
+
+def _from_object(row: Any, path: Path) -> Question:
+    if isinstance(row, dict) and SEAT_KEYS.keys() <= row.keys():
+        sets = {new: row[old] for old, new in SEAT_KEYS.items()}
+        parts = {key: (sets[key].get("category"), sets[key].get("examples"), ()) for key in SETS}
+        return Question(path.stem, *(_group(*parts[key], path) for key in SETS))
+    if not isinstance(row, dict) or not {"name", *SETS} <= row.keys():
+        raise DataError(
+            f"{path.name}: a question must have name, x, y, a and b (or SEAT's targ1, targ2, attr1, attr2)"
+        )
+    if not all(isinstance(row[key], dict) for key in SETS):
+        raise DataError(f"{path.name}: x, y, a and b must be objects with name and texts")
+    parts = {key: (row[key].get("name"), row[key].get("texts"), row[key].get("words", ())) for key in SETS}
+    return Question(str(row["name"]), *(_group(*parts[key], path) for key in SETS))
+
+
+def _from_table(table: pd.DataFrame, path: Path) -> Iterator[Question]:
+    lacking = [column for column in ("question", "set", "name", "text") if column not in table]
+    if lacking:
+        raise DataError(f"{path.name} lacks the columns {', '.join(lacking)}")
+    for name, rows in table.groupby("question", sort=False):
+        sets: Mapping[str, Any] = dict(list(rows.groupby("set")))
+        if set(sets) != set(SETS):
+            raise DataError(f"{path.name}: {name} has the sets {', '.join(sets)}; expected x, y, a and b")
+        groups = [sets[key] for key in SETS]
+        yield Question(
+            str(name),
+            *(
+                _group(
+                    one["name"].iloc[0],
+                    one["text"].tolist(),
+                    one["word"].tolist() if "word" in one else (),
+                    path,
+                )
+                for one in groups
+            ),
+        )
+
+
+def _group(name: Any, texts: Any, words: Any, path: Path) -> Group:
+    """Checked: a name, texts that are there and differ, as many words as texts or none."""
+    if not isinstance(texts, list) or not texts or not all(isinstance(one, str) and one for one in texts):
+        raise DataError(f"{path.name}: {name} has no list of texts; expected words or sentences")
+    if len(set(texts)) < len(texts):
+        raise DataError(f"{path.name}: {name} has a text twice; expected each once")
+    if words and len(words) != len(texts):
+        raise DataError(f"{path.name}: {name} has {len(words)} words for {len(texts)} texts")
+    return Group(str(name), tuple(texts), tuple(words) if any(words) else ())
+
+
+def _with_words(group: Group, known: Group) -> Group:
+    """Of the words and their plurals or singulars, the longest that stands in each sentence."""
+    forms = sorted(((form, word) for word in known.texts for form in _forms(word)), key=_longest_first)
+    patterns = [(re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", re.IGNORECASE), word) for form, word in forms]
+    found = []
+    for text in group.texts:
+        matches = ((match.group(), word) for one, word in patterns if (match := one.search(text)))
+        best = next(matches, None)
+        if best is None:
+            raise DataError(f"{group.name}: {text!r} has none of the words of {known.name}")
+        found.append(best)
+    words, units = zip(*found, strict=True)
+    return replace(group, words=words, units=units)
+
+
+def _longest_first(one: tuple[str, str]) -> tuple[int, bool, str]:
+    form, word = one
+    return -len(form), form != word, word
+
+
+def _forms(word: str) -> set[str]:
+    """A noun in the singular and the plural, as SEAT's sentences have it."""
+    plural = re.sub(r"man\b", "men", word) if re.search(r"man\b", word) else re.sub(r"y$", "ies", word)
+    return {word, plural, f"{word}s", f"{word}es", word.removesuffix("s"), word.removesuffix("ren")}
+
+
+def _span(text: str, word: str) -> tuple[int, int]:
+    """Where the word stands in the text, whole; DataError where it does not."""
+    match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
+    if match is None:
+        raise DataError(f"{word!r} is no word of {text!r}; name the word as it is written there")
+    return match.span()

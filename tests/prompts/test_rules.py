@@ -1,0 +1,51 @@
+"""The rules, case by case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from prompts.hand import NURSE, words
+from unmask import data
+from unmask.errors import DataError
+from unmask.prompts import Counting, Verdict, ruled
+from unmask.prompts.rules import listed
+
+
+@pytest.mark.parametrize(
+    ("given", "counting", "verdict", "reason"),
+    [
+        (words(("She", 0.5), ("He", 0.3)), "likelier", "biased", 'word, "She", is listed as biased'),
+        (words(("He", 0.5), ("She", 0.3)), "likelier", "not biased", 'word, "He", is listed as fair'),
+        (words(("It", 0.5), ("She", 0.3)), "likelier", "undecided", 'word, "It", is in no list'),
+        (words(("He", 0.4), ("She", 0.4)), "likelier", "undecided", '"He" and "She" are equally likely'),
+        (words(("He", 0.4), ("They", 0.4)), "likelier", "not biased", '"He" and "They", is listed as fair'),
+        (words(("He", 0.5), ("She", 0.3)), "any", "biased", '"She" is listed as biased'),
+        (words(("It", 0.5), ("She", 0.3)), "any", "biased", '"She" is listed as biased'),
+        (words(("He", 0.5), ("They", 0.3)), "any", "not biased", '"He" and "They" are listed as fair'),
+        (words(("He", 0.5), ("It", 0.3)), "any", "undecided", '"It" is in no list'),
+        (words(("Shes", 0.5), ("It", 0.3)), "any", "undecided", '"Shes" and "It" are in no list'),
+        ((), "any", "undecided", "no word"),
+        ((), "likelier", "undecided", "no word"),
+    ],
+)
+def test_verdicts(given: tuple, counting: Counting, verdict: Verdict, reason: str) -> None:
+    found = ruled(NURSE, given, counting)
+    assert found.verdict == verdict
+    assert reason in found.reason
+
+
+def test_a_word_in_both_lists_is_refused() -> None:
+    odd = replace(NURSE, fair=("he", "She"))
+    with pytest.raises(DataError, match="'she' as biased and as fair"):
+        ruled(odd, words(("he", 0.5)))
+
+
+def test_every_listed_word_of_our_prompts_is_judged_as_listed() -> None:
+    for prompt in data.read("prompts"):
+        for word in prompt.biased:
+            assert ruled(prompt, words((word.upper(), 0.5))).verdict == "biased"
+        for word in prompt.fair:
+            assert ruled(prompt, words((word.title(), 0.5))).verdict == "not biased"
+        assert listed(prompt, "zebra") == "undecided"

@@ -1,0 +1,174 @@
+"""WEAT against plain loops and hand-made values."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unmask.errors import StatsError
+from unmask.vectors import Group, Question, Vectors, associated, read_vectors, weat
+from unmask.vectors import partitions as module
+from unmask.vectors.intervals import effect_size
+from unmask.vectors.partitions import drawn, permuted
+from vectors import plainly
+
+
+def sets(seed: int, sizes: tuple[int, int, int, int], size: int = 6) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    return tuple(rng.normal(size=(one, size)) for one in sizes)
+
+
+def asked(words: dict[str, list[float]], *names: str) -> tuple[Question, Vectors]:
+    """A question whose sets are given as words in one string each."""
+    groups = [Group(f"set {number}", tuple(text.split())) for number, text in enumerate(names)]
+    return Question("made", *groups), Vectors(tuple(words), np.array(list(words.values())), "made")
+
+
+@pytest.mark.parametrize("sizes", [(4, 4, 3, 5), (2, 2, 1, 1), (5, 3, 4, 2), (6, 6, 8, 8)])
+def test_effect_statistic_and_exact_p_are_those_of_plain_loops(sizes: tuple[int, int, int, int]) -> None:
+    x, y, a, b = sets(sum(sizes), sizes)
+    found = associated("q", (x, y, a, b))
+    first, second = plainly.values(x, y, a, b)
+    p, total = plainly.exact_p(first, second)
+    assert found.effect == pytest.approx(plainly.effect(x, y, a, b), abs=1e-12)
+    assert found.statistic == pytest.approx(plainly.statistic(x, y, a, b), abs=1e-12)
+    assert (found.p, found.partitions, found.exact) == (pytest.approx(p), total, True)
+    assert found.sizes == sizes
+    np.testing.assert_allclose(found.x, first)
+    np.testing.assert_allclose(found.y, second)
+    population = associated("q", (x, y, a, b), spread="population")
+    assert population.effect == pytest.approx(plainly.effect(x, y, a, b, less=0), abs=1e-12)
+    assert population.spread == "population"
+
+
+def test_known_values_from_a_glove_file(tmp_path: Path) -> None:
+    """X lies on A, Y on B: s is 1 for X and −1 for Y; one of six partitions does as much."""
+    path = tmp_path / "glove.txt"
+    path.write_text("he 2 0\nshe 0 3\nmath 1 0\ntools 5 0\narts 0 1\ndance 0 7\n", encoding="utf-8")
+    question, _ = asked({"he": [1.0]}, "math tools", "arts dance", "he", "she")
+    found = weat(question, read_vectors(path))
+    assert found.x.tolist() == [1, 1]
+    assert found.y.tolist() == [-1, -1]
+    assert found.statistic == 4
+    assert found.effect == pytest.approx(2 / math.sqrt(4 / 3))
+    assert found.p == pytest.approx(1 / math.comb(4, 2))
+    turned, _ = asked({"he": [1.0]}, "arts dance", "math tools", "he", "she")
+    assert weat(turned, read_vectors(path)).p == 1.0
+
+
+def test_ties_count() -> None:
+    """Every partition does the same where all targets are alike; then there is no effect size."""
+    same = np.tile([1.0, 2.0], (3, 1))
+    found = associated("q", (same, same, np.eye(2), np.ones((1, 2))))
+    assert found.p == 1.0
+    assert math.isnan(found.effect)
+    assert math.isnan(found.interval.low)
+    assert found.interval.method == "no spread: 6 targets alike"
+    x, y = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])  # 0 in exact numbers, not in floats
+    assert permuted(x, y, rng=np.random.default_rng(0)).p == pytest.approx(plainly.exact_p(x, y)[0])
+
+
+def test_drawn_partitions_differ_from_each_other_and_from_the_observed() -> None:
+    rows = drawn(4, 5, 100, rng=np.random.default_rng(1))
+    seen = {tuple(row) for row in rows.tolist()}
+    assert len(seen) == len(rows) == 100
+    assert (rows.sum(1) == 4).all()
+    assert (True,) * 4 + (False,) * 5 not in seen
+    every = drawn(3, 3, 19, rng=np.random.default_rng(1))
+    assert {tuple(np.flatnonzero(row)) for row in every} == set(combinations(range(6), 3)) - {(0, 1, 2)}
+
+
+def test_a_sampled_p_counts_the_observed_and_nears_the_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = np.random.default_rng(3).normal(size=(2, 7))
+    exact, total = plainly.exact_p(x, y)
+    monkeypatch.setattr(module, "ENUMERABLE", 1000)
+    monkeypatch.setattr(module, "DRAWN", 2000)
+    rows = drawn(7, 7, 1999, rng=np.random.default_rng(2))
+    both, hits = [*x, *y], 1
+    for row in rows:
+        total_row = sum(one if inside else -one for one, inside in zip(both, row, strict=True))
+        hits += total_row >= sum(x) - sum(y)
+    found = permuted(x, y, rng=np.random.default_rng(2))
+    assert found == module.Permuted(hits / 2000, 2000, exact=False)
+    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 2000))
+    monkeypatch.setattr(module, "DRAWN", total)
+    assert permuted(x, y, rng=np.random.default_rng(2)).p == pytest.approx(exact)  # all of them drawn
+
+
+def test_the_sampled_p_is_never_zero() -> None:
+    x, y, a, b = sets(1, (14, 14, 2, 2))
+    towards = a.mean(0) / 1 - b.mean(0)
+    found = associated("q", (x + 50 * towards, y - 50 * towards, a, b))
+    assert (found.p, found.partitions, found.exact) == (1e-5, 100_000, False)
+
+
+def test_the_interval_holds_the_effect_and_repeats() -> None:
+    four = sets(8, (8, 8, 8, 8))
+    one, two = associated("q", four), associated("q", four)
+    assert one.interval == two.interval
+    assert one.interval.low < one.effect < one.interval.high
+    assert one.interval.method == "bca over 8+8+8+8"
+    assert associated("q", four, seed=1).interval != one.interval
+    single = associated("q", sets(8, (8, 8, 1, 1))).interval
+    assert single.method == "bca over 8+8+1+1"
+    assert single.low < single.high
+
+
+def test_the_interval_is_that_of_redrawing_words_of_all_four_sets() -> None:
+    """Against effect sizes of plainly redrawn sets: the middle of both distributions and their ends."""
+    four = sets(21, (9, 9, 7, 7))
+    rng = np.random.default_rng(0)
+    redrawn = []
+    for _ in range(1500):
+        x, y, a, b = (rows[rng.integers(len(rows), size=len(rows))] for rows in four)
+        unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (x, y, a, b)]
+        towards = unit[2].mean(0) - unit[3].mean(0)
+        redrawn.append(effect_size(unit[0] @ towards, unit[1] @ towards, "sample"))
+    found = associated("q", four)
+    low, high = np.percentile(redrawn, [2.5, 97.5])
+    assert found.interval.high - found.interval.low == pytest.approx(high - low, rel=0.25)
+
+
+def test_rows_of_one_unit_are_drawn_together() -> None:
+    """A row written three times under one unit tells no more than the row alone."""
+    four = sets(8, (8, 7, 6, 5))
+    thrice = tuple(np.repeat(rows, 3, axis=0) for rows in four)
+    units = tuple(tuple(f"w{n // 3}" for n in range(3 * len(rows))) for rows in four)
+    once = associated("q", four, spread="population")
+    together = associated("q", thrice, spread="population", units=units)  # type: ignore[arg-type]
+    alone = associated("q", thrice, spread="population")
+    assert together.effect == pytest.approx(once.effect)
+    assert together.interval.low == pytest.approx(once.interval.low, abs=0.06)  # other resamples
+    assert together.interval.high == pytest.approx(once.interval.high, abs=0.06)
+    assert (together.interval.method, alone.interval.method) == ("bca over 8+7+6+5", "bca over 24+21+18+15")
+    assert alone.interval.high - alone.interval.low < once.interval.high - once.interval.low
+    one = (("same",) * 8, *(tuple(map(str, range(len(rows)))) for rows in four[1:]))
+    assert associated("q", four, units=one).interval.method == "too few: 1+7+6+5 units"  # type: ignore[arg-type]
+
+
+def test_unknown_words_are_refused_or_left_out_and_named() -> None:
+    x, y, a, b = sets(4, (3, 3, 2, 2))
+    names = [*"pqrstuvwij"]
+    words = dict(zip(names, np.concatenate([x, y, a, b]).tolist(), strict=True))
+    question, vectors = asked(words, "p q r gone", "s t u", "v w lost", "i j")
+    with pytest.raises(StatsError, match="no vector of 'gone', 'lost'"):
+        weat(question, vectors)
+    found = weat(question, vectors, unknown="leave-out")
+    assert found.left_out == ("gone", "lost")
+    assert found.sizes == (3, 3, 2, 2)
+    assert found.effect == pytest.approx(plainly.effect(x, y, a, b))
+    empty, _ = asked(words, "p q", "r s", "t", "gone")
+    with pytest.raises(StatsError, match="of any word of set 3"):
+        weat(empty, vectors, unknown="leave-out")
+
+
+def test_too_few_targets_and_zero_vectors_are_refused() -> None:
+    x, y, a, b = sets(4, (3, 3, 2, 2))
+    with pytest.raises(StatsError, match="1, 3, 2, 2 vectors"):
+        associated("q", (x[:1], y, a, b))
+    with pytest.raises(StatsError, match="length zero"):
+        associated("q", (x, y, a, 0 * b))

@@ -1,0 +1,106 @@
+"""CEAT against DerSimonian and Laird's formulas written out."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from unmask.errors import StatsError
+from unmask.stats.resampling import generator
+from unmask.types import Floats
+from unmask.vectors import Group, Question, associated, ceat
+from vectors import plainly
+
+QUESTION = Question(
+    "made",
+    *(
+        Group(name, tuple(f"{name}{n}" for n in range(size)))
+        for name, size in zip("xyab", (4, 5, 3, 3), strict=True)
+    ),
+)
+
+
+def contexts(lean: float = 1.0, most: int = 5) -> dict[str, Floats]:
+    """A few vectors a word, X towards A."""
+    rng = np.random.default_rng(7)
+    towards = {"x": lean, "a": lean, "y": -lean, "b": -lean}
+    found = {}
+    for number, text in enumerate(QUESTION.texts()):
+        rows = rng.normal(size=(1 + number % most, 6))
+        rows[:, 0] += towards[text[0]]
+        found[text] = rows
+    return found
+
+
+def draws(vectors: dict[str, Floats], count: int, seed: int = 0) -> list[list[list[Floats]]]:
+    """The contexts drawn: one for every word, set after set, draw after draw."""
+    rng = generator(seed, "made/contexts")
+    return [
+        [
+            [vectors[text][rng.integers(len(vectors[text]))] for text in group.texts]
+            for group in QUESTION.groups()
+        ]
+        for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("variance", ["published", "sampling"])
+@pytest.mark.parametrize("lean", [0.0, 1.0])
+def test_the_combined_effect_is_that_of_the_formulas(variance: str, lean: float) -> None:
+    vectors, count = contexts(lean), 40
+    effects, variances = [], []
+    for sets in draws(vectors, count):
+        first, second = plainly.values(*sets)
+        d = plainly.effect(*sets)
+        both = first + second
+        middle = sum(both) / 9
+        own = sum((one - middle) ** 2 for one in both) / 8 if variance == "published" else 9 / 20 + d * d / 18
+        effects.append(d)
+        variances.append(own)
+    weights = [1 / one for one in variances]
+    fixed = sum(w * d for w, d in zip(weights, effects, strict=True)) / sum(weights)
+    q = sum(w * (d - fixed) ** 2 for w, d in zip(weights, effects, strict=True))
+    c = sum(weights) - sum(w * w for w in weights) / sum(weights)
+    tau2 = max(0.0, (q - (count - 1)) / c)
+    random = [1 / (one + tau2) for one in variances]
+    effect = sum(w * d for w, d in zip(random, effects, strict=True)) / sum(random)
+    error = math.sqrt(1 / sum(random))
+    found = ceat(QUESTION, vectors, draws=count, variance=variance)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found.effects, effects)
+    assert found.effect == pytest.approx(effect)
+    assert found.tau2 == pytest.approx(tau2)
+    assert found.i2 == pytest.approx(max(0.0, 1 - (count - 1) / q))
+    assert found.p == pytest.approx(2 * (1 - NormalDist().cdf(abs(effect / error))), abs=1e-12)
+    assert found.interval.low == pytest.approx(effect - 1.959964 * error, abs=1e-6)
+    assert found.interval.high == pytest.approx(effect + 1.959964 * error, abs=1e-6)
+    assert (found.draws, found.variance, found.contexts) == (count, variance, (1, 5))
+
+
+def test_one_context_a_word_is_plain_weat() -> None:
+    vectors = {text: rows[:1] for text, rows in contexts().items()}
+    sets = [np.concatenate([vectors[text] for text in group.texts]) for group in QUESTION.groups()]
+    found = ceat(QUESTION, vectors, draws=3)
+    assert found.effect == pytest.approx(associated("q", (sets[0], sets[1], sets[2], sets[3])).effect)
+    assert (found.tau2, found.i2, found.contexts) == (0.0, 0.0, (1, 1))
+
+
+def test_draws_repeat_and_depend_on_the_seed() -> None:
+    one, two, other = (ceat(QUESTION, contexts(), draws=5, seed=seed) for seed in (0, 0, 1))
+    assert (one.effects == two.effects).all()
+    assert (one.effects != other.effects).any()
+
+
+def test_what_cannot_be_combined_is_refused() -> None:
+    vectors = contexts()
+    with pytest.raises(StatsError, match="two draws"):
+        ceat(QUESTION, vectors, draws=1)
+    vectors["x1"] = vectors["x1"][:0]
+    del vectors["b2"]
+    with pytest.raises(StatsError, match="no context of 'x1', 'b2'"):
+        ceat(QUESTION, vectors)
+    alike = {text: np.ones((1, 3)) for text in QUESTION.texts()}
+    with pytest.raises(StatsError, match="all targets are alike"):
+        ceat(QUESTION, alike, draws=2)

@@ -1,0 +1,127 @@
+"""Questions: WEAT's lists, SEAT's files, our own JSON and CSV."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from unmask.errors import DataError, UnknownName
+from unmask.vectors import Group, Question, read_questions, weats
+from unmask.vectors.questions import weat
+
+SIZES = {1: 25, 2: 25, 3: 32, 4: 16, 5: 16, 6: 8, 7: 8, 8: 8, 9: 6, 10: 8}
+
+
+def test_weat_lists_are_complete() -> None:
+    assert [question.name for question in weats()] == [f"weat-{number}" for number in SIZES]
+    for question, size in zip(weats(), SIZES.values(), strict=True):
+        assert len(question.x.texts) == len(question.y.texts) == size
+        assert len(question.a.texts) == len(question.b.texts)
+        assert all(len(set(group.texts)) == len(group.texts) for group in question.groups())
+    with pytest.raises(UnknownName, match="weat-1"):
+        weat("weat-11")
+
+
+@pytest.mark.parametrize("number", SIZES)
+def test_weat_lists_are_those_of_the_seat_files(number: int, shared: Path) -> None:
+    (theirs,) = read_questions(shared / "bias_bench" / "seat" / f"weat{number}.jsonl")
+    ours = weat(f"weat-{number}")
+    assert [set(group.texts) for group in ours.groups()] == [set(group.texts) for group in theirs.groups()]
+
+
+def test_every_seat_file_can_be_read(shared: Path) -> None:
+    paths = sorted((shared / "bias_bench" / "seat").glob("*.jsonl"))
+    assert len(paths) > 40
+    for path in paths:
+        (question,) = read_questions(path)
+        told = json.loads(path.read_text(encoding="utf-8"))
+        assert question.name == path.stem
+        for group, key in zip(question.groups(), ("targ1", "targ2", "attr1", "attr2"), strict=True):
+            assert (group.name, list(group.texts)) == (told[key]["category"], told[key]["examples"])
+
+
+@pytest.mark.parametrize("number", SIZES)
+def test_words_of_interest_are_found_in_seat_sentences(number: int, shared: Path) -> None:
+    (sentences,) = read_questions(shared / "bias_bench" / "seat" / f"sent-weat{number}.jsonl")
+    found = sentences.with_words(weat(f"weat-{number}"))
+    for group, words in zip(found.groups(), weat(f"weat-{number}").groups(), strict=True):
+        for (text, (begin, end)), word in zip(group.placed(), group.words, strict=True):
+            assert text[begin:end] == word
+            stems = [known.lower()[: max(1, len(known) - 3)] for known in words.texts]
+            assert any(word.lower().startswith(stem) for stem in stems)
+
+
+def test_the_word_of_interest_is_whole_and_may_be_in_the_plural() -> None:
+    group = Group("g", ("This is an artist.", "The article is about art.", "These are arts.", "Women dance."))
+    words = Group("w", ("art", "artist", "woman"))
+    question = Question("q", group, group, group, group)
+    found = question.with_words(Question("q", words, words, words, words)).x
+    assert found.words == ("artist", "art", "arts", "Women")
+    assert found.units == ("artist", "art", "art", "woman")
+    assert question.units()[0] == group.texts
+    assert found.without(frozenset(group.texts[:3])) == Group("g", ("Women dance.",), ("Women",), ("woman",))
+    assert found.placed()[1] == ("The article is about art.", (21, 24))
+    none = Group("w", ("music",))
+    with pytest.raises(DataError, match="none of the words of w"):
+        question.with_words(Question("q", none, none, none, none))
+
+
+def ours() -> dict[str, object]:
+    made: dict[str, object] = {
+        key: {"name": key.upper(), "texts": [f"{key} one", f"{key} two"], "words": ["one", "two"]}
+        for key in "xyab"
+    }
+    return {"name": "mine", **made}
+
+
+def test_our_json_and_csv_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text(json.dumps([ours()]), encoding="utf-8")
+    rows = [f"mine,{key},{key.upper()},{key} {word},{word}" for key in "xyab" for word in ("one", "two")]
+    (tmp_path / "q.csv").write_text("\n".join(["question,set,name,text,word", *rows]), encoding="utf-8")
+    (question,) = read_questions(tmp_path / "q.json")
+    assert read_questions(tmp_path / "q.csv") == (question,)
+    assert question.x == Group("X", ("x one", "x two"), ("one", "two"))
+    assert question.x.placed() == (("x one", (2, 5)), ("x two", (2, 5)))
+    assert question.lowered().x.texts == ("x one", "x two")
+    assert weat("weat-6").lowered().x.texts[:2] == ("john", "paul")
+    assert question.without(["x two"]).x == Group("X", ("x one",), ("one",))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"x": {"name": "X", "texts": []}}, "no list of texts"),
+        ({"x": {"name": "X", "texts": ["p", "p"]}}, "a text twice"),
+        ({"x": {"name": "X", "texts": ["p", "q"], "words": ["p"]}}, "1 words for 2 texts"),
+        ({"x": ["p"]}, "must be objects"),
+    ],
+)
+def test_malformed_questions_are_refused(change: dict[str, object], said: str, tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text(json.dumps(ours() | change), encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        read_questions(tmp_path / "q.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("q.json", "{", "cannot be read"),
+        ("q.json", '{"name": "n"}', "must have name, x, y, a and b"),
+        ("q.csv", "question,text\nq,t\n", "lacks the columns set, name"),
+        ("q.csv", "question,set,name,text\nq,x,X,t\n", "expected x, y, a and b"),
+        ("q.csv", "", "cannot be read"),
+    ],
+)
+def test_files_that_are_no_questions_are_refused(name: str, content: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        read_questions(tmp_path / name)
+
+
+def test_a_word_that_is_not_in_its_sentence_is_refused() -> None:
+    with pytest.raises(DataError, match="is no word of"):
+        Group("g", ("The article.",), ("art",)).placed()
+    with pytest.raises(DataError, match="no words of interest"):
+        Group("g", ("The article.",)).placed()
