@@ -157,6 +157,9 @@ class Reader(Protocol):
     def text(self, ids: Sequence[int]) -> str:
         """Token ids as text."""
 
+    def places(self, text: str, begin: int, end: int) -> tuple[int, ...]:
+        """Positions in `encode(text)` of the tokens of some characters; Unscorable when none can tell."""
+
     def mask_positions(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Where the mask token stands."""
 
@@ -169,7 +172,7 @@ class SentenceScore:
     """One measure's score of one sentence, and the tokens it is made of.
 
     `value` equals the sum of `weights * logprobs`, except for StereoSet's own measures and `ppd`, which are
-    probabilities.
+    probabilities, and for `lpbs` of a causal model, which sets two sentences against each other.
     """
 
     value: float
@@ -190,7 +193,7 @@ class Published:
 
 
 Probes = Mapping[Side, tuple[Probe, ...]]
-Summary = Literal["share", "magnitude", "lean", "lms", "ss", "icat"]
+Summary = Literal["share", "magnitude", "lean", "association", "lms", "ss", "icat"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +209,7 @@ class Measure:
     citation: str  # BibTeX key in docs/references.bib
     summary: Summary = "share"
     null: float | None = 50.0  # the value a model without the preference would have
-    needs: tuple[Literal["unrelated", "context", "target", "slot"], ...] = ()
+    needs: tuple[Literal["unrelated", "context", "target", "slot", "word"], ...] = ()
     in_nats: bool = False  # a difference is a difference of summed log-probabilities
     decimals: int | None = None  # scores are compared after rounding, as the published code does
     empty_span_loses: bool = False  # an empty span counts as a pair not won, as published

@@ -275,3 +275,31 @@ def test_malformed_stereoset(text: str, tmp_path: Path) -> None:
     (tmp_path / "stereoset" / "dev.json").write_text(text)
     with pytest.raises(DataError, match=r"^dev\.json: not .*dev\.json|^dev\.json: not valid JSON"):
         data.load("stereoset", data_dir=tmp_path)
+
+
+def test_bec_pro_joins_a_man_and_a_woman_of_one_profession(real: Path) -> None:
+    found = data.load("bec-pro", data_dir=real)
+    assert found.verified
+    assert Counter(item.groups["category"] for item in found.items) == {
+        "male": 900,
+        "female": 900,
+        "balanced": 900,
+    }
+    lines = (real / "bec_pro" / "BEC-Pro_EN.tsv").read_text(encoding="utf-8").splitlines()
+    rows = list(csv.DictReader(lines, delimiter="\t"))
+    genders = {row["Sentence"]: (row["Gender"], row["Profession"], row["Template"]) for row in rows}
+    for item in found.items:
+        man, woman = genders[item.more], genders[item.less]
+        assert (man[0], woman[0]) == ("male", "female")
+        assert man[1:] == woman[1:]
+        assert man[1] == item.groups["word"]
+    assert len({item.groups["template"] for item in found.items}) == 5 * 9
+
+
+def test_another_file_than_bec_pro_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bec_pro").mkdir()
+    (tmp_path / "bec_pro" / "BEC-Pro_EN.tsv").write_text(
+        "Sentence\tPerson\nHe sings.\tHe\n", encoding="utf-8"
+    )
+    with pytest.raises(DataError, match=r"BEC-Pro_EN\.tsv: no column 'Template'"):
+        data.load("bec-pro", data_dir=tmp_path)

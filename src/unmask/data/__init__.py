@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from unmask.data import (
+    bec_pro,
     crows_pairs,
     crows_pairs_fr,
     crows_pairs_nl,
@@ -76,6 +77,7 @@ _DATASETS: tuple[_Source, ...] = (
     crows_pairs_nl,
     stereoset,
     stereoset_intersentence,
+    bec_pro,
 )
 _TABLES: tuple[_Table, ...] = (prompts, word_pairs, reminders, occupations)
 _BY_NAME = {source.CARD.name: source for source in _DATASETS}

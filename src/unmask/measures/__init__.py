@@ -14,6 +14,7 @@ from unmask.measures import (
     crows_bias_bench,
     ll,
     ll_stereoset,
+    lpbs,
     pll,
     ppd,
     sld,
@@ -36,6 +37,7 @@ _MODULES = (
     cll,
     ll_stereoset,
     ppd,
+    lpbs,
 )
 MEASURES: dict[str, Measure] = {one.name: one for module in _MODULES for one in module.MEASURES}
 DEFAULTS: dict[Kind, tuple[str, ...]] = {

@@ -115,6 +115,19 @@ class Lm:
         """Token ids as the tokenizer's own pieces."""
         return list(self.tokenizer.convert_ids_to_tokens(list(ids)))
 
+    def places(self, text: str, begin: int, end: int) -> tuple[int, ...]:
+        """Positions in `encode(text)` of the tokens that some of these characters belong to."""
+        return tuple(place for place, (a, b) in enumerate(self.offsets(text)) if a < end and b > begin)
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """For every token of `encode(text)` where it begins and ends in the text; special tokens: nowhere."""
+        if not self.tokenizer.is_fast:
+            raise Unscorable("this tokenizer does not say where a token stands in the text")
+        special = self.kind == "masked"
+        encoded = self.tokenizer.backend_tokenizer.encode(text, add_special_tokens=special)
+        front = [(0, 0)] if self.kind == "causal" and self.begin is not None else []
+        return [*front, *encoded.offsets]
+
     def mask_positions(self, ids: Sequence[int]) -> tuple[int, ...]:
         """Where the mask token stands."""
         return tuple(place for place, token in enumerate(ids) if token == self.mask_id)

@@ -24,6 +24,8 @@ STATISTICS: Mapping[str, str] = {
     "asld": "mean absolute difference of the two sentences' scores (nats)",
     "mean-difference": "mean difference of the two sentences' scores",
     "appd": "probability of a man's pronoun less that of a woman's, mean over templates and words",
+    "association": "how much more a word raises the probability of a man's word than of a woman's (nats)",
+    "effect-size": "the same, mean over words in their standard deviations",
 }
 
 ABOVE: Mapping[str, str] = {
@@ -31,6 +33,8 @@ ABOVE: Mapping[str, str] = {
     "asld": "the sentences of a pair score apart by so much; this number has no direction",
     "direction-gap": "pairs about advantaged and disadvantaged groups are not treated alike",
     "appd": "leans towards men",
+    "association": "the words go with men",
+    "effect-size": "the words go with men",
 }
 WITHIN: Mapping[str, str] = {
     "lms": "meaningful and unrelated words not told apart",
@@ -40,6 +44,8 @@ WITHIN: Mapping[str, str] = {
 BELOW: Mapping[str, str] = {
     "lms": "prefers unrelated words to meaningful ones",
     "appd": "leans towards women",
+    "association": "the words go with women",
+    "effect-size": "the words go with women",
 }
 NO_NULL: Mapping[str, str] = {
     "icat": "100 would be perfect language modelling without a preference",
@@ -137,7 +143,7 @@ def holm(estimate: Estimate) -> str:
 
 def introduction(run: Run) -> tuple[str, str]:
     """What was asked of which model, in two sentences for a reader who is not an expert."""
-    open_slots = {e.data for e in headlines(run) if e.statistic == "appd"}
+    open_slots = {e.data for e in headlines(run) if e.statistic in ("appd", "association")}
     cards = run.meta.get("data") or []
     pairs = [card for card in cards if card.get("name") not in open_slots]
     templates = [card for card in cards if card.get("name") in open_slots]

@@ -12,7 +12,7 @@ from unmask.stats.compare import Comparison, Verdict, comparisons, corrected
 from unmask.stats.corrections import holm, over_categories
 from unmask.stats.differences import difference_estimates, magnitude_estimates
 from unmask.stats.gates import gate
-from unmask.stats.leans import lean_estimates
+from unmask.stats.leans import effect_estimates, lean_estimates
 from unmask.stats.shares import share_estimates, signed
 from unmask.stats.table import Table
 from unmask.stats.triples import StereoSet, stereoset_scores, triple_estimates
@@ -48,4 +48,6 @@ def _summary(table: Table, seed: int) -> list[Estimate]:
         return magnitude_estimates(table, seed)
     if table.measure.summary == "lean":
         return lean_estimates(table, seed)
+    if table.measure.summary == "association":
+        return [*lean_estimates(table, seed), *effect_estimates(table, seed)]
     return triple_estimates(table, seed)

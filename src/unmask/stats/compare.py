@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unmask.stats.corrections import holm
-from unmask.stats.crossed import crossed_mean
+from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.mcnemar import crossed, mcnemar_p
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
@@ -44,8 +44,8 @@ class Comparison:
 class Verdict:
     """How much worse b is than the baseline a, and whether that is beyond noise and tolerance.
 
-    `worsening` is |b − null| − |a − null| for bias scores, ss and appd, b − a for asld, and a − b for lms
-    and icat, of which more is better.
+    `worsening` is |b − null| − |a − null| for bias scores, ss, appd and association, b − a for asld, and
+    a − b for lms and icat, of which more is better.
     """
 
     measure: str
@@ -99,7 +99,7 @@ def change(pair: Paired, statistic: str, *, rng: np.random.Generator) -> Change:
         before, after = overall(first).icat, overall(second).icat
         return Change(before, after, after - before, icat_change_interval(first, second, rng=rng), None)
     a, b = pair.values(statistic)
-    if statistic == "appd":
+    if statistic in CROSSED:
         return Change(mean(a), mean(b), mean(b - a), *crossed_mean(b - a, pair.a, rng=rng))
     p = _mcnemar(pair) if statistic == "bias-score" else mean_test(b - a, 0.0)
     return Change(mean(a), mean(b), mean(b - a), _interval(b - a, rng, statistic), p)

@@ -13,6 +13,8 @@ from unmask.stats.resampling import CELLS, NO_CHANGE, RESAMPLES, Interval
 from unmask.stats.table import Table
 from unmask.types import Floats, Ints
 
+CROSSED = ("appd", "association")  # the statistics that are such means
+
 
 def crossed_mean(
     values: Floats, table: Table, *, rng: np.random.Generator, null: float = 0.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from unmask.errors import StatsError
 from unmask.stats.compare import Change, Verdict, change
-from unmask.stats.crossed import crossed_mean
+from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
 from unmask.stats.resampling import NO_CHANGE, NO_SPREAD, Interval, generator
@@ -49,7 +49,7 @@ def gate(
 
 def worsening(pair: Paired, statistic: str, *, rng: np.random.Generator) -> Change:
     """How much worse b is than a, in the statistic's own sense of worse (see `Verdict`)."""
-    if statistic in ("bias-score", "ss", "appd"):
+    if statistic in ("bias-score", "ss", *CROSSED):
         return _distance(pair, statistic, rng)
     found = change(pair, statistic, rng=rng)
     if statistic == "asld":
@@ -79,7 +79,7 @@ def _distance(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
 
 def _plain(values: Floats, pair: Paired, statistic: str, rng: np.random.Generator) -> Interval:
     """Interval of a mean, which shrinks to the mean itself where nothing varies."""
-    if statistic == "appd":
+    if statistic in CROSSED:
         return crossed_mean(values, pair.a, rng=rng)[0]
     interval = mean_interval(values, rng=rng, unit=unit_of(statistic))
     if interval.method.startswith(NO_SPREAD):

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import differences, mean_estimate
-from unmask.stats.resampling import generator
+from unmask.stats.pairing import STATISTICS
+from unmask.stats.resampling import Interval, generator, nowhere, resampled
 from unmask.stats.table import Table
-from unmask.types import Estimate
+from unmask.types import Estimate, Floats
+
+FEWEST = 3  # words whose spread can be spoken of
 
 
 def lean_estimates(table: Table, seed: int) -> list[Estimate]:
-    """`appd` over the words that should not lean, by category, by goal of the others, and by word."""
-    return [_estimate(part, group, seed) for group, part in _groups(table)]
+    """The mean over the words that should not lean, by category, by goal of the others, and by word."""
+    (statistic,) = STATISTICS[table.measure.summary]
+    return [_estimate(part, statistic, group, seed) for group, part in _groups(table)]
+
+
+def effect_estimates(table: Table, seed: int) -> list[Estimate]:
+    """`effect-size` over all and by category: the mean of the words' means in their standard deviations."""
+    return [_effect(part, group, seed) for group, part in table.everywhere()]
 
 
 def _groups(table: Table) -> Iterator[tuple[str, Table]]:
@@ -22,6 +34,24 @@ def _groups(table: Table) -> Iterator[tuple[str, Table]]:
     yield from table.split("word")
 
 
-def _estimate(table: Table, group: str, seed: int) -> Estimate:
-    found = crossed_mean(differences(table, "appd"), table, rng=generator(seed, group))
-    return mean_estimate(table, "appd", group, *found)
+def _estimate(table: Table, statistic: str, group: str, seed: int) -> Estimate:
+    found = crossed_mean(differences(table, statistic), table, rng=generator(seed, group))
+    return mean_estimate(table, statistic, group, *found)
+
+
+def _effect(table: Table, group: str, seed: int) -> Estimate:
+    words = np.array(
+        [part.difference[part.scored].mean() for _, part in table.split("word") if part.scored.any()]
+    )
+    value, interval = float("nan"), nowhere(f"too few: {words.size} words")
+    if words.size >= FEWEST and np.ptp(words) > 0:
+        value = float(_size(words))
+        low, high, method = resampled((words,), _size, rng=generator(seed, f"effect {group}"))
+        interval = Interval(float(low), float(high), f"{method} over {words.size} words").holding(value)
+    plain = mean_estimate(table, "effect-size", group, interval, None)
+    return replace(plain, value=value, n=words.size)
+
+
+def _size(words: Floats, axis: int = -1) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):  # a resample may hold one word only
+        return np.asarray(words.mean(axis) / words.std(axis, ddof=1))

@@ -18,6 +18,7 @@ STATISTICS: dict[Summary, tuple[str, ...]] = {
     "share": ("bias-score", "mean-difference"),
     "magnitude": ("asld", "mean-difference"),
     "lean": ("appd",),
+    "association": ("association",),
     "lms": ("lms",),
     "ss": ("ss",),
     "icat": ("icat",),

@@ -16,7 +16,7 @@ from unmask.data.finspector import ITSELF
 from unmask.diagnose.generate.fitting import Candidate, plausibility, similarity
 from unmask.diagnose.generate.network import fillers
 from unmask.diagnose.generate.proposing import MODEL, SOURCES, proposed
-from unmask.diagnose.generate.targets import Target, targets, token_places
+from unmask.diagnose.generate.targets import Target, targets
 from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
 from unmask.diagnose.subject import Subject
 from unmask.errors import ModelError
@@ -150,7 +150,7 @@ def _masked(pair: Pair, target: Target, lm: Lm) -> list[tuple[int, ...]]:
     """Both sentences with one mask in the place of the target, however many tokens it has."""
     rows = []
     for text, span in ((pair.more, target.more), (pair.less, target.less)):
-        ids, places = lm.encode(text).ids, token_places(text, span, lm)
+        ids, places = lm.encode(text).ids, lm.places(text, *span)
         rows.append((*ids[: places[0]], lm.mask_id, *ids[places[-1] + 1 :]))
     return rows
 

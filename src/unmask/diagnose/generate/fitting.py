@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unmask.diagnose.generate.network import Placed, vectors
-from unmask.diagnose.generate.targets import Span, Target, token_places
+from unmask.diagnose.generate.targets import Span, Target
 from unmask.diagnose.subject import Subject
 from unmask.errors import Unscorable
 from unmask.models import Lm
@@ -71,7 +71,7 @@ def _with(text: str, span: Span, word: str) -> Placed:
 
 def _probe(text: str, span: Span, lm: Lm) -> Probe | None:
     """The word's tokens, all hidden; None where the sentence has grown too long for the model."""
-    places = token_places(text, span, lm)
+    places = lm.places(text, *span)
     try:
         ids = lm.encode(text).ids
     except Unscorable:

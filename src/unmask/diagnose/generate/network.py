@@ -12,7 +12,7 @@ from itertools import groupby
 import numpy as np
 import torch
 
-from unmask.diagnose.generate.targets import Span, token_places
+from unmask.diagnose.generate.targets import Span
 from unmask.models import Lm
 from unmask.types import Floats
 
@@ -63,7 +63,7 @@ def vectors(lm: Lm, words: Sequence[Placed]) -> list[Floats]:
     texts, found = list(spans), dict[Placed, Floats]()
     for number, sentence in states(lm, [lm.encode(text).ids for text in texts]):
         for span in spans[texts[number]]:
-            places = token_places(texts[number], span, lm)
+            places = lm.places(texts[number], *span)
             vector = sentence[list(places)].double().mean(0).cpu().numpy()
             found[texts[number], span] = vector / np.linalg.norm(vector)
     return [found[one] for one in words]

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from unmask.diagnose.generate.words import usable
-from unmask.errors import ModelError
 from unmask.models import Lm
 from unmask.scoring import Scored
 from unmask.types import Pair, SentenceScore
@@ -68,13 +67,6 @@ def changed_words(pair: Pair) -> set[str]:
     }
 
 
-def token_places(text: str, span: Span, lm: Lm) -> tuple[int, ...]:
-    """The positions of a word's tokens in the sentence as the model is fed it."""
-    return tuple(
-        place for place, (begin, end) in enumerate(_offsets(text, lm)) if begin < span[1] and end > span[0]
-    )
-
-
 def _spans(text: str) -> list[Span]:
     return [found.span() for found in _WORD.finditer(text)]
 
@@ -82,7 +74,7 @@ def _spans(text: str) -> list[Span]:
 def _contributions(text: str, score: SentenceScore, lm: Lm) -> Mapping[Span, float]:
     """What each word's tokens add to the score of its sentence."""
     by_place = dict(zip(score.positions, score.logprobs.tolist(), strict=True))
-    offsets = _offsets(text, lm)
+    offsets = lm.offsets(text)
     return {
         span: sum(
             value
@@ -91,13 +83,3 @@ def _contributions(text: str, score: SentenceScore, lm: Lm) -> Mapping[Span, flo
         )
         for span in _spans(text)
     }
-
-
-def _offsets(text: str, lm: Lm) -> list[Span]:
-    if not lm.tokenizer.is_fast:
-        raise ModelError(
-            f"{lm.facts.id} has a slow tokenizer, which does not say where a token stands in the text; "
-            "generate paraphrases with another masked model"
-        )
-    encoded = lm.tokenizer(text, return_offsets_mapping=True, verbose=False)
-    return [(begin, end) for begin, end in encoded["offset_mapping"]]

@@ -1,0 +1,83 @@
+"""BEC-Pro: a person and a profession in five templates (Bartl, Nissim & Gatt, 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from unmask.data.formats import decoded, table
+from unmask.data.items import Loaded, with_warnings
+from unmask.data.pairs import slug
+from unmask.errors import DataError
+from unmask.types import Card, DataFile, Pair
+
+CITATION = """\
+@inproceedings{bartl-etal-2020-unmasking,
+  title = {Unmasking Contextual Stereotypes: Measuring and Mitigating {BERT}'s Gender Bias},
+  author = {Bartl, Marion and Nissim, Malvina and Gatt, Albert},
+  booktitle = {Proceedings of the Second Workshop on Gender Bias in Natural Language Processing},
+  year = {2020},
+}"""
+
+CARD = Card(
+    name="bec-pro",
+    title="BEC-Pro",
+    folder="bec_pro",
+    files=(
+        DataFile(
+            name="BEC-Pro_EN.tsv",
+            url="https://raw.githubusercontent.com/marionbartl/gender-bias-BERT/"
+            "c1e28434555f79b59e13e3f5ff87846e653fb553/BEC-Pro/BEC-Pro_EN.tsv",
+            sha256="228b44c62d7830fec13a1eee52bbe8afff82be455abb9d8a07c17d9d0b48e20f",
+        ),
+    ),
+    licence="CC BY 4.0",
+    languages=("en",),
+    citation=CITATION,
+    source="marionbartl/gender-bias-BERT@c1e2843:BEC-Pro/BEC-Pro_EN.tsv",
+    size=2700,
+    problems=(
+        "Side `more` is the masculine sentence, not a stereotype. Its sentences take `a` before every "
+        "profession (a electrician). Five plain templates, nine couples of person words, 60 professions: "
+        "items of one template or profession are not independent. Professions are grouped by the share of "
+        "women in the US in 2019: male, female or balanced."
+    ),
+)
+COUPLES = {
+    "He": "She",
+    "man": "woman",
+    "brother": "sister",
+    "son": "daughter",
+    "husband": "wife",
+    "boyfriend": "girlfriend",
+    "father": "mother",
+    "uncle": "aunt",
+    "dad": "mom",
+}
+Row = Mapping[str, str]
+_COLUMNS = ("Sentence", "Template", "Person", "Profession", "Prof_Gender")
+
+
+def load(path: Path) -> Loaded:
+    """The sentences of a couple of persons as one item; groups category, word, goal, slot, template."""
+    rows = table(decoded(path.read_bytes(), path.name, "utf-8-sig"), path.name, "\t")
+    missing = [name for name in _COLUMNS if not rows or name not in rows[0]]
+    if missing:
+        raise DataError(f"{path.name}: no column {missing[0]!r}; expected the published file of BEC-Pro")
+    found = {(row["Template"], row["Person"], row["Profession"]): row for row in rows}
+    templates = {text: number for number, text in enumerate(dict.fromkeys(row["Template"] for row in rows))}
+    items = []
+    for (template, person, profession), row in found.items():
+        other = found.get((template, COUPLES.get(person, ""), profession))
+        if person in COUPLES and other is not None:
+            items.append(_item(row, other, templates[template]))
+    return with_warnings(items)
+
+
+def _item(man: Row, woman: Row, template: int) -> Pair:
+    """One profession in one template, of a man and of a woman."""
+    person, word = man["Person"].lower(), man["Profession"]
+    groups = {"category": man["Prof_Gender"], "word": word, "goal": "zero", "slot": "person"}
+    name = f"{CARD.name}/{template}-{person}-{slug(word)}"
+    asked = f"{template}-{person}"
+    return Pair(name, man["Sentence"], woman["Sentence"], groups={**groups, "template": asked})
