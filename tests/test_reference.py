@@ -484,7 +484,7 @@ def test_first_token_rule(name):
 @pytest.mark.parametrize("name", zoo.NAMES_MASKED + zoo.NAMES_CAUSAL)
 def test_every_measure_answers(name):
     model, tokenizer = opened(name)
-    crows = Pair("short", "The poor man was here.", "The rich men were here.")
+    crows = Pair("short", "The poor man was here.", "The rich men were here.", groups={"word": "here"})
     intra = zoo.stereoset("intrasentence")[1809]
     inter = min(zoo.stereoset("intersentence"), key=lambda pair: len(pair.context + pair.more))
     for measure in ref.CAUSAL if ref.is_causal(tokenizer) else ref.MASKED:
