@@ -18,6 +18,8 @@ SOURCES = {
     "meade-etal-2022-empirical": "Meade et al. (2022). An Empirical Survey of the Effectiveness of Debiasing "
     "Techniques for Pre-trained Language Models. ACL.",
     "gbef-2023": "Barza (2023). Towards a Robust Gender Bias Evaluation in NLP. Thesis, AU Beirut.",
+    "kurita-etal-2019-measuring": "Kurita et al. (2019). Measuring Bias in Contextualized Word "
+    "Representations. GeBNLP.",
     "gao-etal-lm-eval": "Gao et al. A framework for few-shot language model evaluation.",
 }
 
