@@ -101,7 +101,7 @@ def test_a_words_tokens_spell_the_word(name: str, word: str) -> None:
 def test_two_words_of_one_text_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     placed = [(TEXTS[1], (4, 9)), (TEXTS[0], (8, 12)), (TEXTS[1], (14, 21)), (TEXTS[2], (0, 8))]
     together = word_vectors(lm("roberta"), placed)
-    monkeypatch.setattr("unmask.vectors.contextual.TOKENS", 1)
+    monkeypatch.setattr("unmask.models.rows.TOKENS", 1)
     alone = [word_vectors(lm("roberta"), [one])[0] for one in placed]
     np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
     assert np.abs(together[0] - together[2]).max() > 1e-2

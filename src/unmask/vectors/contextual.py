@@ -6,7 +6,6 @@ Texts of one length go through the network together, so nothing is ever padded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -14,9 +13,9 @@ import torch
 
 from unmask.errors import DataError, ModelError, Unscorable
 from unmask.models import Lm
+from unmask.models.rows import by_length
 from unmask.types import Encoded, Floats
 
-TOKENS = 2048  # put through the network together
 Pooling = Literal["mean", "mean-all", "first", "last"]
 Span = tuple[int, int]  # of characters
 Placed = tuple[str, Span]  # a text, and where in it the word of interest stands
@@ -57,12 +56,8 @@ def token_places(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
 
 def by_offsets(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
     """As the tokenizer says where each token stands in the text."""
-    content = _encoded(lm, text).content
-    special = lm.kind == "masked"
-    made = lm.tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
-    front = 0 if special else content[0]
-    offsets = {place + front: where for place, where in enumerate(made["offset_mapping"])}
-    return tuple(place for place in content if offsets[place][0] < span[1] and offsets[place][1] > span[0])
+    content = set(_encoded(lm, text).content)
+    return tuple(place for place in lm.places(text, *span) if place in content)
 
 
 def by_alignment(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
@@ -112,13 +107,10 @@ def _states(
     lm: Lm, rows: Sequence[tuple[int, ...]], layer: int
 ) -> Iterator[tuple[tuple[int, ...], torch.Tensor]]:
     """One layer's states of every row; rows of one length go together."""
-    for length, alike in groupby(sorted(rows, key=len), key=len):
-        some, step = list(alike), max(1, TOKENS // length)
-        for begin in range(0, len(some), step):
-            batch = some[begin : begin + step]
-            ids = torch.tensor(batch, device=lm.network.device)
-            output = lm.network.model.base_model(input_ids=ids, output_hidden_states=True)
-            yield from zip(batch, _layer(output.hidden_states, layer, lm), strict=True)
+    for some, ids in by_length(lm, rows):
+        output = lm.network.model.base_model(input_ids=ids, output_hidden_states=True)
+        states = _layer(output.hidden_states, layer, lm)
+        yield from zip((rows[number] for number in some), states, strict=True)
 
 
 def _layer(layers: Sequence[torch.Tensor], layer: int, lm: Lm) -> torch.Tensor:

@@ -7,16 +7,15 @@ The engine answers what is asked of it, token by token; here the question is whi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 import numpy as np
 import torch
 
 from unmask.diagnose.generate.targets import Span
 from unmask.models import Lm
+from unmask.models.rows import by_length
 from unmask.types import Floats
 
-TOKENS = 2048  # put through the network together
 Filler = tuple[str, float]  # a word and its log-probability
 Placed = tuple[str, Span]  # a text, and where in it a word stands
 
@@ -27,13 +26,8 @@ def states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch
 
     Of the few models whose head cannot be taken apart these are logits: they serve both purposes as well.
     """
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-    for length, alike in groupby(order, key=lambda number: len(rows[number])):
-        numbers, step = list(alike), max(1, TOKENS // length)
-        for begin in range(0, len(numbers), step):
-            some = numbers[begin : begin + step]
-            ids = torch.tensor([rows[number] for number in some], device=lm.network.device)
-            yield from zip(some, lm.network.hidden(ids, None), strict=True)
+    for some, ids in by_length(lm, rows):
+        yield from zip(some, lm.network.hidden(ids, None), strict=True)
 
 
 @torch.inference_mode()
