@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -63,9 +63,8 @@ def run(  # noqa: PLR0913 - what a run is made of
     out: str | Path | None = None,
     opening: Opening | None = None,
     options: Options | None = None,
-    said: Callable[[Diagnosed], None] = lambda _: None,
 ) -> tuple[Diagnosed, ...]:
-    """Look at every model by every diagnosis; `out` gets `diagnosis.json`, `said` each finding as it is made.
+    """Look at every model by every diagnosis; `out` gets `diagnosis.json`.
 
     Of several diagnoses each takes the datasets it can read, and its own where it can read none of them;
     a single one refuses what it cannot read.
@@ -76,14 +75,11 @@ def run(  # noqa: PLR0913 - what a run is made of
     cases = _cases(diagnoses, [str(one) for one in models], data, options)
     for name in dict.fromkeys(name for case in cases for name in case.models):
         _look(name, cases, settings, opening_for(opening, options), options)
-    found = []
-    for case in cases:
-        found.append(_concluded(case, settings))
-        said(found[-1])
+    found = tuple(_concluded(case, settings) for case in cases)
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
         written(Path(out) / DIAGNOSIS, as_json(found, settings, options))
-    return tuple(found)
+    return found
 
 
 def as_json(found: Sequence[Diagnosed], settings: Settings, options: Options) -> dict[str, Any]:
