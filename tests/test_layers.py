@@ -10,13 +10,17 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "unmask"
 LAYERS = (
     ("errors", "types", "places"),
+    ("findings", "plots"),
     ("data", "models", "stats"),
-    ("measures", "prompts", "vectors"),
+    ("measures", "prompts", "training", "vectors"),
     ("evidence", "scoring"),
     ("result", "explain", "tables"),
     ("running",),
     ("auditing", "diagnose"),
+    ("mitigate",),
+    ("corpus", "tasks"),
     ("report",),
+    ("explorer", "studies"),
     ("cli",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}

@@ -13,7 +13,8 @@ import zoo
 from unmask import Options
 from unmask import data as datasets
 from unmask.diagnose.running import run
-from unmask.diagnose.types import Diagnosis, Finding, Settings, Table
+from unmask.diagnose.types import Diagnosis, Settings
+from unmask.findings import Finding, Table
 from unmask.types import Dataset, Pair
 
 ROWS = (0, 2, 4, 129, 231, 395, 507, 617, 833, 863, 899, 1101, 1129, 1442)  # the awkward ones among them

@@ -16,8 +16,9 @@ import zoo
 from schooled import lesson, opened, pupil, rows
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.accuracy import ACCURACY
-from unmask.diagnose.types import Ranged, Seen
+from unmask.diagnose.types import Seen
 from unmask.errors import ModelError, UnknownName
+from unmask.findings import Ranged
 from unmask.types import Dataset, Pair
 
 ARCHITECTURES = ("bert-uncased", "roberta")

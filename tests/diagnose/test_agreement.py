@@ -17,8 +17,9 @@ import zoo
 from unmask import data as datasets
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.agreement import AGREEMENT
-from unmask.diagnose.types import Ranged, Seen
+from unmask.diagnose.types import Seen
 from unmask.errors import DataError
+from unmask.findings import Ranged
 from unmask.types import Dataset, Outcome, Row
 
 MODELS = ("bert-uncased", "roberta", "xlm-roberta", "albert")

@@ -20,8 +20,9 @@ from unmask import data as datasets
 from unmask.diagnose import Settings, run
 from unmask.diagnose.calibration import CALIBRATION
 from unmask.diagnose.siblings import SIBLINGS, dose_of
-from unmask.diagnose.types import Finding, Seen
+from unmask.diagnose.types import Seen
 from unmask.errors import DataError, ModelError
+from unmask.findings import Finding
 from unmask.models.shipped import shipped
 from unmask.types import Dataset, Row
 

@@ -18,8 +18,8 @@ import zoo
 from unmask import data as datasets
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.human import HUMAN
-from unmask.diagnose.types import Ranged
 from unmask.errors import DataError
+from unmask.findings import Ranged
 from unmask.types import Dataset
 
 ROWS = (0, 2, 4, 17, 100, 129, 231, 395, 507, 617, 833, 863, 899, 1101, 1129, 1442)

@@ -14,12 +14,13 @@ import unmask
 import zoo
 from unmask import data as datasets
 from unmask.diagnose import DIAGNOSES, find, run
-from unmask.diagnose.plots import intervals
 from unmask.diagnose.running import DIAGNOSIS
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.diagnose.types import Diagnosis, Seen, Settings
 from unmask.errors import DataError, ModelError, UnknownName
-from unmask.report.diagnosis import shown, write
+from unmask.findings import Finding, Plot, Ranged, Table
+from unmask.plots import intervals
+from unmask.report.findings import Section, shown, write
 from unmask.types import Dataset
 
 LIMIT = unmask.Options(limit=6)
@@ -160,7 +161,8 @@ def test_what_was_found_is_written_in_full(tmp_path: Path) -> None:
 def test_the_page_holds_answers_tables_and_a_drawing(tmp_path: Path) -> None:
     found = run([TOY], [bert()], data="nine-axes", out=tmp_path / "out", options=LIMIT)
     whole = json.loads((tmp_path / "out" / DIAGNOSIS).read_text(encoding="utf-8"))
-    page = write(found, whole, tmp_path / "out").read_text(encoding="utf-8")
+    sections = [Section(one.diagnosis.name, one.diagnosis.title, "why", one.finding) for one in found]
+    page = write("A page", "lead", sections, whole, tmp_path / "out", DIAGNOSIS).read_text(encoding="utf-8")
     assert "Toy &lt;table&gt;" in page
     assert "an answer" in page
     assert "1.50 (1.00 to 2.00)" in page

@@ -17,8 +17,9 @@ import zoo
 from unmask import data as datasets
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.stability import STABILITY
-from unmask.diagnose.types import Ranged, Seen, Table
+from unmask.diagnose.types import Seen
 from unmask.errors import DataError, StatsError
+from unmask.findings import Ranged, Table
 from unmask.stats.power import pairs_to_see, pairs_to_tell_apart
 from unmask.types import Dataset, Row
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmask.cli import options
+from unmask.cli import findings, options
 from unmask.cli.words import console, names, new_folder, progress_bar, say
 from unmask.errors import DataError
 
 if TYPE_CHECKING:
     from unmask.diagnose import Diagnosed
-    from unmask.diagnose.types import Table
     from unmask.models.opening import Opening
     from unmask.running import Options
 
@@ -101,9 +101,7 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
         for one in found:
             show(one)
     if not no_report:
-        from unmask.report.diagnosis import write
-
-        write(found, whole, folder)
+        _page(found, whole, folder)
     say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
 
 
@@ -136,32 +134,30 @@ def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
 
 
 def show(found: Diagnosed) -> None:
-    """Print what one diagnosis found: answers, tables, and how much was asked for it."""
+    """Print what one diagnosis found, and how much was asked for it."""
     screen = console()
     screen.print(f"{found.diagnosis.name}: {found.diagnosis.question}", style="bold")
-    for line in found.finding.answers:
-        screen.print(f"  {line}")
-    for table in found.finding.tables:
-        _print(table)
-    for note in found.finding.notes:
-        screen.print(f"  note: {note}")
+    findings.show(found.finding)
     for model, rows in found.asked.items():
         screen.print(f"  {model}: {rows:,} sentences asked anew")
     screen.print()
 
 
-def _print(table: Table) -> None:
-    from rich.table import Table as Grid
+def _page(found: Sequence[Diagnosed], whole: Mapping[str, Any], folder: Path) -> None:
+    from unmask.report.findings import Section, write
 
-    from unmask.report.diagnosis import shown
+    models = ", ".join(model["id"] for model in whole["models"])
+    sections = [
+        Section(one.diagnosis.name, one.diagnosis.title, one.diagnosis.question, one.finding, _foot(one))
+        for one in found
+    ]
+    lead = (
+        "Not the models are on trial here but the measures: what do their scores depend on besides bias? "
+        f"Asked of {models}."
+    )
+    write("Measures of bias, diagnosed", lead, sections, whole, folder, "diagnosis.json")
 
-    drawn = Grid(title=table.title, title_justify="left", title_style="bold", caption=table.note)
-    drawn.caption_justify = "left"
-    for place, name in enumerate(table.columns):
-        numeric = any(not isinstance(row[place], str | None) for row in table.rows)
-        drawn.add_column(name, justify="right" if numeric else "left")
-    for row in table.rows:
-        drawn.add_row(
-            *(shown(cell, name, table.digits) for cell, name in zip(row, table.columns, strict=True))
-        )
-    console().print(drawn)
+
+def _foot(found: Diagnosed) -> str:
+    asked = " ".join(f"{model}: {rows:,} sentences asked anew." for model, rows in found.asked.items())
+    return f"Data: {', '.join(data.card.title for data in found.data)}. {asked}"

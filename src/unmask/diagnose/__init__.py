@@ -19,8 +19,9 @@ from unmask.diagnose.meaning import MEANING
 from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.running import Diagnosed, run
 from unmask.diagnose.stability import STABILITY
-from unmask.diagnose.types import Diagnosis, Finding, Settings
+from unmask.diagnose.types import Diagnosis, Settings
 from unmask.errors import UnknownName
+from unmask.findings import Finding
 
 _ALL = (
     *(ACCURACY, MEANING, FREQUENCY, DIRECTION, HUMAN, PARAPHRASE),

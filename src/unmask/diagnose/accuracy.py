@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.guesses import (
     AUL,
     CPS,
@@ -27,7 +27,8 @@ from unmask.diagnose.guesses import (
 )
 from unmask.diagnose.published import published
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Seen, Settings, Table
+from unmask.diagnose.types import Diagnosis, Seen, Settings
+from unmask.findings import Cell, Finding, Plot, Table
 from unmask.measures import chosen
 from unmask.stats.mcnemar import FEW, mcnemar_p
 from unmask.stats.pooled import Counts

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.rankings import Types, over_models, over_types
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.diagnose.types import Diagnosis, Seen, Settings
+from unmask.findings import Cell, Finding, Plot, Ranged, Table
 from unmask.running import bears
 from unmask.stats import holm
 from unmask.stats.ranks import FEWEST, Agreement

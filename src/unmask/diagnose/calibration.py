@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.siblings import PLANTED, SIBLINGS, about_planted, dose_of
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.diagnose.types import Diagnosis, Seen, Settings
 from unmask.errors import DataError, ModelError
+from unmask.findings import Cell, Finding, Plot, Ranged, Table
 from unmask.measures import MEASURES, chosen, find
 from unmask.running import bears, measures_for
 from unmask.stats.doses import Response, response

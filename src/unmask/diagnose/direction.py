@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.published import published
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Seen, Settings, Table, ranged
+from unmask.diagnose.types import Diagnosis, Seen, Settings
+from unmask.findings import Cell, Finding, Plot, Table, ranged
 from unmask.measures import find
 from unmask.running import bears
 from unmask.stats import estimates

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Plot, Ranged, Seen, Settings, Table, ranged
+from unmask.diagnose.types import Seen, Settings
+from unmask.findings import Cell, Plot, Ranged, Table, ranged
 from unmask.measures import find
 from unmask.measures.stereoset import BLANK
 from unmask.running import bears

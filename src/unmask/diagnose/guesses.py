@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.diagnose.types import Ranged
 from unmask.errors import Unscorable
+from unmask.findings import Ranged
 from unmask.measures import find
 from unmask.measures.spans import spans
 from unmask.models import Lm

@@ -8,10 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.diagnose.types import Diagnosis, Seen, Settings
 from unmask.errors import DataError
+from unmask.findings import Cell, Finding, Plot, Ranged, Table
 from unmask.measures import find
 from unmask.running import bears
 from unmask.scoring import Scored

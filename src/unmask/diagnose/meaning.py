@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.guesses import difference, share, told
 from unmask.diagnose.published import published
 from unmask.diagnose.shuffling import (
@@ -22,8 +22,9 @@ from unmask.diagnose.shuffling import (
     tries,
 )
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Seen, Settings, Table
+from unmask.diagnose.types import Diagnosis, Seen, Settings
 from unmask.errors import StatsError
+from unmask.findings import Cell, Finding, Plot, Table
 from unmask.stats.mcnemar import FEW, mcnemar_p
 from unmask.stats.pooled import Counts
 from unmask.types import Dataset, Pair

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from unmask import stats
-from unmask.diagnose.types import Cell, Ranged, Seen, Settings, Table
+from unmask.diagnose.types import Seen, Settings
+from unmask.findings import Cell, Ranged, Table
 from unmask.measures import find
 from unmask.stats.power import least_effect, pairs_to_see, pairs_to_tell_apart
 from unmask.stats.samples import Samples

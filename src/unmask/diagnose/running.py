@@ -8,9 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from unmask import findings
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Diagnosis, Finding, Ranged, Seen, Settings, Table
+from unmask.diagnose.types import Diagnosis, Seen, Settings
 from unmask.errors import DataError, ModelError, UnmaskError
+from unmask.findings import Finding
 from unmask.models import open_lm
 from unmask.models.opening import Opening
 from unmask.models.shipped import BUILT_IN
@@ -165,18 +167,5 @@ def _finding(one: Diagnosed) -> dict[str, Any]:
         "models": [model["id"] for model in one.models],
         "data": [data.card.name for data in one.data],
         "asked": dict(one.asked),
-        "answers": list(one.finding.answers),
-        "notes": list(one.finding.notes),
-        "tables": [_table(table) for table in one.finding.tables],
+        **findings.as_json(one.finding),
     }
-
-
-def _table(table: Table) -> dict[str, Any]:
-    rows = [{name: _cell(cell) for name, cell in zip(table.columns, row, strict=True)} for row in table.rows]
-    return {"title": table.title, "note": table.note, "rows": rows}
-
-
-def _cell(cell: Cell) -> Any:
-    if isinstance(cell, Ranged):
-        return {key: _cell(value) for key, value in asdict(cell).items()}
-    return None if isinstance(cell, float) and cell != cell else cell  # noqa: PLR0124 - only NaN differs from itself

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.needed import pairs_between, pairs_needed
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Cell, Diagnosis, Finding, Plot, Ranged, Seen, Settings, Table
+from unmask.diagnose.types import Diagnosis, Seen, Settings
 from unmask.errors import StatsError
+from unmask.findings import Cell, Finding, Plot, Ranged, Table
 from unmask.measures import find
 from unmask.running import bears
 from unmask.stats import table as tables

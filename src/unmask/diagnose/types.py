@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmask.types import Dataset, Estimate, Kind
+from unmask.findings import Finding
+from unmask.types import Dataset, Kind
 
 if TYPE_CHECKING:
-    from unmask.diagnose.plots import Chart
     from unmask.diagnose.subject import Subject
 
 
@@ -31,61 +31,12 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranged:
-    """A number with its 95% interval; NaN ends where there is none."""
-
-    value: float
-    low: float
-    high: float
-    method: str = ""
-
-
-def ranged(estimate: Estimate) -> Ranged:
-    """An estimate as a number with its interval."""
-    return Ranged(estimate.value, estimate.low, estimate.high, estimate.method)
-
-
-Cell = str | int | float | Ranged | None  # None: not known, not applicable
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows under named columns; `note` says how to read them."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    note: str = ""
-    digits: int = 2  # shown; JSON keeps them all
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A chart and what it shows, in words."""
-
-    id: str  # "human-roc": also the name of its file
-    title: str
-    alt: str
-    chart: Chart
-
-
-@dataclass(frozen=True, slots=True)
 class Seen:
     """What one diagnosis observed of one model on one dataset."""
 
     model: Mapping[str, Any]  # the model's facts
     data: Dataset
     what: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a diagnosis concludes: plain sentences first, then tables and plots."""
-
-    answers: tuple[str, ...]
-    tables: tuple[Table, ...]
-    plots: tuple[Plot, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from unmask.diagnose import explaining
 from unmask.diagnose.alignment import tables
 from unmask.diagnose.alignment.looking import observe
-from unmask.diagnose.types import Diagnosis, Finding, Seen, Settings
+from unmask.diagnose.types import Diagnosis, Seen, Settings
+from unmask.findings import Finding
 
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:

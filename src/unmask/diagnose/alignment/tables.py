@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.alignment.looking import AWKWARD, KINDS, ORDER
 from unmask.diagnose.explaining import named
-from unmask.diagnose.types import Cell, Plot, Ranged, Seen, Table, ranged
+from unmask.diagnose.types import Seen
+from unmask.findings import Cell, Plot, Ranged, Table, ranged
 
 COUNTS = (
     "Order matters: other tokens count as shared when the sentences are passed the other way round. Several "

@@ -12,7 +12,8 @@ from unmask.diagnose.frequency import tables
 from unmask.diagnose.frequency.corpus import Corpus, corpus_for
 from unmask.diagnose.frequency.words import Grouped, changed, grouped
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Finding, Seen, Settings
+from unmask.diagnose.types import Diagnosis, Seen, Settings
+from unmask.findings import Finding
 from unmask.running import bears
 from unmask.stats.regression import Explained
 from unmask.types import Dataset, Pair

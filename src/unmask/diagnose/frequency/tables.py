@@ -8,7 +8,7 @@ import numpy as np
 
 from unmask.diagnose.frequency.words import ADVANTAGED, DISADVANTAGED, Grouped, Word, mean_ranks, top
 from unmask.diagnose.published import published
-from unmask.diagnose.types import Cell, Ranged, Table
+from unmask.findings import Cell, Ranged, Table
 from unmask.stats import holm
 from unmask.stats.parts import Contrast, contrast
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.explaining import known, named
 from unmask.diagnose.length.looking import CLASSES, ONCE, TWICE, Parts
-from unmask.diagnose.types import Cell, Plot, Ranged, Seen, Table, ranged
+from unmask.diagnose.types import Seen
+from unmask.findings import Cell, Plot, Ranged, Table, ranged
 
 COUNTS = (
     "Pairs by whether the stereotyping sentence has more tokens than the other, as many, or fewer. "

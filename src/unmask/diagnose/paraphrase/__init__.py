@@ -10,8 +10,9 @@ from unmask.diagnose.paraphrase import figures, tables
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, differences, family_set
 from unmask.diagnose.paraphrase.verdicts import Verdicts
 from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Finding, Seen, Settings
+from unmask.diagnose.types import Diagnosis, Seen, Settings
 from unmask.errors import StatsError
+from unmask.findings import Finding
 from unmask.measures import find
 from unmask.running import bears
 from unmask.types import Dataset, Kind

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.diagnose import plots
+from unmask import plots
 from unmask.diagnose.paraphrase.tables import cells
 from unmask.diagnose.paraphrase.verdicts import Verdicts
-from unmask.diagnose.types import Plot, Settings
+from unmask.diagnose.types import Settings
+from unmask.findings import Plot
 
 
 def histograms(main: Sequence[Verdicts], settings: Settings) -> Plot:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from unmask.diagnose.paraphrase.families import Family
 from unmask.diagnose.paraphrase.verdicts import Verdicts, ranged
 from unmask.diagnose.published import published
-from unmask.diagnose.types import Cell, Ranged, Settings, Table
+from unmask.diagnose.types import Settings
+from unmask.findings import Cell, Ranged, Table
 from unmask.stats import holm
 from unmask.stats.concord import Concord
 

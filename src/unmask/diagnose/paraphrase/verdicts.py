@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
-from unmask.diagnose.types import Ranged
+from unmask.findings import Ranged
 from unmask.stats.concord import Concord, concord, share_of_members
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.resampling import Interval, generator

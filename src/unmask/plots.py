@@ -1,4 +1,4 @@
-"""The few charts diagnoses are drawn with: values with intervals, curves, histograms, a grid, panels.
+"""The few charts findings are drawn with: intervals, bars, points, curves, histograms, a grid, panels.
 
 Rows are plain records. Their text is drawn as data only: Vega would make an expression of a title.
 """
@@ -33,6 +33,31 @@ def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None) -> C
     point = base.mark_point(filled=True, size=60, opacity=1)
     point = point.encode(x=alt.X("value:Q").title(axis).scale(zero=False), **mark)
     return alt.layer(*_rule(null, "x"), span, point).properties(width=520)
+
+
+def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:
+    """Rows of `label`, `value`, `low`, `high` and `series`: bars side by side, each with its interval."""
+    label = alt.X("label:N").title(None).sort(field="order", op="min", order="ascending")
+    base = _base(rows).encode(x=label.axis(labelAngle=-40), xOffset="series:N", tooltip=_tips(rows))
+    bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color())
+    span = base.mark_rule(color="currentColor").encode(y=alt.Y("low:Q").title(axis), y2="high:Q")
+    return alt.layer(bar, span, *_rule(null, "y")).properties(width=alt.Step(14), height=280)
+
+
+def scatter(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False) -> Chart:
+    """Rows of `x`, `y`, `label` and `series`: a point each; the diagonal is where nothing changed."""
+    points = _base(rows).mark_point(filled=True, size=50, opacity=0.8)
+    points = points.encode(
+        x=alt.X("x:Q").title(x).scale(zero=False),
+        y=alt.Y("y:Q").title(y).scale(zero=False),
+        color=_color(),
+        shape=_shape(),
+        tooltip=_tips(rows),
+    )
+    ends = [min(min(row["x"], row["y"]) for row in rows), max(max(row["x"], row["y"]) for row in rows)]
+    corner = alt.Chart(alt.InlineData(values=[{"x": end, "y": end} for end in ends]))
+    same = corner.mark_line(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x="x:Q", y="y:Q")
+    return alt.layer(*([same] if diagonal else []), points).properties(width=420, height=320)
 
 
 def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band: bool = False) -> Chart:

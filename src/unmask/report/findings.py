@@ -1,4 +1,4 @@
-"""Diagnoses as one page, and every plot as a file of its own."""
+"""Findings as one page, and every plot as a file of its own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from unmask.diagnose.running import Diagnosed
-from unmask.diagnose.types import Cell, Ranged, Table
+from unmask.findings import Cell, Finding, Ranged, Table
 from unmask.report import drawing, embed
 from unmask.report.html import asset, template
 from unmask.report.words import number, p_value
@@ -18,20 +17,44 @@ from unmask.report.words import number, p_value
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One diagnosis as the page shows it."""
+    """One part of the page: what was asked, what was found, and on what it rests."""
 
-    found: Diagnosed
+    name: str
+    title: str
+    lead: str
+    finding: Finding
+    foot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    part: Section
     figures: tuple[drawing.Figure, ...]
     tables: tuple[tuple[Table, tuple[tuple[str, ...], ...]], ...]
 
 
-def write(found: Sequence[Diagnosed], whole: Mapping[str, Any], folder: Path) -> Path:
-    """`report.html` and an SVG of every plot; `whole` is what `diagnosis.json` holds."""
-    sections = [_section(one) for one in found]
-    for figure in (figure for section in sections for figure in section.figures):
+def write(
+    title: str, lead: str, sections: Sequence[Section], whole: Mapping[str, Any], folder: Path, download: str
+) -> Path:
+    """`report.html` and an SVG of every plot; `whole` is what the file named `download` holds."""
+    drawn = [_drawn(one) for one in sections]
+    for figure in (figure for section in drawn for figure in section.figures):
         (folder / f"{figure.id}.svg").write_text(figure.svg, encoding="utf-8")
+    scripts = [drawing.library(), asset("page.js")]
+    page = template("findings.html.jinja").render(
+        title=title,
+        lead=lead,
+        policy=embed.policy(scripts),
+        scripts=[Markup(script) for script in scripts],
+        style=Markup(asset("page.css")),
+        specs=embed.as_script({figure.id: figure.spec for section in drawn for figure in section.figures}),
+        sections=drawn,
+        whole=whole,
+        download=download,
+        link=embed.as_link(whole),
+    )
     path = folder / "report.html"
-    path.write_text(_page(sections, whole), encoding="utf-8", newline="\n")
+    path.write_text(page, encoding="utf-8", newline="\n")
     return path
 
 
@@ -47,24 +70,11 @@ def shown(cell: Cell, column: str, digits: int) -> str:
     return f"{cell:,}" if isinstance(cell, int) else cell
 
 
-def _section(one: Diagnosed) -> Section:
+def _drawn(one: Section) -> _Drawn:
     figures = tuple(drawing.figure(plot.id, plot.title, plot.chart, plot.alt) for plot in one.finding.plots)
     tables = tuple((table, tuple(_cells(table, row) for row in table.rows)) for table in one.finding.tables)
-    return Section(one, figures, tables)
+    return _Drawn(one, figures, tables)
 
 
 def _cells(table: Table, row: Sequence[Cell]) -> tuple[str, ...]:
     return tuple(shown(cell, column, table.digits) for cell, column in zip(row, table.columns, strict=True))
-
-
-def _page(sections: Sequence[Section], whole: Mapping[str, Any]) -> str:
-    scripts = [drawing.library(), asset("page.js")]
-    return template("diagnosis.html.jinja").render(
-        policy=embed.policy(scripts),
-        scripts=[Markup(script) for script in scripts],
-        style=Markup(asset("page.css")),
-        specs=embed.as_script({f.id: f.spec for section in sections for f in section.figures}),
-        sections=sections,
-        whole=whole,
-        download=embed.as_link(whole),
-    )
