@@ -10,6 +10,7 @@ from unmask.errors import Unscorable
 from unmask.evidence import Evidence
 from unmask.models import Engine, Lm
 from unmask.models.engine import Progress, Readings
+from unmask.models.memory import unswept
 from unmask.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
 
 FIRST, GROWTH = 64, 3  # items planned, asked and scored together: so many at first, then so many times more
@@ -35,21 +36,31 @@ def scored(
     progress: Progress,
 ) -> Iterator[list[Scored]]:
     """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
-    last: Callable[[], list[Scored]] | None = None
+    last: Callable[[], list[Scored]] = list
     for begin, end in _chunks(len(items), engine.limits.items):
-        chunk = items[begin:end]
-        engine.lm.prime([text for item in chunk for text in item.sides().values()])
-        plan = [(item, measure, _planned(item, measure, engine.lm)) for item in chunk for measure in measures]
-        probes = [
-            probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one
-        ]
-        step = functools.partial(_step, progress, begin / len(items), len(chunk) / len(items))
-        answers = engine.ask([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
-        if last is not None:
-            yield last()
+        step = functools.partial(_step, progress, begin / len(items), (end - begin) / len(items))
+        with unswept():
+            plan, answers = _asked(items[begin:end], measures, engine, evidence, step)
+            done = last()
         last = functools.partial(_finished, data, plan, answers, evidence, engine.lm)
-    if last is not None:
-        yield last()
+        if done:
+            yield done
+    with unswept():
+        done = last()
+    if done:
+        yield done
+
+
+def _asked(
+    chunk: Sequence[Pair], measures: Sequence[Measure], engine: Engine, evidence: Evidence, step: Progress
+) -> tuple[Plan, Callable[[], Readings]]:
+    """What the items need, asked; on a GPU the answers are still to come."""
+    engine.lm.prime([text for item in chunk for text in item.sides().values()])
+    plan = [(item, measure, _planned(item, measure, engine.lm)) for item in chunk for measure in measures]
+    probes = [
+        probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one
+    ]
+    return plan, engine.ask([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
 
 
 def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:

@@ -26,19 +26,26 @@ class Batch:
     ]  # in the order of `reads`: whose they are, what was read
 
     @property
-    def kept(self) -> Ints | None:
-        """1 at true tokens, 0 at padding; None when there is none."""
-        if (self.lengths == self.ids.shape[1]).all():
-            return None
-        return (np.arange(self.ids.shape[1]) < self.lengths[:, None]).astype(np.int64)
+    def width(self) -> int:
+        """Positions of a row that states come back for; the next-sentence head gives one."""
+        return 1 if self.pieces[0].request.head == "next" else self.ids.shape[1]
 
-    @property
-    def segments(self) -> Ints | None:
-        """0 and 1 for first and second text; None when no row has two."""
-        if not self.splits.any():
-            return None
-        second = np.arange(self.ids.shape[1]) >= self.splits[:, None]
-        return (second & (self.splits[:, None] > 0)).astype(np.int64)
+    def sought(self) -> Sought:
+        """The reads by place: each place once, however many tokens are read there."""
+        where = self.reads[:, 0] * self.width + self.reads[:, 1]
+        order = np.argsort(where, kind="stable")
+        places, number = np.unique(where[order], return_inverse=True)
+        return Sought(places, number, self.reads[order, 2], np.argsort(order, kind="stable"))
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """Where the head is applied and what is read there, in the order of places."""
+
+    places: Ints  # rows laid end to end
+    number: Ints  # of every read: which of the places
+    tokens: Ints
+    back: Ints  # to the order of `Batch.reads`
 
 
 def laid_out(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import overload
 
 import numpy as np
 import torch
 
 from unmask.errors import ModelError
-from unmask.models.batch import Batch, laid_out
+from unmask.models.batch import Batch, Sought, laid_out
 from unmask.models.lm import Lm
 from unmask.models.memory import Heap
 from unmask.models.requests import Limits, Piece, batches, halves, identity, united
@@ -24,7 +23,7 @@ from unmask.types import Ints, Probe, Reading
 Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
 CPU_LIMITS = Limits(tokens=2048, even=1024, attention=16 << 20)
-CUDA_LIMITS = Limits(tokens=98304, even=16384, attention=1 << 28, items=1024)
+CUDA_LIMITS = Limits(tokens=98304, even=65536, attention=1 << 28, items=1024)
 IN_FLIGHT = 4  # batches a GPU may have before it while the answers of earlier ones are not yet fetched
 CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
 
@@ -112,37 +111,40 @@ class Engine:
 
     @torch.inference_mode()
     def _run(self, batch: Batch) -> _Launched:
-        network, request = self.lm.network, batch.pieces[0].request
+        network, request, sought = self.lm.network, batch.pieces[0].request, batch.sought()
         self.asked += len(batch.ids)
-        ids, kept = self._on_device(batch.ids), self._on_device(batch.kept)
-        segments = self._on_device(batch.segments)
+        ids, lengths, splits, places, *rest = self._on_device(
+            batch.ids, batch.lengths, batch.splits, sought.places, sought.number, sought.tokens, sought.back
+        )
+        along = torch.arange(ids.shape[1], device=ids.device)
+        kept = (along < lengths[:, None]).long() if (batch.lengths < ids.shape[1]).any() else None
+        second = (along >= splits[:, None]) & (splits[:, None] > 0) if batch.splits.any() else None
+        segments = None if second is None else second.long()
         received = None
         if request.head == "next":
             states = network.next_logits(ids, kept, segments)[:, None]
         elif request.attention:
             states, received = network.hidden_and_received(ids, kept, segments)
         else:
-            places = np.unique(batch.reads[:, 0] * batch.ids.shape[1] + batch.reads[:, 1])
-            states = network.hidden(ids, kept, segments, self._on_device(places))
+            states = network.hidden(ids, kept, segments, places)
         head = network.logits if request.head == "lm" else torch.Tensor.float
-        return _Launched(batch, *self._read(states, batch.reads, head), received)
+        return _Launched(batch, *self._read(states.flatten(0, 1), sought, places, rest, head), received)
 
     def _read(
-        self, states: torch.Tensor, reads: Ints, head: Callable[[torch.Tensor], torch.Tensor]
+        self,
+        states: torch.Tensor,
+        sought: Sought,
+        places: torch.Tensor,
+        rest: Sequence[torch.Tensor],
+        head: Callable[[torch.Tensor], torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log-probability and rank of every read; the head sees each (row, position) once, some at a time."""
-        where = reads[:, 0] * states.shape[1] + reads[:, 1]
-        order = np.argsort(where, kind="stable")
-        distinct, number = np.unique(where[order], return_inverse=True)
-        flat, tokens = states.flatten(0, 1), reads[order, 2]
+        """Log-probability and rank of every read; the head sees each place once, some at a time."""
+        number, tokens, back = rest
         parts = []
-        for begin in range(0, len(distinct), self._head_rows):
+        for begin in range(0, len(places), self._head_rows):
             end = begin + self._head_rows
-            some = slice(*np.searchsorted(number, (begin, end)))
-            logits = head(flat[self._on_device(distinct[begin:end])])
-            rows, chosen = self._on_device(number[some] - begin), self._on_device(tokens[some])
-            parts.append(_read_tokens(logits, rows, chosen))
-        back = self._on_device(np.argsort(order, kind="stable"))
+            some = slice(*np.searchsorted(sought.number, (begin, end)))
+            parts.append(_read_tokens(head(states[places[begin:end]]), number[some] - begin, tokens[some]))
         return torch.cat([part[0] for part in parts])[back], torch.cat([part[1] for part in parts])[back]
 
     def _collect(self, launched: _Launched, known: dict[bytes, Stored]) -> None:
@@ -166,15 +168,14 @@ class Engine:
             else:
                 known[key] = stored
 
-    @overload
-    def _on_device(self, numbers: Ints) -> torch.Tensor: ...
-    @overload
-    def _on_device(self, numbers: None) -> None: ...
-    def _on_device(self, numbers: Ints | None) -> torch.Tensor | None:
-        if numbers is None:
-            return None
-        tensor = torch.from_numpy(np.ascontiguousarray(numbers))
-        return tensor.pin_memory().to(self.lm.network.device, non_blocking=True) if self.on_gpu else tensor
+    def _on_device(self, *numbers: Ints) -> list[torch.Tensor]:
+        """All numbers of a batch; to a GPU in one transfer, for each would cost as much as all."""
+        if not self.on_gpu:
+            return [torch.from_numpy(np.ascontiguousarray(one)) for one in numbers]
+        packed = torch.from_numpy(np.concatenate([one.ravel() for one in numbers])).pin_memory()
+        sent = packed.to(self.lm.network.device, non_blocking=True)
+        parts = torch.split(sent, [one.size for one in numbers])
+        return [part.view(one.shape) for part, one in zip(parts, numbers, strict=True)]
 
 
 def _read_tokens(
