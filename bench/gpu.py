@@ -1,10 +1,11 @@
-"""Time CPS over all of CrowS-Pairs on a GPU: fp32, TF32 and bf16, against a batch-of-one loop in one run.
+"""Time CPS over all of CrowS-Pairs on a GPU: fp32, TF32 and bf16, against two scripts in the same run.
 
     python bench/gpu.py --data-dir DIR
 
 End to end means from sentences to one scored row per pair, after the model is loaded: encoding, alignment,
-planning, forward passes, scores and evidence. The loop runs on the first pairs and is scaled to all of them
-by the number of its forward passes.
+planning, forward passes, scores and evidence. The loop of single sentences runs on the first pairs and is
+scaled to all of them by the number of its forward passes; the quick script (sentences by length, the head at
+the hidden word) gives sentence scores alone, without ranks, evidence or rows.
 """
 
 from __future__ import annotations
@@ -42,26 +43,30 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("UNMASK_DATA_DIR"))
     parser.add_argument("--loop-pairs", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--modes", nargs="+", default=list(MODES), choices=list(MODES))
     args = parser.parse_args()
     items = shapes.pairs(args.data_dir)
     print(f"{len(items)} pairs on {torch.cuda.get_device_name()}, torch {torch.__version__}")
     print(
         f"{'shape':14} {'mode':5} {'seconds':>8} {'with store':>10} {'TFLOP/s':>8} "
-        f"{'loop s':>8} {'ratio':>7} {'peak GB':>8}"
+        f"{'script s':>8} {'ratio':>7} {'loop s':>8} {'ratio':>7} {'peak GB':>8}"
     )
     with tempfile.TemporaryDirectory() as folder:
         os.environ["UNMASK_CACHE_DIR"] = f"{folder}/cache"
         for name, shape in (("BERT-base", shapes.BERT_BASE), ("RoBERTa-large", shapes.ROBERTA_LARGE)):
             built = shapes.build(Path(folder) / name, items, shape)
-            for mode, how in MODES.items():
-                measured(name, mode, open_lm(built, how), items, args)
+            for mode in args.modes:
+                measured(name, mode, open_lm(built, MODES[mode]), items, args)
 
 
 def measured(name: str, mode: str, lm: Lm, items: Any, args: argparse.Namespace) -> None:
     """Time one shape in one mode and print a line."""
     run(lm, items[:64], Store(None))
+    loops.by_length(items[:64], lm.network.model, lm.tokenizer)
+    turns = [(timed(lambda: run(lm, items, Store(None))), _script(lm, items)) for _ in range(args.repeats)]
+    bare, script = (statistics.median(times) for times in zip(*turns, strict=True))
     torch.cuda.reset_peak_memory_stats()
-    bare = statistics.median(timed(lambda: run(lm, items, Store(None))) for _ in range(args.repeats))
+    run(lm, items, Store(None))
     peak = torch.cuda.max_memory_allocated() / 1e9
     kept = Store.of(f"{name}-{mode}")
     stored = timed(lambda: run(lm, items, kept))
@@ -70,7 +75,7 @@ def measured(name: str, mode: str, lm: Lm, items: Any, args: argparse.Namespace)
     loop = timed_loop(lm, items, args.loop_pairs)
     print(
         f"{name:14} {mode:5} {bare:8.2f} {stored:10.2f} {rate:8.1f} "
-        f"{loop:8.1f} {loop / bare:6.0f}× {peak:8.2f}",
+        f"{script:8.2f} {script / bare:6.2f}× {loop:8.1f} {loop / bare:6.0f}× {peak:8.2f}",
         flush=True,
     )
 
@@ -80,6 +85,10 @@ def run(lm: Lm, items: Any, store: Store) -> None:
         "crows-pairs", items, [find("cps")], Engine(lm, store), evidence=Evidence(), progress=_silent
     )
     sum(len(chunk) for chunk in chunks)
+
+
+def _script(lm: Lm, items: Any) -> float:
+    return timed(lambda: loops.by_length(items, lm.network.model, lm.tokenizer))
 
 
 def timed_loop(lm: Lm, items: Any, some: int) -> float:

@@ -51,6 +51,33 @@ def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size
     return scores
 
 
+@torch.inference_mode()
+def by_length(items: Sequence[Pair], model: Any, tokenizer: Any, tokens: int = 65536) -> list[float]:
+    """CPS as a quick script would have it: copies by length in batches, the head at the hidden word alone."""
+    copies = [
+        (n, copy) for n, sentence in enumerate(_sentences("cps", items, tokenizer)) for copy in sentence
+    ]
+    copies.sort(key=lambda one: len(one[1][0]))
+    scores, begin = [0.0] * (2 * len(items)), 0
+    while begin < len(copies):
+        end = begin + 1
+        while end < len(copies) and (end + 1 - begin) * len(copies[end][1][0]) <= tokens:
+            end += 1
+        some, begin = copies[begin:end], end
+        longest = len(some[-1][1][0])
+        ids = torch.tensor([copy[0] + [0] * (longest - len(copy[0])) for _, copy in some]).to(model.device)
+        lengths = torch.tensor([len(copy[0]) for _, copy in some]).to(model.device)
+        kept = (torch.arange(longest, device=model.device) < lengths[:, None]).long()
+        places = torch.tensor([copy[1][0] for _, copy in some]).to(model.device)
+        wanted = torch.tensor([copy[2][0] for _, copy in some]).to(model.device)
+        rows = torch.arange(len(some), device=model.device)
+        states = model.base_model(ids, attention_mask=kept)[0][rows, places]
+        logprobs = model.cls(states).float().log_softmax(-1)[rows, wanted].tolist()
+        for (n, _), value in zip(some, logprobs, strict=True):
+            scores[n] += value
+    return scores
+
+
 def _parts(output: Any, row: int, length: int, places: list[int], tokens: list[int]) -> float:
     logprobs = output.logits[row, places].log_softmax(-1)[range(len(places)), tokens]
     if output.attentions is None:

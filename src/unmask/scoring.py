@@ -13,7 +13,7 @@ from unmask.models.engine import Progress, Readings
 from unmask.models.memory import unswept
 from unmask.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
 
-FIRST, GROWTH = 64, 3  # items planned, asked and scored together: so many at first, then so many times more
+FIRST, GROWTH = 64, 5  # items planned, asked and scored together: so many at first, then so many times more
 Plan = list[tuple[Pair, Measure, Probes | str]]  # a word instead of probes: why it cannot be scored
 
 

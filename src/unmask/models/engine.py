@@ -22,8 +22,8 @@ from unmask.types import Ints, Probe, Reading
 
 Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
-CPU_LIMITS = Limits(tokens=2048, even=1024, attention=16 << 20)
-CUDA_LIMITS = Limits(tokens=98304, even=65536, attention=1 << 28, items=1024)
+CPU_LIMITS = Limits(tokens=2048, padding=32, attention=16 << 20)
+CUDA_LIMITS = Limits(tokens=98304, padding=2048, attention=1 << 28, items=2048)
 IN_FLIGHT = 4  # batches a GPU may have before it while the answers of earlier ones are not yet fetched
 CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
 

@@ -10,17 +10,30 @@ model when it is opened.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers.modeling_outputs import BaseModelOutput
 
 # of layers that see a part of the sentence only
 WINDOWS = ("layer_types", "local_attention", "sliding_window", "attention_window")
+
+
+EVEN = 8  # outputs a GPU multiplies together; with an odd number of them it falls back to slow products
+
+
+@torch.no_grad()
+def evened(linear: nn.Linear) -> Callable[[Tensor], Tensor]:
+    """The same layer, computed with a few outputs more that are cut off again."""
+    more = -linear.out_features % EVEN
+    weight = functional.pad(linear.weight, (0, 0, 0, more))
+    bias = None if linear.bias is None else functional.pad(linear.bias, (0, more))
+    return lambda states: functional.linear(states, weight, bias)[..., : linear.out_features]
 
 
 class _Given(BaseModelOutput):
@@ -44,6 +57,7 @@ class Network:
         self.vocabulary: int = model.config.vocab_size
         self.attention_maps: int = model.config.num_hidden_layers * model.config.num_attention_heads
         self._broadcasts = False
+        self._even = self._even_head() if self.device.type == "cuda" else None
         self.splits = any(self._splits_at(body) for body in (model.base_model, model.get_decoder()))
         self._thin = self.splits and self._last_block is not None and self._parts_agree(thin=True)
         everywhere = not any(hasattr(model.config, name) for name in WINDOWS)
@@ -127,6 +141,13 @@ class Network:
             return False
         return parts.shape == whole.shape and torch.allclose(parts, whole, rtol=1e-3, atol=1e-3)
 
+    def _even_head(self) -> tuple[Any, Callable[[Tensor], Tensor]] | None:
+        """The model's last layer, and the same over a vocabulary a GPU can divide."""
+        head = self.model.get_output_embeddings()
+        if not isinstance(head, nn.Linear) or head.out_features % EVEN == 0:
+            return None
+        return head, evened(head)
+
     @torch.inference_mode()
     def _masks_agree(self) -> bool:
         """Does a mask over the keys alone do what the usual one does?
@@ -168,10 +189,14 @@ class Network:
     @contextmanager
     def _body_gives(self, states: Tensor) -> Iterator[None]:
         self.body.forward = lambda *_, **__: _Given(last_hidden_state=cast(torch.FloatTensor, states))
+        if self._even is not None:
+            self._even[0].forward = self._even[1]
         try:
             yield
         finally:
             del self.body.forward
+            if self._even is not None:
+                del self._even[0].forward
 
     @contextmanager
     def _eager(self) -> Iterator[None]:

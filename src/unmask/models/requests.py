@@ -71,7 +71,7 @@ class Limits:
     """How much is held at once: the size of a batch, and of what batches are formed from."""
 
     tokens: int  # padded tokens in a batch
-    even: int  # tokens from which a batch is closed rather than padded for longer sentences
+    padding: int  # tokens of padding in a batch: more, and it is closed before the longer sentence
     attention: int  # attention weights (layers × heads × tokens²) held at once
     items: int = 128  # planned, asked and scored together
 
@@ -128,17 +128,16 @@ def halves(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
 
 def _packed(pieces: Iterable[Piece], limits: Limits, attention_maps: int) -> Iterator[list[Piece]]:
     batch: list[Piece] = []
-    rows = 0
+    rows = own = 0
     for piece in pieces:
         length = len(piece.request.ids)
         tokens = (rows + piece.rows) * length
         full = tokens > limits.tokens or tokens * length * attention_maps > limits.attention
-        longer = bool(batch) and length > len(batch[0].request.ids)
-        if batch and (full or (longer and tokens > limits.even)):
+        if batch and (full or tokens - own - piece.tokens > limits.padding):
             yield batch
-            batch, rows = [], 0
+            batch, rows, own = [], 0, 0
         batch.append(piece)
-        rows += piece.rows
+        rows, own = rows + piece.rows, own + piece.tokens
     if batch:
         yield batch
 

@@ -1,0 +1,47 @@
+"""Shortcuts of the network give what the model itself gives."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from tests import zoo
+from unmask.models import open_lm
+from unmask.models.network import evened
+
+
+@pytest.mark.parametrize(("outputs", "bias"), [(5, True), (8, False), (13, False), (16, True)])
+def test_an_evened_layer_is_the_layer_itself(outputs: int, bias: bool) -> None:
+    torch.manual_seed(0)
+    layer, states = nn.Linear(6, outputs, bias=bias), torch.randn(2, 3, 6)
+    found = evened(layer)(states)
+    assert found.shape == (2, 3, outputs)
+    torch.testing.assert_close(found, layer(states))
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2"])
+@torch.inference_mode()
+def test_the_head_of_a_gpu_gives_the_models_logits(name: str) -> None:
+    network = open_lm(zoo.folder(name)).network
+    ids = torch.arange(5, 17).view(2, 6)
+    whole = network.model(input_ids=ids).logits.flatten(0, 1)
+    head = network.model.get_output_embeddings()
+    network._even = (head, evened(head))
+    torch.testing.assert_close(network.logits(network.hidden(ids, None).flatten(0, 1)), whole)
+    torch.testing.assert_close(network.model(input_ids=ids).logits.flatten(0, 1), whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "quick"), [("bert-uncased", True), ("roberta", True), ("modernbert", False), ("gpt2", False)]
+)
+@torch.inference_mode()
+def test_padding_is_not_seen_whichever_mask_is_given(name: str, quick: bool) -> None:
+    """A mask over keys alone serves only where every layer sees the whole sentence in both directions."""
+    network = open_lm(zoo.folder(name)).network
+    assert network._broadcasts == quick
+    ids, kept = torch.arange(5, 21).view(2, 8), torch.ones(2, 8, dtype=torch.long)
+    kept[1, 5:] = 0
+    alone = network.model(input_ids=ids[1:, :5]).logits[0]
+    found = network.logits(network.hidden(ids, kept)[1, :5])
+    torch.testing.assert_close(found, alone, rtol=1e-4, atol=1e-5)
