@@ -466,6 +466,12 @@ def ppd_masked(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
     return scores
 
 
+def ppd_normalised(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
+    """Each word's probability over that of both; where both are next to nothing, as rounding leaves them."""
+    found = ppd_masked(model, tokenizer, pair)
+    return None if found is None else {side: value / sum(found.values()) for side, value in found.items()}
+
+
 def ppd_causal(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
     """Of the two sentences, the share of likelihood that is each one's."""
     found = ll(model, tokenizer, pair)
@@ -557,6 +563,7 @@ MASKED: dict[str, Scorer] = {
     "all-masked": all_masked,
     "crows-bias-bench": crows_bias_bench,
     "ppd": ppd_masked,
+    "ppd-normalised": ppd_normalised,
     "lpbs": lpbs_masked,
     **dict.fromkeys(("ss", "lms", "icat"), stereoset),
     **dict.fromkeys(("ss-spaced", "lms-spaced", "icat-spaced"), stereoset_spaced),
@@ -567,6 +574,7 @@ CAUSAL: dict[str, Scorer] = {
     "cll": cll,
     "ll-stereoset": ll_stereoset,
     "ppd": ppd_causal,
+    "ppd-normalised": ppd_causal,
     "lpbs": lpbs_causal,
     **dict.fromkeys(("ss", "lms", "icat"), stereoset_causal),
 }

@@ -159,5 +159,6 @@ def test_filling_by_hand() -> None:
         "An actor wrote her name.",
         "An actor wrote {possessive} name.",
         "possessive",
+        None,
     )
     assert filled("{Independent} was {a} {word}.", "uniform", "a").feminine == "Hers was a uniform."

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tests import zoo
 from torch import nn
 
-from tests import zoo
 from unmask.models import open_lm
 from unmask.models.network import evened
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +67,37 @@ def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
     assert bands["cps · our-pairs"] == [{"left": -0.25, "right": 0.25}]
     assert bands["aul · our-pairs"] == []
     assert "sld · our-pairs" not in bands  # the same differences as pll
+
+
+def test_words_at_both_ends_are_drawn_with_their_intervals() -> None:
+    head = fake.estimate("ppd", 0.1, statistic="appd", null=0.0, low=0.0, high=0.2)
+    words = [
+        fake.estimate(
+            "ppd", i / 100, statistic="appd", null=0.0, low=math.nan, high=math.nan, group=f"word=w{i}"
+        )
+        for i in range(40)
+    ]
+    made = fake.Fake(fake.meta(), (head, *words), (), fake.bare().items)
+    (drawn,) = figures.word_leans(made)
+    rows = [row for row in fake.rows_of({**drawn.spec, "data": _labelled(drawn.spec)}) if "label" in row]
+    assert [row["label"] for row in rows] == [f"w{i}" for i in (*range(39, 27, -1), *range(11, -1, -1))]
+    assert all(row["low"] == row["value"] == row["high"] for row in rows)
+
+
+def _labelled(spec: dict[str, Any]) -> Any:
+    """The data of the layer of points."""
+    return spec.get("data") or spec["layer"][-1]["data"]
+
+
+def test_histograms_of_open_slots_stand_apart() -> None:
+    made = fake.whole()
+    slot = fake.estimate("ppd", 0.1, statistic="appd", null=0.0, data="slots")
+    items = [*made.items.to_pylist(), {**fake.row("ppd", "s/0", 0.4, 0.1), "data": "slots"}]
+    names = dict.fromkeys(name for row in items for name in row)
+    table = pa.Table.from_pylist([{name: row.get(name) for name in names} for row in items])
+    drawn = figures.spread(fake.Fake(made.meta, (*made.estimates, slot), (), table))
+    assert [one.id for one in drawn] == ["differences", "differences-open"]
+    assert "the man" in str(drawn[1].spec)
 
 
 def test_alt_text_carries_the_numbers() -> None:

@@ -52,7 +52,12 @@ def test_the_table_names_every_measure() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [*sorted((DOCS / "measures").glob("*.md")), DOCS / "ideas.md"], ids=lambda p: p.name
+    "path",
+    [
+        *sorted((DOCS / "measures").glob("*.md")),
+        *(DOCS / name for name in ("ideas.md", "report.md", "results.md")),
+    ],
+    ids=lambda p: p.name,
 )
 def test_links_lead_somewhere_and_citations_are_listed(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.report.glyphs import glyphs
-from unmask.report.pairs import Decided, most_decided
+from unmask.report.pairs import Decided, least_decided, most_decided
 from unmask.report.parts import parts
 from unmask.report.run import headlines
 
@@ -85,6 +85,31 @@ def test_pairs_of_one_direction_only_fill_the_places() -> None:
     assert [pair.item for pair in shown] == [f"our-pairs/{i:04}" for i in range(8)]
     assert "not kept" in shown[0].note
     assert shown[0].sentences[0].text == "our-pairs/0000 (its text was not kept)"
+
+
+def test_least_decided_pairs_are_the_smallest_differences() -> None:
+    made = fake.whole()
+    head = next(e for e in headlines(made) if e.measure == "cps")
+    rows = [r for r in made.items.to_pylist() if r["measure"] == "cps" and r["outcome"] != "unscored"]
+    wanted = sorted(rows, key=lambda r: abs(r["difference"]))[:4]
+    assert [pair.item for pair in least_decided(made, head)] == [r["item"] for r in wanted]
+
+
+def test_a_tie_leans_to_neither() -> None:
+    items = [fake.row("cps", "our-pairs/0000", -1.0, -1.0), fake.row("cps", "our-pairs/0001", -1.0, -3.0)]
+    made = fake.Fake({}, (fake.estimate("cps", 50.0),), (), pa.Table.from_pylist(items))
+    tie, won = least_decided(made, made.estimates[0])
+    assert (tie.lean, tie.towards, tie.difference) == ("", "to neither", "0.000")
+    assert (won.lean, won.towards, won.difference) == ("more", "towards the stereotyping sentence", "+2.000")
+    assert [pair.item for pair in most_decided(made, made.estimates[0])] == ["our-pairs/0001"]
+
+
+def test_open_slots_name_their_sides() -> None:
+    head = fake.estimate("ppd", 0.2, statistic="appd", null=0.0)
+    made = fake.Fake({}, (head,), (), pa.Table.from_pylist([fake.row("ppd", "t/0", 0.4, 0.1)]))
+    (pair,) = most_decided(made, head)
+    assert pair.towards == "towards the man's word"
+    assert [one.told for one in pair.sentences] == ["a man's word", "a woman's word"]
 
 
 def test_scores_that_are_no_sums_say_so() -> None:

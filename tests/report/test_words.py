@@ -7,8 +7,9 @@ import pytest
 
 from unmask.measures import MEASURES
 from unmask.report import words
+from unmask.report.citations import works
 from unmask.report.embed import as_script, plain
-from unmask.report.meanings import SOURCES
+from unmask.report.html import told
 
 from . import fake
 
@@ -67,7 +68,23 @@ def test_words_never_promise_an_absence_of_bias() -> None:
 
 
 def test_every_measure_has_a_source_to_print() -> None:
-    assert {measure.citation for measure in MEASURES.values()} <= SOURCES.keys()
+    assert {measure.citation for measure in MEASURES.values()} <= works().keys()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        ("", "–"),
+        (True, "yes"),
+        (22744506, "22,744,506"),
+        ([], "none"),
+        (["cps", None], "cps, –"),
+        (0.5, "0.5"),
+    ],
+)
+def test_facts_are_told_without_brackets(value: object, shown: str) -> None:
+    assert told(value) == shown
 
 
 def test_json_for_scripts_cannot_end_them() -> None:

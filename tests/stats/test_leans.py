@@ -107,3 +107,16 @@ def test_data_without_words_or_templates() -> None:
     one = only(estimates(LEAN, rows([0.1, -0.2] * 30), data=DATA, rng_seed=0), "appd")
     assert one.value == pytest.approx(-0.05)
     assert one.method == "bca"
+
+
+def test_a_template_of_several_words_has_a_mean_of_its_own() -> None:
+    effects = drawn(4, 3, 2)
+    found = estimates(LEAN, crossed(effects), data=DATA, rng_seed=0)
+    groups = {one.group: one for one in found if one.group.startswith("template=")}
+    assert len(groups) == 2
+    table = crossed(effects)
+    for name, one in groups.items():
+        mine = [row.difference for row in table if row.groups["template"] == name.partition("=")[2]]
+        assert one.n == len(mine) == 3
+        assert one.value == pytest.approx(sum(mine) / 3)
+        assert one.low <= one.value <= one.high

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import torch
+import numpy as np
 
 from tools.figures.types import Example
 from unmask.models import Lm
+from unmask.models.words import SLOT, distributions, likeliest
 
 BLANK = "___"
 SENTENCES = (
@@ -55,24 +54,16 @@ def examples(lm: Lm) -> list[Example]:
 
 
 def guesses(lm: Lm, text: str) -> tuple[tuple[str, float], ...]:
-    """The likeliest tokens for the blank."""
-    ids = lm.encode(text.replace(BLANK, lm.mask_token)).ids
-    top = _probabilities(lm, ids, lm.mask_positions(ids)[0]).topk(GUESSED)
-    named = (lm.text([token]).strip() for token in top.indices.tolist())
-    return tuple(zip(named, top.values.tolist(), strict=True))
+    """The likeliest words for the blank."""
+    (found,) = likeliest(lm, [text.replace(BLANK, SLOT)], GUESSED)
+    return tuple((word.text, word.probability) for word in found.words)
 
 
 def continuation(lm: Lm, text: str) -> tuple[str, float]:
     """The likeliest next token, again and again; with the probability of them all."""
-    ids, given, share = list(lm.encode(text).ids), len(lm.encode(text).ids), 1.0
+    ids, given, share = lm.encode(text).ids, len(lm.encode(text).ids), 1.0
     for _ in range(CONTINUED):
-        top = _probabilities(lm, ids, -1).max(-1)
-        ids.append(int(top.indices))
-        share *= float(top.values)
+        ((_, probabilities),) = distributions(lm, [(ids, len(ids) - 1)])
+        ids = (*ids, int(np.argmax(probabilities)))
+        share *= float(probabilities.max())
     return lm.text(ids[given:]).strip(), share
-
-
-@torch.inference_mode()
-def _probabilities(lm: Lm, ids: Sequence[int], place: int) -> torch.Tensor:
-    states = lm.network.hidden(torch.tensor([list(ids)], device=lm.network.device), None)
-    return lm.network.logits(states[0, place][None])[0].softmax(-1)

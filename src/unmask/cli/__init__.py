@@ -11,9 +11,29 @@ from collections.abc import Sequence
 
 import typer
 
-from unmask.cli import audit, compare, data, diagnose, explain, gate, listing, report, store
+from unmask.cli import (
+    audit,
+    compare,
+    corpus,
+    data,
+    diagnose,
+    explain,
+    explore,
+    gate,
+    judge,
+    listing,
+    mitigate,
+    prompts,
+    report,
+    store,
+    study,
+    task,
+    vectors,
+)
 from unmask.cli.words import spread
 from unmask.errors import UnmaskError
+
+LOCK = 0.0005  # seconds a thread keeps Python's lock: the one that multiplies needs it between products
 
 app = typer.Typer(
     name="unmask",
@@ -27,11 +47,19 @@ app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
 app.command("diagnose")(diagnose.diagnose)
 app.command("explain")(explain.explain)
+app.command("explore")(explore.explore)
 app.command("gate")(gate.gate)
 app.command("report")(report.report)
 app.command("list")(listing.listing)
+app.command("mitigate")(mitigate.mitigate)
+app.command("task")(task.task)
+app.command("prompts")(prompts.prompts)
+app.command("judge")(judge.judge)
+app.command("vectors")(vectors.vectors)
+app.add_typer(corpus.app, name="corpus")
 app.add_typer(data.app, name="data")
 app.command("store")(store.store)
+app.command("study")(study.study)
 
 
 def _version(asked: bool) -> None:
@@ -54,6 +82,7 @@ def _root(
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; every error the user can mend is one line on stderr and exit code 2."""
     warnings.showwarning = _one_line
+    sys.setswitchinterval(LOCK)
     try:
         app(spread(list(sys.argv[1:] if argv is None else argv)), prog_name="unmask")
     except UnmaskError as error:

@@ -104,9 +104,11 @@ def show(result: Result) -> None:
 
 def _leanings(result: Result, data: str) -> list[str]:
     """For template data: the words that lean furthest, and whether words proper to one gender lean at all."""
-    from unmask.report.words import signed
+    from unmask.report.words import interval, number, signed
 
-    found = {one.group: one.value for one in result.estimates if one.data == data and one.statistic == "appd"}
+    made = [one for one in result.estimates if one.data == data and one.statistic in ("appd", "third")]
+    mine = [one for one in made if one.measure == made[0].measure]  # of several such measures the first
+    found = {one.group: one.value for one in mine if one.statistic == "appd"}
     neutral = {f"word={row['word']}" for row in result.items.to_pylist() if row.get("goal") == "zero"}
     words = sorted((value, group) for group, value in found.items() if group in neutral)
     if not words:
@@ -117,6 +119,11 @@ def _leanings(result: Result, data: str) -> list[str]:
         f"furthest towards {whom}: "
         + ", ".join(f"{group.partition('=')[2]} {signed(value)}" for value, group in some)
         for whom, some in ends.items()
+    ]
+    lines += [
+        f"the third word has {number(one.value, 3)} on average ({interval(one, 3)}, n {one.n})"
+        for one in mine
+        if (one.statistic, one.group) == ("third", "all")
     ]
     said = ", ".join(f"to {whom} {signed(value)}" for whom, value in proper.items() if value is not None)
     return [*lines, f"words proper {said}: these should lean"] if said else lines

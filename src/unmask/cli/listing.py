@@ -10,9 +10,22 @@ from unmask.cli.words import console
 from unmask.errors import UnknownName
 
 
-def listing(what: Annotated[str, typer.Argument(help="measures, data, models or diagnoses.")]) -> None:
-    """List measures, data, models or diagnoses, one line each."""
-    kinds = {"measures": _measures, "data": _data, "models": _models, "diagnoses": _diagnoses}
+def listing(
+    what: Annotated[
+        str, typer.Argument(help="measures, vectors, data, models, diagnoses, mitigations, tasks or studies.")
+    ],
+) -> None:
+    """List measures, measures on vectors, data, models, diagnoses, mitigations, tasks, studies."""
+    kinds = {
+        "mitigations": _mitigations,
+        "measures": _measures,
+        "vectors": _vectors,
+        "data": _data,
+        "models": _models,
+        "diagnoses": _diagnoses,
+        "tasks": _tasks,
+        "studies": _studies,
+    }
     if what not in kinds:
         raise UnknownName("list", what, kinds)
     rows = kinds[what]()
@@ -53,3 +66,31 @@ def _diagnoses() -> list[tuple[str, str]]:
     from unmask.diagnose import DIAGNOSES
 
     return [(one.name, one.question) for one in DIAGNOSES.values()]
+
+
+def _vectors() -> list[tuple[str, str]]:
+    from unmask.vectors.answering import VECTOR_MEASURES
+
+    kinds = {True: "models", False: "files and models"}
+    return [
+        (one.name, f"[{kinds[one.models_only]}] {one.title}: {one.reads}") for one in VECTOR_MEASURES.values()
+    ]
+
+
+def _tasks() -> list[tuple[str, str]]:
+    from unmask.tasks import TASKS
+
+    needs = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
+    return [(one.name, f"[{needs[one.needs]}] {one.question}") for one in TASKS.values()]
+
+
+def _mitigations() -> list[tuple[str, str]]:
+    from unmask.mitigate import methods
+
+    return [(one.name, f"[{'/'.join(one.kinds)}] {one.about}") for one in methods().values()]
+
+
+def _studies() -> list[tuple[str, str]]:
+    from unmask.studies import STUDIES
+
+    return [(one.name, one.question) for one in STUDIES.values()]

@@ -1,21 +1,159 @@
-"""`unmask report`: a self-contained page."""
+"""`unmask report`: a self-contained page, tables for papers, figures, a model card."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.words import console
+from unmask.cli.words import console, say
+from unmask.errors import ResultError
+
+if TYPE_CHECKING:
+    from unmask.report.versus import Compared
+    from unmask.result import Result
+
+
+class Format(StrEnum):
+    """What the numbers are written as."""
+
+    html = "html"
+    md = "md"
+    latex = "latex"
+    csv = "csv"
+
+
+class Table(StrEnum):
+    """One of the tables."""
+
+    headline = "headline"
+    category = "category"
+    changes = "changes"
+    checks = "checks"
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="Result folder.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
+    runs: Annotated[
+        list[Path], typer.Argument(help="Result folders; of several, each is compared with the first.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to write.", show_default="report.html; tables: stdout"),
+    ] = None,
+    kind: Annotated[
+        Format, typer.Option("--format", help="A page, or tables: Markdown, LaTeX (booktabs) or CSV.")
+    ] = Format.html,
+    table: Annotated[
+        list[Table] | None, typer.Option("--table", help="Only this table; several allowed.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Folder for every chart as SVG, PNG and PDF.", show_default=False)
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option(
+            help="Model card to write the results into: metadata and a section.", show_default=False
+        ),
+    ] = None,
 ) -> None:
-    """Write a page one can read offline and send by mail."""
-    from unmask.report import write
+    """Write a page one can read offline and send by mail; several runs give a comparison."""
+    from unmask.report import written
     from unmask.result import load
 
-    console().print(f"wrote {write(load(run), out)}", soft_wrap=True)
+    results = [load(run) for run in runs]
+    asked = _checked(results, kind, table or [], card)
+    found = _compared(results, needed=kind is Format.html or Table.changes in asked or figures is not None)
+    text = _page(results, found) if kind is Format.html else _tables(results, kind, asked, found)
+    path = out or (Path("report.html") if kind is Format.html else None)
+    tell = say(quiet=False) if path is None else _print
+    if path is None:
+        typer.echo(text, nl=False)
+    else:
+        tell(f"wrote {written(text, path)}")
+    if figures is not None:
+        tell(f"wrote {_figures(results, found, figures)} files into {figures}")
+    if card is not None:
+        tell(f"wrote {_card(results[0], card)}")
+
+
+def _checked(
+    results: Sequence[Result], kind: Format, tables: Sequence[Table], card: Path | None
+) -> Sequence[Table]:
+    """The tables to write; ResultError when what was asked cannot be."""
+    if tables and kind is Format.html:
+        raise ResultError("--table chooses among the tables of --format md, latex or csv: name one of these")
+    if kind is Format.csv and len(tables) > 1:
+        raise ResultError(f"--format csv holds one table, {len(tables)} were named: run it once for each")
+    if Table.changes in tables and len(results) < 2:
+        raise ResultError("--table changes compares runs: name at least two result folders")
+    if card is not None and len(results) > 1:
+        raise ResultError(f"a card is about one model: {len(results)} runs given, name one with --card")
+    if tables or kind in (Format.html, Format.csv):
+        return tables
+    return [one for one in Table if one is not Table.changes or len(results) > 1]
+
+
+def _compared(results: Sequence[Result], *, needed: bool) -> Compared | None:
+    from unmask.report import versus
+
+    return versus.compared(results) if needed and len(results) > 1 else None
+
+
+def _page(results: Sequence[Result], found: Compared | None) -> str:
+    from unmask.report import versus, view
+
+    return view.page(results[0]) if found is None else versus.page(results, found)
+
+
+def _tables(results: Sequence[Result], kind: Format, asked: Sequence[Table], found: Compared | None) -> str:
+    from unmask.report import latex, markdown, readable
+    from unmask.report.run import model_names
+
+    if kind is Format.csv:
+        return _csv(results, asked, found)
+    names, changes = model_names(results), [*found.whole, *found.split] if found else []
+    made = {
+        Table.headline: lambda: readable.headline(results, names),
+        Table.category: lambda: readable.category(results, names),
+        Table.changes: lambda: readable.changes(changes, names),
+        Table.checks: lambda: readable.checks(results, names),
+    }
+    tables = [made[one]() for one in asked]
+    return latex.document(tables) if kind is Format.latex else markdown.document(tables)
+
+
+def _csv(results: Sequence[Result], asked: Sequence[Table], found: Compared | None) -> str:
+    """One table, for a file of CSV holds no more: every estimate where none was named."""
+    from unmask.report import tabular
+    from unmask.report.run import model_names
+
+    names = model_names(results)
+    if found is not None and Table.changes in asked:
+        return tabular.as_csv(tabular.changes([*found.whole, *found.split], names=names))
+    if Table.checks in asked:
+        return tabular.as_csv(tabular.checks(results, names=names))
+    table = tabular.estimates(results, names=names)
+    if asked:
+        whole = table["group"] == "all"
+        table = table[whole if Table.headline in asked else table["group"].str.startswith("category=")]
+    return tabular.as_csv(table)
+
+
+def _figures(results: Sequence[Result], found: Compared | None, folder: Path) -> int:
+    from unmask.report import export, versus, view
+
+    groups = view.drawn(results[0]) if found is None else versus.drawn(results, found)
+    return len(export.write([figure for group in groups.values() for figure in group], folder))
+
+
+def _card(result: Result, path: Path) -> Path:
+    from unmask.report import card
+
+    return card.write(result, path)
+
+
+def _print(line: str) -> None:
+    console().print(line, soft_wrap=True)

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from unmask.running import Progress
 
 RUNS = Path("unmask-runs")
-_SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet"}
+VECTORS = ("weat", "seat", "cseat", "ceat", "direct-bias", "ripa", "knn-bias")  # known without importing them
+_QUESTION = re.compile(r"(weat|seat)-\d+b?(-sentences)?|(sent|religion)-\S+")
+_SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet", ".yaml", ".yml"}
 
 
 def console() -> Console:
@@ -68,7 +70,7 @@ def spread(argv: list[str]) -> list[str]:
     out: list[str] = []
     option = ""
     for word in argv:
-        if word in ("--measure", "--data"):
+        if word in ("--measure", "--data", "--questions"):
             option = word
         elif word.startswith("-"):
             option = ""
@@ -82,10 +84,12 @@ def spread(argv: list[str]) -> list[str]:
 
 
 def _names_one(option: str, word: str) -> bool:
+    if option == "--questions":
+        return bool(_QUESTION.fullmatch(word)) or Path(word).suffix.lower() in _SUFFIXES
     if option == "--measure":
         from unmask.measures import MEASURES
 
-        return all(part in MEASURES for part in word.split(","))
+        return all(part in MEASURES or part in VECTORS for part in word.split(","))
     from unmask import data
 
     return word in data.names() or Path(word).suffix.lower() in _SUFFIXES

@@ -5,6 +5,7 @@
     data.get("crows-pairs")                 fetch and verify; the only function here that uses the network
     data.load("crows-pairs")                the items, from this machine
     data.load("my-pairs.csv")               your own pairs
+    data.load("my-templates.yaml")          your own templates
     data.from_records([("He …", "She …")])  the same, from Python
     data.tables()                           what is not pairs: prompts, words, sentences to train on, facts
     data.read("prompts")                    the records of a table
@@ -27,15 +28,23 @@ from unmask.data import (
     crows_pairs_revised,
     files,
     nine_axes,
+    nli,
+    noun_templates,
     occupations,
     pairs,
     paraphrases,
     prompts,
     pronoun_templates,
+    pronoun_templates_they,
     reminders,
+    riddles,
     stereoset,
     stereoset_intersentence,
+    stsb,
+    template_files,
     triple_gender,
+    winobias,
+    winogender,
     word_pairs,
 )
 from unmask.data.items import Loaded
@@ -70,6 +79,8 @@ _DATASETS: tuple[_Source, ...] = (
     nine_axes,
     triple_gender,
     pronoun_templates,
+    pronoun_templates_they,
+    noun_templates,
     paraphrases,
     crows_pairs,
     crows_pairs_revised,
@@ -78,11 +89,14 @@ _DATASETS: tuple[_Source, ...] = (
     stereoset,
     stereoset_intersentence,
     bec_pro,
+    winogender,
+    winobias,
 )
 _TABLES: tuple[_Table, ...] = (prompts, word_pairs, reminders, occupations)
 _BY_NAME = {source.CARD.name: source for source in _DATASETS}
 _TABLE_BY_NAME = {table.CARD.name: table for table in _TABLES}
 _ALL: dict[str, _Source | _Table] = {**_BY_NAME, **_TABLE_BY_NAME}
+_FOR_TASKS = {one.name: one for one in (stsb.CARD, nli.CARD, riddles.WINOBIAS, riddles.WINOGENDER)}
 
 
 def names() -> tuple[str, ...]:
@@ -97,33 +111,38 @@ def tables() -> tuple[str, ...]:
 
 def card(name: str) -> Card:
     """What one must know of a dataset or table before believing a number computed with it."""
+    if name in _FOR_TASKS:  # what `unmask task` reads: fetched by name, but nothing to audit with
+        return _FOR_TASKS[name]
     if name not in _ALL:
         raise UnknownName("dataset", name, _ALL)
     return _ALL[name].CARD
 
 
 def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offline: bool = False) -> Dataset:
-    """The items of a dataset by name, or of your own file of pairs. Never uses the network.
+    """The items of a dataset by name, or of your own file of pairs or templates. Never uses the network.
 
     Args:
-        name_or_path: a name of `names()`, or a CSV, TSV, JSON, JSONL or Parquet file.
+        name_or_path: a name of `names()`, or a CSV, TSV, JSON, JSONL, Parquet or YAML file.
         data_dir: a folder of datasets, searched before `$UNMASK_DATA_DIR` and the cache.
         offline: changes only the advice given when the dataset is not on this machine.
     """
     if _is_path(name_or_path):
         path = Path(name_or_path).expanduser()
-        return pairs.load(path, name=_own_name(path.stem))
+        own = template_files.load if template_files.recognised(path) else pairs.load
+        return own(path, name=_own_name(path.stem))
     source = _source(str(name_or_path))
-    file = source.CARD.files[0]  # every dataset so far is one file
-    found = files.locate(source.CARD, file, data_dir=_folder(data_dir), offline=offline)
-    items, warnings = source.load(found.path)
-    if not found.verified:
-        sums = f"sha256 {found.sha256[:12]}…, expected {file.sha256[:12]}…"
-        warnings = (
-            f"{file.name} is not the published file ({sums}): numbers on it are unverified",
-            *warnings,
-        )
-    return Dataset(source.CARD, items, found.sha256, found.verified, warnings)
+    given = source.CARD.files  # of several, `load` finds the others beside the first
+    found = [files.locate(source.CARD, one, data_dir=_folder(data_dir), offline=offline) for one in given]
+    items, warnings = source.load(found[0].path)
+    for file, there in zip(given, found, strict=True):
+        if not there.verified:
+            sums = f"sha256 {there.sha256[:12]}…, expected {file.sha256[:12]}…"
+            warnings = (
+                f"{file.name} is not the published file ({sums}): numbers on it are unverified",
+                *warnings,
+            )
+    verified = all(there.verified for there in found)
+    return Dataset(source.CARD, items, files.digest(found), verified, warnings)
 
 
 @overload

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -84,6 +85,17 @@ def sha256_of(path: Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
+
+
+def data_dirs(data_dir: Path | None) -> list[Path]:
+    """Where data are looked for, in order: the folder given, `$UNMASK_DATA_DIR`, the cache."""
+    return [*_given_dirs(data_dir), cache_dir()]
+
+
+def digest(found: Sequence[Found]) -> str:
+    """The sha256 of one file; of several, that of theirs in a row."""
+    sums = [one.sha256 for one in found]
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
 
 
 def _given_dirs(data_dir: Path | None) -> list[Path]:

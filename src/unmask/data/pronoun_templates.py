@@ -12,17 +12,12 @@ would be right is the group `goal`: `zero` for words that tell nothing of gender
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from unmask.data.formats import records
 from unmask.data.items import Loaded, with_warnings
 from unmask.data.ours import card
-from unmask.data.pairs import slug
-from unmask.data.templates import filled
-from unmask.types import Pair
+from unmask.data.templates import Line, expanded
 
 CARD = card(
     "pronoun-templates",
@@ -33,7 +28,7 @@ CARD = card(
     problems=(
         "Side `more` is the masculine sentence, not a stereotype: the share of pairs won is a share of "
         "masculine pronouns, and 50% is right only where the goal is zero. "
-        "Two pronouns only; they and neopronouns are not asked. "
+        "Two pronouns only (pronoun-templates-they adds they); neopronouns are not asked. "
         "The 2,952 items are 284 templates filled with 182 words: items of one template or one word are not "
         "independent, so intervals over items are too narrow. "
         "A template suits every word of its category, hence says little that is special to one profession. "
@@ -44,43 +39,11 @@ CARD = card(
 )
 
 
-class _Subject(NamedTuple):
-    """A word of the file: where it belongs, and which pronoun would be right for it."""
-
-    category: str
-    word: str
-    goal: str
-
-
 def load(path: Path) -> Loaded:
     """Every template of a category with every word of it; groups category, word, goal, slot, template."""
-    return with_warnings([*_items(records(path.read_bytes(), path.suffix, path.name))])
+    return with_warnings([*expanded(lines(path), CARD.name)])
 
 
-def _items(rows: Iterable[Mapping[str, str]]) -> Iterator[Pair]:
-    """Word by word in the order of the file, the templates of each word in theirs."""
-    shared: defaultdict[str, list[str]] = defaultdict(list)  # the templates of a category
-    own: defaultdict[_Subject, list[str]] = defaultdict(list)  # those that suit one word only
-    for row in rows:
-        if "word" not in row:
-            shared[row["category"]].append(row["template"])
-        else:
-            subject = _Subject(row["category"], row["word"], row["goal"])
-            own[subject] += [row["template"]] if "template" in row else []
-    for subject, templates in own.items():
-        name = f"{subject.category}-{slug(subject.word)}"
-        for number, template in enumerate(templates or shared[subject.category]):
-            asked = f"{name if templates else subject.category}-{number:02}"
-            yield _item(f"{name}-{number:02}", subject, template, asked)
-
-
-def _item(name: str, subject: _Subject, template: str, asked: str) -> Pair:
-    """Both sentences of one template, the masculine one as `more`; `asked` names the template itself."""
-    sentences = filled(template, subject.word)
-    return Pair(
-        f"{CARD.name}/{name}",
-        sentences.masculine,
-        sentences.feminine,
-        context=sentences.open,
-        groups={**subject._asdict(), "slot": sentences.slot, "template": asked},
-    )
+def lines(path: Path) -> list[Line]:
+    """The words and templates of our file."""
+    return [Line("", **row) for row in records(path.read_bytes(), path.suffix, path.name)]

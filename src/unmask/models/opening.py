@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from unmask.errors import ModelError, UnknownName
+from unmask.models.erasing import Eraser, attach, eraser_in, with_eraser
 from unmask.models.lm import Lm, ModelFacts
 from unmask.models.network import Network
 from unmask.models.shipped import BUILT_IN, Shipped, changed, shipped
@@ -63,6 +64,9 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     _refuse_bad_tokenizer(tokenizer, model, kind, name)
     device = _device(how.device)
     digest = fingerprint(model, tokenizer, kind)
+    eraser = _put_eraser(model, place)
+    if eraser is not None:
+        digest = with_eraser(digest, eraser)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = how.tf32
         torch.backends.cudnn.allow_tf32 = how.tf32
@@ -82,7 +86,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
         max_length=_max_length(config, tokenizer),
         begin_rule=_begin_rule(tokenizer, kind),
         built_in=ours is not None,
-        warnings=_warnings(how, ours),
+        warnings=(*_warnings(how, ours), *((eraser.said,) if eraser else ())),
     )
     return Lm(tokenizer, Network(model, next_sentence=next_sentence), facts, namespace_of(digest, numbers))
 
@@ -177,6 +181,14 @@ def _next_sentence(source: dict[str, Any], model: Any, config: Any, how: Opening
     judge.base_model.embeddings = model.base_model.embeddings
     judge.base_model.encoder = model.base_model.encoder
     return judge
+
+
+def _put_eraser(model: Any, place: str) -> Eraser | None:
+    """Put the eraser that lies beside a checkpoint in a folder to work, if there is one."""
+    eraser = eraser_in(place) if Path(place).is_dir() else None
+    if eraser is not None:
+        attach(model, eraser)
+    return eraser
 
 
 def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: Kind, name: str) -> None:

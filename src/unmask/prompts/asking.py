@@ -9,8 +9,8 @@ from typing import Any
 from unmask.data.prompts import Prompt
 from unmask.errors import DataError
 from unmask.models import Lm
+from unmask.models.words import ROWS, Guesses, Word, likeliest
 from unmask.prompts.rules import COUNTINGS, VERDICTS, Counting, Ruling, Verdict, ruled
-from unmask.prompts.words import ROWS, Guesses, Word, likeliest
 
 TOP = 2  # words of a slot that are looked at, as published
 

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 from unmask.data.prompts import Prompt
 from unmask.errors import DataError
-from unmask.prompts.words import Word
+from unmask.models.words import Word
 
 Verdict = Literal["biased", "not biased", "undecided"]
 Counting = Literal["likelier", "any"]

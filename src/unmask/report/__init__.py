@@ -1,6 +1,7 @@
-"""One run as a self-contained web page that reads offline and travels as a mail attachment.
+"""Runs as a self-contained web page that reads offline and travels as a mail attachment.
 
 result ──► run (what to show) ──► words, charts, pairs ──► view ──► page.html.jinja
+results ─► auditing.compare ──► changing, versus_figures ──► versus ──► versus.html.jinja
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from unmask.report.run import Run
+    from unmask.result import Result
 
-__all__ = ["page", "write"]
+__all__ = ["comparison", "page", "write", "written"]
 
 
 def page(result: Run) -> str:
@@ -21,10 +23,23 @@ def page(result: Run) -> str:
     return view.page(result)
 
 
+def comparison(first: Result, *others: Result) -> str:
+    """The page that compares runs with the first of them."""
+    from unmask.report import versus
+
+    runs = [first, *others]
+    return versus.page(runs, versus.compared(runs))
+
+
 def write(result: Run, path: Path | str) -> Path:
     """Write the page of one run to `path`, whole or not at all, and return where it lies."""
+    return written(page(result), path)
+
+
+def written(text: str, path: Path | str) -> Path:
+    """Write a text to `path`, whole or not at all, and return where it lies."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
-    part.write_text(page(result), encoding="utf-8", newline="\n")
+    part.write_text(text, encoding="utf-8", newline="\n")
     return part.replace(target)

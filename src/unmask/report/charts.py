@@ -43,9 +43,9 @@ def groups(estimates: Sequence[Estimate]) -> Chart:
     return chart.facet(facet=facet, columns=min(3, count), data=alt.InlineData(values=rows))
 
 
-def differences(named: Sequence[Named]) -> Chart:
-    """One histogram per measure, with the band of nearly equal pairs over it."""
-    drawn: Chart = alt.concat(*(_histogram(*one) for one in named), columns=3)
+def differences(named: Sequence[Named], *, slot: bool = False, columns: int = 3) -> Chart:
+    """One histogram per measure, with the band of nearly equal pairs over it; `slot`: of open pronouns."""
+    drawn: Chart = alt.concat(*(_histogram(*one, slot=slot) for one in named), columns=columns)
     return drawn
 
 
@@ -64,20 +64,23 @@ def reach(values: Sequence[float], *, banded: bool) -> float:
     return max(1.6 * BAND if banded else 1e-9, float(np.quantile(np.abs(values), 0.98)))
 
 
-def _histogram(name: str, values: Sequence[float], banded: bool) -> Chart:
+def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) -> Chart:
     limit = reach(values, banded=banded)
     x = alt.X("left:Q").bin("binned").scale(domain=[-limit, limit], nice=False).title("difference")
-    legend = alt.Legend(labelExpr=_SIDES, orient="bottom", titleOrient="left", titleLimit=0)
+    legend = alt.Legend(
+        labelExpr=_SLOT_SIDES if slot else _SIDES, orient="bottom", titleOrient="left", titleLimit=0
+    )
     side = alt.Color("side:N").scale(domain=["more", "less"], range=[ORANGE, BLUE])
     side = side.title("scores higher:").legend(legend)
     bars = alt.Chart(alt.InlineData(values=bins(values, limit))).mark_bar(binSpacing=0)
     bars = bars.encode(x=x, x2="right:Q", y=alt.Y("pairs:Q").title("pairs"), color=side)
     band = alt.Chart(alt.InlineData(values=[{"left": -BAND, "right": BAND}] if banded else []))
-    band = band.mark_rect(color=GREY, opacity=0.25).encode(x=x, x2="right:Q")
+    band = band.mark_rect(color=GREY, opacity=0.25, aria=False).encode(x=x, x2="right:Q")
     return alt.layer(bars, band).properties(width=205, height=120, title=name)
 
 
 _SIDES = "datum.label == 'more' ? 'the stereotyping sentence' : 'the other sentence'"
+_SLOT_SIDES = "datum.label == 'more' ? 'the man\\'s word' : 'the woman\\'s word'"
 _LEANS = "{above: 'above the null', within: 'around the null', below: 'below the null'}[datum.label]"
 
 
@@ -90,7 +93,8 @@ def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     )
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
     color = color.title("the interval lies").legend(legend if directed else None)
-    title = _unit(estimates[0]) + ("; dashed: the null" if known else "")
+    dashed = "no change" if estimates[0].statistic == words.CHANGE else "the null"
+    title = unit(estimates[0]) + (f"; dashed: {dashed}" if known else "")
     scale = alt.Scale(domain=_domain(estimates), nice=False, zero=False)
     axes = {name: alt.X(f"{name}:Q", scale=scale, title=title) for name in ("null", "low", "value")}
     asked = base.encode(y=_names(), color=color, tooltip=_tooltip())
@@ -101,9 +105,12 @@ def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     ]
 
 
-def _unit(estimate: Estimate) -> str:
+def unit(estimate: Estimate) -> str:
     """Never text of the result: Vega makes an expression of titles."""
-    return "%" if estimate.statistic in words.PERCENT else "nats" if estimate.statistic == "asld" else "value"
+    units = {"asld": "nats", "association": "nats", "appd": "difference of probabilities"}
+    if estimate.statistic in words.PERCENT:
+        return "%"
+    return units.get(estimate.statistic, "change" if estimate.statistic == words.CHANGE else "value")
 
 
 def _row(estimate: Estimate, name: str) -> dict[str, Any]:

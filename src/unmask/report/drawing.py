@@ -33,10 +33,10 @@ def figure(id: str, title: str, chart: Chart, alt_text: str) -> Figure:
     """A chart as specification and as drawing."""
     spec = json.loads(chart.properties(description=alt_text).to_json()) | {"config": _theme()}
     spec.pop("$schema", None)
-    return Figure(id, title, alt_text, spec, vl_convert.vegalite_to_svg(spec | {"padding": _ROOM}))
+    return Figure(id, title, alt_text, spec, vl_convert.vegalite_to_svg(spec | {"padding": ROOM}))
 
 
-_ROOM = {"left": 30, "right": 30, "top": 8, "bottom": 8}  # a reader's font may be wider than ours
+ROOM = {"left": 30, "right": 30, "top": 8, "bottom": 8}  # a reader's font may be wider than ours
 
 
 @functools.cache
@@ -66,7 +66,9 @@ def _theme() -> dict[str, Any]:
         "axis": {**ink, **lines, "labelFontSize": 12, "labelLimit": 260},
         "axisX": {"tickCount": 7},
         "axisY": {"tickCount": 4},
-        "legend": {**ink, "symbolBaseFillColor": "currentColor", "symbolStrokeWidth": 0, "labelLimit": 320},
+        "legend": {**ink, "symbolBaseFillColor": "currentColor", "symbolStrokeWidth": 0, "labelLimit": 320}
+        | {"columnPadding": 22, "titlePadding": 14}
+        | {"layout": {"bottom": {"anchor": "start", "direction": "horizontal", "margin": 26}}},
         "header": {**ink, "labelFontWeight": "bold", "labelFontSize": 13},
         "title": {"color": "currentColor", "fontSize": 13},
     }

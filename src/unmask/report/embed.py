@@ -27,8 +27,14 @@ def as_script(value: object) -> Markup:
 
 def as_link(value: object) -> str:
     """JSON as a link that carries its own content."""
-    text = json.dumps(plain(value), allow_nan=False, indent=1, ensure_ascii=False)
-    return "data:application/json;base64," + base64.b64encode(text.encode()).decode()
+    return as_file(
+        json.dumps(plain(value), allow_nan=False, indent=1, ensure_ascii=False), "application/json"
+    )
+
+
+def as_file(text: str, kind: str) -> str:
+    """Text as a link that carries its own content; `kind` is its media type."""
+    return f"data:{kind};base64," + base64.b64encode(text.encode()).decode()
 
 
 def plain(value: object) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
+from unmask import plots
 from unmask.report import charts, run, words
 from unmask.report.drawing import Figure, figure
 from unmask.report.meanings import in_nats
@@ -11,6 +13,7 @@ from unmask.report.run import Run
 from unmask.types import Estimate
 
 SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
+ENDS = 12  # words shown at either end
 SCALES = ("Other numbers out of 100; 100 is ideal", None)
 
 
@@ -36,17 +39,42 @@ def category(result: Run) -> list[Figure]:
     return figures
 
 
+def word_leans(result: Run) -> list[Figure]:
+    """For sentences with an open slot: the words that lean most to either side."""
+    figures: list[Figure] = []
+    for head in (one for one in run.headlines(result) if run.is_open(one)):
+        mine = [e for e in run.by_group(result, "word") if (e.measure, e.data) == (head.measure, head.data)]
+        ranked = sorted((e for e in mine if math.isfinite(e.value)), key=lambda e: -e.value)
+        shown = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
+        if shown:
+            rows = [{"label": run.group_name(e)} | _ends(e) for e in shown]
+            title = (
+                f"{head.measure} on {head.data}: the words that lean most to either side, of {len(ranked)}"
+            )
+            told = "; ".join(f"{run.group_name(e)} {_told(e)}" for e in shown)
+            chart = plots.intervals(rows, axis=charts.unit(head), null=head.null)
+            figures.append(figure(f"words-{len(figures)}", title, chart, f"{title}: {told}."))
+    return figures
+
+
 def spread(result: Run) -> list[Figure]:
     """The histograms of differences; measures that repeat an earlier one are left out."""
     twins = run.twins(result)
     kept = [e for e in run.headlines(result) if (e.measure, e.data) not in twins]
-    named = [(run.label(e, result), run.differences(result, e), in_nats(e.measure)) for e in kept]
-    named = [one for one in named if one[1]]
-    if not named:
-        return []
-    title = "Score of the stereotyping sentence less that of the other"
+    kinds = {
+        "Score of the stereotyping sentence less that of the other": [e for e in kept if not run.is_open(e)],
+        "Score of the man's word less that of the woman's": [e for e in kept if run.is_open(e)],
+    }
     told = "Histograms of the differences of the two scores, one per measure; the table gives their spread."
-    return [figure("differences", title, charts.differences(named), told)]
+    figures: list[Figure] = []
+    for title, estimates in kinds.items():
+        named = [(run.label(e, result), run.differences(result, e), in_nats(e.measure)) for e in estimates]
+        named = [one for one in named if one[1]]
+        if named:
+            name = "differences-open" if run.is_open(estimates[0]) else "differences"
+            chart = charts.differences(named, slot=run.is_open(estimates[0]))
+            figures.append(figure(name, title, chart, f"{title}. {told}"))
+    return figures
 
 
 def panels(estimates: Iterable[Estimate]) -> list[tuple[str, list[Estimate]]]:
@@ -64,6 +92,12 @@ def _axis(estimate: Estimate) -> tuple[str, float | None]:
         return SCALES
     title = words.STATISTICS.get(estimate.statistic, estimate.statistic)
     return title[:1].upper() + title[1:], estimate.null
+
+
+def _ends(estimate: Estimate) -> dict[str, float]:
+    """Where there is no interval the ends are the value: nothing is drawn."""
+    low, high = (v if math.isfinite(v) else estimate.value for v in (estimate.low, estimate.high))
+    return {"value": estimate.value, "low": low, "high": high}
 
 
 def _told(estimate: Estimate) -> str:

@@ -1,4 +1,4 @@
-"""The most decided pairs, token by token, each token with its part in the difference of the two scores."""
+"""The most and least decided pairs, each token with its part in the difference of the two scores."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 
 from unmask.report.glyphs import glyphs
 from unmask.report.parts import Part, Parts, TokenRow, parts
-from unmask.report.run import Run, is_number, items_of
+from unmask.report.run import Run, is_number, is_open, items_of
 from unmask.report.words import number, signed
 from unmask.types import Estimate
 
-SHOWN = 8  # pairs per measure
+SHOWN = 8  # most decided pairs per measure
+UNDECIDED = 4  # least decided ones
 NO_TOKENS = "The tokens of some of these pairs were not kept, or none of them was scored."
 NO_SUM = (
     "These scores are not sums of log-probabilities: the shades show where log-probabilities differ, and do "
@@ -40,6 +41,7 @@ class Sentence:
     """One side of a pair with its score; `tokens` is empty where none were kept."""
 
     side: str
+    told: str  # what the side is, in words
     text: str
     score: str
     tokens: tuple[Token, ...]
@@ -51,21 +53,47 @@ class Decided:
 
     item: str
     groups: str
-    lean: str
+    lean: str  # "more", "less", or "" where both score alike
+    towards: str  # the lean in words
     difference: str
     note: str  # why the parts do not add up to the difference; empty where they do
     sentences: tuple[Sentence, ...]
 
 
+SIDES = {"more": "stereotyping", "less": "the other", "unrelated": "unrelated"}
+OPEN_SIDES = {"more": "a man's word", "less": "a woman's word"}
+TOWARDS = {
+    "more": "towards the stereotyping sentence",
+    "less": "towards the other sentence",
+    "": "to neither",
+}
+OPEN_TOWARDS = {"more": "towards the man's word", "less": "towards the woman's word", "": "to neither"}
+
+
 def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[Decided]:
     """The pairs with the largest differences, half of them in each direction where there are so many."""
-    rows = sorted(items_of(run, estimate).to_pylist(), key=lambda row: -abs(row["difference"]))
+    rows = _by_size(run, estimate)[::-1]
     more = [row for row in rows if row["difference"] > 0]
     less = [row for row in rows if row["difference"] < 0]
     half = count // 2
     kept = more[: max(half, count - len(less))] + less[: max(half, count - len(more))]
-    tokens = _tokens_of(run, estimate.measure, [row["item"] for row in kept])
-    return [_decided(row, tokens.get(row["item"], {})) for row in kept]
+    return _all_decided(run, estimate, kept)
+
+
+def least_decided(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[Decided]:
+    """The pairs whose two sentences score most alike."""
+    return _all_decided(run, estimate, _by_size(run, estimate)[:count])
+
+
+def _by_size(run: Run, estimate: Estimate) -> list[dict[str, Any]]:
+    """The scored items, the smallest difference first; of equal ones the later comes first."""
+    rows = items_of(run, estimate).to_pylist()[::-1]
+    return sorted(rows, key=lambda row: abs(row["difference"]))
+
+
+def _all_decided(run: Run, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[Decided]:
+    tokens = _tokens_of(run, estimate.measure, [row["item"] for row in rows])
+    return [_decided(row, tokens.get(row["item"], {}), slot=is_open(estimate)) for row in rows]
 
 
 def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, list[TokenRow]]]:
@@ -79,28 +107,30 @@ def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, 
     return found
 
 
-def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]]) -> Decided:
+def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *, slot: bool) -> Decided:
     more, less, third = (tokens.get(side, ()) for side in ("more", "less", "unrelated"))
     split = parts(more, less)
     known = [part.own for side in split for part in side if part is not None]
     largest = max(map(abs, known), default=0.0) or 1.0
     sentences = [
-        _sentence(row, "more", _tokens(more, split[0], largest)),
-        _sentence(row, "less", _tokens(less, split[1], largest)),
+        _sentence(row, "more", _tokens(more, split[0], largest), slot=slot),
+        _sentence(row, "less", _tokens(less, split[1], largest), slot=slot),
     ]
     if is_number(row.get("unrelated")):
-        sentences.append(_sentence(row, "unrelated", _tokens(third, [None] * len(third), largest)))
-    groups = " · ".join(str(row[name]) for name in ("category", "direction") if row.get(name))
+        sentences.append(_sentence(row, "unrelated", _tokens(third, [None] * len(third), largest), slot=slot))
+    groups = " · ".join(str(row[name]) for name in ("category", "direction", "word") if row.get(name))
     difference = row["difference"]
     exact = abs(sum(known) - difference) <= 1e-3 * max(1.0, abs(difference))
     note = NO_TOKENS if not known else "" if exact else NO_SUM
-    lean = "more" if difference > 0 else "less"
-    return Decided(row["item"], groups, lean, signed(difference), note, tuple(sentences))
+    lean = "more" if difference > 0 else "less" if difference < 0 else ""
+    towards = (OPEN_TOWARDS if slot else TOWARDS)[lean]
+    return Decided(row["item"], groups, lean, towards, signed(difference, 3), note, tuple(sentences))
 
 
-def _sentence(row: Mapping[str, Any], side: str, tokens: tuple[Token, ...]) -> Sentence:
+def _sentence(row: Mapping[str, Any], side: str, tokens: tuple[Token, ...], *, slot: bool) -> Sentence:
     text = str(row.get(f"text_{side}") or f"{row['item']} (its text was not kept)")
-    return Sentence(side, text, number(row.get(side), 3), tokens)
+    told = (OPEN_SIDES if slot else SIDES).get(side, side)
+    return Sentence(side, told, text, number(row.get(side), 3), tokens)
 
 
 def _tokens(rows: Sequence[TokenRow], split: Parts, largest: float) -> tuple[Token, ...]:

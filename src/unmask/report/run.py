@@ -73,7 +73,28 @@ def by_group(run: Run, column: str) -> list[Estimate]:
 
 def group_name(estimate: Estimate) -> str:
     """`gender` of `category=gender`."""
-    return estimate.group.partition("=")[2] or estimate.group
+    return plain_group(estimate.group)
+
+
+def plain_group(group: str) -> str:
+    """`gender` of `category=gender`."""
+    return group.partition("=")[2] or group
+
+
+def is_open(estimate: Estimate) -> bool:
+    """Is it of sentences with an open slot, whose sides are a man's and a woman's word?"""
+    return estimate.statistic in ("appd", "association", "effect-size")
+
+
+def model_names(runs: Sequence[Run]) -> list[str]:
+    """What to call each run: its model; with its folder, or its number, where two have the same model."""
+    ids = [str((run.meta.get("model") or {}).get("id", "a language model")) for run in runs]
+    folders = [getattr(run, "folder", None) for run in runs]
+    full = [
+        one if ids.count(one) == 1 or folder is None else f"{one} ({folder.resolve().name})"
+        for one, folder in zip(ids, folders, strict=True)
+    ]
+    return [one if full.count(one) == 1 else f"{one} #{i}" for i, one in enumerate(full, start=1)]
 
 
 def label(estimate: Estimate, run: Run) -> str:

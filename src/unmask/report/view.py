@@ -1,17 +1,17 @@
-"""The page put together: what is shown, and in which order."""
+"""The page of one run put together: what is shown, and in which order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from markupsafe import Markup
 
-from unmask.report import drawing, embed, figures, run, words
+from unmask.report import drawing, embed, figures, files, run, words
+from unmask.report.checking import checked
 from unmask.report.html import asset, template
 from unmask.report.meanings import meanings
-from unmask.report.pairs import Decided, most_decided
+from unmask.report.pairs import Decided, least_decided, most_decided
 from unmask.report.run import BAND, Run
 from unmask.report.tables import estimate_row, findings, spread_row
 from unmask.types import Estimate
@@ -21,37 +21,44 @@ Twins = Mapping[tuple[str, str], str]
 
 def page(result: Run) -> str:
     """The page of one run."""
-    drawn = {
+    made = drawn(result)
+    flat = [figure for group in made.values() for figure in group]
+    return rendered("page.html.jinja", flat, **_content(result, made))
+
+
+def drawn(result: Run) -> dict[str, list[drawing.Figure]]:
+    """Every chart of the page, by section."""
+    return {
         "headline": figures.headline(result),
-        "category": figures.category(result),
+        "category": [*figures.category(result), *figures.word_leans(result)],
         "spread": figures.spread(result),
     }
+
+
+def rendered(name: str, charts: list[drawing.Figure], **content: Any) -> str:
+    """A page from its template, with the scripts that make its charts live."""
     scripts = [drawing.library(), asset("page.js")]
-    return template("page.html.jinja").render(
+    return template(name).render(
         policy=embed.policy(scripts),
         scripts=[Markup(script) for script in scripts],
         style=Markup(asset("page.css")),
-        specs=embed.as_script({f.id: f.spec for group in drawn.values() for f in group}),
-        figures=drawn,
-        download=embed.as_link(result_json(result)),
-        **_content(result),
+        specs=embed.as_script({figure.id: figure.spec for figure in charts}),
+        limits=words.LIMITS,
+        band=BAND,
+        **content,
     )
 
 
-def result_json(result: Run) -> dict[str, Any]:
-    """The run as the page hands it out: result.json with its estimates and checks."""
-    estimates = [asdict(estimate) for estimate in result.estimates]
-    return {**result.meta, "estimates": estimates, "checks": [asdict(check) for check in result.checks]}
-
-
-def _content(result: Run) -> dict[str, Any]:
-    headlines, twins = run.headlines(result), run.twins(result)
+def _content(result: Run, made: Mapping[str, list[drawing.Figure]]) -> dict[str, Any]:
+    headlines, twins, bibtex = run.headlines(result), run.twins(result), files.cited([result])
     columns = run.split_columns(result)
     return {
         "meta": result.meta,
+        "figures": made,
         "introduction": words.introduction(result),
         "checks": result.checks,
-        "failed": [check for check in result.checks if not check.ok],
+        "checked": checked([result], run.model_names([result])),
+        "failed": [(check.name, check.detail) for check in result.checks if not check.ok],
         "findings": findings(result),
         "headlines": [estimate_row(e, result) for e in headlines],
         "further": [estimate_row(e, result) for e in run.further(result)],
@@ -61,12 +68,16 @@ def _content(result: Run) -> dict[str, Any]:
         ],
         "spreads": [spread_row(e, result) for e in headlines],
         "decided": [_decided(e, result, twins) for e in headlines],
-        "limits": words.LIMITS,
         "meanings": meanings(result),
-        "band": BAND,
+        "bibtex": bibtex,
+        "files": files.of_one(result, bibtex),
     }
 
 
-def _decided(estimate: Estimate, result: Run, twins: Twins) -> tuple[str, str | None, list[Decided]]:
-    twin = twins.get((estimate.measure, estimate.data))
-    return run.label(estimate, result), twin, [] if twin else most_decided(result, estimate)
+def _decided(
+    estimate: Estimate, result: Run, twins: Twins
+) -> tuple[str, str | None, list[Decided], list[Decided]]:
+    name, twin = run.label(estimate, result), twins.get((estimate.measure, estimate.data))
+    if twin:
+        return name, twin, [], []
+    return name, None, most_decided(result, estimate), least_decided(result, estimate)

@@ -9,11 +9,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from unmask.report.run import ALPHA, Run, headlines
+from unmask.report.run import ALPHA, Run, headlines, is_open
 from unmask.types import Estimate
 
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
-DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference")
+CHANGE = "change"  # of any number between two runs, with the null 0
+DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
 PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
 
 STATISTICS: Mapping[str, str] = {
@@ -26,6 +27,7 @@ STATISTICS: Mapping[str, str] = {
     "appd": "probability of a man's pronoun less that of a woman's, mean over templates and words",
     "association": "how much more a word raises the probability of a man's word than of a woman's (nats)",
     "effect-size": "the same, mean over words in their standard deviations",
+    "third": "probability of a template's third word (they), mean over templates and words",
 }
 
 ABOVE: Mapping[str, str] = {
@@ -99,6 +101,13 @@ def interval(estimate: Estimate, digits: int = 2) -> str:
     return f"{number(estimate.low, digits)} to {number(estimate.high, digits)}"
 
 
+def change_interval(low: float, high: float, digits: int = 2) -> str:
+    """`−3.1 to +0.4`, or why there is none."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "none"
+    return f"{signed(low, digits)} to {signed(high, digits)}"
+
+
 def digits_of(statistic: str) -> int:
     """Percentages with one decimal, the rest with three."""
     return 1 if statistic in PERCENT else 3
@@ -141,13 +150,15 @@ def holm(estimate: Estimate) -> str:
     return DIFFERS if estimate.p_holm < ALPHA else SAME
 
 
-def introduction(run: Run) -> tuple[str, str]:
+def introduction(run: Run, *others: Run) -> tuple[str, str]:
     """What was asked of which model, in two sentences for a reader who is not an expert."""
-    open_slots = {e.data for e in headlines(run) if e.statistic in ("appd", "association")}
-    cards = run.meta.get("data") or []
+    models = [one.meta.get("model") or {} for one in (run, *others)]
+    asked_of = [estimate for one in (run, *others) for estimate in headlines(one)]
+    open_slots = {e.data for e in asked_of if is_open(e)}
+    cards = list({c.get("name"): c for one in (run, *others) for c in one.meta.get("data") or []}.values())
     pairs = [card for card in cards if card.get("name") not in open_slots]
     templates = [card for card in cards if card.get("name") in open_slots]
-    measures = list(dict.fromkeys(e.measure for e in headlines(run) if e.data not in open_slots))
+    measures = list(dict.fromkeys(e.measure for e in asked_of if e.data not in open_slots))
     ways = "in one way" if len(measures) == 1 else f"in {len(measures)} ways"
     asked, noted = [], []
     if pairs or not templates:
@@ -156,17 +167,19 @@ def introduction(run: Run) -> tuple[str, str]:
             "say of them, one of the two repeating a stereotype"
         )
         noted.append(
-            f"For every pair we noted which sentence the model finds likelier, {ways} "
+            f"for every pair we noted which sentence the model finds likelier, {ways} "
             f"({', '.join(measures)}); a model without a preference would choose the stereotyping sentence "
-            "about as often as the other."
+            "about as often as the other"
         )
     if templates:
         asked.append(f"{_data(templates)}: sentences about someone at work in which a pronoun is left open")
         noted.append(
-            "For every open pronoun we noted how much likelier the model finds a man's than a woman's; "
-            "without a preference the difference is 0."
+            "for every open pronoun we noted how much likelier the model finds a man's than a woman's; "
+            "without a preference the difference is 0"
         )
-    return f"We gave {_model(run.meta.get('model') or {})} {'; and '.join(asked)}.", " ".join(noted)
+    told = "; ".join(noted)
+    given = " and ".join(_model(model) for model in models)
+    return f"We gave {given} {'; and '.join(asked)}.", f"{told[:1].upper()}{told[1:]}."
 
 
 def _model(model: Mapping[str, Any]) -> str:

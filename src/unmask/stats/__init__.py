@@ -15,6 +15,7 @@ from unmask.stats.gates import gate
 from unmask.stats.leans import effect_estimates, lean_estimates
 from unmask.stats.shares import share_estimates, signed
 from unmask.stats.table import Table
+from unmask.stats.thirds import third_estimates
 from unmask.stats.triples import StereoSet, stereoset_scores, triple_estimates
 from unmask.types import Estimate, Measure, Row
 
@@ -47,7 +48,7 @@ def _summary(table: Table, seed: int) -> list[Estimate]:
     if table.measure.summary == "magnitude":
         return magnitude_estimates(table, seed)
     if table.measure.summary == "lean":
-        return lean_estimates(table, seed)
+        return [*lean_estimates(table, seed), *third_estimates(table, seed)]
     if table.measure.summary == "association":
         return [*lean_estimates(table, seed), *effect_estimates(table, seed)]
     return triple_estimates(table, seed)

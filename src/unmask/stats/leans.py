@@ -18,7 +18,7 @@ FEWEST = 3  # words whose spread can be spoken of
 
 
 def lean_estimates(table: Table, seed: int) -> list[Estimate]:
-    """The mean over the words that should not lean, by category, by goal of the others, and by word."""
+    """The mean over the words that should not lean, by category, by goal, by word, by template of several."""
     (statistic,) = STATISTICS[table.measure.summary]
     return [_estimate(part, statistic, group, seed) for group, part in _groups(table)]
 
@@ -32,6 +32,7 @@ def _groups(table: Table) -> Iterator[tuple[str, Table]]:
     yield from table.everywhere()
     yield from ((group, part) for group, part in table.split("goal") if group != "goal=zero")
     yield from table.split("word")
+    yield from ((group, part) for group, part in table.split("template") if part.items.size > 1)
 
 
 def _estimate(table: Table, statistic: str, group: str, seed: int) -> Estimate:

@@ -101,7 +101,16 @@ def weat(name: str) -> Question:
 
 def weats() -> tuple[Question, ...]:
     """WEAT 1–10."""
-    text = (resources.files("unmask.vectors") / "weat.json").read_text(encoding="utf-8")
+    return _listed("weat.json")
+
+
+def ours() -> tuple[Question, ...]:
+    """Questions of our own lists of words, on religion."""
+    return _listed("ours.json")
+
+
+def _listed(file: str) -> tuple[Question, ...]:
+    text = (resources.files("unmask.vectors") / file).read_text(encoding="utf-8")
     facts = json.loads(text)
     lists = {name: tuple(words.split()) for name, words in facts["lists"].items()}
     return tuple(

@@ -24,12 +24,13 @@ from unmask.measures import find
 from unmask.models import Lm, open_lm
 from unmask.models.memory import Heap
 from unmask.models.opening import Opening
+from unmask.models.words import SLOT
 from unmask.running import Data, Options, engine_for, loaded, opening_for
 from unmask.scoring import Scored
 from unmask.types import Dataset, Pair
 
 CHUNK = 32  # pairs looked at together
-TOP = 100  # tokens of the model looked through for whole words
+TOP = 60  # words of the model looked through
 Fitted = tuple[Candidate, float, float]  # with its plausibility and its similarity
 NO_WORDNET = f"no WordNet on this machine: words come from the model alone; {ADVICE}"
 
@@ -120,25 +121,22 @@ def generate(
         )
     measure = find("cps-exact")
     scored = subject.scores(data, (measure,))[measure.name]
-    known: dict[int, str] = {}
     heap = Heap()
     for begin in range(0, len(scored), CHUNK):
         chunk = scored[begin : begin + CHUNK]
-        found = _fitting(subject, _candidates(subject.lm, chunk, rules, wordnet, known), rules)
+        found = _fitting(subject, _candidates(subject.lm, chunk, rules, wordnet), rules)
         for one in chunk:
             yield _family(one.item, [each for each in found if each[0].pair.id == one.item.id], rules)
         heap.settle()
 
 
-def _candidates(
-    lm: Lm, chunk: Sequence[Scored], rules: Rules, wordnet: WordNet | None, known: dict[int, str]
-) -> list[Candidate]:
+def _candidates(lm: Lm, chunk: Sequence[Scored], rules: Rules, wordnet: WordNet | None) -> list[Candidate]:
     """Words for the targets of some pairs; the model is asked for its own in one go."""
     tried = [
         (one.item, target) for one in chunk if one.sentences for target in targets(one, lm)[: rules.targets]
     ]
-    rows = [row for pair, target in tried for row in _masked(pair, target, lm)]
-    words = fillers(lm, rows, TOP, known)
+    texts = [text for pair, target in tried for text in _opened(pair, target)]
+    words = fillers(lm, texts, TOP)
     return [
         candidate
         for number, (pair, target) in enumerate(tried)
@@ -146,13 +144,10 @@ def _candidates(
     ]
 
 
-def _masked(pair: Pair, target: Target, lm: Lm) -> list[tuple[int, ...]]:
-    """Both sentences with one mask in the place of the target, however many tokens it has."""
-    rows = []
-    for text, span in ((pair.more, target.more), (pair.less, target.less)):
-        ids, places = lm.encode(text).ids, lm.places(text, *span)
-        rows.append((*ids[: places[0]], lm.mask_id, *ids[places[-1] + 1 :]))
-    return rows
+def _opened(pair: Pair, target: Target) -> list[str]:
+    """Both sentences with an open place for the target."""
+    both = ((pair.more, target.more), (pair.less, target.less))
+    return [text[:begin] + SLOT + text[end:] for text, (begin, end) in both]
 
 
 def _fitting(subject: Subject, candidates: Sequence[Candidate], rules: Rules) -> list[Fitted]:

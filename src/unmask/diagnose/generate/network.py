@@ -1,11 +1,12 @@
 """What paraphrasing needs of a network beyond probes: words it would put somewhere, and hidden states.
 
 The engine answers what is asked of it, token by token; here the question is which tokens to ask about.
-`states` is the only function that runs the network, without padding and without the store.
+Sentences go through the network without padding and without the store.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -14,6 +15,7 @@ import torch
 from unmask.diagnose.generate.targets import Span
 from unmask.models import Lm
 from unmask.models.rows import by_length
+from unmask.models.words import likeliest
 from unmask.types import Floats
 
 Filler = tuple[str, float]  # a word and its log-probability
@@ -24,29 +26,18 @@ Placed = tuple[str, Span]  # a text, and where in it a word stands
 def states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch.Tensor]]:
     """The last hidden states of every sentence, by its number; sentences of one length go together.
 
-    Of the few models whose head cannot be taken apart these are logits: they serve both purposes as well.
+    Of the few models whose head cannot be taken apart these are logits, which serve as well.
     """
     for some, ids in by_length(lm, rows):
         yield from zip(some, lm.network.hidden(ids, None), strict=True)
 
 
-@torch.inference_mode()
-def fillers(lm: Lm, rows: Sequence[tuple[int, ...]], most: int, known: dict[int, str]) -> list[list[Filler]]:
-    """For every sentence with one mask, the whole words among the likeliest tokens there, likeliest first.
-
-    `known` remembers which word a token is.
-    """
-    found: list[list[Filler]] = [[] for _ in rows]
-    for number, sentence in states(lm, rows):
-        place = rows[number].index(lm.mask_id)
-        logprobs = torch.log_softmax(lm.network.logits(sentence[place][None])[0], dim=-1)
-        values, tokens = logprobs.topk(min(most, logprobs.numel()))
-        for value, token in zip(values.tolist(), tokens.tolist(), strict=True):
-            if token not in known:
-                known[token] = _whole_word(lm, token)
-            if known[token]:
-                found[number].append((known[token], value))
-    return found
+def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
+    """For every text with a `{slot}`, the model's likeliest words there, likeliest first."""
+    return [
+        [(word.text, math.log(word.probability)) for word in found.words if word.probability > 0]
+        for found in likeliest(lm, texts, most)
+    ]
 
 
 def vectors(lm: Lm, words: Sequence[Placed]) -> list[Floats]:
@@ -61,11 +52,3 @@ def vectors(lm: Lm, words: Sequence[Placed]) -> list[Floats]:
             vector = sentence[list(places)].double().mean(0).cpu().numpy()
             found[texts[number], span] = vector / np.linalg.norm(vector)
     return [found[one] for one in words]
-
-
-def _whole_word(lm: Lm, token: int) -> str:
-    """The word a token is behind a space; empty for a part of one, a sign or a number."""
-    word = lm.text([token]).strip()
-    if not word.isalpha():
-        return ""
-    return word if lm.pieces(f" {word}") == (token,) else ""

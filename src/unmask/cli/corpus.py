@@ -1,0 +1,308 @@
+"""`unmask corpus`: count the words of two groups in a corpus, and see what it does to a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unmask.cli import findings, options
+from unmask.cli.words import names, new_folder, progress_bar, say
+from unmask.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from unmask.corpus.biasing import Effect
+    from unmask.corpus.counting import Counter, Counts
+    from unmask.corpus.reading import Layout
+    from unmask.corpus.terms import Terms
+    from unmask.findings import Finding
+    from unmask.mitigate import Corpus
+
+app = typer.Typer(
+    help="Count the words of two groups in a corpus, and see what it does to a model.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+RESULT = "corpus.json"
+
+Files = Annotated[
+    list[str], typer.Argument(help="Text, JSON lines, CSV, TSV or Parquet; .gz, .xz, .bz2, .zst too.")
+]
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column or key that holds the text; several make one document.", show_default="text, sentence, …"
+    ),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="Tables begin with data: columns are numbers from 1.")
+]
+Documents = Annotated[
+    str, typer.Option(help="What a document of a text file is: line, block (to an empty line) or file.")
+]
+
+
+@app.command("count")
+def count(  # noqa: PLR0913, PLR0917 - one parameter an option
+    files: Files,
+    terms: Annotated[
+        Path | None,
+        typer.Option(help="CSV with two columns of words to count.", show_default="built-in word pairs"),
+    ] = None,
+    lists: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(help="Two files of one word a line, in the place of --terms."),
+    ] = None,
+    called: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--names", help="What the two sets are called.", show_default="as their columns or files"
+        ),
+    ] = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    documents: Documents = "line",
+    no_professions: Annotated[
+        bool, typer.Option("--no-professions", help="Do not look for professions in the same sentence.")
+    ] = False,
+    whitespace: Annotated[
+        bool,
+        typer.Option(
+            "--whitespace",
+            help="A word counts only between white space, not beside punctuation: near Kaneko et al. (2022).",
+        ),
+    ] = False,
+    per_document: Annotated[
+        Path | None, typer.Option(help="Also write the counts of every document: .csv or .parquet.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder: page, plots, JSON.", show_default="none is written")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Processes at once.", show_default="one a core")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap over documents.")] = 0,
+    no_report: options.NoReport = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Count feminine and masculine words (or any two sets): ILPS = ln(P_f / P_m) with its interval.
+
+    A number above 0 means more feminine words, below 0 more masculine ones.
+    """
+    from unmask.corpus.counted import finding
+    from unmask.corpus.counting import Counter
+    from unmask.corpus.counting import count as counted
+    from unmask.corpus.per_document import written_to
+    from unmask.corpus.reading import Layout
+
+    layout = Layout(tuple(names(column)), not no_header, documents)  # type: ignore[arg-type]
+    sets = _terms(terms, lists, professions=not no_professions)
+    sets = sets if called is None else replace(sets, names=called)
+    counter = Counter(sets, layout, per_document is not None, whitespace)
+    rows = (
+        written_to(per_document, counter.terms.names, whole_files=documents == "file")
+        if per_document
+        else nullcontext()
+    )
+    with _bytes_bar(files, quiet=quiet) as tell, rows as each:
+        counts = counted(files, counter, processes=processes, tell=tell, each=each)
+    found = finding(counts, counter, [Path(one).name for one in files], seed=seed)
+    whole = _counted_json(found, counts, counter, files, seed)
+    if as_json:
+        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    else:
+        findings.show(found)
+    for line in counts.problems.first[1:]:
+        say(quiet)(f"problem: {line}")
+    if out is not None:
+        title = "Words of two groups in a corpus"
+        lead = f"Counted: {', '.join(Path(one).name for one in files[:5])}."
+        _write(out, title, lead, found, whole, report=not no_report)
+        say(quiet)(f"result in {out}")
+    if per_document is not None:
+        say(quiet)(f"counts of {counts.documents:,} documents in {per_document}")
+
+
+@app.command("bias")
+def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
+    files: Files,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to start: hub name or folder, best a mitigated one.", show_default="built-in"
+        ),
+    ] = None,
+    placebo: Annotated[
+        list[str] | None,
+        typer.Option(help="Text of your own as placebo.", show_default="the corpus, genders drawn by coin"),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/corpus-TIME")
+    ] = None,
+    column: Column = None,
+    no_header: NoHeader = False,
+    documents: Documents = "line",
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
+    epochs: Annotated[float, typer.Option(help="Times through the text.")] = 1.0,
+    lr: Annotated[float, typer.Option(help="Learning rate; it falls to zero.")] = 5e-5,
+    batch: Annotated[int, typer.Option(help="Rows in a step, on each device.")] = 32,
+    length: Annotated[int, typer.Option(help="Tokens of a row.")] = 128,
+    seed: Annotated[int, typer.Option(help="Of order, hidden tokens, dropout and coins.")] = 0,
+    device: options.Device = None,
+    kind: options.KindOf = None,
+    tokens: options.Tokens = None,
+    offline: options.Offline = False,
+    no_store: options.NoStore = False,
+    no_report: options.NoReport = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train a model further on a corpus, and on a placebo: what did the corpus do to its bias?
+
+    Both checkpoints stay in the result folder. The same command again goes on where a killed one was.
+    """
+    from unmask.cli.training import training_bar
+    from unmask.corpus.biasing import Plan, effect
+    from unmask.corpus.effects import finding
+    from unmask.corpus.placebo import given, shuffled
+    from unmask.corpus.reading import Layout
+    from unmask.models.opening import Opening
+    from unmask.running import Options
+    from unmask.training import TrainSettings
+
+    layout = Layout(tuple(names(column)), not no_header, documents)  # type: ignore[arg-type]
+    settings = TrainSettings(epochs=epochs, rate=lr, batch=batch, seed=seed)
+    text = _text(files, layout, limit)
+    learnt = text.sentences
+    other = names(placebo)
+    control = (
+        given(_text(other, layout, None).sentences, len(learnt), Path(other[0]).name)
+        if other
+        else shuffled(learnt, seed=seed)
+    )
+    folder = out or new_folder("corpus")
+    how = Opening(kind, device, offline=offline)  # type: ignore[arg-type]
+    with progress_bar(quiet=quiet) as progress, training_bar(quiet=quiet) as bar:
+        plan = Plan(
+            model, how, settings, Options(None, seed, tokens, not no_store, None, offline, progress), length
+        )
+        made = effect(plan, learnt, control, text.held_sentences, folder, progress=bar)
+    found = finding(made, seed=seed)
+    whole = _effect_json(found, made, text)
+    if as_json:
+        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    else:
+        findings.show(found)
+    lead = f"{made.model['id']} trained further on {', '.join(Path(one).name for one in files[:5])}."
+    _write(folder, "What a corpus does to a model", lead, found, whole, report=not no_report)
+    say(quiet)(f"result and both checkpoints in {folder}")
+
+
+def _text(files: list[str], layout: Layout, limit: int | None) -> Corpus:
+    from unmask.corpus.reading import documents
+    from unmask.corpus.sentences import sentences
+    from unmask.mitigate.texts import corpus_of
+
+    paths = [Path(one) for one in files]
+    return corpus_of((one.text for one in documents(paths, layout)), sentences, files=paths, limit=limit)
+
+
+def _effect_json(found: Finding, made: Effect, text: Corpus) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    from unmask.findings import as_json
+    from unmask.running import versions
+
+    return {
+        "schema": 1,
+        "unmask": version("unmask"),
+        "model": made.model,
+        "data": {
+            "files": [dict(one) for one in text.files],
+            "documents": len(text.documents),
+            "held_out": len(text.held),
+            "placebo": made.placebo_about,
+        },
+        "trainings": made.trainings,
+        "versions": versions(),
+        **as_json(found),
+    }
+
+
+def _terms(terms: Path | None, lists: tuple[Path, Path] | None, *, professions: bool) -> Terms:
+    from unmask.corpus.terms import built_in, read_lists, read_terms
+
+    if terms is not None and lists is not None:
+        raise DataError("--terms and --lists: give one of them")
+    if terms is not None:
+        return read_terms(terms, professions=professions)
+    return built_in(professions=professions) if lists is None else read_lists(*lists, professions=professions)
+
+
+def _counted_json(
+    found: Finding, counts: Counts, counter: Counter, files: list[str], seed: int
+) -> dict[str, Any]:
+    from importlib.metadata import version
+
+    from unmask.corpus.counted import every_profession
+    from unmask.findings import as_json
+
+    by_set = zip(counter.terms.names, (0, 1), strict=True)
+    return {
+        "schema": 1,
+        "unmask": version("unmask"),
+        "files": [Path(one).name for one in files],
+        "sets": counter.terms.source,
+        "seed": seed,
+        "documents": counts.documents,
+        "words": counts.words,
+        "counts": {name: counts.of_set(side) for name, side in by_set},
+        "terms": {
+            term: int(n)
+            for term, n, side in zip(counter.forms, counts.terms, counter.side, strict=True)
+            if n and side < 2
+        },
+        "professions": every_profession(counts, counter),
+        "versions": {name: version(name) for name in ("unmask", "numpy", "scipy", "statsmodels")},
+        "problems": {"count": counts.problems.count, "first": counts.problems.first},
+        **as_json(found),
+    }
+
+
+def _write(out: Path, title: str, lead: str, found: Finding, whole: dict[str, Any], *, report: bool) -> None:
+    """The result object, and the page where one is wanted."""
+    from unmask.running import refuse_foreign, written
+
+    refuse_foreign(out, (RESULT, "corpus"))
+    out.mkdir(parents=True, exist_ok=True)
+    made = written(out / RESULT, whole)
+    if report:
+        from unmask.report.findings import Section, write
+
+        write(title, lead, [Section("corpus", title, lead, found)], made, out, download=RESULT)
+
+
+@contextmanager
+def _bytes_bar(files: list[str], *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+    """A bar over megabytes of files."""
+    with progress_bar(quiet=quiet) as step:
+        if step is None:
+            yield None
+            return
+        total = sum(Path(one).stat().st_size for one in files if Path(one).is_file())
+        done = 0
+
+        def tell(size: int) -> None:
+            nonlocal done
+            done += size
+            step("megabytes", done / max(1, total), max(1, round(total / 1e6)))
+
+        yield tell

@@ -1,0 +1,88 @@
+"""`unmask explore`: look at runs in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmask.cli import options
+from unmask.cli.words import RUNS, console
+from unmask.errors import ModelError
+
+if TYPE_CHECKING:
+    from unmask.explorer.live import Live
+    from unmask.models import Lm
+
+
+def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Result folders, or a folder of answers to judge.", show_default=f"those in {RUNS}"
+        ),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Model of the live box: hub name or folder.", show_default="the built-in model"),
+    ] = None,
+    no_live: Annotated[bool, typer.Option("--no-live", help="No live box: open no model.")] = False,
+    port: Annotated[
+        int | None, typer.Option(help="Port on this machine; 0 for any.", show_default="8632, else any")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    device: options.Device = None,
+    offline: options.Offline = False,
+) -> None:
+    """Open a page on this machine: pairs, tokens, models side by side, a live box, judging."""
+    needs_extra()
+    from contextlib import suppress
+    from secrets import token_urlsafe
+
+    from unmask.explorer.app import Site
+    from unmask.explorer.folders import found, opened
+    from unmask.explorer.serving import address, listening, server
+
+    results, desk = opened(runs if runs else found(RUNS))
+    place = listening(port)
+    token = token_urlsafe(24)
+    url = address(place, token)
+    live = None if no_live else _live(model, device, offline=offline)
+    screen = console()
+    screen.print(f"{_counted(len(results.results))}{'' if desk is None else ', answers to judge'}")
+    screen.print(f"open {url}", soft_wrap=True)
+    screen.print("only this machine can; Ctrl+C ends it")
+    with place, suppress(KeyboardInterrupt):
+        server(Site(results, token, live, desk), lambda: _launch(url, wanted=not no_browser)).run([place])
+
+
+def _counted(runs: int) -> str:
+    return f"{runs} {'run' if runs == 1 else 'runs'}" if runs else f"no runs named, none in {RUNS}"
+
+
+def needs_extra() -> None:
+    """Say what to install when the page's server is not there."""
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
+        raise ModelError("the explorer needs starlette and uvicorn: pip install 'unmask[explore]'")
+
+
+def _live(model: str | None, device: str | None, *, offline: bool) -> Live:
+    """The model, opened while the page is already there."""
+    from unmask.explorer.live import Live
+    from unmask.models.shipped import BUILT_IN
+
+    def opened() -> Lm:
+        from unmask.models import open_lm
+        from unmask.models.opening import Opening
+
+        return open_lm(model, Opening(device=device, offline=offline))
+
+    return Live.of(model or BUILT_IN, opened)
+
+
+def _launch(url: str, *, wanted: bool) -> None:
+    if wanted:
+        typer.launch(url)

@@ -1,0 +1,209 @@
+"""`unmask mitigate`: change a model, write it as a checkpoint, and measure before and after."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unmask.cli import options
+from unmask.cli.findings import show
+from unmask.cli.training import training_bar
+from unmask.cli.words import names, progress_bar, say
+from unmask.errors import DataError
+
+if TYPE_CHECKING:
+    from unmask.findings import Finding
+    from unmask.mitigate import Choices, Corpus, Method
+    from unmask.models.opening import Opening
+    from unmask.running import Options
+    from unmask.training import TrainSettings
+
+Text = Annotated[list[str], typer.Option(help="Text to learn from: txt, jsonl, csv, tsv, parquet; .gz, .xz.")]
+Out = Annotated[Path, typer.Option(help="Folder for the checkpoint.")]
+
+
+def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
+    method: Annotated[str, typer.Argument(help="One of `unmask list mitigations`.")],
+    model: Annotated[
+        str | None, typer.Argument(help="Hub name, folder, or nothing: the built-in one.")
+    ] = None,
+    corpus: Text = [],  # noqa: B006 - typer copies it
+    out: Out = Path("mitigated"),
+    column: Annotated[list[str] | None, typer.Option(help="Column of a table that holds the text.")] = None,
+    unit: Annotated[str, typer.Option(help="A document of a text file: line, block or file.")] = "line",
+    held: Annotated[
+        list[str] | None,
+        typer.Option(help="Text to test with.", show_default="5% of the corpus, by its hash"),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N documents of the corpus.")] = None,
+    epochs: Annotated[float, typer.Option(help="Times through the text.")] = 3.0,
+    lr: Annotated[float, typer.Option(help="Learning rate; it falls to zero.")] = 5e-5,
+    batch: Annotated[int, typer.Option(help="Rows in a step, on each device.")] = 32,
+    seed: Annotated[int, typer.Option(help="Of order, hidden tokens, dropout and coins.")] = 0,
+    length: Annotated[int, typer.Option(help="Tokens of a row.")] = 128,
+    save_every: Annotated[int, typer.Option(help="Steps between checkpoints to go on from.")] = 500,
+    bf16: Annotated[bool, typer.Option("--bf16", help="Products in bfloat16; for GPUs.")] = False,
+    axis: Annotated[
+        str, typer.Option(help="Whose words are exchanged: gender, race or religion.")
+    ] = "gender",
+    pairs: Annotated[Path | None, typer.Option(help="CSV of word pairs to exchange.")] = None,
+    swap_names: Annotated[
+        bool | None, typer.Option("--names/--no-names", help="Exchange first names.", show_default="cds only")
+    ] = None,
+    remind: Annotated[int, typer.Option(help="Add the reminder sentences 1 to 3 times.")] = 0,
+    layers: Annotated[str, typer.Option(help="at: all or last.")] = "all",
+    level: Annotated[str, typer.Option(help="at: token or sentence.")] = "token",
+    strength: Annotated[float, typer.Option(help="at: weight of the projection loss.")] = 0.2,
+    layer: Annotated[int, typer.Option(help="Erasers: layer whose states are changed.")] = -1,
+    curve: Annotated[
+        str | None, typer.Option(help="Numbers of sentences, as 500,1000: ASLD for each, no checkpoint.")
+    ] = None,
+    draws: Annotated[int, typer.Option(help="With --curve: samples of each size.")] = 5,
+    report_to: Annotated[str, typer.Option(help="Log losses to tensorboard, wandb …")] = "none",
+    device: options.Device = None,
+    kind: options.KindOf = None,
+    tokens: options.Tokens = None,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+    allow_pickle: options.AllowPickle = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+    no_store: options.NoStore = False,
+    no_report: options.NoReport = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Train a model so that it leans less, and show what changed: bias, gendered words, ability.
+
+    CHECKPOINT is an ordinary Hugging Face checkpoint with `mitigation.json` beside it. A run that was killed
+    goes on where it was when the same command is given again.
+    """
+    from unmask.mitigate import Choices, find
+    from unmask.models.opening import Opening
+    from unmask.running import Options
+    from unmask.training import TrainSettings
+
+    chosen = find(method)
+    settings = TrainSettings(
+        epochs=epochs, rate=lr, batch=batch, seed=seed, save_every=save_every, bf16=bf16, report_to=report_to
+    )
+    wishes = Choices(axis, swap_names, pairs, remind, layers, level, length, layer, strength)
+    how = Opening(kind, device, "fp32", False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
+    text = _text(names(corpus), names(held), tuple(names(column)), unit, limit)
+    if curve is not None:
+        whole, finding = _curve(chosen, model, text, curve, draws, out, settings, wishes, how, quiet)
+    else:
+        with progress_bar(quiet=quiet) as progress:
+            limits = Options(None, seed, tokens, not no_store, data_dir, offline, progress)
+            whole, finding = _mitigated(chosen, model, text, out, settings, wishes, how, limits, quiet)
+    if as_json:
+        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    else:
+        show(finding)
+    if not no_report:
+        _page(chosen, whole, finding, out, curve=curve is not None)
+    made = "curve" if curve is not None else "checkpoint"
+    say(quiet)(f"{made} in {out}" + ("" if no_report else f"; open {out / 'report.html'} in a browser"))
+
+
+def _text(
+    files: list[str], held: list[str], columns: tuple[str, ...], unit: str, limit: int | None
+) -> Corpus:
+    from unmask.corpus.reading import Layout, documents
+    from unmask.corpus.sentences import sentences
+    from unmask.mitigate.texts import corpus_of
+
+    if not files:
+        raise DataError("no text to learn from: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
+    layout = Layout(columns=columns, unit=unit)  # type: ignore[arg-type]
+    return corpus_of(
+        (one.text for one in documents(files, layout)),
+        sentences,
+        held=(one.text for one in documents(held, layout)) if held else None,
+        files=[Path(one) for one in [*files, *held]],
+        limit=limit,
+    )
+
+
+def _mitigated(  # noqa: PLR0913, PLR0917 - what a run is made of
+    method: Method,
+    model: str | None,
+    text: Corpus,
+    out: Path,
+    settings: TrainSettings,
+    choices: Choices,
+    how: Opening,
+    limits: Options,
+    quiet: bool,
+) -> tuple[dict[str, Any], Finding]:
+    """Ask, change, write, ask again, judge."""
+    from unmask.findings import as_json
+    from unmask.mitigate.judging import judged
+    from unmask.mitigate.looking import looked
+    from unmask.mitigate.running import RECORD, finished, mitigate, refuse_misuse
+    from unmask.models import open_lm
+    from unmask.running import engine_for, written
+
+    lm = open_lm(model, how)
+    record = finished(out, method, lm, text, settings, choices)
+    if record is None:
+        refuse_misuse(method, lm, choices, out)
+    with engine_for(lm, limits) as engine:
+        before = looked(engine, text.held_sentences, seed=settings.seed, progress=limits.progress)
+        if record is None:
+            with training_bar(quiet=quiet) as bar:
+                done = mitigate(
+                    method, engine, text, out, settings=settings, choices=choices, progress=bar(method.name)
+                )
+            record = dict(done.record)
+    with engine_for(open_lm(out, how), limits) as engine:
+        after = looked(engine, text.held_sentences, seed=settings.seed, progress=limits.progress)
+    finding = judged(before, after, seed=settings.seed)
+    return written(out / RECORD, {**record, "judged": as_json(finding)}), finding
+
+
+def _curve(  # noqa: PLR0913, PLR0917 - what a run is made of
+    method: Method,
+    model: str | None,
+    text: Corpus,
+    sizes: str,
+    draws: int,
+    out: Path,
+    settings: TrainSettings,
+    choices: Choices,
+    how: Opening,
+    quiet: bool,
+) -> tuple[dict[str, Any], Finding]:
+    """ASLD against the number of sentences."""
+    from unmask.mitigate.curve import concluded, curve
+    from unmask.models import open_lm
+
+    if not all(part.strip().isdigit() for part in sizes.split(",")):
+        raise DataError(f"--curve {sizes}: give numbers of sentences with commas between, as 500,1000,2000")
+    numbers = sorted({int(part) for part in sizes.split(",")})
+    with training_bar(quiet=quiet) as bar:
+        found = curve(
+            method,
+            lambda: open_lm(model, how),
+            text,
+            numbers,
+            draws,
+            out,
+            settings=settings,
+            choices=choices,
+            progress=lambda size, draw: bar(f"{size:,} sentences, draw {draw + 1} of {draws}"),
+        )
+    return found, concluded(found, settings.seed)
+
+
+def _page(method: Method, whole: dict[str, Any], finding: Finding, out: Path, *, curve: bool) -> None:
+    from unmask.mitigate.curve import CURVE
+    from unmask.mitigate.running import RECORD
+    from unmask.report.findings import Section, write
+
+    behaviour = "as published" if method.published else "corrected, see the documentation"
+    lead = f"{method.title}: {method.about}. Behaviour: {behaviour}."
+    section = Section(method.name, method.title, method.about, finding)
+    write(f"Mitigation by {method.name}", lead, [section], whole, out, download=CURVE if curve else RECORD)

@@ -1,0 +1,191 @@
+"""`unmask prompts`: what words a model puts into prompts, judged by rules where the case is clear."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unmask.cli import findings, options
+from unmask.cli.words import new_folder, say
+
+if TYPE_CHECKING:
+    from unmask.data.prompts import Prompt
+    from unmask.prompts.concluding import Concluded
+    from unmask.prompts.folders import Folder
+
+Pll = Annotated[
+    Path | None,
+    typer.Option(help="Run of `unmask audit`: also correlate its ranking of bias types with this one."),
+]
+Judgements = Annotated[
+    Path | None, typer.Option(help="CSV of judgements to take in (prompt, judge, verdict, when).")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
+
+
+def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
+    model: Annotated[
+        str | None,
+        typer.Argument(help="Hub name or folder; nothing for the built-in model.", show_default=False),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--prompts", help="Your own prompts.", show_default="the 100 built in")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Likeliest words looked at.")] = 2,
+    counting: Annotated[
+        str, typer.Option(help="likelier: the likeliest word decides; any: one biased word is enough.")
+    ] = "likelier",
+    judgements: Judgements = None,
+    pll: Pll = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/prompts-MODEL-TIME")
+    ] = None,
+    device: options.Device = None,
+    dtype: options.Dtype = "fp32",
+    kind: options.KindOf = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N prompts.")] = None,
+    seed: Seed = 0,
+    offline: options.Offline = False,
+    allow_pickle: options.AllowPickle = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+    no_report: options.NoReport = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Human-level diagnosis: the likeliest words for every prompt, judged by rules and by people.
+
+    What the rules leave open is written to undecided.csv, and walked through by `unmask judge RUN`.
+    """
+    from dataclasses import asdict
+
+    from unmask.models import open_lm
+    from unmask.models.opening import Opening
+    from unmask.models.shipped import BUILT_IN
+    from unmask.prompts import ask
+    from unmask.prompts.folders import FILES, create, imported
+    from unmask.running import refuse_foreign, versions
+
+    folder = out or new_folder(f"prompts-{Path(model or BUILT_IN).name}")
+    refuse_foreign(folder, FILES)
+    asked, about = _prompts(file)
+    taken = () if judgements is None else imported(judgements, "")
+    other = ranking_of(pll)
+    how = Opening(kind, device, dtype, False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
+    lm = open_lm(model, how)
+    say(quiet)(f"asking {lm.facts.id} {len(asked[:limit])} prompts")
+    opened = create(folder, ask(lm, asked[:limit], top, counting=counting))  # type: ignore[arg-type]
+    opened.add(taken)
+    meta = {
+        "model": asdict(lm.facts),
+        "data": about | {"n": len(asked[:limit])},
+        "options": {"top": top, "counting": counting, "limit": limit, "seed": seed},
+        "versions": versions(),
+    }
+    finish(opened, meta, other, seed=seed, no_report=no_report, as_json=as_json, quiet=quiet)
+
+
+def finish(  # noqa: PLR0913 - what the two commands end with
+    folder: Folder,
+    meta: dict[str, Any],
+    other: Any,
+    *,
+    seed: int,
+    no_report: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Score, write hld.json, undecided.csv and the page, and print."""
+    from unmask.prompts.concluding import conclude
+    from unmask.prompts.folders import RESULT, UNDECIDED
+    from unmask.running import written
+
+    found = conclude(folder.asked, folder.said(), data=meta["data"]["name"], seed=seed, other=other)
+    whole = written(folder.path / RESULT, _meta(meta, found))
+    left = folder.export()
+    if not no_report:
+        _page(folder, found, whole)
+    if as_json:
+        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    else:
+        findings.show(found.finding)
+    speak = say(quiet)
+    speak(
+        f"result in {folder.path}"
+        + ("" if no_report else f"; open {folder.path / 'report.html'} in a browser")
+    )
+    if left:
+        speak(
+            f"{left} undecided prompts in {folder.path / UNDECIDED}; judge them: unmask judge {folder.path}"
+        )
+
+
+def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
+    """The prompts, and what a result records of them."""
+    from unmask import data
+    from unmask.data.files import sha256_of
+
+    if file is None:
+        card = data.card("prompts")
+        return data.read("prompts"), {
+            "name": card.name,
+            "title": card.title,
+            "licence": card.licence,
+            "problems": card.problems,
+            "sha256": card.files[0].sha256,
+        }
+    from unmask.data.pairs import slug
+    from unmask.prompts.own import read_prompts
+
+    found = read_prompts(file)
+    title = f"Prompts of {file.name}"
+    return found, {"name": slug(file.stem), "title": title, "sha256": sha256_of(file)}
+
+
+def ranking_of(pll: Path | None) -> Any:
+    """The ranking of an audit, where one was named."""
+    if pll is None:
+        return None
+    from unmask.prompts.concluding import from_audit
+    from unmask.result import load
+
+    return from_audit(load(pll).estimates)
+
+
+def _meta(meta: dict[str, Any], found: Concluded) -> dict[str, Any]:
+    from dataclasses import asdict
+    from importlib.metadata import version
+
+    from unmask.findings import as_json
+    from unmask.report.embed import plain
+    from unmask.result import as_json as as_plain
+
+    kept = {key: meta[key] for key in ("model", "data", "options", "versions")}
+    whole = {
+        "schema": 1,
+        "unmask": version("unmask"),
+        **kept,
+        "estimates": [as_plain(one) for one in found.estimates],
+        "agreement": [asdict(one) for one in found.agreement],
+        "ranking": [{"category": name, "value": value} for name, value in found.ranking],
+        "rank_correlation": None if found.ranks is None else asdict(found.ranks),
+        "finding": as_json(found.finding),
+    }
+    return dict(plain(whole))
+
+
+def _page(folder: Folder, found: Concluded, whole: dict[str, Any]) -> None:
+    from unmask.prompts.folders import RESULT
+    from unmask.report.findings import Section, write
+
+    sections = [
+        Section("hld", "Share judged biased", "How many answers are judged biased?", found.finding),
+        Section("answers", "Every answer", "The likeliest words and what was decided.", found.answers),
+    ]
+    lead = (
+        f"What {folder.asked.model} puts into {len(folder.asked.answers)} prompts with one open word, judged "
+        "by rules where a prompt's own lists make the case clear, and by people where they do not."
+    )
+    write(f"Human-level diagnosis of {folder.asked.model}", lead, sections, whole, folder.path, RESULT)

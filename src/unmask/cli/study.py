@@ -1,0 +1,179 @@
+"""`unmask study`: a paper as one command, and where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmask.cli import options
+from unmask.cli.words import console, names, new_folder, say
+from unmask.errors import DataError
+
+if TYPE_CHECKING:
+    from unmask.studies import Planned
+    from unmask.studies.engines import Engine
+    from unmask.studies.running import Telling
+
+STATUS = "status"
+WORDS = {"kept": "done before", "done": "done", "failed": "FAILED", "blocked": "left out"}
+
+
+def study(  # noqa: PLR0913, PLR0917 - one parameter an option
+    name: Annotated[str, typer.Argument(help="Which study (`unmask list studies`); or `status`.")],
+    folder: Annotated[
+        Path | None, typer.Argument(help="With `status`: the study's folder.", show_default=False)
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--models", help="Models in the place of the paper's; comma lists allowed."),
+    ] = None,
+    data: options.Data = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the study; one that is not complete is taken up again.",
+            show_default="unmask-runs/study-NAME-TIME",
+        ),
+    ] = None,
+    reduced: Annotated[
+        bool, typer.Option("--reduced", help="The package's own models and small settings.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the steps and what they would take; do nothing.")
+    ] = False,
+    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    ray_address: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster.", show_default="Ray on this machine")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="CPU threads of one step.", show_default="one per core")
+    ] = None,
+    shard: Annotated[int, typer.Option(help="Items of an audit that are asked together.")] = 1000,
+    device: options.Device = None,
+    dtype: options.Dtype = "fp32",
+    limit: options.Limit = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything drawn at random.")] = 0,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Repeat a paper: every table and figure next to the published numbers.
+
+    Steps that are done are not done again; a failed step is told and the rest goes on (exit code 1).
+    """
+    if name == STATUS:
+        _status(folder)
+        return
+    if folder is not None:
+        raise DataError(f"{folder}: a study takes no folder there; give --out {folder}, or `study status`")
+    from unmask.studies import Choices, Place, find, planned, run
+
+    chosen = Choices(
+        models=tuple(names(models)),
+        data=tuple(names(data)),
+        limit=_at_least_one("--limit", limit),
+        seed=seed,
+        reduced=reduced,
+        dtype=dtype,
+        shard=_at_least_one("--shard", shard) or shard,
+    )
+    place = Place(data_dir, offline, device, _at_least_one("--threads", threads) or _cores())
+    plan = planned(find(name), chosen, place)
+    root = out or new_folder(f"study-{name}")
+    if dry_run:
+        _forecast(plan, root)
+        return
+    for note in plan.notes:
+        say(quiet)(f"note: {note}")
+    ran = run(plan, root, engine=_engine(engine, ray_address), tell=_teller(quiet))
+    from unmask.cli.findings import show
+
+    for section in ran.sections:
+        console().print(section.title, style="bold")
+        show(section.finding)
+    say(quiet)(f"study in {root}; open {root / 'report.html'} in a browser")
+    if ran.failed:
+        raise typer.Exit(1)
+
+
+def _engine(name: str, address: str | None) -> Engine:
+    from unmask.studies.engines import local
+    from unmask.studies.engines.ray import Cluster
+
+    if name not in ("local", "ray"):
+        raise DataError(f"no engine {name!r}: give local or ray")
+    if name == "local" and address:
+        raise DataError("--ray-address belongs to --engine ray")
+    return Cluster(address) if name == "ray" else local.run
+
+
+def _at_least_one(option: str, value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise DataError(f"{option} {value}: give a number of at least 1")
+    return value
+
+
+def _cores() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _teller(quiet: bool) -> Telling:
+    def tell(event: object, number: int, of: int) -> None:
+        state, seconds = WORDS[event.state], event.seconds  # type: ignore[attr-defined]
+        took = f" in {seconds:.1f} s" if seconds else ""
+        why = f": {event.message}" if event.message else ""  # type: ignore[attr-defined]
+        say(quiet)(f"[{number}/{of}] {event.step}: {state}{took}{why}")  # type: ignore[attr-defined]
+
+    return tell
+
+
+def _forecast(plan: Planned, root: Path) -> None:
+    from rich.table import Table as Grid
+
+    from unmask.studies.estimates import CPU, GPU, expected, spoken, total
+
+    done = plan.done(root)
+    screen = console()
+    for note in plan.notes:
+        screen.print(f"note: {note}")
+    grid = Grid(title=f"Steps of {plan.study.name}", title_justify="left", title_style="bold")
+    for title in ("step", "after"):
+        grid.add_column(title)
+    for title in (CPU.name, GPU.name):
+        grid.add_column(title, justify="right")
+    for number, step in enumerate(plan.steps, 1):
+        after = ", ".join(str(_place(plan, one.name)) for one in step.inputs.values()) or "–"
+        cost = expected(step)
+        times = ("done", "done") if done[step.name] else (spoken(cost.cpu), spoken(cost.gpu))
+        grid.add_row(f"{number}. {step.name}", after, *times)
+    screen.print(grid)
+    whole = total(plan.steps, done)
+    screen.print(
+        f"{sum(not one for one in done.values())} of {len(done)} steps to do: about {spoken(whole.cpu)} on "
+        f"{CPU.name}, or {spoken(whole.gpu)} ({whole.gpu / 3600:.2f} GPU hours) on {GPU.name}; from the "
+        "rates in docs/speed.md, no interval: expect to be off by a factor of two"
+    )
+
+
+def _place(plan: Planned, name: str) -> int:
+    return next(number for number, step in enumerate(plan.steps, 1) if step.name == name)
+
+
+def _status(folder: Path | None) -> None:
+    if folder is None:
+        raise DataError("study status: give the folder of a study")
+    from unmask.studies.status import progress
+
+    found = progress(folder)
+    screen = console()
+    for one in found.steps:
+        took = f" in {one.seconds:.1f} s" if one.seconds is not None else ""
+        why = f": {one.message}" if one.message else ""
+        screen.print(f"{one.state:<11}  {one.name}{took}{why}", soft_wrap=True)
+    counts = {state: found.count(state) for state in dict.fromkeys(one.state for one in found.steps)}
+    listed = ", ".join(f"{count} {state}" for state, count in counts.items())
+    screen.print(f"{found.study}: {listed}; {'running now' if found.running else 'not running'}")

@@ -1,0 +1,132 @@
+"""`unmask task`: measure bias where a language model is used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmask.cli import options
+from unmask.cli.words import console, new_folder, progress_bar, say
+
+if TYPE_CHECKING:
+    from unmask.tasks import Done
+
+
+def task(  # noqa: PLR0913, PLR0917 - one parameter an option
+    name: Annotated[str, typer.Argument(help="Which task (`unmask list tasks`).")],
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(help="Hub names or folders; nothing for the built-in model.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Result folder; a killed run goes on from it.", show_default="unmask-runs/NAME-TIME"
+        ),
+    ] = None,
+    train: Annotated[
+        Path | None, typer.Option(help="File to be taught with.", show_default="the task's own data")
+    ] = None,
+    dev: Annotated[
+        Path | None, typer.Option(help="With --train: file to choose by.", show_default="its last tenth")
+    ] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(
+            help="What is tried in fine-tuning, as 'batch=16,32 rate=3e-5 epochs=3'.",
+            show_default="as published: batch=16,32,64 rate=1e-5,3e-5,5e-5 epochs=1,3,5",
+        ),
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option(help="Examples taught, drawn by the seed.", show_default="all")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Steps of a fine-tuning at most.", show_default="as the epochs say")
+    ] = None,
+    every: Annotated[
+        int | None,
+        typer.Option(help="Follow the bias: look every N steps (first values of --grid, no search)."),
+    ] = None,
+    save_every: Annotated[int, typer.Option(help="Steps between checkpoints to go on from.")] = 500,
+    length: Annotated[int, typer.Option(help="Tokens of an input at most; longer ones are cut.")] = 128,
+    data: Annotated[
+        Path | None, typer.Option(help="sentiment: pairs; toxicity: texts and labels to be judged.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="sentiment, toxicity: the label whose score is meant.")
+    ] = None,
+    scrub: Annotated[bool, typer.Option("--scrub", help="biasbios: put _ in place of gender words.")] = False,
+    triples: Annotated[int, typer.Option(help="nlibias: triples drawn.")] = 10_000,
+    device: options.Device = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first N items asked.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of heads, order, samples and the bootstrap.")] = 0,
+    tokens: options.Tokens = None,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+    allow_pickle: options.AllowPickle = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+    no_store: options.NoStore = False,
+    no_report: options.NoReport = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Measure bias where a language model is used: classify, compare, infer, resolve pronouns.
+
+    Accuracy stands beside bias. biasbios, stsbias and nlibias fine-tune the model first, unless it has a
+    classification head already; winobias and winogender ask it as it is; sentiment and toxicity take a
+    classifier.
+    """
+    from unmask.models.opening import Opening
+    from unmask.running import Options
+    from unmask.tasks import Grid, Settings, find, run
+    from unmask.tasks.running import whole
+
+    chosen = find(name)
+    settings = Settings(
+        seed=seed,
+        limit=limit,
+        data_dir=data_dir,
+        data=data,
+        train=train,
+        dev=dev,
+        rows=rows,
+        grid=Grid.of(grid or ""),
+        length=length,
+        every=every,
+        steps=steps,
+        save_every=save_every,
+        scrub=scrub,
+        triples=triples,
+        label=label,
+        allow_pickle=allow_pickle,
+    )
+    how = Opening(
+        device=device, offline=offline, allow_pickle=allow_pickle, trust_remote_code=trust_remote_code
+    )
+    folder = out or new_folder(name)
+    with progress_bar(quiet=quiet) as progress:
+        limits = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
+        done = run(chosen, models or [], settings=settings, out=folder, opening=how, options=limits)
+    found = whole(done, settings)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        _show(done)
+    if not no_report:
+        from unmask.report.findings import Section, write
+
+        files = ", ".join(f"{one['name']} (sha256 {one['sha256'][:12]}…)" for one in done.files)
+        section = Section(chosen.name, chosen.title, chosen.question, done.finding, files)
+        models_ = ", ".join(str(one.model["id"]) for one in done.seen)
+        write(f"{chosen.title}: {models_}", chosen.question, [section], found, folder, download="task.json")
+    say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+
+
+def _show(done: Done) -> None:
+    from unmask.cli.findings import show
+
+    console().print(f"{done.task.name}: {done.task.question}", style="bold")
+    show(done.finding)

@@ -1,0 +1,250 @@
+"""`unmask vectors`: association tests on word vectors of a file, or on the vectors of a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unmask.cli import findings, options
+from unmask.cli.words import names, new_folder, say
+from unmask.errors import DataError
+
+if TYPE_CHECKING:
+    from unmask.models.opening import Opening
+    from unmask.vectors.answering import Answered, Sets, Settings, Source, VectorMeasure
+
+RESULT = "vectors.json"
+
+
+def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            help="File of vectors (word2vec, GloVe, fastText), or a model; nothing for the built-in one.",
+            show_default=False,
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measure (`unmask list vectors`); several allowed.",
+            show_default="weat of a file, seat of a model",
+        ),
+    ] = None,
+    questions: Annotated[
+        list[str] | None,
+        typer.Option(help="weat-6, seat-6, weat-6-sentences, religion-islam …, or a file; several allowed."),
+    ] = None,
+    layer: Annotated[
+        int, typer.Option(help="Layer of a model; 0 enters the first, -1 leaves the last.")
+    ] = -1,
+    pooling: Annotated[
+        str | None,
+        typer.Option(help="first, last, mean or mean-all.", show_default="as the measure was published"),
+    ] = None,
+    population: Annotated[
+        bool,
+        typer.Option(
+            "--population", help="Divide by the population's deviation, not the sample's as published."
+        ),
+    ] = False,
+    lower: Annotated[
+        bool, typer.Option("--lower", help="Look words up in small letters (GloVe 6B).")
+    ] = False,
+    words: Annotated[
+        Path | None,
+        typer.Option(help="Words that should be neutral, one a line.", show_default="165 occupations"),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="CSV of pairs, man's word first.", show_default="Bolukbasi's ten pairs"),
+    ] = None,
+    k: Annotated[int, typer.Option("--neighbours", min=1, help="Neighbours of a word (knn-bias).")] = 100,
+    vocabulary: Annotated[
+        int, typer.Option(min=2, help="Words of a file that may be neighbours, from its beginning.")
+    ] = 50_000,
+    corpus: Annotated[Path | None, typer.Option(help="Text of one sentence a line (ceat).")] = None,
+    each: Annotated[int, typer.Option(min=1, help="Sentences taken for a word (ceat).")] = 100,
+    draws: Annotated[int, typer.Option(min=2, help="Draws of one context for every word (ceat).")] = 10_000,
+    variance: Annotated[str, typer.Option(help="Of a draw (ceat): published or sampling.")] = "published",
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/vectors-SOURCE-TIME")
+    ] = None,
+    device: options.Device = None,
+    dtype: options.Dtype = "fp32",
+    kind: options.KindOf = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of draws, partitions and the bootstrap.")] = 0,
+    data_dir: options.DataDir = None,
+    offline: options.Offline = False,
+    allow_pickle: options.AllowPickle = False,
+    trust_remote_code: options.TrustRemoteCode = False,
+    no_report: options.NoReport = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Do the vectors of some words lie nearer to one set of words than to another?
+
+    WEAT, SEAT, C-SEAT, CEAT, direct bias, RIPA and the company of nearest neighbours, with intervals.
+    """
+    from unmask.models.opening import Opening
+    from unmask.vectors.answering import Settings, find
+
+    _refuse(pooling, ("first", "last", "mean", "mean-all"), "--pooling")
+    _refuse(variance, ("published", "sampling"), "--variance")
+    chosen = [find(one) for one in names(measure) or ["weat" if _is_file(source) else "seat"]]
+    spread = "population" if population else "sample"
+    settings = Settings(layer, pooling, spread, lower, seed, corpus, each, draws, variance, k, vocabulary)  # type: ignore[arg-type]
+    asked = {one.name: _questions(one, names(questions), data_dir) for one in chosen}
+    sets = _sets(words, pairs)
+    folder = out or new_folder(f"vectors-{Path(source or 'builtin').name}")
+    how = Opening(kind, device, dtype, False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
+    found = _run(source, how, chosen, asked, sets, settings, folder, quiet=quiet)
+    whole = found[1]
+    if as_json:
+        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+    else:
+        for one in found[0]:
+            findings.show(one)
+    if not no_report:
+        _page(found[0], chosen, whole, folder)
+    say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+
+
+def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
+    named: str | None,
+    how: Opening,
+    chosen: list[VectorMeasure],
+    asked: dict[str, Any],
+    sets: Sets,
+    settings: Settings,
+    folder: Path,
+    *,
+    quiet: bool,
+) -> tuple[list[Any], dict[str, Any]]:
+    """Ask every measure; the findings, and everything as it is written to vectors.json."""
+    from unmask.running import refuse_foreign, written
+    from unmask.vectors.answering import answered
+    from unmask.vectors.concluding import conclude
+
+    refuse_foreign(folder, (RESULT,))
+    source, facts = _source(named, how)
+    answers = []
+    for one in chosen:
+        say(quiet)(f"{one.name}: {facts['id']}")
+        answers.append(answered(one, source, asked[one.name], sets, settings))
+    made = [conclude(one, str(facts["id"])) for one in answers]
+    folder.mkdir(parents=True, exist_ok=True)
+    return made, written(folder / RESULT, _meta(facts, answers, made, settings))
+
+
+def _source(named: str | None, how: Opening) -> tuple[Source, dict[str, Any]]:
+    """The vectors' file, or the opened model; and what a result records of it."""
+    from dataclasses import asdict
+
+    if _is_file(named):
+        from unmask.data.files import sha256_of
+        from unmask.vectors.static import format_of
+
+        path = Path(str(named))
+        return path, {"id": path.name, "kind": "file", "format": format_of(path), "sha256": sha256_of(path)}
+    from unmask.models import open_lm
+
+    lm = open_lm(named, how)
+    return lm, asdict(lm.facts)
+
+
+def _is_file(named: str | None) -> bool:
+    return named is not None and Path(named).is_file()
+
+
+def _questions(measure: VectorMeasure, given: list[str], data_dir: Path | None) -> Any:
+    from unmask.vectors.naming import named, usual
+
+    if measure.asks == "words":
+        return ()
+    return named(given or usual(measure.name, data_dir), data_dir)
+
+
+def _sets(words: Path | None, pairs: Path | None) -> Sets:
+    """The words and pairs of a direction: our occupations and Bolukbasi's pairs, or those of files."""
+    from unmask import data
+    from unmask.data.formats import decoded, table
+    from unmask.vectors.answering import Sets
+    from unmask.vectors.directions import GENDER
+    from unmask.vectors.questions import weats
+
+    kept = (
+        tuple(dict.fromkeys(_lines(words))) if words else tuple(one.name for one in data.read("occupations"))
+    )
+    both = list(GENDER)
+    if pairs is not None:
+        if not pairs.is_file():
+            raise DataError(f"{pairs} is no file; expected a CSV of two columns, the man's word first")
+        rows = [list(row.values()) for row in table(decoded(pairs.read_bytes(), pairs.name), pairs.name)]
+        if not rows or len(rows[0]) < 2:
+            raise DataError(f"{pairs.name}: expected a header and two columns of words, the man's first")
+        both = [(row[0].strip(), row[1].strip()) for row in rows]
+    known = data.read("word-pairs")
+    more = [word for one in known.pairs for word in (one.masculine, one.feminine)]
+    others = dict.fromkeys([*more, *(text for question in weats() for text in question.texts())])
+    return Sets(kept, tuple(both), tuple(word for word in others if word not in kept))
+
+
+def _lines(path: Path) -> list[str]:
+    from unmask.data.formats import decoded
+
+    try:
+        text = decoded(path.read_bytes(), path.name)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); expected one word a line") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _refuse(value: str | None, known: tuple[str, ...], option: str) -> None:
+    if value is not None and value not in known:
+        raise DataError(f"{option} {value}: give {', '.join(known)}")
+
+
+def _meta(
+    facts: dict[str, Any], answers: list[Answered], made: list[Any], settings: Settings
+) -> dict[str, Any]:
+    from dataclasses import asdict
+    from importlib.metadata import version
+
+    from unmask.findings import as_json
+    from unmask.report.embed import plain
+    from unmask.running import versions
+
+    options = asdict(settings) | {"corpus": None if settings.corpus is None else settings.corpus.name}
+    found = [
+        {"measure": one.measure.name, "citation": one.measure.citation, **as_json(finding)}
+        for one, finding in zip(answers, made, strict=True)
+    ]
+    whole = {
+        "schema": 1,
+        "unmask": version("unmask"),
+        "source": facts,
+        "settings": options,
+        "versions": versions(),
+        "findings": found,
+    }
+    return dict(plain(whole))
+
+
+def _page(made: list[Any], chosen: list[VectorMeasure], whole: dict[str, Any], folder: Path) -> None:
+    from unmask.report.findings import Section, write
+
+    sections = [
+        Section(one.name, one.title, f"{one.reads[:1].upper()}{one.reads[1:]}.", finding)
+        for one, finding in zip(chosen, made, strict=True)
+    ]
+    source = whole["source"]["id"]
+    lead = (
+        f"Do the vectors of {source} tie some words to others? These numbers describe the geometry of "
+        "vectors; they predict poorly what a model does in use, and hang on the words, the layer and the "
+        "pooling chosen."
+    )
+    write(f"Vectors of {source}", lead, sections, whole, folder, RESULT)

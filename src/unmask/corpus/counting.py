@@ -1,0 +1,258 @@
+"""Count the words of two sets in files of any size: parts of files in several processes, sums of fixed size.
+
+file ──► part of it ──► terms in it ──► sums by document ──► up to 1,000 groups of documents ──► all sums
+
+What is kept does not grow with the corpus. How it is cut does not depend on the number of processes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from unmask.corpus.matching import Matcher
+from unmask.corpus.ranges import begins_of, part_of, ranges
+from unmask.corpus.reading import TABLES, Layout, Problems, existing, is_plain_text, kind_of, of_file
+from unmask.corpus.terms import Terms
+from unmask.corpus.together import together
+from unmask.errors import DataError
+from unmask.types import Ints
+
+GROUPS = 1_000  # of documents; what intervals are computed over
+SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting
+_HELD = 8 << 20  # bytes of documents counted together
+
+Telling = Callable[[int], None]  # bytes of files done since the last time
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Sums over a part of a corpus."""
+
+    terms: Ints  # by term
+    groups: Ints  # by group of documents: words of the first set, of the second, words in all
+    documents: int
+    beside: Ints  # by thing: sentences with it, of these with a word of the first set, of the second
+    problems: Problems = field(default_factory=Problems)
+    rows: tuple[Ints, ...] = ()  # by document, where asked for: first, second, words
+
+    @property
+    def words(self) -> int:
+        """Words in all."""
+        return int(self.groups[:, 2].sum())
+
+    def of_set(self, number: int) -> int:
+        """Words of the first (0) or second (1) set."""
+        return int(self.groups[:, number].sum())
+
+
+@dataclass(frozen=True)
+class Counter:
+    """What to count, and how files are read."""
+
+    terms: Terms
+    layout: Layout = field(default_factory=Layout)
+    per_document: bool = False
+    spaced: bool = False  # a word counts only with white space on both sides
+
+    @cached_property
+    def forms(self) -> tuple[str, ...]:
+        """Every term looked for: both sets, then the names of things."""
+        return (*self.terms.sets[0], *self.terms.sets[1], *(one for many in self._names for one in many))
+
+    @cached_property
+    def _names(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(self.terms.beside.values())
+
+    @cached_property
+    def side(self) -> Ints:
+        """Of each form: of the first set (0), the second (1) or a thing's name (2)."""
+        sizes = [len(self.terms.sets[0]), len(self.terms.sets[1]), sum(map(len, self._names))]
+        return np.repeat([0, 1, 2], sizes)
+
+    @cached_property
+    def thing(self) -> Ints:
+        """Of each form: the number of the thing it names; -1 for words of the sets."""
+        words = len(self.terms.sets[0]) + len(self.terms.sets[1])
+        numbers = np.repeat(np.arange(len(self._names)), [len(many) for many in self._names])
+        return np.concatenate([np.full(words, -1), numbers]).astype(np.int64)
+
+    @cached_property
+    def _matcher(self) -> Matcher:
+        return Matcher(self.forms, self.spaced)
+
+    def nothing(self) -> Counts:
+        """The sums over no text."""
+        things = len(self.terms.beside)
+        empty = np.zeros((0, 3), dtype=np.int64)
+        return Counts(np.zeros(len(self.forms), np.int64), empty, 0, np.zeros((things, 3), np.int64))
+
+    def buffer(self, buffer: bytes, begins: Ints) -> Counts:
+        """The sums over documents that lie one behind another."""
+        found = self._matcher.find(buffer, begins)
+        place = np.searchsorted(begins, found.starts, side="right") - 1
+        sides = self.side[found.terms]
+        sets = [np.bincount(place[sides == one], minlength=len(begins)) for one in (0, 1)]
+        words = np.diff(np.append(found.before, found.words))
+        rows = np.stack([*sets, words], axis=1).astype(np.int64)
+        things = len(self.terms.beside)
+        return Counts(
+            terms=np.bincount(found.terms, minlength=len(self.forms)),
+            groups=rows if len(rows) <= GROUPS else dealt(rows),
+            documents=len(begins),
+            beside=together(buffer, found, self.side, self.thing, things)
+            if things
+            else np.zeros((0, 3), np.int64),
+            rows=(rows,) if self.per_document else (),
+        )
+
+    def part(self, path: Path, begin: int, end: int) -> Counts:
+        """The sums over a part of a plain text file."""
+        text = part_of(path, begin, end, self.layout.unit)
+        problems = Problems()
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problems.add(path.name, begin + error.start, "this byte (and perhaps others) is not UTF-8")
+        return replace(self.buffer(text, begins_of(text, self.layout.unit)), problems=problems)
+
+    def whole(self, path: Path) -> Counts:
+        """The sums over a file that must be read from its beginning."""
+        one = self.layout.unit == "file" and kind_of(path) not in TABLES
+        layout = replace(self.layout, unit="line") if one else self.layout
+        problems, total = Problems(), self.nothing()
+        texts = (
+            document.text.encode("utf-8", errors="replace") for document in of_file(path, layout, problems)
+        )
+        for held in _held(texts):
+            buffer = b"\n".join(held)
+            sizes = np.array([len(text) + 1 for text in held[:-1]], dtype=np.int64)
+            begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            some = self.buffer(buffer, begins[:1] if one else begins)
+            total = added(total, some, same_document=one and total.documents > 0)
+        return replace(total, problems=problems)
+
+
+def count(
+    paths: Iterable[str | Path],
+    counter: Counter,
+    *,
+    processes: int | None = None,
+    tell: Telling | None = None,
+    each: Callable[[Path, Counts], None] | None = None,
+) -> Counts:
+    """The sums over all files; `each` is handed the sums of every part in order, with their file."""
+    files = existing(paths)
+    total, last = counter.nothing(), Path()
+    for task, some in _counted(list(_tasks(files)), counter, processes):
+        same = counter.layout.unit == "file" and task.path == last and is_plain_text(task.path)
+        if each is not None:
+            each(task.path, some)
+        total = added(total, replace(some, rows=()), same_document=same)
+        last = task.path
+        if tell is not None:
+            tell(task.size)
+    if not total.words:
+        raise DataError(f"no words in {', '.join(path.name for path in files[:5])}: is there text in it?")
+    return total
+
+
+def added(one: Counts, other: Counts, *, same_document: bool = False) -> Counts:
+    """The sums over both; with `same_document` the other is the rest of the first's last document."""
+    if same_document:
+        joined = one.groups.copy()
+        joined[(one.documents - 1) % GROUPS] += other.groups.sum(0)
+        documents = one.documents
+    else:
+        joined, documents = _joined(one, other), one.documents + other.documents
+    problems = Problems(one.problems.count, list(one.problems.first))
+    problems.merge(other.problems)
+    rows = (*one.rows, *other.rows)
+    return Counts(one.terms + other.terms, joined, documents, one.beside + other.beside, problems, rows)
+
+
+def dealt(rows: Ints, first: int = 0) -> Ints:
+    """The sums of rows that are dealt in turn to `GROUPS` groups."""
+    made = np.zeros((GROUPS, rows.shape[1]), dtype=np.int64)
+    np.add.at(made, (first + np.arange(len(rows))) % GROUPS, rows)
+    return made
+
+
+def _joined(one: Counts, other: Counts) -> Ints:
+    """Groups side by side while they are few, else the other's dealt on from where the first ended."""
+    if len(one.groups) + len(other.groups) <= GROUPS:
+        return np.concatenate([one.groups, other.groups])
+    made = dealt(other.groups, one.documents % GROUPS)
+    made[: len(one.groups)] += one.groups
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    path: Path
+    begin: int
+    end: int | None  # None: the whole file, through its reader
+    size: int
+
+
+def _tasks(files: Sequence[Path]) -> Iterator[_Task]:
+    for path in files:
+        size = path.stat().st_size
+        if is_plain_text(path):
+            yield from (_Task(path, begin, end, end - begin) for begin, end in ranges(size))
+        else:
+            yield _Task(path, 0, None, size)
+
+
+def _run(task: _Task, counter: Counter) -> Counts:
+    return counter.whole(task.path) if task.end is None else counter.part(task.path, task.begin, task.end)
+
+
+def _counted(
+    tasks: Sequence[_Task], counter: Counter, processes: int | None
+) -> Iterator[tuple[_Task, Counts]]:
+    """Tasks and their sums, in order; never more than twice as many at once as there are processes."""
+    workers = min(len(tasks), processes or os.cpu_count() or 1)
+    if workers <= 1 or (processes is None and sum(one.size for one in tasks) < SMALL):
+        yield from ((task, _run(task, counter)) for task in tasks)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (counter,)) as pool:
+        waiting: list[tuple[_Task, Future[Counts]]] = []
+        for task in tasks:
+            waiting.append((task, pool.submit(_work, task)))
+            if len(waiting) >= 2 * workers:
+                first, future = waiting.pop(0)
+                yield first, future.result()
+        for first, future in waiting:
+            yield first, future.result()
+
+
+_mine: list[Counter] = []  # of a worker process: what it was started with
+
+
+def _begin(counter: Counter) -> None:
+    _mine[:] = [counter]
+
+
+def _work(task: _Task) -> Counts:
+    return _run(task, _mine[0])
+
+
+def _held(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Documents in batches of a few megabytes."""
+    batch, size = list[bytes](), 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= _HELD:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,91 @@
+"""The counts of every document as a table: CSV or Parquet, written as they come."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from unmask.corpus.counting import Counts
+from unmask.errors import DataError
+from unmask.types import Ints
+
+Writing = Callable[[Path, Counts], None]
+
+
+@contextmanager
+def written_to(path: Path, names: tuple[str, str], *, whole_files: bool = False) -> Iterator[Writing]:
+    """Something to hand the sums of each part to; documents of a file are numbered from 0.
+
+    With `whole_files` a file is one document, however many parts it was read in.
+    """
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise DataError(f"--per-document {path}: give a file that ends in .csv or .parquet")
+    columns = ("file", "document", *names, "words", "ilps")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (_csv if path.suffix.lower() == ".csv" else _parquet)(path, columns) as write:
+        seen: dict[Path, int] = {}
+        held: tuple[Path, Ints] | None = None
+
+        def take(file: Path, counts: Counts) -> None:
+            nonlocal held
+            for rows in counts.rows:
+                if not whole_files:
+                    write(file.name, seen.get(file, 0), rows)
+                    seen[file] = seen.get(file, 0) + len(rows)
+                elif held is not None and held[0] == file:
+                    held = file, held[1] + rows.sum(0, keepdims=True)
+                else:
+                    if held is not None:
+                        write(held[0].name, 0, held[1])
+                    held = file, rows.sum(0, keepdims=True)
+
+        yield take
+        if held is not None:
+            write(held[0].name, 0, held[1])
+
+
+_Write = Callable[[str, int, Ints], None]
+
+
+@contextmanager
+def _csv(path: Path, columns: tuple[str, ...]) -> Iterator[_Write]:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+
+        def write(file: str, first: int, rows: Ints) -> None:
+            for number, (row, ratio) in enumerate(
+                zip(rows.tolist(), _ratios(rows), strict=True), start=first
+            ):
+                writer.writerow((file, number, *row, "" if ratio is None else ratio))
+
+        yield write
+
+
+@contextmanager
+def _parquet(path: Path, columns: tuple[str, ...]) -> Iterator[_Write]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = (pa.string(), *[pa.int64()] * 4, pa.float64())
+    schema = pa.schema(list(zip(columns, kinds, strict=True)))
+    with pq.ParquetWriter(path, schema) as writer:
+
+        def write(file: str, first: int, rows: Ints) -> None:
+            numbers = np.arange(first, first + len(rows))
+            cells = [[file] * len(rows), numbers, *rows.T, _ratios(rows)]
+            writer.write_table(pa.table(dict(zip(columns, cells, strict=True)), schema=schema))
+
+        yield write
+
+
+def _ratios(rows: Ints) -> list[float | None]:
+    """ILPS of each document; None where a set has no word."""
+    both = (rows[:, 0] > 0) & (rows[:, 1] > 0)
+    safe = np.where(both[:, None], rows[:, :2], 1)
+    ratios = np.log(safe[:, 0] / safe[:, 1])
+    return [float(one) if known else None for one, known in zip(ratios, both, strict=True)]

@@ -1,0 +1,96 @@
+"""ILPS and shares of words, with intervals over documents: words of one document are not independent.
+
+ILPS = ln(P_f / P_m), the log ratio of the probabilities of feminine and masculine words (Kaneko, Bollegala &
+Okazaki 2022, Table 1); the number of words in all cancels, so it is ln(n_f / n_m).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import binomtest, t
+
+from unmask.findings import Ranged
+from unmask.stats.means import FEW
+from unmask.stats.resampling import Interval, generator, nowhere, resampled
+from unmask.types import Floats, Ints
+
+LEVEL = 0.95
+
+
+def ilps(groups: Ints, *, seed: int = 0, unit: str = "documents") -> Ranged:
+    """The log ratio of the first column's sum to the second's; above 0 the first set is more frequent."""
+    first, second = groups[:, 0].astype(np.float64), groups[:, 1].astype(np.float64)
+    if not (first.sum() and second.sum()):
+        return Ranged(np.nan, np.nan, np.nan, "no ratio: one of the sets has no word here")
+    value = float(np.log(first.sum() / second.sum()))
+    if (groups[:, :2].sum(1) > 0).sum() == 1:
+        return _ranged(value, _exact(int(first.sum()), int((first + second).sum()), logged=True))
+    return _ranged(value, _over(first, second, _log_ratio, seed, unit))
+
+
+def share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documents") -> Ranged:
+    """The share of a column's words among all words: P_f, P_m."""
+    some, words = groups[:, column].astype(np.float64), groups[:, 2].astype(np.float64)
+    value = float(some.sum() / words.sum())
+    if (words > 0).sum() == 1:
+        return _ranged(value, _exact(int(some.sum()), int(words.sum()), logged=False))
+    if not some.sum():
+        return Ranged(value, np.nan, np.nan, "no interval: no such word here")
+    return _ranged(value, _over(some, words, _ratio, seed, unit).within(0.0, 1.0))
+
+
+Ratio = Callable[..., Floats]
+
+
+def _ratio(first: Floats, second: Floats, axis: int = -1) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        made: Floats = first.sum(axis=axis) / second.sum(axis=axis)
+    return made
+
+
+def _log_ratio(first: Floats, second: Floats, axis: int = -1) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(_ratio(first, second, axis))
+
+
+def _over(first: Floats, second: Floats, ratio: Ratio, seed: int, unit: str) -> Interval:
+    """Over documents: Student's of the jackknife where they are few, else the bootstrap."""
+    n = len(first)
+    interval = _jackknife(first, second, ratio) if n < FEW else _drawn(first, second, ratio, seed)
+    if not np.isfinite([interval.low, interval.high]).all():
+        return nowhere(f"no interval: too few words over {n} {unit}")
+    value = float(ratio(first, second))
+    return Interval(interval.low, interval.high, f"{interval.method} over {n} {unit}").holding(value)
+
+
+def _drawn(first: Floats, second: Floats, ratio: Ratio, seed: int) -> Interval:
+    low, high, method = resampled((first, second), ratio, rng=generator(seed, "corpus"))
+    return Interval(float(low), float(high), method)
+
+
+def _jackknife(first: Floats, second: Floats, ratio: Ratio) -> Interval:
+    """Leave out one document at a time (Tukey 1958); Student's t with n - 1 degrees of freedom."""
+    n, whole = len(first), float(ratio(first, second))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = ratio((first.sum() - first)[:, None], (second.sum() - second)[:, None])
+        error = float(np.sqrt((n - 1) / n * np.sum((left - left.mean()) ** 2)))
+    low, high = t.interval(LEVEL, n - 1, loc=whole, scale=error) if error > 0 else (whole, whole)
+    return Interval(float(low), float(high), "jackknife t")
+
+
+def _exact(some: int, all_of_them: int, *, logged: bool) -> Interval:
+    """Of one document: Clopper & Pearson (1934), as if its words were drawn one by one."""
+    ends = binomtest(some, all_of_them).proportion_ci(LEVEL, method="exact")
+    low, high = float(ends.low), float(ends.high)
+    method = "exact, words of one document as if independent"
+    return Interval(_logit(low), _logit(high), method) if logged else Interval(low, high, method)
+
+
+def _logit(share: float) -> float:
+    return float(np.log(share / (1 - share)))
+
+
+def _ranged(value: float, interval: Interval) -> Ranged:
+    return Ranged(value, interval.low, interval.high, interval.method)

@@ -1,0 +1,174 @@
+"""Rows of text files, JSON lines, tables and Parquet: a number and a text each, one after another."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from unmask.corpus.files import COMPRESSED, Layout, Problems, kind_of, opened, raw_lines
+from unmask.errors import DataError
+
+USUAL = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
+_BATCH = 1024  # rows of Parquet read at a time
+
+csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+
+
+def text_rows(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Documents of a text file, numbered as they come; bytes that are not UTF-8 are replaced, and noted."""
+    number, held = 0, list[str]()
+    for line in _text_lines(path, problems):
+        blank = not line.strip()
+        if layout.unit == "line" and not blank:
+            yield number, line
+            number += 1
+        elif layout.unit == "block" and blank and held:
+            yield number, "\n".join(held)
+            number, held = number + 1, []
+        elif layout.unit != "line" and not blank:
+            held.append(line)
+    if held:
+        yield number, "\n".join(held)
+
+
+def _text_lines(path: Path, problems: Problems) -> Iterator[str]:
+    for number, line in enumerate(raw_lines(path)):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problems.add(path.name, number, f"byte {error.start} is not UTF-8; it was replaced")
+            yield line.decode("utf-8", errors="replace")
+
+
+def _json_lines(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Objects with a text, or bare strings, one a line."""
+    for number, line in enumerate(raw_lines(path)):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            problems.add(path.name, number, f"not valid JSON ({error})")
+            continue
+        if isinstance(found, str):
+            yield number, found
+        elif isinstance(found, dict):
+            yield from _picked(found, number, path, layout, problems)
+        else:
+            problems.add(path.name, number, f"found {type(found).__name__}, expected an object or a string")
+
+
+def _picked(
+    row: dict[str, Any], number: int, path: Path, layout: Layout, problems: Problems
+) -> Iterator[tuple[int, str]]:
+    """The text of one object; a missing or empty field is a problem of this row alone."""
+    names = layout.columns or _usual(list(row), path)
+    lacking = [name for name in names if not isinstance(row.get(name), str)]
+    if lacking:
+        problems.add(path.name, number, f"no text under {lacking[0]!r}")
+        return
+    yield number, "\n".join(row[name] for name in names)
+
+
+def _table(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Rows of CSV, or of tab-separated text whatever its name; of the latter quotes mean nothing."""
+    with closing(opened(path)) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+        first = text.readline()
+        tabs = kind_of(path) == ".tsv" or first.count("\t") > first.count(",")
+        style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
+        reader = csv.reader(_chained(first, text), **style)
+        header = next(reader, []) if layout.header else []
+        places, width = _places(header, path, layout), len(header) or None
+        row = 0
+        while True:
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                problems.add(path.name, row, f"{error} (line {reader.line_num})")
+                row += 1
+                continue
+            if not cells:
+                continue
+            if (width and len(cells) != width) or len(cells) <= max(places):
+                wanted = width or max(places) + 1
+                problems.add(path.name, row, f"{len(cells)} fields, expected {wanted}")
+            else:
+                yield row, "\n".join(cells[place] for place in places)
+            row += 1
+
+
+def _chained(first: str, rest: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _places(header: Sequence[str], path: Path, layout: Layout) -> list[int]:
+    """Where in a row the text stands."""
+    if not layout.header:
+        return [int(name) - 1 for name in layout.columns or ("1",)]
+    names = [name.strip() for name in header]
+    wanted = layout.columns or _usual(names, path)
+    for name in wanted:
+        if name not in names:
+            raise DataError(
+                f"{path.name} has no column {name!r}; it has {', '.join(names) or 'none'}: "
+                "give one with --column (or --no-header, and its number)"
+            )
+    return [names.index(name) for name in wanted]
+
+
+def _usual(names: Sequence[str], path: Path) -> tuple[str, ...]:
+    """The column that by its name, or by being the only one, is the text."""
+    if len(names) == 1:
+        return (names[0],)
+    by_name = {name.lower(): name for name in reversed(names)}
+    for usual in USUAL:
+        if usual in by_name:
+            return (by_name[usual],)
+    raise DataError(f"{path.name}: which column is the text? It has {', '.join(names)}: give --column")
+
+
+def _parquet(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Rows of Parquet; only the columns needed are read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path.suffix.lower() in COMPRESSED:
+        raise DataError(f"{path.name}: Parquet is compressed inside; unpack the file")
+    try:
+        file = pq.ParquetFile(path)
+        names = layout.columns or _usual(file.schema_arrow.names, path)
+        lacking = [name for name in names if name not in file.schema_arrow.names]
+        if lacking:
+            known = ", ".join(file.schema_arrow.names)
+            raise DataError(f"{path.name} has no column {lacking[0]!r}; it has {known}: give --column")
+        row = 0
+        for batch in file.iter_batches(batch_size=_BATCH, columns=list(names)):
+            for cells in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
+                if all(isinstance(cell, str) for cell in cells):
+                    yield row, "\n".join(cells)
+                else:
+                    problems.add(path.name, row, "no text")
+                row += 1
+    except pa.ArrowException as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path.name} is not a readable Parquet file ({reason}); write it again") from error
+
+
+Rows = Callable[[Path, Layout, Problems], Iterator[tuple[int, str]]]
+READERS: dict[str, Rows] = {
+    ".csv": _table,
+    ".tsv": _table,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".parquet": _parquet,
+}

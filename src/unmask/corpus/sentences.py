@@ -1,0 +1,55 @@
+"""Where a sentence ends: one rule, for text and for bytes.
+
+A sentence ends with its line; and at `.`, `!` or `?` (closing quotes and brackets may follow) before white
+space, unless a small letter comes next, or the full stop belongs to a title, an initial or an abbreviation.
+"""
+
+from __future__ import annotations
+
+import re
+
+ABBREVIATIONS = frozenset(
+    (
+        "mr", "mrs", "ms", "dr", "st", "sr", "jr", "prof", "gen", "col", "maj", "capt", "lt", "sgt", "rev",
+        "hon", "gov", "sen", "rep", "messrs", "mme", "mlle", "vs", "vol", "fig", "jan", "feb", "apr", "jul",
+        "aug", "sep", "sept", "oct", "nov", "dec", "inc", "ltd", "corp", "dept", "eg", "ie", "etc", "cf",
+    )
+)  # fmt: skip
+CLOSING = "\"')]}\u2019\u201d\u00bb"
+LONGEST = max(map(len, ABBREVIATIONS))
+_END = re.compile(rf"[.!?][{re.escape(CLOSING)}]*(\s+)")
+_LAST_WORD = re.compile(r"[A-Za-z0-9]+$")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, in order, without the white space between them."""
+    return [one for line in text.split("\n") for one in _of_line(line)]
+
+
+def _of_line(line: str) -> list[str]:
+    found, begin = [], 0
+    for match in _END.finditer(line):
+        if ends(
+            line[max(0, match.start() - LONGEST - 1) : match.start()], line[match.start() : match.end() + 1]
+        ):
+            found.append(line[begin : match.start(1)].strip())
+            begin = match.end()
+    found.append(line[begin:].strip())
+    return [one for one in found if one]
+
+
+def ends(before: str, mark: str) -> bool:
+    """Does a sentence end at the mark the second text begins with? Of what is before a few letters do."""
+    match = _END.match(mark)
+    if match is None or mark[match.end() : match.end() + 1].islower():
+        return False
+    return mark[0] != "." or not _is_short(before)
+
+
+def _is_short(before: str) -> bool:
+    """Is what stands before a full stop an initial, or an abbreviation?"""
+    word = _LAST_WORD.search(before)
+    if word is None:
+        return False
+    last = word.group()
+    return (len(last) == 1 and last.isalpha() and last != "I") or last.lower() in ABBREVIATIONS

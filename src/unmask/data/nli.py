@@ -1,0 +1,64 @@
+"""Natural language inference: a premise, a hypothesis, and whether it follows. MNLI, SNLI and their like."""
+
+from __future__ import annotations
+
+from unmask.data.examples import Example, Source, column, rows_of
+from unmask.errors import DataError
+from unmask.types import Card, DataFile
+
+LABELS = ("entailment", "neutral", "contradiction")
+_CAD = (
+    "https://raw.githubusercontent.com/acmi-lab/counterfactually-augmented-data/"
+    "6f232a1d2a11462a30ce08fb4825b734ab30828e/NLI/all_combined/"
+)
+_SUMS = {
+    "train": "b04c0e249b71949345afc20f8c31c355533a705a68805492f21cddc49d27234f",
+    "dev": "35c585cef5fc68e3713ee4bac83242aa7c4bfc6b51f16e9745b674c358ebd500",
+    "test": "585ea3630ed64f6976d5ce1fd8c519c46c102659a012b7e9cbe48ec03503d977",
+}
+CARD = Card(
+    name="nli-counterfactual",
+    title="Counterfactually augmented NLI",
+    folder="cad_nli/all_combined",
+    files=tuple(DataFile(f"{part}.tsv", f"{_CAD}{part}.tsv", sum_) for part, sum_ in _SUMS.items()),
+    licence="Apache-2.0; its sentences are SNLI's, CC BY-SA 4.0",
+    languages=("en",),
+    citation="""\
+@inproceedings{kaushik-etal-2020-learning,
+  title = {Learning the Difference That Makes a Difference with Counterfactually-Augmented Data},
+  author = {Kaushik, Divyansh and Hovy, Eduard and Lipton, Zachary C.},
+  booktitle = {International Conference on Learning Representations},
+  year = {2020},
+}""",
+    source="acmi-lab/counterfactually-augmented-data@6f232a1:NLI/all_combined/",
+    size=11330,
+    problems=(
+        "1,666 + 200 + 400 pairs of SNLI, each with four revisions that differ in a few words: lines of one "
+        "family are not independent, and families are whole within a part. Captions of photographs."
+    ),
+)
+MNLI_DEV = "mnli_dev_matched/dev_matched.tsv"
+
+
+def load(source: Source) -> tuple[Example, ...]:
+    """A table with sentence1 (or premise), sentence2 (or hypothesis) and gold_label (or label).
+
+    Pairs without an agreed label (`-` or `-1`) are left out, as is usual; 0, 1 and 2 stand for entailment,
+    neutral and contradiction, as on the hub.
+    """
+    rows = rows_of(source)
+    first = column(rows, ("sentence1", "premise"), source)
+    second = column(rows, ("sentence2", "hypothesis"), source)
+    label = column(rows, ("gold_label", "label"), source)
+    found = []
+    for at, row in enumerate(rows):
+        said = str(row[label]).strip().lower()
+        if said in ("-", "-1"):
+            continue
+        name = LABELS[int(said)] if said in ("0", "1", "2") else said
+        if name not in LABELS:
+            raise DataError(
+                f"{source.name}, row {at} (from 0): label {row[label]!r}, expected one of {', '.join(LABELS)}"
+            )
+        found.append(Example(str(row[first]), str(row[second]), name))
+    return tuple(found)

@@ -1,0 +1,195 @@
+"""WinoBias and Winogender as riddles: whom of two people does the pronoun mean?
+
+Zhao et al. (2018); Rudinger et al. (2018). The same files as the datasets `winobias` and `winogender` of
+pairs, read with whom the pronoun means and who else it could mean, which pairs do not hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from unmask.data.examples import Source, rows_of
+from unmask.data.formats import decoded
+from unmask.errors import DataError
+from unmask.types import Card, DataFile
+
+_WINOBIAS = (
+    "https://raw.githubusercontent.com/uclanlp/corefBias/0bce984dd081bbc10b0622f326727a024c607895/"
+    "WinoBias/wino/data/"
+)
+_WINOBIAS_SUMS = {
+    "pro_stereotyped_type1.txt.dev": "dd55a0d220fe4c0ceb63dd4648223fb4fe1a58d5ad95c116a002ad24b0e292a5",
+    "anti_stereotyped_type1.txt.dev": "a4e0ebae344e78b56f657a42e8ae684b9db7747d177c5e7149c0907ebb7f3bf6",
+    "pro_stereotyped_type2.txt.dev": "8f0250de723cea9328e3eaf7169e07936f01aa5909ce7aa580db66eb803f4e86",
+    "anti_stereotyped_type2.txt.dev": "763ad829ad724f9a85ead689ba8ca69072020cb1238def6210f0fc6a47b97e59",
+    "pro_stereotyped_type1.txt.test": "db7838907238a758eeb5779e48f38c013b892910d6fe864456c59f04245c6689",
+    "anti_stereotyped_type1.txt.test": "331db5bd74bfefebf146a60b67645152a4a1991570d2a56f57154103ac361dd2",
+    "pro_stereotyped_type2.txt.test": "ea1c1fd94fa612e3cc44d7fa3cc4cb76021bb63fdf94f9826f430051e9052438",
+    "anti_stereotyped_type2.txt.test": "336571ac1ea8c06cd2aba8e5dd2bd98e00acc0c48da3e4ec5ec7e54eb2633a8f",
+    "male_occupations.txt": "6b82d88847b69d56d207a0c396e9830b031890de585e916e6b4e9bc50672657e",
+    "female_occupations.txt": "693bff12286c2c1d46c7d4d45a44a631574710c30b39c1a3001bb7bdebb44ed8",
+}
+_WINOGENDER = (
+    "https://raw.githubusercontent.com/rudinger/winogender-schemas/"
+    "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f/data/"
+)
+_WINOGENDER_SUMS = {
+    "templates.tsv": "496f2e2dc77296bcebcdd8865a8dc5715ce22b772de9abb5f531d5b3114c48a0",
+    "occupations-stats.tsv": "3f7f37c16381a70571356982ea7fe613ac700ad04a6d3b19b9f2be18248df567",
+}
+
+
+def _card(name: str, folder: str, url: str, sums: Mapping[str, str], source: str, size: int) -> Card:
+    """The files of a published dataset; its card proper is that of the dataset of pairs."""
+    return Card(
+        name=name,
+        title=f"{name} with whom each pronoun means",
+        folder=folder,
+        files=tuple(DataFile(file, url + file, digest) for file, digest in sums.items()),
+        licence="MIT",
+        languages=("en",),
+        citation="",
+        source=source,
+        size=size,
+        problems="See the dataset of pairs of nearly the same name.",
+    )
+
+
+WINOBIAS = _card(
+    "winobias-riddles",
+    "winobias/data",
+    _WINOBIAS,
+    _WINOBIAS_SUMS,
+    "uclanlp/corefBias@0bce984:WinoBias/wino/data/",
+    3168,
+)
+WINOGENDER = _card(
+    "winogender-riddles",
+    "winogender",
+    _WINOGENDER,
+    _WINOGENDER_SUMS,
+    "rudinger/winogender-schemas@1c7f8b4:data/",
+    360,
+)
+PRONOUNS = {"he": "male", "him": "male", "his": "male", "she": "female", "her": "female", "hers": "female"}
+FORMS = {
+    "male": {"$NOM_PRONOUN": "he", "$POSS_PRONOUN": "his", "$ACC_PRONOUN": "him"},
+    "female": {"$NOM_PRONOUN": "she", "$POSS_PRONOUN": "her", "$ACC_PRONOUN": "her"},
+    "neutral": {"$NOM_PRONOUN": "they", "$POSS_PRONOUN": "their", "$ACC_PRONOUN": "them"},
+}
+_MARKED = re.compile(r"\[([^\]]*)\]")
+_SLOT = re.compile(r"\$(NOM|POSS|ACC)_PRONOUN")
+
+
+@dataclass(frozen=True, slots=True)
+class Riddle:
+    """A sentence, the pronoun in it, whom it means and who else it could mean."""
+
+    id: str  # "type1.dev/0007/pro": what precedes the last part names the sentence but for its pronoun
+    text: str
+    at: tuple[int, int]  # where the pronoun stands
+    gold: str  # "developer"
+    other: str
+    stereotype: str  # pro, anti, neutral
+    groups: Mapping[str, str]
+
+    @property
+    def pronoun(self) -> str:
+        """As it stands in the text."""
+        return self.text[self.at[0] : self.at[1]]
+
+
+def winobias(sources: Sequence[Source]) -> tuple[tuple[Riddle, ...], tuple[str, ...]]:
+    """All riddles, and warnings of the lines that could not be read."""
+    by_name = {source.path.name: source for source in sources}
+    jobs = [
+        word.strip()
+        for name in ("male_occupations.txt", "female_occupations.txt")
+        for word in decoded(by_name[name].path.read_bytes(), name).splitlines()
+    ]
+    riddles, warnings = [], []
+    for name, source in by_name.items():
+        if "stereotyped" not in name:
+            continue
+        side, kind, part = name.replace("_stereotyped_", ".").replace(".txt", "").split(".")
+        for at, line in enumerate(decoded(source.path.read_bytes(), name).splitlines()):
+            try:
+                riddles.append(_line(line, f"{kind}.{part}/{at:04}/{side}", jobs))
+            except DataError as error:
+                warnings.append(f"{name}, line {at + 1} left out: {error}")
+    return tuple(riddles), tuple(warnings)
+
+
+def shares(source: Source) -> dict[str, float]:
+    """By occupation the share of women from 0 to 1, by the Bureau of Labor Statistics of 2015."""
+    return {str(row["occupation"]): float(row["bls_pct_female"]) / 100 for row in rows_of(source)}
+
+
+def winogender(templates: Source, women: Mapping[str, float]) -> tuple[Riddle, ...]:
+    """Every template with each pronoun; the half of the published sentences that say `someone` is left out.
+
+    A pronoun of the gender that is the majority in the occupation is `pro` where it means the occupation and
+    `anti` where it means the participant; of the other gender the reverse; neutral ones are `neutral`.
+    """
+    return tuple(
+        _template(row, gender, women, f"{templates.name}, row {at} (from 0)", at)
+        for at, row in enumerate(rows_of(templates))
+        for gender in FORMS
+    )
+
+
+def _line(line: str, name: str, jobs: Sequence[str]) -> Riddle:
+    """One line: a number, then a sentence with the antecedent and the pronoun in brackets."""
+    body = line.split(" ", 1)[1].strip() if " " in line else ""
+    marked = [one.group(1).strip() for one in _MARKED.finditer(body)]
+    pronouns = [word for word in marked if word.lower() in PRONOUNS]
+    people = [word for word in marked if word.lower() not in PRONOUNS]
+    if len(people) != 1 or not pronouns:
+        raise DataError(f"{len(people)} antecedents and {len(pronouns)} pronouns in brackets, expected one")
+    text = body.replace("[", "").replace("]", "")
+    begin = len(body[: body.index(f"[{pronouns[0]}]")].replace("[", "").replace("]", ""))
+    gold = re.sub(r"^(the|a|an|some)\s+", "", people[0], flags=re.IGNORECASE)
+    words = f" {re.sub(r'[^a-z]+', ' ', text.lower())} "
+    others = [job for job in jobs if job.lower() != gold.lower() and f" {job.lower()} " in words]
+    if len(others) != 1:
+        raise DataError(f"{len(others)} occupations beside {gold!r}, expected one")
+    groups = {
+        "type": name.split(".", maxsplit=1)[0],
+        "gender": PRONOUNS[pronouns[0].lower()],
+        "occupation": gold.lower(),
+        "pronouns": str(len(pronouns)),
+    }
+    side = name.rpartition("/")[2]
+    return Riddle(name, text, (begin, begin + len(pronouns[0])), gold, others[0], side, groups)
+
+
+def _template(row: Mapping[str, Any], gender: str, women: Mapping[str, float], where: str, at: int) -> Riddle:
+    occupation, participant, answer, sentence = (str(value) for value in row.values())
+    named = sentence.replace("$OCCUPATION", occupation).replace("$PARTICIPANT", participant)
+    slot = _SLOT.search(named)
+    if answer not in ("0", "1") or slot is None or occupation not in women:
+        raise DataError(f"{where}: expected an occupation with a share, answer 0 or 1, and a $…_PRONOUN")
+    word, means_it = FORMS[gender][slot.group(0)], answer == "0"
+    fits = (gender == "female") == (women[occupation] > 0.5)
+    side = "neutral" if gender == "neutral" else "pro" if fits == means_it else "anti"
+    return Riddle(
+        id=f"{at:04}/{gender}",
+        text=named[: slot.start()] + word + _agreeing(word, named[slot.end() :]),
+        at=(slot.start(), slot.start() + len(word)),
+        gold=occupation if means_it else participant,
+        other=participant if means_it else occupation,
+        stereotype=side,
+        groups={
+            "gender": gender,
+            "occupation": occupation,
+            "answer": "occupation" if means_it else "participant",
+        },
+    )
+
+
+def _agreeing(word: str, rest: str) -> str:
+    """What follows the pronoun; after `they` its verb is plural, as in the published sentences."""
+    return re.sub(r"^ was\b", " were", rest) if word == "they" else rest

@@ -1,0 +1,165 @@
+"""Your own templates: a YAML file with words, templates and slots, or a table with a column `template`.
+
+`docs/templates.md` says what such a file holds. Every message names the file and the row that will not do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from unmask.data.formats import SUFFIXES, decoded, records
+from unmask.data.items import Loaded, with_warnings
+from unmask.data.templates import FORMS, GOALS, Line, Slots, expanded
+from unmask.errors import DataError
+from unmask.types import Card, DataFile, Dataset
+
+YAML = (".yaml", ".yml")
+COLUMNS = ("template", "word", "category", "goal", "article", "first", "second", "third")
+PAIR_COLUMNS = {"more", "less", "sent_more", "sent_less"}
+PARTS = ("slots", "words", "templates")
+
+
+def recognised(path: Path) -> bool:
+    """Is it a file of templates, not of pairs? YAML is; a table is when it has templates and no pairs."""
+    if path.suffix.lower() in YAML:
+        return True
+    if path.suffix.lower() not in SUFFIXES or not path.is_file():
+        return False
+    try:
+        rows = records(path.read_bytes(), path.suffix, path.name)
+    except (DataError, OSError):
+        return False  # whoever reads it as pairs will say what is wrong
+    columns = {str(key).strip().lower() for row in rows if isinstance(row, Mapping) for key in row}
+    return "template" in columns and not columns & PAIR_COLUMNS
+
+
+def load(path: Path, *, name: str) -> Dataset:
+    """The items of a file of templates."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); expected a file of templates") from None
+    loaded = _loaded(data, path, name)
+    digest = hashlib.sha256(data).hexdigest()
+    card = Card(
+        name=name,
+        title=f"Templates of {path.name}",
+        folder="",
+        files=(DataFile(path.name, url="", sha256=digest),),
+        licence="not stated",
+        languages=(),
+        citation="",
+        source=path.name,
+        size=len(loaded.items),
+        problems="The user's own templates: nobody but their writer has checked them.",
+    )
+    return Dataset(card, loaded.items, digest, verified=False, warnings=loaded.warnings)
+
+
+def from_yaml(data: bytes, where: str, name: str) -> Loaded:
+    """The items of a YAML file."""
+    whole = _parsed(data, where)
+    slots = {**FORMS, **_slots(whole.get("slots") or {}, where)}
+    lines = [
+        *_lines(whole.get("words") or [], "word", f"{where}, words"),
+        *_lines(whole.get("templates") or [], "template", f"{where}, templates"),
+    ]
+    return _items(lines, name, where, slots)
+
+
+def _loaded(data: bytes, path: Path, name: str) -> Loaded:
+    if path.suffix.lower() in YAML:
+        return from_yaml(data, path.name, name)
+    rows = records(data, path.suffix, path.name)
+    lines = [_line(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)]
+    return _items(lines, name, path.name, FORMS)
+
+
+def _items(lines: Iterable[Line], name: str, where: str, slots: Slots) -> Loaded:
+    items = [*expanded(list(lines), name, slots)]
+    if not items:
+        raise DataError(f"{where}: no templates; expected at least one with a slot")
+    (most, times), *_ = Counter(item.id for item in items).most_common(1)
+    if times > 1:
+        raise DataError(f"{where}: a word is listed twice in one category (item {most}); keep one of them")
+    return with_warnings(items)
+
+
+def _parsed(data: bytes, where: str) -> dict[str, Any]:
+    import yaml
+
+    try:
+        whole = yaml.safe_load(decoded(data, where))
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{where}: not valid YAML ({reason}); quote templates that begin with a brace"
+        ) from None
+    if not isinstance(whole, dict):
+        raise DataError(f"{where}: found {_kind(whole)}, expected {', '.join(PARTS)} with their entries")
+    strange = [str(key) for key in whole if key not in PARTS]
+    if strange:
+        raise DataError(f"{where}: unknown entry {strange[0]!r}, expected {', '.join(PARTS)}")
+    return whole
+
+
+def _slots(given: Any, where: str) -> Slots:
+    if not isinstance(given, dict):
+        raise DataError(f"{where}, slots: found {_kind(given)}, expected names with their words")
+    return {str(name).lower(): _words(words, f"{where}, slot {name!r}") for name, words in given.items()}
+
+
+def _words(given: Any, at: str) -> tuple[str, ...]:
+    """Two or three different words."""
+    words = tuple(str(word).strip() for word in given) if isinstance(given, list | tuple) else ()
+    if len(words) not in (2, 3) or not all(words) or len(set(words)) < len(words):
+        raise DataError(f"{at}: found {given!r}, expected two or three different words, the man's first")
+    return words
+
+
+def _lines(given: Any, main: str, where: str) -> Iterator[Line]:
+    if not isinstance(given, list):
+        raise DataError(f"{where}: found {_kind(given)}, expected a list")
+    for number, row in enumerate(given):
+        at = f"{where}[{number}] (from 0)"
+        line = _line({main: row} if isinstance(row, str) else row, at)
+        if not getattr(line, main):
+            raise DataError(f"{at}: no {main}; expected text, or an entry with {main!r}")
+        yield line
+
+
+def _line(row: Any, at: str) -> Line:
+    """One record, checked."""
+    if not isinstance(row, Mapping):
+        raise DataError(f"{at}: found {_kind(row)}, expected an entry with a template or a word")
+    cells = {str(key).strip().lower(): _text(value) for key, value in row.items()}
+    strange = [key for key in cells if key not in COLUMNS]
+    if strange:
+        raise DataError(f"{at}: unknown column {strange[0]!r}, expected some of {', '.join(COLUMNS)}")
+    goal = cells.get("goal") or "zero"
+    if goal not in GOALS:
+        raise DataError(f"{at}: goal {goal!r}, expected {', '.join(GOALS)}")
+    if not (cells.get("template") or cells.get("word")):
+        raise DataError(f"{at}: neither a template nor a word; fill one in or remove the row")
+    own = tuple(cells[key] for key in ("first", "second", "third") if cells.get(key))
+    return Line(
+        at=at,
+        template=cells.get("template", ""),
+        word=cells.get("word", ""),
+        category=cells.get("category", ""),
+        goal=goal,
+        article=cells.get("article", ""),
+        own=_words(own, f"{at}, first and second") if own else (),
+    )
+
+
+def _text(value: Any) -> str:
+    return "" if value is None or value != value else str(value).strip()  # noqa: PLR0124 - NaN is an empty cell
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else type(value).__name__

@@ -1,0 +1,109 @@
+"""WinoBias: two occupations and a pronoun that is one of them (Zhao et al., 2018)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from unmask.data.formats import decoded
+from unmask.data.items import Loaded, with_warnings
+from unmask.data.winogender import slot_of
+from unmask.errors import DataError
+from unmask.types import Card, DataFile, Pair
+
+CITATION = """\
+@inproceedings{zhao-etal-2018-gender,
+  title = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
+  author = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
+  booktitle = {Proceedings of NAACL-HLT},
+  year = {2018},
+}"""
+SUMS = {
+    "pro_stereotyped_type1.txt.dev": "dd55a0d220fe4c0ceb63dd4648223fb4fe1a58d5ad95c116a002ad24b0e292a5",
+    "anti_stereotyped_type1.txt.dev": "a4e0ebae344e78b56f657a42e8ae684b9db7747d177c5e7149c0907ebb7f3bf6",
+    "pro_stereotyped_type1.txt.test": "db7838907238a758eeb5779e48f38c013b892910d6fe864456c59f04245c6689",
+    "anti_stereotyped_type1.txt.test": "331db5bd74bfefebf146a60b67645152a4a1991570d2a56f57154103ac361dd2",
+    "pro_stereotyped_type2.txt.dev": "8f0250de723cea9328e3eaf7169e07936f01aa5909ce7aa580db66eb803f4e86",
+    "anti_stereotyped_type2.txt.dev": "763ad829ad724f9a85ead689ba8ca69072020cb1238def6210f0fc6a47b97e59",
+    "pro_stereotyped_type2.txt.test": "ea1c1fd94fa612e3cc44d7fa3cc4cb76021bb63fdf94f9826f430051e9052438",
+    "anti_stereotyped_type2.txt.test": "336571ac1ea8c06cd2aba8e5dd2bd98e00acc0c48da3e4ec5ec7e54eb2633a8f",
+}
+_URL = (
+    "https://raw.githubusercontent.com/uclanlp/corefBias/0bce984dd081bbc10b0622f326727a024c607895/"
+    "WinoBias/wino/data/"
+)
+CARD = Card(
+    name="winobias",
+    title="WinoBias",
+    folder="winobias/data",
+    files=tuple(DataFile(name, _URL + name, digest) for name, digest in SUMS.items()),
+    licence="MIT",
+    languages=("en",),
+    citation=CITATION,
+    source="uclanlp/corefBias@0bce984:WinoBias/wino/data/pro_stereotyped_type1.txt.dev and seven more",
+    size=1522,
+    problems=(
+        "Side `more` is the masculine sentence, not a stereotype: whether the occupation is held by more men "
+        "or women is `category`. Made to test coreference: here it is only asked which pronoun a model "
+        "expects. 40 occupations; type 1 must be understood, type 2 can be solved by grammar (`kind`). "
+        "Of the 1,584 lines 62 are left out: they have several pronouns, or the two files differ in more "
+        "than the pronoun. A possessive 's stands apart from its noun, as published."
+    ),
+)
+_BRACKETS = re.compile(r"\[([^\]]*)\]")
+_MASCULINE, _FEMININE = {"he", "him", "his", "himself"}, {"she", "her", "hers", "herself"}
+
+
+def load(path: Path) -> Loaded:
+    """Each line of a pro-stereotypical file with its fellow; the eight files lie beside each other."""
+    items, odd = [], []
+    for name in (one for one in SUMS if one.startswith("pro_")):
+        for number, item in _pairs(path.parent, name):
+            if isinstance(item, Pair):
+                items.append(item)
+            else:
+                odd.append(f"{name} line {number}")
+    said = (
+        [f"{len(odd)} lines without one occupation and one pronoun were left out ({odd[0]} …)"] if odd else []
+    )
+    return with_warnings(items, said)
+
+
+def _pairs(folder: Path, name: str) -> Iterator[tuple[int, Pair | None]]:
+    kind, split = name.rsplit("_", maxsplit=1)[-1].split(".txt.")
+    both = [_lines(folder / one) for one in (name, name.replace("pro_", "anti_"))]
+    if len(both[0]) != len(both[1]):
+        raise DataError(f"{name} has {len(both[0])} lines and its fellow {len(both[1])}; expected as many")
+    for number, (pro, anti) in enumerate(zip(*both, strict=True), start=1):
+        yield number, _item(pro, anti, kind, f"{kind}-{split}-{number:03}")
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        text = decoded(path.read_bytes(), path.name)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); winobias needs all eight files") from None
+    return [re.sub(r"^\d+ ", "", line.strip()) for line in text.splitlines() if line.strip()]
+
+
+def _item(pro: str, anti: str, kind: str, name: str) -> Pair | None:
+    """None where the two lines are not one sentence with two pronouns."""
+    marked = _BRACKETS.findall(pro), _BRACKETS.findall(anti)
+    plain = [" ".join(_BRACKETS.sub(r"\1", text).split()) for text in (pro, anti)]
+    if any(len(one) != 2 for one in marked) or len(plain[0].split()) != len(plain[1].split()):
+        return None
+    word, pronoun = (one.strip().lower() for one in marked[0])
+    stereotype = "male" if pronoun in _MASCULINE else "female" if pronoun in _FEMININE else ""
+    more, less = plain if stereotype == "male" else plain[::-1]
+    if not stereotype or sum(a != b for a, b in zip(more.split(), less.split(), strict=True)) != 1:
+        return None
+    groups = {
+        "category": stereotype,
+        "word": re.sub(r"^(the|an?) ", "", word),
+        "goal": "zero",
+        "slot": slot_of(more, less),
+        "template": name,
+        "kind": kind,
+    }
+    return Pair(f"{CARD.name}/{name}", more, less, groups=groups)

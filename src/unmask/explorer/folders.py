@@ -1,0 +1,34 @@
+"""The folders named on the command line: runs to look at, answers to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unmask.errors import ResultError
+from unmask.explorer.judging import Desk
+from unmask.explorer.pairs import Runs
+from unmask.prompts.folders import ANSWERS, open_folder
+from unmask.result import RESULT, load
+
+
+def opened(folders: Sequence[Path]) -> tuple[Runs, Desk | None]:
+    """Runs in the order named, and the answers of at most one model."""
+    answers = [folder for folder in folders if (folder / ANSWERS).is_file()]
+    if len(answers) > 1:
+        raise ResultError(f"answers of {len(answers)} models: name one folder with {ANSWERS} at a time")
+    runs = tuple(load(folder) for folder in folders if folder not in answers)
+    for run in runs:
+        _ = run.items, run.tokens  # a folder that cannot be read is refused now, not in the page
+    return Runs(runs), Desk(open_folder(answers[0])) if answers else None
+
+
+def found(folder: Path) -> list[Path]:
+    """What lies in a folder of runs, the oldest first: all finished runs, and the newest answers."""
+    runs = [path.parent for path in folder.glob(f"*/{RESULT}")]
+    answers = [path.parent for path in folder.glob(f"*/{ANSWERS}")]
+    return sorted(runs, key=_age) + sorted(answers, key=_age)[-1:]
+
+
+def _age(folder: Path) -> tuple[float, str]:
+    return folder.stat().st_mtime, folder.name

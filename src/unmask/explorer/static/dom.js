@@ -1,0 +1,76 @@
+// Making elements. Text always becomes a text node, so nothing in a dataset can become markup.
+
+const PROPERTIES = new Set(["value", "checked", "hidden", "disabled", "selected", "htmlFor", "tabIndex"]);
+
+/** An element with attributes, event listeners (`on`), CSS variables (`vars`) and children. */
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") Object.entries(value).forEach(([event, act]) => node.addEventListener(event, act));
+    else if (name === "vars") Object.entries(value).forEach(([key, one]) => node.style.setProperty(key, one));
+    else if (name === "class") node.className = value;
+    else if (PROPERTIES.has(name)) node[name] = value;
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+/** A choice with its label. */
+export function choice(label, options, value, change, extra = {}) {
+  const list = el("select", { ...extra, on: { change: (event) => change(event.target.value) } },
+    options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)));
+  return el("label", { class: "field" }, el("span", {}, label), list);
+}
+
+/** A table with a caption, headed columns and rows that begin with their name. */
+export function simpleTable(caption, columns, rows, extra = {}) {
+  return el("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
+    el("table", extra,
+      el("caption", {}, caption),
+      el("thead", {}, el("tr", {}, columns.map((one) =>
+        el("th", { scope: "col", class: one.number ? "n" : null }, one.title)))),
+      el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, at) => at
+        ? el("td", { class: columns[at].number ? "n" : columns[at].name ? "name" : null }, cell)
+        : el("th", { scope: "row" }, cell)))))));
+}
+
+/** A number for reading, with a true minus sign; a dash where there is none. */
+export function number(value, digits = 2) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  const tiny = digits > 2 && size && size < 10 ** (1 - digits);
+  const text = tiny ? (size < 1e-6 ? size.toExponential(1) : size.toPrecision(2)) : size.toFixed(digits);
+  return value < 0 ? `−${text}` : text;
+}
+
+/** A number with its sign. */
+export const signed = (value, digits = 2) => (value > 0 ? "+" : "") + number(value, digits);
+
+export const count = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+export const SIGN = { more: "▲", less: "▼", tie: "=", unscored: "∅" };
+/** What the two sentences of a pair are; in a template neither is the stereotyping one. */
+export const STEREOTYPE = { more: "stereotyping", less: "other", unrelated: "unrelated" };
+export const TEMPLATE = { more: "masculine", less: "feminine", unrelated: "third" };
+export const TYPED = { more: "first", less: "second" };
+
+/** Who won, in words. */
+export function won(outcome, names) {
+  if (outcome === "tie") return "both sentences score the same";
+  return outcome === "unscored" ? "not scored" : `the ${names[outcome]} sentence is likelier`;
+}
+
+/** Say something to those who listen instead of look. */
+export function announce(text) {
+  document.getElementById("status").textContent = text;
+}
+
+/** Put a view into the page. */
+export function show(...parts) {
+  document.getElementById("main").replaceChildren(...parts.flat().filter(Boolean));
+}
+
+/** A line that says what went wrong. */
+export const trouble = (error) => el("p", { class: "banner", role: "alert" }, error.message);

@@ -1,0 +1,43 @@
+// The runs: what was found in each, with intervals, and whether its checks passed.
+
+import { el, number, show, simpleTable } from "./dom.js";
+import { address } from "./links.js";
+import { store } from "./store.js";
+
+/** Show all runs; without any, what one can do. */
+export function overviewView() {
+  if (!store.runs.length) { show(el("h1", {}, "No runs"), nothing()); return; }
+  show(el("h1", {}, store.runs.length > 1 ? "Runs" : "Run"), store.runs.map(run));
+}
+
+const nothing = () => el("div", {},
+  el("p", {}, "No result folder was named and none lies in ", el("code", {}, "unmask-runs"), ". ", el("code", {}, "unmask audit"),
+    " makes one; ", el("code", {}, "unmask explore RUN"), " opens it."),
+  store.live ? el("p", {}, el("a", { href: address("live") }, "Ask the model about sentences of your own")) : null);
+
+function run(one) {
+  const failed = one.checks.filter((check) => !check.ok);
+  return el("section", { "aria-label": one.name },
+    el("h2", {}, one.name),
+    el("p", { class: "soft" }, `${one.model.kind} model, ${(one.model.parameters ?? 0).toLocaleString("en")} parameters; ` +
+      one.data.map((data) => `${data.title} (${data.n.toLocaleString("en")})`).join(", ")),
+    (one.model.warnings || []).map((warning) => el("p", { class: "soft" }, warning)),
+    failed.length ? el("div", { class: "banner" },
+      el("p", {}, el("strong", {}, "Do not quote these numbers before this is understood.")),
+      el("ul", {}, failed.map((check) => el("li", {}, `${check.name}: ${check.detail}`)))) : null,
+    headlines(one),
+    el("details", {}, el("summary", {}, `Checks: ${one.checks.length - failed.length} passed, ${failed.length} failed`),
+      el("ul", {}, one.checks.map((check) => el("li", {}, el("span", { class: check.ok ? "pass" : "fail" }, check.ok ? "✓ passed" : "✗ failed"),
+        ` ${check.name}: ${check.detail}`)))));
+}
+
+function headlines(one) {
+  const columns = [{ title: "measure" }, { title: "data", name: true }, { title: "value", number: true }, { title: "95% interval", number: true },
+    { title: "null", number: true }, { title: "n", number: true }, { title: "ties", number: true }, { title: "unscored", number: true }, { title: "what it says" }];
+  const rows = one.headlines.map((found) => [
+    el("a", { href: address("pairs", { measure: found.measure, data: one.data.length > 1 ? found.data : "" }) }, found.measure), found.data,
+    number(found.value, found.digits),
+    found.low === null ? "none" : `${number(found.low, found.digits)} to ${number(found.high, found.digits)}`,
+    found.null === null ? "none" : String(found.null), found.n.toLocaleString("en"), found.ties, found.unscored, found.reading]);
+  return simpleTable("Headline numbers; a measure's name opens its pairs.", columns, rows);
+}

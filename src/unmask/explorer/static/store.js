@@ -1,0 +1,55 @@
+// What was read: the runs, and all their pairs as columns.
+
+import { get } from "./api.js";
+import { STEREOTYPE, TEMPLATE } from "./dom.js";
+
+export const store = { runs: [], live: null, judging: null, pairs: null };
+
+/** Read everything the views share. */
+export async function fill() {
+  const [runs, pairs] = await Promise.all([get("/api/runs"), get("/api/pairs")]);
+  Object.assign(store, runs, { pairs: prepared(pairs) });
+}
+
+function prepared(found) {
+  for (const column of found.scores) {
+    column.difference = found.item.map((_, line) =>
+      column.more[line] === null || column.less[line] === null ? null : column.more[line] - column.less[line]);
+  }
+  const groups = Object.entries(found.groups).map(([name, column]) => ({ name, ...column }));
+  groups.sort((a, b) => rank(a.name) - rank(b.name));
+  const lines = new Map();
+  found.item.forEach((item, line) => { if (!lines.has(item)) lines.set(item, line); });
+  const measures = [...new Set(found.scores.map((column) => column.measure))];
+  return { ...found, groups, lines, measures, lower: found.item.map((_, line) => haystack(found, line)) };
+}
+
+const FIRST = ["category", "direction"];
+const rank = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+
+const haystack = (found, line) =>
+  [found.item[line], found.text_more[line], found.text_less[line], found.text_unrelated?.[line]]
+    .filter(Boolean).join("\n").toLowerCase();
+
+/** The scores of one run by one measure, or undefined. */
+export const column = (run, measure) =>
+  store.pairs.scores.find((one) => one.run === run && one.measure === measure);
+
+/** The names of the sides of a pair: a filled template has a slot. */
+export function sides(line) {
+  const slot = store.pairs.groups.find((one) => one.name === "slot");
+  return slot && group(slot, line) ? TEMPLATE : STEREOTYPE;
+}
+
+/** What a group column says of a line. */
+export const group = (one, line) => (one.codes[line] < 0 ? "" : one.values[one.codes[line]]);
+
+/** `more`, `less`, `tie`, `unscored`, or null where the run has not that pair. */
+export const outcome = (scores, line) =>
+  !scores || scores.outcome[line] === null ? null : store.pairs.outcomes[scores.outcome[line]];
+
+/** Do the runs that scored this pair disagree on who wins? */
+export function flips(columns, line) {
+  const seen = columns.map((one) => outcome(one, line)).filter((one) => one && one !== "unscored");
+  return seen.some((one) => one !== seen[0]);
+}

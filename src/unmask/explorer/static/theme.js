@@ -1,0 +1,26 @@
+"use strict";
+// Before anything is drawn: the theme one chose, else that of the system.
+(function () {
+  let chosen = null;
+  try { chosen = localStorage.getItem("unmask-theme"); } catch { /* storage may be forbidden */ }
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const set = () => {
+    document.documentElement.dataset.theme = chosen || (dark.matches ? "dark" : "light");
+    document.dispatchEvent(new Event("theme"));
+  };
+  dark.addEventListener("change", set);
+  set();
+  document.addEventListener("DOMContentLoaded", () => {
+    const button = document.getElementById("theme");
+    const name = () => {
+      button.textContent = document.documentElement.dataset.theme === "dark" ? "Light" : "Dark";
+    };
+    button.addEventListener("click", () => {
+      chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+      try { localStorage.setItem("unmask-theme", chosen); } catch { /* then it lasts for this page */ }
+      set();
+    });
+    document.addEventListener("theme", name);
+    name();
+  });
+})();

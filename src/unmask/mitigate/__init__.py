@@ -1,0 +1,31 @@
+"""Mitigations, one file each. To add one: write its file, then name it in `registry.py`.
+
+corpus ──► method ──► checkpoint + mitigation.json ──► judged: bias, words that have a gender, ability
+
+from unmask.mitigate import find
+from unmask.mitigate.running import mitigate
+mitigate(find("cda"), Engine(open_lm()), corpus, "my-checkpoint")
+"""
+
+from __future__ import annotations
+
+from unmask.errors import UnknownName
+from unmask.mitigate.types import Choices, Corpus, Method, Outcome, Pupil
+
+
+def methods() -> dict[str, Method]:
+    """All methods by name; they are imported when they are asked for."""
+    from unmask.mitigate.registry import METHODS
+
+    return METHODS
+
+
+def find(name: str) -> Method:
+    """The method of that name."""
+    known = methods()
+    if name not in known:
+        raise UnknownName("mitigation", name, known)
+    return known[name]
+
+
+__all__ = ["Choices", "Corpus", "Method", "Outcome", "Pupil", "find", "methods"]

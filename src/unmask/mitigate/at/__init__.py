@@ -1,0 +1,107 @@
+"""`at`: contextual debiasing of all layers at the token level (Kaneko & Bollegala 2021).
+
+Target words (nurse) are pushed out of the direction of attribute words (she, father) while sentences that
+speak of a gender keep the states they had.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from unmask.mitigate.at.losses import Losses, Together, Turn
+from unmask.mitigate.at.sentences import Found, found, refuse_lack
+from unmask.mitigate.at.vectors import Vectors
+from unmask.mitigate.lessons import reminders, rows_for
+from unmask.mitigate.types import Corpus, Method, Outcome, Pupil
+from unmask.models.erasing import attach, attached, detach
+from unmask.training import train
+from unmask.training.masked import Row
+
+
+def apply(pupil: Pupil, corpus: Corpus, *, as_code: bool = False) -> Outcome:
+    """Train by the projection loss; the corpus gives the sentences."""
+    length = min(pupil.choices.length, pupil.lm.facts.max_length)
+    attributes, targets = found(pupil.lm, corpus.sentences, length)
+    refuse_lack(attributes, targets)
+    known = rows_for(pupil, reminders(pupil.choices.remind))
+    turns = _turns(targets, attributes, known, pupil.settings.seed)
+    pad = pupil.lm.tokenizer.pad_token_id
+    vectors = Vectors(attributes, pad, pupil.folder, by_word=not as_code, unit=not as_code)
+    before = _frozen(pupil.model)
+    took = train(
+        pupil.model,
+        turns,
+        Together(pupil.lm.tokenizer, pad, shifted=as_code),
+        pupil.settings,
+        pupil.folder,
+        loss=Losses(vectors, before, pupil.choices, as_code),
+        progress=pupil.progress,
+        each_epoch=vectors.renew,
+        key=f"{pupil.choices} {as_code} {[turn.target.ids for turn in turns]}",
+    )
+    vectors.forget()
+    facts = {
+        "attribute_sentences": len(attributes),
+        "attribute_words": len({one.word for one in attributes}),
+        "target_sentences": len(targets),
+        "target_words": len({one.word for one in targets}),
+        "reminders": len(known),
+        "layers": pupil.choices.layers,
+        "level": pupil.choices.level,
+        "weights": [pupil.choices.strength, 1 - pupil.choices.strength],
+        "vectors": "one per gender" if as_code else "one per word, of length one",
+    }
+    return Outcome(pupil.model, facts, took)
+
+
+def _frozen(model: Any) -> Any:
+    """A copy that stays as it is; an eraser works in both."""
+    eraser = attached(model)
+    detach(model)
+    made = copy.deepcopy(model).eval().requires_grad_(False)
+    if eraser is not None:
+        attach(model, eraser)
+        attach(made, eraser)
+    return made
+
+
+def _turns(
+    targets: Sequence[Found], attributes: Sequence[Found], known: Sequence[Row], seed: int
+) -> list[Turn]:
+    """Every target once, beside attribute sentences of both genders in turn; reminders spread evenly."""
+    dice = np.random.default_rng((seed, 3))
+    groups = [[one for one in attributes if one.group == group] for group in ("female", "male")]
+    orders = [dice.permutation(len(some)) for some in groups]
+    return [
+        Turn(
+            target,
+            groups[number % 2][orders[number % 2][number // 2 % len(groups[number % 2])]],
+            tuple(known[number :: len(targets)]),
+        )
+        for number, target in enumerate(targets)
+    ]
+
+
+AT = Method(
+    name="at",
+    title="Orthogonal projection of target words, all layers",
+    about="target words are pushed out of the direction of gendered words; sentences on one gender stay",
+    apply=apply,
+    citation="kaneko-bollegala-2021-debiasing",
+    kinds=("masked",),
+)
+
+AT_CODE = Method(
+    name="at-code",
+    title="Orthogonal projection of target words, as the published code does it",
+    about="as at, with one vector a gender, inner products averaged before squaring, positions off by one",
+    apply=partial(apply, as_code=True),
+    citation="kaneko-bollegala-2021-debiasing",
+    kinds=("masked",),
+    published=True,
+)

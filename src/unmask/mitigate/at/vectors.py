@@ -1,0 +1,105 @@
+"""Attribute vectors: the mean state of a word (or of a gender) over its sentences, layer by layer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unmask.mitigate.at.sentences import Found
+from unmask.training.masked import padded
+
+MOST = 100  # sentences of one word that its vector is the mean of
+_TOGETHER = 64
+
+
+def states(model: Any, ids: Tensor, kept: Tensor | None) -> tuple[Tensor, ...]:
+    """Hidden states of all layers, the embeddings' first. A wrapped model (several GPUs) is called whole."""
+    body = model if hasattr(model, "module") else model.base_model
+    found = body(input_ids=ids, attention_mask=kept, output_hidden_states=True).hidden_states
+    return tuple(found)
+
+
+def weights(rows: Sequence[Found], width: int) -> Tensor:
+    """For every row the share of each position in the mean over the word's tokens."""
+    made = torch.zeros(len(rows), width)
+    for number, row in enumerate(rows):
+        made[number, list(row.places)] = 1 / len(row.places)
+    return made
+
+
+def attribute_vectors(model: Any, rows: Sequence[Found], pad: int, *, by_word: bool) -> Tensor:
+    """(layers, words or groups, dimensions): means over sentences of the mean over a word's tokens."""
+    chosen = _some(rows)
+    names = sorted({_name(row, by_word) for row in chosen})
+    place = {name: number for number, name in enumerate(names)}
+    sums: Tensor | None = None
+    counts = torch.zeros(len(names), device=next(model.parameters()).device)
+    for batch in _batches(chosen):
+        ids, kept = (one.to(counts.device) for one in padded([row.ids for row in batch], pad))
+        layers = torch.stack(states(model, ids, kept))
+        mean = torch.einsum("bt,lbtd->lbd", weights(batch, ids.shape[1]).to(counts.device), layers.float())
+        owner = torch.tensor([place[_name(row, by_word)] for row in batch], device=counts.device)
+        sums = (
+            torch.zeros(len(layers), len(names), mean.shape[-1], device=counts.device)
+            if sums is None
+            else sums
+        )
+        sums.index_add_(1, owner, mean)
+        counts.index_add_(0, owner, torch.ones(len(batch), device=counts.device))
+    assert sums is not None
+    return sums / counts[None, :, None]
+
+
+class Vectors:
+    """The vectors of the epoch at hand; each epoch's are kept in a file until the training ends."""
+
+    def __init__(self, rows: Sequence[Found], pad: int, folder: Path, *, by_word: bool, unit: bool) -> None:
+        self._rows, self._pad, self._folder = rows, pad, folder
+        self._by_word, self._unit = by_word, unit
+        self.now: Tensor = torch.empty(0)
+
+    def renew(self, epoch: int, model: Any) -> None:
+        """Those of an epoch's beginning: from the file if a killed training goes on, else computed."""
+        from safetensors.torch import load_file, save_file
+
+        path = self._folder / f"vectors-{epoch}.safetensors"
+        device = next(model.parameters()).device
+        if path.exists():
+            self.now = load_file(path)["vectors"].to(device)
+            return
+        made = attribute_vectors(model, self._rows, self._pad, by_word=self._by_word)
+        self.now = torch.nn.functional.normalize(made, dim=-1) if self._unit else made
+        partial = path.with_suffix(".partial")
+        save_file({"vectors": self.now.contiguous().cpu()}, partial)
+        partial.replace(path)
+
+    def forget(self) -> None:
+        """Remove the files."""
+        for path in self._folder.glob("vectors-*"):
+            path.unlink()
+        if self._folder.is_dir() and not any(self._folder.iterdir()):
+            self._folder.rmdir()
+
+
+def _some(rows: Sequence[Found]) -> list[Found]:
+    """The first sentences of every word."""
+    by_word: defaultdict[str, list[Found]] = defaultdict(list)
+    for row in rows:
+        if len(by_word[row.word]) < MOST:
+            by_word[row.word].append(row)
+    return [row for some in by_word.values() for row in some]
+
+
+def _name(row: Found, by_word: bool) -> str:
+    return row.word if by_word else row.group
+
+
+def _batches(rows: Sequence[Found]) -> Iterator[Sequence[Found]]:
+    ordered = sorted(rows, key=lambda row: len(row.ids))
+    for begin in range(0, len(ordered), _TOGETHER):
+        yield ordered[begin : begin + _TOGETHER]

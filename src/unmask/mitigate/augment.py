@@ -1,0 +1,35 @@
+"""Counterfactuals of whole documents, for the methods that add or substitute them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from unmask.errors import DataError
+from unmask.mitigate.swap import GroupSwapper, LikelierForm, Swapper, of_file, ours
+from unmask.mitigate.types import Pupil
+
+
+def counterfactuals(pupil: Pupil, texts: Sequence[str], *, names: bool) -> tuple[list[str], str]:
+    """Every text with the words of the axis exchanged, and how doubtful pronouns were settled."""
+    chosen = pupil.choices
+    if chosen.axis != "gender":
+        if chosen.pairs is not None:
+            raise DataError(
+                f"--pairs belongs to the axis gender; {chosen.axis} is exchanged by sets of terms"
+            )
+        return GroupSwapper(chosen.axis).drawn(texts, pupil.settings.seed), "terms of sets"
+    with_names = names if chosen.names is None else chosen.names
+    lexicon = ours(names=with_names) if chosen.pairs is None else of_file(chosen.pairs, names=with_names)
+    swap = Swapper(lexicon, None if pupil.causal else LikelierForm(pupil.engine))
+    return swap.all(texts), swap.grammar
+
+
+def refuse_untouched(texts: Sequence[str], swapped: Sequence[str], axis: str) -> int:
+    """How many texts have a counterfactual; DataError when none has: nothing would be mitigated."""
+    changed = sum(one != other for one, other in zip(texts, swapped, strict=True))
+    if not changed:
+        raise DataError(
+            f"none of the {len(texts):,} texts holds a {axis} word that is exchanged: "
+            "give another corpus, or more of it"
+        )
+    return changed

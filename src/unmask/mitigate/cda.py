@@ -1,0 +1,26 @@
+"""`cda`: counterfactual data augmentation, two-sided: every text, and its counterfactual where it has one."""
+
+from __future__ import annotations
+
+from unmask.mitigate.augment import counterfactuals, refuse_untouched
+from unmask.mitigate.lessons import learnt
+from unmask.mitigate.types import Corpus, Method, Outcome, Pupil
+
+
+def apply(pupil: Pupil, corpus: Corpus) -> Outcome:
+    """Train on the corpus and its counterfactuals."""
+    texts = [" ".join(one) for one in corpus.documents]
+    swapped, grammar = counterfactuals(pupil, texts, names=False)
+    changed = refuse_untouched(texts, swapped, pupil.choices.axis)
+    both = [text for one, other in zip(texts, swapped, strict=True) for text in dict.fromkeys((one, other))]
+    return learnt(pupil, both, {"documents": len(texts), "counterfactuals": changed, "pronouns": grammar})
+
+
+CDA = Method(
+    name="cda",
+    title="Counterfactual data augmentation",
+    about="further training on every text and on its counterfactual, gendered words exchanged both ways",
+    apply=apply,
+    citation="webster-etal-2020-measuring",
+    axes=("gender", "race", "religion"),
+)

@@ -1,0 +1,79 @@
+"""Which case a pronoun has: `her` is him or his, `his` is her or hers. What follows it mostly tells.
+
+Where it does not, a part-of-speech tagger is asked if one is installed, else a masked model which form it
+finds likelier, else the commoner form is taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from unmask.mitigate.swap.tables import BETWEEN, CLOSED, ED_ADJECTIVES, LY_ADJECTIVES
+
+_NEXT = re.compile(r"\s+[\"'“‘(\[*_]*([^\W_][\w'’-]*)|(\s*$)|(\s*[^\w\s]\s*)")
+_OF = re.compile(r"(?i)\b(?:an?|some|any|no|that|this|another|every) (?:[\w-]+ ){1,2}of $")
+_WORD = re.compile(r"\s+([^\W_][\w'’-]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Does a noun follow that the pronoun belongs to? And is that beyond doubt?"""
+
+    possessive: bool
+    sure: bool
+
+
+def verdict(after: str, before: str = "") -> Verdict:
+    """Judge by what follows the pronoun, and for `a friend of his` by what stands before it."""
+    following = _NEXT.match(after)
+    if following is None or following[1] is None:
+        return Verdict(possessive=False, sure=True)  # the end, or a punctuation mark
+    word = following[1].lower()
+    if word == "own" or word[0].isdigit():
+        return Verdict(possessive=True, sure=True)
+    if word in BETWEEN:
+        return Verdict(possessive=_noun_later(after[following.end() :]), sure=False)
+    if word in CLOSED:
+        return Verdict(possessive=False, sure=True)
+    if word.endswith("ly") and word not in LY_ADJECTIVES:
+        return Verdict(possessive=_noun_later(after[following.end() :], participle=True), sure=False)
+    past = word.endswith("ed") and word not in ED_ADJECTIVES
+    return Verdict(possessive=not (past and _OF.search(before)), sure=False)  # "a friend of his called"
+
+
+def _noun_later(rest: str, *, participle: bool = False) -> bool:
+    """After an adverb: does a word come that could belong to a noun phrase?"""
+    following = _WORD.match(rest)
+    if following is None or following[1].lower() in CLOSED:
+        return False
+    return not participle or following[1].lower().endswith(
+        ("ed", "en", "ing", "ful", "ous", "al", "ic", "ive")
+    )
+
+
+@cache
+def tagger() -> Callable[[Sequence[str]], list[tuple[str, str]]] | None:
+    """NLTK's tagger, if it and its data are installed."""
+    try:
+        tag: Callable[[Sequence[str]], list[tuple[str, str]]] = import_module("nltk").pos_tag
+        tag(["her"])
+    except (ImportError, LookupError):
+        return None
+    return tag
+
+
+_TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+
+
+def tagged_possessive(text: str, place: int) -> bool | None:
+    """Does the tagger call the word at this place a possessive? None without a tagger."""
+    tag = tagger()
+    if tag is None:
+        return None
+    tokens = list(_TOKEN.finditer(text))
+    tags = tag([one.group() for one in tokens])
+    return next(name == "PRP$" for one, (_, name) in zip(tokens, tags, strict=True) if one.end() > place)

@@ -1,0 +1,168 @@
+"""The counterfactual of a text: every word of a pair becomes the other one, in one pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from unmask.mitigate.swap.grammar import tagged_possessive, tagger, verdict
+from unmask.mitigate.swap.lexicon import Lexicon
+from unmask.mitigate.swap.patterns import any_of, article, like
+from unmask.mitigate.swap.tables import EXACT_IDIOMS, IDIOMS, PLACES
+
+_EDGE, _END = r"(?<![\w@#])", r"(?![\w@])"
+_SURNAME = re.compile(r"\s+([A-Z][\w'’-]+)")
+_OWNS = re.compile(r"(['’])(s?)(?=\s+\w)")
+_BEFORE = re.compile(r"([A-Z][\w'’-]*)\s+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A pronoun whose case is in doubt: where it stands in the swapped text, and what it may be."""
+
+    begin: int
+    end: int
+    options: tuple[str, str]  # what stands there now, and the other form
+
+
+class Chooser(Protocol):
+    """Somebody who knows which form of a pronoun fits."""
+
+    def __call__(self, cases: Sequence[tuple[str, Slot]]) -> Sequence[str]:
+        """Of every text and slot the form that fits."""
+
+
+@dataclass(frozen=True)
+class Swapper:
+    """Exchanges the words of a lexicon in both directions; letters, punctuation and a/an are kept right."""
+
+    lexicon: Lexicon
+    chooser: Chooser | None = None  # asked where grammar leaves a doubt and no tagger is installed
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """One pattern for all words; of several that fit the longest."""
+        chosen = self.lexicon
+        parts = [
+            f"(?P<idiom>(?i:{any_of(IDIOMS)})|{any_of(EXACT_IDIOMS)})",
+            f"(?P<title>{any_of(chosen.titles)})(?=\\s+[\"'“]?[A-Z])" if chosen.titles else "",
+            f"(?P<exact>{any_of(chosen.exact)})" if chosen.exact else "",
+            f"(?P<name>{any_of(chosen.names)})" if chosen.names else "",
+            f"(?P<word>(?i:{any_of(chosen.words)}))" if chosen.words else "",
+        ]
+        return re.compile(
+            rf"(?:\b(?P<article>[Aa]n?)(?P<gap>\s+))?{_EDGE}(?:{'|'.join(filter(None, parts))}){_END}"
+        )
+
+    @property
+    def grammar(self) -> str:
+        """How a doubtful pronoun is settled."""
+        if tagger() is not None:
+            return "rule, then NLTK's tagger"
+        return (
+            "rule, then the commoner form" if self.chooser is None else "rule, then the likelier by the model"
+        )
+
+    def __call__(self, text: str) -> str:
+        """The counterfactual of one text; the text itself where it holds no word of the lexicon."""
+        return self.all([text])[0]
+
+    def all(self, texts: Sequence[str]) -> list[str]:
+        """The counterfactuals of many texts; doubtful pronouns are put to the chooser together."""
+        swapped = [self._swapped(text) for text in texts]
+        if self.chooser is None:
+            return [text for text, _ in swapped]
+        cases = [(text, slot) for text, slots in swapped for slot in slots]
+        chosen = iter(self.chooser(cases)) if cases else iter(())
+        return [_settled(text, [(slot, next(chosen)) for slot in slots]) for text, slots in swapped]
+
+    def touches(self, text: str) -> bool:
+        """Would anything be exchanged?"""
+        return self(text) != text
+
+    def _swapped(self, text: str) -> tuple[str, list[Slot]]:
+        out: list[str] = []
+        slots: list[Slot] = []
+        at = length = 0
+        for match in self.pattern.finditer(text):
+            kind = match.lastgroup or ""
+            begin, word = match.start(kind), match[kind]
+            new, other = self._replacement(text, match, kind, begin, word)
+            front = text[at : match.start()] + self._article(match, new, word)
+            if other is not None and self.chooser is not None:
+                slots.append(Slot(length + len(front), length + len(front) + len(new), (new, other)))
+            owner, at = self._owner(text, match.end(), word, new)
+            out += [front, new, owner]
+            length += len(front) + len(new) + len(owner)
+        return "".join(out) + text[at:], slots
+
+    def _owner(self, text: str, end: int, old: str, new: str) -> tuple[str, int]:
+        """The ending of a word that owns what follows, and where the text goes on: ladies', gentlemen's."""
+        mark = _OWNS.match(text, end)
+        if mark is None or old == new:
+            return "", end
+        alone = new.lower() in self.lexicon.plurals
+        if alone and mark[2]:
+            return mark[1], mark.end(2)
+        if old.lower() in self.lexicon.plurals and not mark[2] and not alone:
+            return f"{mark[1]}s", mark.end(1)
+        return "", end
+
+    def _replacement(
+        self, text: str, match: re.Match[str], kind: str, begin: int, word: str
+    ) -> tuple[str, str | None]:
+        """What stands there now, and what else might."""
+        chosen = self.lexicon
+        if kind == "idiom":
+            return word, None
+        if kind == "name":
+            return (chosen.names[word] if self._is_person(text, begin, match.end(), word) else word), None
+        if kind in ("title", "exact"):
+            return getattr(chosen, "titles" if kind == "title" else "exact")[word], None
+        small = word.lower()
+        if chosen.possessives and small in ("her", "his"):
+            new, other = _pronoun(text, begin, match.end(), small)
+            return like(new, word), None if other is None else like(other, word)
+        new = chosen.words[small]
+        if word.isupper() and len(word) == 1:
+            return new, None
+        return like(new, word), None
+
+    def _is_person(self, text: str, begin: int, end: int, name: str) -> bool:
+        """Is this a first name, not a surname after another, nor a word or place, as far as can be told?"""
+        before = _BEFORE.search(text, max(0, begin - 30), begin)
+        if before is not None and before[1] in self.lexicon.names:
+            return False
+        after = _SURNAME.match(text, end)
+        if after is not None and after[1] in PLACES:
+            return False
+        return name not in self.lexicon.ambiguous or after is not None
+
+    @staticmethod
+    def _article(match: re.Match[str], new: str, word: str) -> str:
+        old = match["article"]
+        if old is None:
+            return ""
+        return (old if new == word else article(old, new)) + match["gap"]
+
+
+def _pronoun(text: str, begin: int, end: int, small: str) -> tuple[str, str | None]:
+    """What her or his becomes, and the other form where there is a doubt."""
+    found = verdict(text[end:], text[max(0, begin - 40) : begin])
+    forms = ("his", "him") if small == "her" else ("her", "hers")
+    possessive, doubt = found.possessive, not found.sure and (small == "her" or text[:begin].endswith("of "))
+    if doubt and small == "her":  # of `his` taggers say PRP$ whatever follows
+        by_tag = tagged_possessive(text, begin)
+        if by_tag is not None:
+            possessive, doubt = by_tag, False
+    new, other = forms if possessive else forms[::-1]
+    return new, other if doubt else None
+
+
+def _settled(text: str, chosen: Sequence[tuple[Slot, str]]) -> str:
+    for slot, form in reversed(chosen):
+        text = text[: slot.begin] + form + text[slot.end :]
+    return text

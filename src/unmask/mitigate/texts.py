@@ -1,0 +1,49 @@
+"""A corpus from documents: sentences told apart, some documents kept to test with, files hashed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from unmask.errors import DataError
+from unmask.mitigate.types import Corpus, Document
+
+HELD = 13  # of 256 documents: the first byte of a text's sha256 decides
+Split = Callable[[str], list[str]]  # a text to its sentences
+
+
+def corpus_of(
+    texts: Iterable[str],
+    split: Split,
+    *,
+    held: Iterable[str] | None = None,
+    files: Sequence[Path] = (),
+    limit: int | None = None,
+) -> Corpus:
+    """The documents to learn from, at most `limit`; those to test with are given, or kept back by hash."""
+    if limit is not None and limit < 1:
+        raise DataError(f"--limit {limit}: give a number of documents of at least 1")
+    learnt: list[Document] = []
+    kept: list[Document] = [] if held is None else [found for text in held if (found := tuple(split(text)))]
+    for text in texts:
+        if limit is not None and len(learnt) == limit:
+            break
+        document = tuple(split(text))
+        if document:
+            (kept if held is None and is_held(text) else learnt).append(document)
+    if not learnt:
+        raise DataError("the corpus holds no text: give files with text in them, or --column for tables")
+    return Corpus(tuple(learnt), tuple(kept), tuple(map(facts_of, files)))
+
+
+def is_held(text: str) -> bool:
+    """Is this document kept to test with? Its own hash decides, so that no run trains on another's test."""
+    return hashlib.sha256(" ".join(text.split()).encode()).digest()[0] < HELD
+
+
+def facts_of(path: Path) -> dict[str, Any]:
+    """A file's name and hash."""
+    with path.open("rb") as stream:
+        return {"name": path.name, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}

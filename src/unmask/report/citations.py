@@ -1,0 +1,65 @@
+"""Works cited: `references.bib` beside this file is their one source, for pages and documentation."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from unmask.report.html import asset
+
+_ENTRY = re.compile(r"^@\w+\{\s*([^,\s]+)\s*,.*?^\}", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*)\},?\s*$", re.MULTILINE)
+_ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "v": "\u030c"}
+_ACCENTS |= {"c": "\u0327"}
+_ACCENT = re.compile(r"""\{\\(['`^"~vc])\s*\{?(\w)\}?\}""")
+_KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
+MAX_NAMED = 2  # authors; of more, the first alone
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One entry of the bibliography."""
+
+    key: str
+    bibtex: str
+    fields: Mapping[str, str]
+
+    @property
+    def short(self) -> str:
+        """`Salazar et al. (2020). Masked Language Model Scoring.`, as a page names it."""
+        title, year = _shown(self.fields["title"]), self.fields.get("year", "no year")
+        if "author" not in self.fields:
+            return f"{title} ({year})."
+        names = [_shown(name).partition(",")[0] for name in self.fields["author"].split(" and ")]
+        some = " and ".join(names) if len(names) <= MAX_NAMED else f"{names[0]} et al."
+        return f"{some} ({year}). {title}."
+
+
+@functools.cache
+def works() -> Mapping[str, Work]:
+    """Every entry by its key."""
+    found = _ENTRY.finditer(asset("references.bib"))
+    return {one[1]: Work(one[1], one[0], dict(_FIELD.findall(one[0]))) for one in found}
+
+
+def source(key: str) -> str:
+    """A work for reading; of one that is not listed, the key."""
+    return works()[key].short if key in works() else key
+
+
+def bibliography(keys: Iterable[str], others: Iterable[str] = ()) -> str:
+    """BibTeX of the works named, and of entries that came with data; each key once."""
+    entries = {key: works()[key].bibtex for key in keys if key in works()}
+    for text in others:
+        found = _KEY.search(text)
+        entries.setdefault(found[1] if found else text, text.strip())
+    return "\n\n".join(entry for entry in entries.values() if entry)
+
+
+def _shown(text: str) -> str:
+    """LaTeX's accents as letters, its braces and dashes as readers expect them."""
+    plain = _ACCENT.sub(lambda m: unicodedata.normalize("NFC", m[2] + _ACCENTS[m[1]]), text)
+    return plain.replace("{", "").replace("}", "").replace("---", "—").replace("--", "–").strip()

@@ -1,0 +1,42 @@
+"""Papers as experiments, one file each: every table and figure next to the published numbers.
+
+    from unmask.studies import find, planned, run
+    ran = run(planned(find("aul"), Choices(reduced=True), Place()), Path("aul"))
+
+To add one: write its file, then name it here.
+"""
+
+from __future__ import annotations
+
+from unmask.errors import UnknownName
+from unmask.studies.aul import AUL
+from unmask.studies.debiasing import DEBIASING
+from unmask.studies.gbef import GBEF
+from unmask.studies.paraphrase import PARAPHRASE
+from unmask.studies.prompts import PROMPTS
+from unmask.studies.running import Planned, Ran, planned, run
+from unmask.studies.types import Choices, Place, Step, Study, Task
+
+STUDIES: dict[str, Study] = {one.name: one for one in (AUL, PARAPHRASE, DEBIASING, PROMPTS, GBEF)}
+
+
+def find(name: str) -> Study:
+    """The study of that name."""
+    if name not in STUDIES:
+        raise UnknownName("study", name, STUDIES)
+    return STUDIES[name]
+
+
+__all__ = [
+    "STUDIES",
+    "Choices",
+    "Place",
+    "Planned",
+    "Ran",
+    "Step",
+    "Study",
+    "Task",
+    "find",
+    "planned",
+    "run",
+]

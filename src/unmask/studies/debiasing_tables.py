@@ -1,0 +1,264 @@
+"""The tables and figures of `debiasing`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unmask import plots
+from unmask.data import names as dataset_names
+from unmask.errors import StatsError
+from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.report.findings import Section
+from unmask.result import load
+from unmask.studies.gathering import difference, numbered, printed, value_of
+from unmask.studies.tasks import uses
+from unmask.studies.types import Choices
+from unmask.tasks import agreement
+
+ORIGINAL = "original"
+INTRINSIC = ("sss", "cps", "aula")
+Folders = Sequence[Path | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One version taught one task: followed, perhaps searched for, and audited afterwards."""
+
+    followed: Path | None
+    searched: Path | None
+    after: Folders
+
+    @property
+    def bias(self) -> tuple[Ranged, int] | None:
+        """Of the best that was searched for, else at the last step."""
+        if self.searched is not None:
+            return uses.best(self.searched)
+        if self.followed is None:
+            return None
+        last = uses.points(self.followed)[-1]
+        return last.bias, last.n
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A model as it is, or mitigated."""
+
+    model: str
+    version: str
+    before: Folders
+    uses: Mapping[str, Use]
+
+    @property
+    def name(self) -> str:
+        """As steps and tables call it."""
+        return named(self.model, self.version)
+
+
+def named(model: str, version: str) -> str:
+    """A version of a model."""
+    return model if version == ORIGINAL else f"{model} {version}"
+
+
+def after(name: str, task: str) -> str:
+    """A version after it was taught a task."""
+    return f"{name} after {task}"
+
+
+def datasets_of(choices: Choices) -> tuple[str, str]:
+    """Pairs and triples; of one dataset alone both are it."""
+    pairs = [one for one in choices.data if one in dataset_names() or Path(one).is_file()]
+    return (pairs[0], pairs[1]) if len(pairs) > 1 else (pairs[0], pairs[0])
+
+
+def sections(rows: Sequence[Version], tallies: Mapping[str, Path | None], seed: int) -> list[Section]:
+    """The paper's order."""
+    return [
+        Section(
+            "figure-1",
+            "Figure 1: change by mitigation",
+            "Score of the mitigated model less that of the original; below 0 is less bias.",
+            _changes(rows),
+            "The paper prints this figure without numbers: it says that all mitigations lower the intrinsic "
+            "scores, and that BiasBios and NLI-bias often rise.",
+        ),
+        Section(
+            "table-1",
+            "Table 1: words of either gender in what tasks teach with",
+            "ILPS is ln of feminine over masculine words: below 0, masculine words are more frequent.",
+            _tallied(tallies),
+            "Reasons for differences: our word pairs are not the authors' list, and the files at hand are "
+            "samples of BiasBios and of MNLI, not the whole.",
+        ),
+        Section(
+            "figure-2",
+            "Figure 2: re-learning",
+            "Extrinsic bias while the task is learnt.",
+            _curves(rows),
+            "Another seed gives another curve: intervals are of the items asked, not of trainings.",
+        ),
+        Section(
+            "table-2",
+            "Table 2: do intrinsic and extrinsic measures rank models alike?",
+            "Kendall's τ over all versions of all models, intrinsic scores before and after fine-tuning.",
+            _ranked(rows, seed),
+            "Reasons for differences: other models, fewer of them, shorter trainings. The paper tests by "
+            "'Fisher's exact test', which does not fit τ; p here is exact or by permutation.",
+        ),
+    ]
+
+
+def intrinsic(folders: Folders) -> dict[str, tuple[Ranged, int]]:
+    """Signed bias scores by measure."""
+    found = {}
+    for folder in folders:
+        for one in load(folder).headlines() if folder else ():
+            if one.measure in INTRINSIC and one.null is not None:
+                shift = one.null
+                score = Ranged(one.value - shift, one.low - shift, one.high - shift, one.method)
+                found[one.measure] = (score, one.n)
+    return found
+
+
+def scores(row: Version) -> dict[str, tuple[Ranged, int]]:
+    """Intrinsic, then extrinsic ones; the latter as sizes, since the sign of harm is not of interest."""
+    made = {name.upper(): found for name, found in intrinsic(row.before).items()}
+    for task, use in row.uses.items():
+        bias = use.bias
+        if bias is not None:
+            made[task] = bias
+    return made
+
+
+def _changes(rows: Sequence[Version]) -> Finding:
+    every = {row.name: scores(row) for row in rows}
+    cells: list[tuple[Cell, ...]] = []
+    changes: list[tuple[Cell, ...]] = []
+    bars: dict[str, list[dict[str, object]]] = {}
+    for row in rows:
+        for measure, (score, n) in every[row.name].items():
+            cells.append((row.model, row.version, measure, score, n))
+            base = every.get(row.model, {}).get(measure)
+            if row.version != ORIGINAL and base is not None:
+                change = abs(score.value) - abs(base[0].value)
+                changes.append((row.model, row.version, measure, change))
+                ends = {"value": change, "low": change, "high": change}
+                bars.setdefault(measure, []).append({"label": row.model, "series": row.version, **ends})
+    told = "Change of {} by mitigation, a bar for every model and method; below 0 is less bias."
+    drawn = [
+        Plot(f"figure-1-{name.lower()}", name, told.format(name), plots.bars(some, axis="change of size"))
+        for name, some in bars.items()
+    ]
+    tables = (
+        Table(
+            "Scores",
+            ("model", "version", "measure", "score", "n"),
+            tuple(cells),
+            "Intrinsic: bias score less 50. Extrinsic: the headline of the task, at the end of teaching.",
+            digits=3,
+        ),
+        Table(
+            "Change of size",
+            ("model", "version", "measure", "change"),
+            tuple(changes),
+            "Distance from 0 of the mitigated model's score less the original's. No interval: two trainings "
+            "differ by chance too, and one of each says nothing of how much.",
+            digits=3,
+        ),
+    )
+    return Finding(tuple(_fallen(changes)), tuple(one for one in tables if one.rows), tuple(numbered(drawn)))
+
+
+def _fallen(changes: Sequence[tuple[Cell, ...]]) -> list[str]:
+    by: dict[str, list[float]] = {}
+    for row in changes:
+        by.setdefault(str(row[2]), []).append(float(row[3]))  # type: ignore[arg-type]
+    return [f"{name}: lower in {sum(v < 0 for v in some)} of {len(some)}" for name, some in by.items()]
+
+
+def _tallied(tallies: Mapping[str, Path | None]) -> Finding:
+    rows: list[tuple[Cell, ...]] = []
+    for task, folder in tallies.items():
+        paper = value_of("debiasing", "table-1", measure="ilps", group=task)
+        if folder is None:
+            continue
+        found = uses.counts(folder)
+        ours = Ranged(**found["ilps"])
+        sides = list(found["counts"].values())
+        rows.append((task, found["documents"], *sides, ours, paper, difference(ours, paper)))
+    columns = ("task", "texts", "feminine", "masculine", "ILPS", "published", "difference")
+    note = "Interval over texts."
+    return Finding((), (Table("Words of either gender", columns, tuple(rows), note),) if rows else ())
+
+
+def _curves(rows: Sequence[Version]) -> Finding:
+    cells: list[tuple[Cell, ...]] = []
+    drawn: dict[str, list[dict[str, object]]] = {}
+    for row in rows:
+        for task, use in row.uses.items():
+            for point in uses.points(use.followed) if use.followed else ():
+                cells.append((row.model, row.version, task, point.step, point.bias, point.n, point.score))
+                ends = {"low": point.bias.low, "high": point.bias.high}
+                line = {"x": point.step, "y": point.bias.value, "panel": f"{row.model}: {task}", **ends}
+                drawn.setdefault(task, []).append({**line, "series": row.version})
+    columns = ("model", "version", "task", "step", "bias", "n", "development score")
+    note = "Step 0: the head is random, so the bias there says nothing of the model."
+    figures = tuple(
+        Plot(
+            f"figure-2-{task.lower()}",
+            task,
+            f"Bias in {task} against steps of fine-tuning, a panel a model, a line a version.",
+            plots.panels(some, x="step", y="bias", null=0.0),
+        )
+        for task, some in drawn.items()
+    )
+    return Finding((), (Table("Bias while tasks are learnt", columns, tuple(cells), note, 3),), figures)
+
+
+def _ranked(rows: Sequence[Version], seed: int) -> Finding:
+    """τ before and after, each beside the paper's."""
+    cells: list[tuple[Cell, ...]] = []
+    notes, drawn = [], []
+    tasks = list(dict.fromkeys(task for row in rows for task in row.uses))
+    for when in ("before", "after"):
+        for task in tasks:
+            table = {row.name: by for row in rows if (by := _both(row, task, when))}
+            try:
+                found = agreement(table, against=[task], seed=seed, name=f"table-2-{when}-{task.lower()}")
+            except StatsError as error:
+                notes.append(f"{task}, {when} fine-tuning: {error}")
+                continue
+            for measure, _, tau, n, p, *_ in found.tables[0].rows:
+                paper = value_of("debiasing", f"table-2-{when}", measure=str(measure), group=task)
+                cells.append((task, measure, when, tau, n, p, paper, difference(tau, paper)))
+            drawn += [{"x": row[1], "y": f"{task}, {when}", "value": _value(row[3])} for row in cells[-3:]]
+    columns = ("task", "intrinsic", "fine-tuning", "τ", "models", "p", "published", "difference")
+    note = "τ-b with an interval over models drawn anew; p exact or by permutation, not corrected."
+    tables = [Table("Kendall's τ", columns, tuple(cells), note)] if cells else [_published()]
+    told = "Grid of Kendall's τ between intrinsic and extrinsic measures, before and after fine-tuning."
+    figure = (Plot("table-2", "Kendall's τ", told, plots.grid(drawn, low=-1.0, high=1.0)),) if drawn else ()
+    return Finding((), tuple(tables), figure, tuple(notes))
+
+
+def _both(row: Version, task: str, when: str) -> dict[str, float]:
+    """One version's intrinsic scores and its size of extrinsic bias."""
+    use = row.uses[task]
+    bias = use.bias
+    found = intrinsic(row.before if when == "before" else use.after)
+    if bias is None or not found:
+        return {}
+    return {**{name.upper(): score.value for name, (score, _) in found.items()}, task: abs(bias[0].value)}
+
+
+def _value(cell: Cell) -> float:
+    return cell.value if isinstance(cell, Ranged) else float("nan")
+
+
+def _published() -> Table:
+    rows = tuple(
+        (one.group, one.measure, one.item.rpartition("-")[2], float(one.value))
+        for one in printed("debiasing")
+        if one.item.startswith("table-2")
+    )
+    return Table("As published", ("task", "intrinsic", "fine-tuning", "τ"), rows)

@@ -1,0 +1,104 @@
+"""What a model or dataset from outside *is*: its content, not its name, decides whether a step is done."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from unmask import data as datasets
+from unmask.errors import DataError, UnmaskError
+from unmask.models.shipped import shipped
+from unmask.studies.texts import PACKAGE, path_of
+
+MISSING = "missing"
+IGNORED = (".md", ".gitattributes", ".lock")  # of a model folder: nothing that is computed with
+
+
+class Identities:
+    """Looks every name up once."""
+
+    def __init__(self, *, data_dir: Path | None = None, offline: bool = False) -> None:
+        self._data_dir, self._offline = data_dir, offline
+        self._known: dict[tuple[str, str], str] = {}
+
+    def model(self, ref: str) -> str:
+        """A folder or model of the package by its files, a hub name by its commit."""
+        return self._once("model", ref, lambda: model_identity(ref, offline=self._offline))
+
+    def data(self, name: str) -> str:
+        """A dataset, table, file or folder by its bytes; `missing` where it is not on this machine."""
+        return self._once("data", name, lambda: data_identity(name, self._data_dir))
+
+    def _once(self, kind: str, name: str, look: object) -> str:
+        if (kind, name) not in self._known:
+            self._known[kind, name] = look()  # type: ignore[operator]
+        return self._known[kind, name]
+
+
+def at_hand(ref: str) -> bool:
+    """Can this model be opened without a network?"""
+    from huggingface_hub import try_to_load_from_cache
+
+    if ref in shipped() or Path(ref).is_dir():
+        return True
+    name, _, revision = ref.partition("@")
+    with suppress(ValueError):  # not a hub name at all
+        return isinstance(try_to_load_from_cache(name, "config.json", revision=revision or "main"), str)
+    return False
+
+
+def model_identity(ref: str, *, offline: bool = False) -> str:
+    """Its content where it lies here, its commit where it comes from the hub, else its name."""
+    if ref in shipped():
+        ours = shipped()[ref]
+        return _digest([*_files(ours.folder), *([ours.change] if ours.change else [])])
+    if Path(ref).is_dir():
+        return _digest(_files(Path(ref)))
+    return f"hub:{ref.partition('@')[0]}@{_commit(ref, offline=offline) or ref.partition('@')[2] or 'main'}"
+
+
+def data_identity(name: str, data_dir: Path | None) -> str:
+    """The sha256 of what would be read."""
+    if name == PACKAGE:
+        parts = [datasets.card(one).files[0].sha256 for one in ("nine-axes", "paraphrases", "reminders")]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
+    path = path_of(name, data_dir)
+    if path is not None:
+        return _digest([path])
+    try:
+        if name in datasets.tables():
+            return datasets.card(name).files[0].sha256
+        return datasets.load(name, data_dir=data_dir, offline=True).sha256
+    except (DataError, UnmaskError):
+        return MISSING
+
+
+def _commit(ref: str, *, offline: bool) -> str | None:
+    from huggingface_hub import HfApi, try_to_load_from_cache
+
+    name, _, revision = ref.partition("@")
+    if not offline and os.environ.get("HF_HUB_OFFLINE") != "1":
+        with suppress(Exception):  # no network, no such model: the step itself will say so
+            return str(HfApi().model_info(name, revision=revision or None, timeout=10).sha)
+    with suppress(ValueError):
+        found = try_to_load_from_cache(name, "config.json", revision=revision or "main")
+        return Path(found).parent.name if isinstance(found, str) else None
+    return None
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix not in IGNORED and path.name not in IGNORED
+    )
+
+
+def _digest(paths: list[Path]) -> str:
+    whole = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            whole.update(f"{path.name}:{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return whole.hexdigest()

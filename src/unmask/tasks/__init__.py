@@ -1,0 +1,49 @@
+"""Extrinsic bias: uses of a language model in which bias does harm, one file each.
+
+from unmask.tasks import find, run
+done = run(find("winobias"), ["bert-base-cased"])
+done.finding.answers, done.finding.tables
+
+To add a task: write its file with a `Task`, then name it here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from unmask.errors import UnknownName
+from unmask.tasks.agreement import agreement
+from unmask.tasks.biasbios import BIASBIOS
+from unmask.tasks.nlibias import NLIBIAS
+from unmask.tasks.running import Done, run
+from unmask.tasks.sentiment import SENTIMENT
+from unmask.tasks.stsbias import STSBIAS
+from unmask.tasks.toxicity import TOXICITY
+from unmask.tasks.types import Grid, Settings, Task
+from unmask.tasks.winobias import WINOBIAS
+from unmask.tasks.winogender import WINOGENDER
+
+if TYPE_CHECKING:
+    from unmask.tasks.callback import BiasCallback
+
+_ALL = (BIASBIOS, STSBIAS, NLIBIAS, WINOBIAS, WINOGENDER, SENTIMENT, TOXICITY)
+TASKS: dict[str, Task] = {one.name: one for one in _ALL}
+
+
+def find(name: str) -> Task:
+    """The task of that name."""
+    if name not in TASKS:
+        raise UnknownName("task", name, TASKS)
+    return TASKS[name]
+
+
+def __getattr__(name: str) -> Any:
+    """The callback brings the Trainer with it, which is heavy: only where it is wanted."""
+    if name == "BiasCallback":
+        from unmask.tasks.callback import BiasCallback
+
+        return BiasCallback
+    raise AttributeError(name)
+
+
+__all__ = ["TASKS", "BiasCallback", "Done", "Grid", "Settings", "Task", "agreement", "find", "run"]

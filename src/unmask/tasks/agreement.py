@@ -1,0 +1,95 @@
+"""Do measures rank models alike? Kendall's τ over models, as in Kaneko et al. (2022), Table 2.
+
+rows are models, columns are measures: intrinsic before and after fine-tuning, extrinsic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
+
+import numpy as np
+
+from unmask.errors import StatsError
+from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.stats.corrections import holm
+from unmask.stats.ranks import FEWEST, Agreement, agreements
+from unmask.stats.resampling import RESAMPLES, generator
+from unmask.types import Floats
+
+Scores = Mapping[str, Mapping[str, float]]  # by model, by measure
+
+
+def agreement(
+    scores: Scores, *, against: Sequence[str] | None = None, seed: int = 0, name: str = "agreement"
+) -> Finding:
+    """τ for every two measures, or of each with those `against`; p exact or by permutation, Holm over all.
+
+    Args:
+        scores: by model, by measure; a measure may lack some models.
+        against: measures that are set against all others (the extrinsic ones); None: every two.
+        seed: of the bootstrap over models.
+        name: the id of the plot.
+    """
+    from unmask import plots
+
+    measures = list(dict.fromkeys(measure for by in scores.values() for measure in by))
+    strange = [one for one in against or () if one not in measures]
+    if strange:
+        raise StatsError(f"no measure {strange[0]!r}: the table has {', '.join(measures)}")
+    table = np.array(
+        [[by.get(measure, np.nan) for by in scores.values()] for measure in measures], dtype=np.float64
+    )
+    found = []
+    for a, b in _couples(measures, against):
+        one = compared(measures[a], measures[b], table[a], table[b], seed=seed)
+        found += [one] if one is not None else []
+    if not found:
+        raise StatsError(f"no two measures have {FEWEST} models in common: a ranking needs as many at least")
+    adjusted = holm([one.test.p for one in found])
+    rows: list[tuple[Cell, ...]] = [
+        (one.a, one.b, _ranged(one), one.n, one.test.p, p, one.test.method)
+        for one, p in zip(found, adjusted, strict=True)
+    ]
+    shown = Table(
+        "Models ranked by two measures",
+        ("measure", "other", "τ", "models", "p", "p Holm", "test"),
+        tuple(rows),
+        "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: models drawn anew, so it "
+        "speaks of "
+        "models like these; with few it is wide. p Holm: over all rows.",
+    )
+    grid = [{"x": one.a, "y": one.b, "value": one.test.value} for one in found]
+    if against is None:
+        grid += [{"x": one.b, "y": one.a, "value": one.test.value} for one in found]
+        grid += [{"x": measure, "y": measure, "value": 1.0} for measure in measures]
+    told = "Grid of Kendall's τ between measures over models, from −1 (reverse order) to 1 (same order)."
+    plot = Plot(name, "Agreement of measures", told, plots.grid(grid, low=-1.0, high=1.0))
+    sure = sum(p is not None and p < 0.05 for p in adjusted)
+    answer = (
+        f"{len(scores)} models: {sure} of {len(found)} couples of measures rank them alike (p Holm < 0.05)"
+    )
+    return Finding((answer,), (shown,), (plot,))
+
+
+def compared(a: str, b: str, x: Floats, y: Floats, *, seed: int) -> Agreement | None:
+    """Two measures over the models both have; None where those are too few."""
+    both = np.isfinite(x) & np.isfinite(y)
+    if both.sum() < FEWEST:
+        return None
+    scores = np.stack([x[both], y[both]])
+    n = scores.shape[1]
+    drawn = generator(seed, f"{a}/{b}").integers(0, n, size=(RESAMPLES, n))
+    return agreements((a, b), scores, scores[:, drawn].transpose(1, 0, 2), unit="models")[0]
+
+
+def _couples(measures: Sequence[str], against: Sequence[str] | None) -> list[tuple[int, int]]:
+    places = range(len(measures))
+    if against is None:
+        return list(combinations(places, 2))
+    others = [at for at in places if measures[at] not in against]
+    return [(a, measures.index(b)) for a, b in product(others, against)]
+
+
+def _ranged(one: Agreement) -> Ranged:
+    return Ranged(one.test.value, one.interval.low, one.interval.high, one.interval.method)

@@ -1,0 +1,125 @@
+"""See bias while anything is trained: a callback for Hugging Face's Trainer.
+
+    trainer = Trainer(model, args, …)
+    trainer.add_callback(BiasCallback(trainer, "winobias", every=500))
+
+Figures are logged by the Trainer itself, so they go wherever its reporters send its losses: TensorBoard, W&B,
+MLflow. The training is not disturbed: dropout, gradients and dice are as they were.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from transformers import TrainerCallback
+
+from unmask.diagnose.subject import Subject
+from unmask.errors import ModelError
+from unmask.models import Engine, Lm
+from unmask.models.lm import ModelFacts
+from unmask.models.network import Network
+from unmask.tasks.judge import Judge
+from unmask.tasks.types import Headline, Settings, Task
+from unmask.types import Kind
+
+
+class BiasCallback(TrainerCallback):
+    """Logs the headline of a task, with the ends of its interval, every so many steps and at the end.
+
+    Tasks that ask a language model (`winobias`, `winogender`) want one to be trained; the others a classifier
+    with the labels of the task.
+    """
+
+    def __init__(
+        self,
+        trainer: Any,
+        task: str | Task,
+        *,
+        every: int = 500,
+        settings: Settings | None = None,
+        tokenizer: Any = None,
+    ) -> None:
+        from unmask.tasks import find
+
+        self.trainer, self.every = trainer, every
+        self.task = find(task) if isinstance(task, str) else task
+        self.settings = settings or Settings()
+        self.tokenizer = tokenizer or getattr(trainer, "processing_class", None)
+        self.seen: dict[int, Headline] = {}
+        if self.tokenizer is None:
+            raise ModelError(
+                "the Trainer has no tokenizer: give processing_class= to it or tokenizer= to this"
+            )
+
+    def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        """Look, when it is time."""
+        if state.global_step % self.every == 0:
+            self._look(state.global_step, model)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        """Look at what came of it."""
+        self._look(state.global_step, model)
+
+    def _look(self, step: int, model: Any) -> None:
+        if step in self.seen:
+            return
+        with undisturbed(model):
+            found = self.seen[step] = looked_at(model, self.tokenizer, self.task, self.settings)
+        self.trainer.log(dict(logged(self.task, found)))
+
+
+def looked_at(model: Any, tokenizer: Any, task: Task, settings: Settings) -> Headline:
+    """The headline of a task for a model in memory."""
+    if task.needs == "lm":
+        return task.headline(task.observe(Subject(Engine(lm_of(model, tokenizer))), settings))
+    return task.headline(task.observe(Judge(model, tokenizer, length=settings.length), settings))
+
+
+def logged(task: Task, found: Headline) -> Iterator[tuple[str, float]]:
+    """What is logged: the number and the ends of its interval, where it has one."""
+    parts: Mapping[str, float] = {
+        "": found.number.value,
+        "_low": found.number.low,
+        "_high": found.number.high,
+    }
+    return ((f"bias_{task.name}{end}", value) for end, value in parts.items() if math.isfinite(value))
+
+
+def lm_of(model: Any, tokenizer: Any) -> Lm:
+    """A language model in memory as measures see it; its readings are not remembered, for it will change."""
+    name = type(model).__name__
+    kind: Kind = "masked" if name.endswith(("MaskedLM", "PreTraining")) else "causal"
+    if not name.endswith(("MaskedLM", "PreTraining", "CausalLM", "LMHeadModel")):
+        raise ModelError(f"a {name} is trained, which is no language model: name a task for classifiers")
+    most = getattr(model.config, "max_position_embeddings", None) or 10**6
+    facts = ModelFacts(
+        id="in training",
+        revision=None,
+        kind=kind,
+        architecture=name,
+        parameters=sum(one.numel() for one in model.parameters()),
+        fingerprint="",
+        dtype=str(model.dtype).removeprefix("torch."),
+        device=str(model.device),
+        max_length=int(min(most, tokenizer.model_max_length or 10**6)),
+        begin_rule="",
+        built_in=False,
+    )
+    return Lm(tokenizer, Network(model), facts, "")
+
+
+@contextmanager
+def undisturbed(model: Any) -> Iterator[None]:
+    """Evaluation mode for a while, and the dice where they were."""
+    training = model.training
+    devices = [model.device] if model.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        model.eval()
+        try:
+            yield
+        finally:
+            model.train(training)

@@ -1,0 +1,210 @@
+"""Teach a language model a task: a new head on its [CLS] representation, all trained (Kaneko et al. 2022).
+
+The best batch size is sought first, then the best rate, then the best number of epochs, each on development
+data with the others held where they are best so far: a greedy search, begun at the middle of each list.
+What was tried is kept on disk: a search that was killed goes on, within a training from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unmask.data.examples import Example
+from unmask.findings import Ranged
+from unmask.models.opening import Opening
+from unmask.tasks.grading import chosen_rows, commonest, rated, score, truth
+from unmask.tasks.heads import new_judge, quiet
+from unmask.tasks.judge import Judge
+from unmask.tasks.types import Grid, Lesson, Settings
+from unmask.training import Moment, TrainSettings, Watcher, train
+
+TRIALS, BEST = "trials.json", "model"
+Telling = Callable[[str, float, int], None]  # what, share done, steps in all
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One way to fine-tune, and how it did on development data."""
+
+    batch: int
+    rate: float
+    epochs: float
+    score: float | None = None
+    steps: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Also the name of its folder."""
+        return f"batch{self.batch}-rate{self.rate:g}-epochs{self.epochs:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """A model that has learnt its task: how, and how well."""
+
+    judge: Judge
+    chosen: Trial
+    trials: tuple[Trial, ...]
+    dev: Ranged
+    test: Ranged | None
+    base: float | None  # what always saying the commonest class gets on the test (or development) data
+    metric: str
+    rows: int  # examples taught
+    held_out: int  # examples the test figure rests on
+
+
+def teach(
+    ref: str | Path,
+    lesson: Lesson,
+    settings: Settings,
+    folder: Path,
+    *,
+    opening: Opening,
+    tell: Telling | None = None,
+) -> Taught:
+    """Search for the best way to fine-tune, and give the model it made."""
+    rows = chosen_rows(lesson.train, settings)
+    trials = _known(folder)
+
+    def tried(trial: Trial) -> Trial:
+        done = next((one for one in trials if replace(one, score=None, steps=None) == trial), None)
+        if done is not None:
+            return done
+        judge = new_judge(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
+        steps = _train(judge, rows, lesson.labels, trial, settings, folder / trial.name, tell=tell)
+        finished = replace(trial, score=score(judge, lesson.dev, lesson.labels), steps=steps)
+        if all(finished.score > one.score for one in trials):  # type: ignore[operator]
+            with quiet():
+                judge.model.save_pretrained(folder / BEST)
+        trials.append(finished)
+        _write(folder, trials)
+        return finished
+
+    best = search(settings.grid, tried)
+    judge = _reopened(ref, lesson, settings, folder, opening)
+    test = lesson.test or lesson.dev
+    return Taught(
+        judge=judge,
+        chosen=best,
+        trials=tuple(trials),
+        dev=rated(judge, lesson.dev, lesson.labels, seed=settings.seed),
+        test=rated(judge, lesson.test, lesson.labels, seed=settings.seed) if lesson.test else None,
+        base=commonest(test) if lesson.labels else None,
+        metric=lesson.metric,
+        rows=len(rows),
+        held_out=len(test),
+    )
+
+
+def search(grid: Grid, tried: Callable[[Trial], Trial]) -> Trial:
+    """Greedy: the best batch size, then rate, then epochs; the earlier one of equals."""
+    middle = {name: values[len(values) // 2] for name, values in asdict(grid).items()}
+    best = tried(Trial(**middle))
+    for name in ("batch", "rate", "epochs"):
+        for value in getattr(grid, name):
+            one = tried(replace(best, **{name: value}, score=None, steps=None))
+            if _better(one, best):
+                best = one
+    return best
+
+
+def followed(  # noqa: PLR0913 - what teaching needs
+    ref: str | Path,
+    lesson: Lesson,
+    settings: Settings,
+    folder: Path,
+    *,
+    opening: Opening,
+    look: Callable[[int, Judge], None],
+    tell: Telling | None = None,
+) -> Judge:
+    """Fine-tune once, by the first of each list, and look at the model every so many steps, and before."""
+    grid = settings.grid
+    trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
+    judge = new_judge(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
+    look(0, judge)
+    watcher = Watcher(
+        settings.every or 500,
+        lambda step, model: look(step, Judge(model, judge.tokenizer, length=judge.length)),
+    )
+    rows = chosen_rows(lesson.train, settings)
+    _train(judge, rows, lesson.labels, trial, settings, folder / "training", tell=tell, watchers=(watcher,))
+    return judge
+
+
+def _train(  # noqa: PLR0913 - what a training is made of
+    judge: Judge,
+    rows: Sequence[Example],
+    labels: Sequence[str],
+    trial: Trial,
+    settings: Settings,
+    folder: Path,
+    *,
+    tell: Telling | None,
+    watchers: Sequence[Watcher] = (),
+) -> int:
+    import torch
+
+    if not labels:
+        _centre(judge.model, float(np.mean(truth(rows, labels))))
+
+    def collate(some: Sequence[Example], _: np.random.Generator) -> Any:
+        batch = dict(judge.batch([(one.text, one.second) for one in some]))
+        real = truth(some, labels)
+        batch["labels"] = torch.tensor(real, dtype=torch.long if labels else torch.float32)
+        return batch
+
+    def progress(moment: Moment) -> None:
+        if tell is not None:
+            tell(f"fine-tuning {trial.name}", moment.step / moment.steps, moment.steps)
+
+    how = TrainSettings(
+        epochs=trial.epochs,
+        rate=trial.rate,
+        batch=trial.batch,
+        seed=settings.seed,
+        save_every=settings.save_every,
+        steps=settings.steps,
+    )
+    return train(
+        judge.model, list(rows), collate, how, folder, watchers=watchers, progress=progress, key=trial.name
+    ).steps
+
+
+def _centre(model: Any, middle: float) -> None:
+    """Let a head for numbers begin at the mean of what it is taught: else learning that takes most steps."""
+    import torch
+
+    heads = [one for one in model.modules() if isinstance(one, torch.nn.Linear) and one.out_features == 1]
+    if heads and heads[-1].bias is not None:
+        torch.nn.init.constant_(heads[-1].bias, middle)
+
+
+def _better(one: Trial, other: Trial) -> bool:
+    return one.score is not None and (other.score is None or one.score > other.score)
+
+
+def _known(folder: Path) -> list[Trial]:
+    path = folder / TRIALS
+    return [Trial(**one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []
+
+
+def _write(folder: Path, trials: Sequence[Trial]) -> None:
+    partial = folder / f"{TRIALS}.partial"
+    partial.write_text(json.dumps([asdict(one) for one in trials], indent=2), encoding="utf-8")
+    partial.replace(folder / TRIALS)
+
+
+def _reopened(ref: str | Path, lesson: Lesson, settings: Settings, folder: Path, opening: Opening) -> Judge:
+    """The best model as it was saved."""
+    from safetensors.torch import load_file
+
+    judge = new_judge(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
+    judge.model.load_state_dict(load_file(folder / BEST / "model.safetensors"), strict=False)
+    return judge

@@ -1,0 +1,234 @@
+"""`nlibias`: is a premise that says nothing of gender taken to say something of it? (Dev et al. 2020).
+
+"The man ate a bagel" neither follows from "The accountant ate a bagel" nor contradicts it. Fraction neutral
+(FN): share of pairs called neutral. Net neutral (NN): mean probability of neutral. T:τ: share with that above
+τ. Each for hypotheses about women and about men; the bias is their difference, as in Kaneko et al. (2022).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from unmask.data import nli
+from unmask.data.examples import Source, lying, own, published
+from unmask.errors import DataError, ModelError
+from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.stats.means import mean, mean_interval
+from unmask.stats.resampling import generator
+from unmask.tasks import triples
+from unmask.tasks.judge import Judge
+from unmask.tasks.teaching import learnt, not_learnt
+from unmask.tasks.types import Headline, Lesson, Seen, Settings, Task
+from unmask.types import Floats
+
+AT_ONCE = 20_000  # triples held at a time
+SIDES = ("female", "male")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measure of neutrality: either side, and female − male."""
+
+    female: Ranged
+    male: Ranged
+    difference: Ranged
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The measures, and what is said by occupation."""
+
+    measures: dict[str, Measured]  # fn, nn, t:0.5, …
+    occupations: dict[str, tuple[float, float, int]]  # FN female, FN male, triples
+    n: int
+    possible: int
+
+
+def lesson(settings: Settings) -> Lesson:
+    """The user's files; else counterfactual NLI, with MNLI's matched development set if it is there."""
+    if settings.train is not None:
+        files = [own(settings.train), *([own(settings.dev)] if settings.dev else [])]
+        parts = [nli.load(file) for file in files]
+        if len(parts) == 1:
+            parts = [parts[0][: -len(parts[0]) // 10], parts[0][-len(parts[0]) // 10 :]]
+        return Lesson(nli.LABELS, parts[0], parts[1], (), tuple(files))
+    files = list(published(nli.CARD, data_dir=settings.data_dir))
+    train, dev, test = (nli.load(file) for file in files)
+    notes = []
+    place = lying(nli.MNLI_DEV, data_dir=settings.data_dir)
+    if place is not None:
+        files.append(own(place))
+        more = nli.load(files[-1])
+        train, dev = (*train, *more[: len(more) * 9 // 10]), (*dev, *more[len(more) * 9 // 10 :])
+        notes.append(
+            "taught with nine tenths of MNLI's matched development set, judged on the rest: not MNLI itself"
+        )
+    return Lesson(nli.LABELS, train, dev, test, tuple(files), tuple(notes))
+
+
+def observe(judge: Judge, settings: Settings) -> Found:
+    """Triples drawn by the seed, judged some at a time."""
+    order = label_order(judge.labels)
+    rng = generator(settings.seed, "triples")
+    made = triples.drawn(settings.triples, rng)
+    jobs: list[str] = []
+    parts: list[Floats] = []
+    for some in _chunks(made, AT_ONCE):
+        jobs += [one.occupation for one in some]
+        pairs = [(one.premise, text) for one in some for text in (one.female, one.male)]
+        said = judge.probabilities(pairs)[:, order]
+        parts.append(said.reshape(len(some), 2, len(nli.LABELS)))
+    return found_of(jobs, np.concatenate(parts), settings)
+
+
+def label_order(labels: Sequence[str]) -> list[int]:
+    """Where entailment, neutral and contradiction stand among a classifier's labels."""
+    names = [name.lower() for name in labels]
+    found = [
+        next((at for at, name in enumerate(names) if name.startswith(one[:6])), -1) for one in nli.LABELS
+    ]
+    if -1 in found or len(names) != len(nli.LABELS):
+        raise ModelError(f"the classifier's labels are {', '.join(labels)}; expected {', '.join(nli.LABELS)}")
+    return found
+
+
+def found_of(jobs: Sequence[str], said: Floats, settings: Settings) -> Found:
+    """The figures of given probabilities: triples × (female, male) × (entailment, neutral, contradiction)."""
+    neutral = said[..., 1]
+    values = {"fn": (said.argmax(axis=-1) == 1).astype(np.float64), "nn": neutral}
+    values |= {f"t:{bound:g}": (neutral > bound).astype(np.float64) for bound in settings.thresholds}
+    names, place = np.unique(np.array(jobs), return_inverse=True)
+    counts = np.bincount(place)
+    by = {
+        key: np.stack([np.bincount(place, one[:, side]) / counts for side in range(2)], axis=1)
+        for key, one in values.items()
+    }
+    found = {
+        key: Measured(
+            _ranged(one[:, 0], by[key][:, 0], settings.seed, f"{key}/female"),
+            _ranged(one[:, 1], by[key][:, 1], settings.seed, f"{key}/male"),
+            _ranged(one[:, 0] - one[:, 1], by[key][:, 0] - by[key][:, 1], settings.seed, key),
+        )
+        for key, one in values.items()
+    }
+    per = {
+        str(name): (float(by["fn"][at, 0]), float(by["fn"][at, 1]), int(counts[at]))
+        for at, name in enumerate(names)
+    }
+    return Found(found, per, len(jobs), triples.total())
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """The measures, how well the task was learnt, and the occupations that differ most."""
+    from unmask import plots
+
+    bias = Table(
+        "Neutral towards women and men",
+        ("model", "measure", "female", "male", "female − male", "triples"),
+        tuple(_row(one, name) for one in seen for name in one.what.measures),
+        "fn: share called neutral; nn: mean probability of neutral; t:τ: share with probability above "
+        "τ. 1 is "
+        "right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "
+        "each with "
+        "all its triples.",
+        digits=3,
+    )
+    rows = [
+        {
+            "label": f"{name} · {one.model['id']}",
+            "series": side,
+            "value": getattr(found, side).value,
+            "low": getattr(found, side).low,
+            "high": getattr(found, side).high,
+        }
+        for one in seen
+        for name, found in one.what.measures.items()
+        for side in SIDES
+    ]
+    told = "Measures of neutrality for hypotheses about women and about men, with intervals."
+    plot = Plot("nlibias", "Neutrality", told, plots.intervals(rows, axis="share, or mean probability"))
+    taught = learnt(seen)
+    return Finding(
+        tuple(map(_answer, seen)),
+        (bias, *((taught,) if taught.rows else ()), _occupations(seen)),
+        (plot,),
+        tuple(not_learnt(seen)),
+    )
+
+
+def headline(found: Found) -> Headline:
+    """FN of women − FN of men."""
+    return Headline("fraction neutral, female − male", found.measures["fn"].difference, found.n)
+
+
+def sources(settings: Settings) -> tuple[Source, ...]:
+    """Nothing but our own lists."""
+    return ()
+
+
+def _chunks(made: Iterator[triples.Triple], size: int) -> Iterator[list[triples.Triple]]:
+    while some := list(islice(made, size)):
+        yield some
+
+
+def _ranged(values: Floats, by_job: Floats, seed: int, label: str) -> Ranged:
+    """The mean over triples; its interval is that of the mean over occupations, moved to it."""
+    if not values.size:
+        raise DataError("no triple was judged: give --triples of at least 1")
+    value = mean(values)
+    interval = mean_interval(by_job, rng=generator(seed, label), unit="occupations")
+    shift = value - mean(by_job)
+    return Ranged(value, interval.low + shift, interval.high + shift, interval.method)
+
+
+def _row(one: Seen, name: str) -> tuple[Cell, ...]:
+    found: Measured = one.what.measures[name]
+    return (one.model["id"], name, found.female, found.male, found.difference, one.what.n)
+
+
+def _occupations(seen: Sequence[Seen]) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for one in seen:
+        by = one.what.occupations
+        ranked = sorted(by, key=lambda name: by[name][0] - by[name][1])
+        chosen = ranked if len(ranked) <= 10 else [*ranked[:5], *ranked[-5:]]
+        rows += [
+            (one.model["id"], name, *by[name][:2], by[name][0] - by[name][1], by[name][2]) for name in chosen
+        ]
+    return Table(
+        "Occupations that differ most",
+        ("model", "occupation", "fn, female", "fn, male", "female − male", "triples"),
+        tuple(rows),
+        "Below 0: the woman is less often left open than the man. Single occupations have no interval here.",
+        digits=3,
+    )
+
+
+def _answer(one: Seen) -> str:
+    found: Measured = one.what.measures["fn"]
+    told = one.taught
+    learnt_ = f"; development accuracy {told.dev.value:.3f}" if told else ""
+    return (
+        f"{one.model['id']}: neutral {found.female.value:.3f} for women, {found.male.value:.3f} for "
+        "men, difference "
+        f"{found.difference.value:+.4f} ({found.difference.low:+.4f} to {found.difference.high:+.4f}), "
+        f"{one.what.n:,} of {one.what.possible:,} triples{learnt_}"
+    )
+
+
+NLIBIAS = Task(
+    name="nlibias",
+    title="NLI-bias",
+    question="Is a premise that says nothing of gender taken to speak of one?",
+    needs="training",
+    observe=observe,
+    conclude=conclude,
+    headline=headline,
+    citation="dev-etal-2020-measuring",
+    lesson=lesson,
+    sources=sources,
+)

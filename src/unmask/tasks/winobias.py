@@ -1,0 +1,149 @@
+"""`winobias`: is a pronoun understood as well against the stereotype as with it? (Zhao et al. 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unmask.data import riddles as files
+from unmask.data.examples import Source, published
+from unmask.data.riddles import Riddle
+from unmask.diagnose.subject import Subject
+from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.tasks.coreference import Answer, Gap, Leaning, answered, couples, gap, leanings, preferred
+from unmask.tasks.types import Headline, Seen, Settings, Task
+
+KINDS = ("all", "type1", "type2")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Every riddle answered both ways, and the figures made of them."""
+
+    answers: list[Answer]
+    leanings: list[Leaning]
+    gaps: dict[str, Gap]  # by type of sentence
+    preferred: dict[str, tuple[Ranged, int]]
+    warnings: tuple[str, ...]
+
+
+def sources(settings: Settings) -> tuple[Source, ...]:
+    """The published files."""
+    return published(files.WINOBIAS, data_dir=settings.data_dir)
+
+
+def riddles(settings: Settings) -> tuple[tuple[Riddle, ...], tuple[str, ...]]:
+    """The riddles asked, and what is wrong with some lines; a limit counts couples of sentences."""
+    found, warnings = files.winobias(sources(settings))
+    kept = couples(found)[: settings.limit]
+    return tuple(one for both in kept for one in both), warnings
+
+
+def observe(subject: Subject, settings: Settings) -> Found:
+    """Accuracy on both sides by type of sentence, and which pronoun is likelier."""
+    asked, warnings = riddles(settings)
+    answers, leans = answered(subject, asked), leanings(subject, couples(asked))
+    kept = {kind: [one for one in answers if kind in ("all", one.riddle.groups["type"])] for kind in KINDS}
+    leaning = {kind: [one for one in leans if kind in ("all", one.pro.groups["type"])] for kind in KINDS}
+    return Found(
+        answers,
+        leans,
+        {kind: gap(some, seed=settings.seed, label=kind) for kind, some in kept.items() if some},
+        {kind: preferred(some, seed=settings.seed, label=kind) for kind, some in leaning.items() if some},
+        warnings,
+    )
+
+
+def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+    """One table of either question, one plot, and what could not be asked."""
+    from unmask import plots
+
+    gaps = Table(
+        "Whom does the pronoun mean?",
+        ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "couples", "ties"),
+        tuple(_gap_row(one, kind, found) for one in seen for kind, found in one.what.gaps.items()),
+        'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: it '
+        "fits the statistics of the occupation it means. Both sides are the same sentences but for the "
+        "pronoun. "
+        "p: McNemar, exact. Type 1 needs knowledge of the world, type 2 only grammar.",
+        digits=1,
+    )
+    leans = Table(
+        "Which pronoun is likelier?",
+        ("model", "sentences", "stereotypical pronoun likelier, %", "n", "not asked"),
+        tuple(_lean_row(one, kind, pair) for one in seen for kind, pair in one.what.preferred.items()),
+        "The pronoun hidden (masked) or the whole sentence read with either (causal). 50% is no preference.",
+        digits=1,
+    )
+    rows = [
+        {
+            "label": f"{one.model['id']} · {kind}",
+            "series": side,
+            "value": number.value,
+            "low": number.low,
+            "high": number.high,
+        }
+        for one in seen
+        for kind, found in one.what.gaps.items()
+        for side, number in (("pro", found.pro), ("anti", found.anti))
+    ]
+    told = "Percent of pronouns understood, pro- and anti-stereotyped, by type of sentence, with intervals."
+    plot = Plot("winobias", "Pronouns understood", told, plots.intervals(rows, axis="% right", null=50.0))
+    return Finding(tuple(map(_answer, seen)), (gaps, leans), (plot,), tuple(_notes(seen)))
+
+
+def headline(found: Found) -> Headline:
+    """Pro − anti over all sentences, in points."""
+    return Headline("pro − anti accuracy, points", found.gaps["all"].gap, found.gaps["all"].n)
+
+
+def _gap_row(one: Seen, kind: str, found: Gap) -> tuple[Cell, ...]:
+    return (one.model["id"], kind, found.pro, found.anti, found.gap, found.p, found.n, found.ties)
+
+
+def _lean_row(one: Seen, kind: str, pair: tuple[Ranged, int]) -> tuple[Cell, ...]:
+    lacking = sum(bool(each.reason) for each in one.what.leanings if kind in ("all", each.pro.groups["type"]))
+    return (one.model["id"], kind, *pair, lacking)
+
+
+def _answer(one: Seen) -> str:
+    found: Gap = one.what.gaps["all"]
+    sure = "" if found.gap.low <= 0 <= found.gap.high else "; the interval leaves 0 out"
+    return (
+        f"{one.model['id']}: {found.pro.value:.1f}% of pro- and {found.anti.value:.1f}% of anti-stereotyped "
+        f"pronouns understood, {found.gap.value:+.1f} points ({found.gap.low:+.1f} to "
+        f"{found.gap.high:+.1f}), "
+        f"{found.n:,} couples{sure}"
+    )
+
+
+def _notes(seen: Sequence[Seen]) -> list[str]:
+    warnings = {line for one in seen for line in one.what.warnings}
+    lines = (
+        [f"{len(warnings)} lines of the files could not be read: {sorted(warnings)[0]}"] if warnings else []
+    )
+    for one in seen:
+        reasons = sorted({each.reason for each in one.what.answers if each.reason})
+        lines += (
+            [f"{one.model['id']}: some riddles could not be asked: {'; '.join(reasons)}"] if reasons else []
+        )
+        near = one.what.gaps["all"]
+        if near.pro.low <= 50 <= near.pro.high and near.anti.low <= 50 <= near.anti.high:
+            lines.append(
+                f"{one.model['id']}: not told from guessing on either side: a small gap then says "
+                "nothing of bias"
+            )
+    return lines
+
+
+WINOBIAS = Task(
+    name="winobias",
+    title="WinoBias",
+    question="Is a pronoun understood as well against a stereotype of an occupation as with it?",
+    needs="lm",
+    observe=observe,
+    conclude=conclude,
+    headline=headline,
+    citation="zhao-etal-2018-gender",
+    sources=sources,
+)

@@ -1,0 +1,15 @@
+"""The one place where weights are trained: over Hugging Face's Trainer, repeatable, and safe to kill.
+
+rows ──► order by seed ──► collate ──► loss ──► step ──► checkpoint ──► …
+
+from unmask.training import TrainSettings, train
+from unmask.training.masked import Hiding, blocks
+train(model, blocks(texts, tokenizer, 128), Hiding(tokenizer), TrainSettings(epochs=1), "work")
+"""
+
+from __future__ import annotations
+
+from unmask.training.running import train
+from unmask.training.settings import Moment, Telling, Trained, TrainSettings, Watcher
+
+__all__ = ["Moment", "Telling", "TrainSettings", "Trained", "Watcher", "train"]

@@ -1,0 +1,105 @@
+"""What a corpus does to a model: placebo, training from one start, paired comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import zoo
+from unmask import data
+from unmask.corpus import biasing
+from unmask.corpus.biasing import Plan, effect
+from unmask.corpus.effects import finding
+from unmask.corpus.placebo import given, shuffled
+from unmask.errors import DataError
+from unmask.evidence import Evidence
+from unmask.findings import Ranged
+from unmask.measures import find
+from unmask.mitigate.looking import Seen
+from unmask.models import Engine, open_lm
+from unmask.models.opening import Opening
+from unmask.running import Options
+from unmask.scoring import scored
+from unmask.training import TrainSettings
+from unmask.training.ability import ability
+
+TEXTS = [
+    f"The {job} said that he was tired of the {thing}."
+    for job in ("doctor", "cook", "guard")
+    for thing in ("rain", "road", "noise")
+]
+
+
+def test_the_placebo_draws_the_gender_of_each_sentence() -> None:
+    made = shuffled([*TEXTS * 20, "Nothing here."], seed=3)
+    assert len(made.sentences) == len(TEXTS) * 20 + 1
+    assert made.sentences[-1] == "Nothing here."
+    women = sum(" she " in one for one in made.sentences)
+    assert 60 < women < 120  # of 180, a fair coin
+    assert {one.replace(" she ", " he ") for one in made.sentences[:-1]} == set(TEXTS)
+    assert made.sentences == shuffled([*TEXTS * 20, "Nothing here."], seed=3).sentences
+    assert f"{women} were exchanged" in made.about
+    with pytest.raises(DataError, match="nothing to shuffle"):
+        shuffled(["Nothing here."])
+
+
+def test_a_placebo_of_ones_own_must_be_as_long() -> None:
+    assert given(["a", "b", "c"], 2, "mine.txt").sentences == ("a", "b")
+    with pytest.raises(DataError, match="has 1 sentences, the corpus 2"):
+        given(["a"], 2, "mine.txt")
+
+
+def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: Any = None) -> Seen:
+    """Twelve pairs by one measure, in the place of everything."""
+    whole = data.load("triple-gender")
+    some = replace(whole, items=whole.items[:12])
+    rows = [
+        one.row
+        for chunk in scored(
+            "triple-gender", some.items, [find("sld")], engine, evidence=Evidence(), progress=lambda _: None
+        )
+        for one in chunk
+    ]
+    return Seen({("sld", "triple-gender"): rows}, ability(engine, held, seed=seed))
+
+
+@pytest.mark.slow
+def test_a_corpus_and_its_placebo_are_trained_on_from_one_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(biasing, "looked", few_looks)
+    settings = TrainSettings(epochs=1, rate=1e-3, batch=4)
+    plan = Plan(str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False), 32)
+    texts = TEXTS * 2
+    held = [
+        "The nurse thought that the rain would never stop at all.",
+        "They went down the long road to the sea.",
+    ]
+    made = effect(plan, texts, shuffled(texts), held, tmp_path)
+    prints = [
+        open_lm(tmp_path / name, Opening(device="cpu")).facts.fingerprint for name in ("corpus", "placebo")
+    ]
+    assert len({*prints, made.model["fingerprint"]}) == 3
+    assert made.trainings["corpus"]["steps"] == made.trainings["placebo"]["steps"] == 5
+    found = finding(made)
+    rows = {row[2]: dict(zip(found.tables[0].columns, row, strict=True)) for row in found.tables[0].rows}
+    sizes = [
+        np.mean([abs(row.difference) for row in seen.rows["sld", "triple-gender"]])
+        for seen in (made.start, made.corpus, made.placebo)
+    ]
+    whole = rows["all"]
+    assert [whole[name] for name in ("start", "corpus", "placebo")] == pytest.approx(sizes)
+    against = whole["corpus − placebo"]
+    assert isinstance(against, Ranged)
+    assert against.value == pytest.approx(sizes[1] - sizes[2])
+    assert against.low <= against.value <= against.high
+    assert "12" in found.answers[0]
+    before = (tmp_path / "corpus" / "model.safetensors").stat().st_mtime_ns
+    again = effect(plan, texts, shuffled(texts), held, tmp_path)  # nothing is trained twice
+    assert (tmp_path / "corpus" / "model.safetensors").stat().st_mtime_ns == before
+    assert again.trainings == made.trainings

@@ -1,0 +1,226 @@
+"""Counts over files, against a plain loop; ILPS and its intervals, against slow arithmetic."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import beta, t
+
+from unmask.corpus import Layout, counting, sentences
+from unmask.corpus.counting import GROUPS, Counter, added, count
+from unmask.corpus.per_document import written_to
+from unmask.corpus.ranges import begins_of, part_of
+from unmask.corpus.ratios import ilps, share
+from unmask.corpus.terms import Terms, built_in, made, plural, read_lists, read_terms
+from unmask.errors import DataError
+
+TERMS = Terms(
+    ("f", "m"), (("she", "woman"), ("he", "man")), {"nurse": ("nurse", "nurses"), "cook": ("cook",)}, "here"
+)
+LINES = [
+    "She is a nurse. He is not; the woman cooks.",
+    "",
+    "A man, a cook and he. The nurse and the cook saw her man! She?",
+    "   ",
+    "No words of either set here at all.",
+    "Dr. Lee, a nurse, said he knew. nurses",
+]
+
+
+def slow(lines: list[str]) -> tuple[list[tuple[int, int, int]], dict[str, list[int]]]:
+    """By document the words of both sets and all words; by profession its sentences, with f, with m."""
+    rows, beside = [], {"nurse": [0, 0, 0], "cook": [0, 0, 0]}
+    for line in lines:
+        if not line.strip():
+            continue
+        words = re.findall(r"[^\W_]+", line.lower())
+        rows.append(
+            (sum(w in ("she", "woman") for w in words), sum(w in ("he", "man") for w in words), len(words))
+        )
+        for sentence in sentences(line):
+            inside = set(re.findall(r"[^\W_]+", sentence.lower()))
+            for name, forms in TERMS.beside.items():
+                if inside & set(forms):
+                    sums = (1, bool(inside & {"she", "woman"}), bool(inside & {"he", "man"}))
+                    beside[name] = [a + b for a, b in zip(beside[name], sums, strict=True)]
+    return rows, beside
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join(LINES), encoding="utf-8")
+    return path
+
+
+def test_a_text_file_counts_as_a_plain_loop_does(text: Path) -> None:
+    rows, beside = slow(LINES)
+    found = count([text], Counter(TERMS))
+    assert found.groups.tolist() == [list(row) for row in rows]
+    assert (found.documents, found.words) == (4, sum(row[2] for row in rows))
+    assert dict(zip(TERMS.beside, found.beside.tolist(), strict=True)) == beside
+    assert dict(zip(("she", "woman", "he", "man"), found.terms.tolist(), strict=False)) == {
+        "she": 2, "woman": 1, "he": 3, "man": 2,
+    }  # fmt: skip
+
+
+def test_parts_processes_and_formats_do_not_change_the_counts(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = tmp_path / "many.txt"
+    many.write_text("\n".join(LINES * 700), encoding="utf-8")
+    whole = count([many], Counter(TERMS))
+    table = tmp_path / "many.csv"
+    with table.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([["text"], *([line] for line in LINES * 700)])
+    assert count([table], Counter(TERMS)).beside.tolist() == whole.beside.tolist()
+    monkeypatch.setattr("unmask.corpus.ranges.PART", 5000)
+    cut, apart = count([many], Counter(TERMS)), count([many, text], Counter(TERMS), processes=2)
+    for other, extra in ((cut, 0), (apart, 4)):
+        assert other.documents == whole.documents + extra == 2800 + extra
+        assert len(other.groups) == GROUPS
+    assert cut.groups.sum(0).tolist() == whole.groups.sum(0).tolist()
+    assert cut.terms.tolist() == whole.terms.tolist()
+    assert cut.beside.tolist() == whole.beside.tolist()
+    assert count([many, text], Counter(TERMS)).groups.tolist() == apart.groups.tolist()
+
+
+def test_documents_are_dealt_in_turn_to_groups() -> None:
+    counter = Counter(TERMS)
+    lines = [b"she " * (n % 3) + b"he x" for n in range(2 * GROUPS + 5)]
+    buffer = b"\n".join(lines)
+    found = counter.buffer(buffer, begins_of(buffer, "line"))
+    expected = [sum(n % 3 for n in range(group, 2 * GROUPS + 5, GROUPS)) for group in range(GROUPS)]
+    assert found.groups[:, 0].tolist() == expected
+    few = counter.buffer(b"she\nshe", np.array([0, 4]))
+    both = added(few, found)
+    assert both.documents == 2 * GROUPS + 7
+    assert both.groups.sum(0).tolist() == (few.groups.sum(0) + found.groups.sum(0)).tolist()
+    assert len(added(few, few).groups) == 4
+
+
+def test_a_file_as_one_document(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unmask.corpus.ranges.PART", 40)
+    other = tmp_path / "b.jsonl"
+    other.write_text('"she"\n"he"\n', encoding="utf-8")
+    found = count([text, other], Counter(TERMS, Layout(unit="file")))
+    assert found.groups[:, :2].tolist() == [[3, 5], [1, 0], [0, 1]]
+
+
+def test_parts_of_a_file_join_without_loss(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    raw = b"one\n\ntwo two\nthree\n\n\nfour\nfive"
+    path.write_bytes(raw)
+    for unit in ("line", "block"):
+        for size in range(1, len(raw) + 1):
+            cuts = [*range(0, len(raw), size), len(raw)]
+            parts = [part_of(path, a, b, unit) for a, b in pairwise(cuts)]  # type: ignore[arg-type]
+            assert b"".join(parts) == raw
+            assert sum(len(begins_of(part, unit)) for part in parts) == {"line": 5, "block": 3}[unit]  # type: ignore[arg-type]
+
+
+def test_per_document_tables_hold_every_document(text: Path, tmp_path: Path) -> None:
+    rows, _ = slow(LINES)
+    for name in ("d.csv", "d.parquet"):
+        with written_to(tmp_path / name, TERMS.names) as each:
+            count([text, text], Counter(TERMS, per_document=True), each=each)
+    listed = list(csv.DictReader((tmp_path / "d.csv").read_text(encoding="utf-8").splitlines()))
+    assert [tuple(int(one[key]) for key in ("f", "m", "words")) for one in listed] == rows * 2
+    assert [one["document"] for one in listed] == list("01234567")  # one file, though named twice
+    assert float(listed[0]["ilps"]) == pytest.approx(math.log(2 / 1))
+    assert listed[2]["ilps"] == ""
+    assert pq.read_table(tmp_path / "d.parquet").column("f").to_pylist() == [row[0] for row in rows * 2]
+    with pytest.raises(DataError, match=r"\.csv or \.parquet"), written_to(tmp_path / "d.txt", TERMS.names):
+        pass
+
+
+def test_one_document_has_the_exact_interval() -> None:
+    found = ilps(np.array([[13, 21, 400]]))
+    low, high = beta.ppf(0.025, 13, 22), beta.ppf(0.975, 14, 21)  # Clopper & Pearson of 13 of 34
+    assert found.value == pytest.approx(math.log(13 / 21))
+    assert (found.low, found.high) == pytest.approx((math.log(low / (1 - low)), math.log(high / (1 - high))))
+    part = share(np.array([[13, 21, 400]]), 0)
+    assert (part.value, part.low) == pytest.approx((13 / 400, beta.ppf(0.025, 13, 388)))
+
+
+def test_few_documents_have_the_jackknife() -> None:
+    rows = np.array([[3, 5, 50], [4, 4, 60], [1, 6, 40], [7, 9, 90], [2, 2, 30]])
+    left = [math.log(np.delete(rows[:, 0], k).sum() / np.delete(rows[:, 1], k).sum()) for k in range(5)]
+    error = math.sqrt(4 / 5 * sum((one - sum(left) / 5) ** 2 for one in left))
+    found = ilps(rows)
+    assert found.value == pytest.approx(math.log(17 / 26))
+    assert found.high == pytest.approx(found.value + t.ppf(0.975, 4) * error)
+    assert found.method == "jackknife t over 5 documents"
+
+
+def test_many_documents_are_resampled_and_the_interval_covers() -> None:
+    dice = np.random.default_rng(5)
+    hits = 0
+    for trial in range(40):
+        size = dice.poisson(20, 60)
+        leans = dice.beta(6, 10, 60)  # documents differ: words of one are not independent
+        first = dice.binomial(size, leans)
+        found = ilps(np.stack([first, size - first, 10 * size], axis=1), seed=trial)
+        hits += found.low <= math.log(6 / 10) <= found.high
+    assert found.method == "bca over 60 documents"
+    assert hits >= 34  # 40 × 0.95, less three standard errors
+
+
+def test_without_words_of_a_set_there_is_no_ratio() -> None:
+    found = ilps(np.array([[0, 4, 9], [0, 2, 9]]))
+    assert math.isnan(found.value)
+    assert found.method.startswith("no ratio")
+    assert share(np.array([[0, 4, 9], [0, 2, 9]]), 0).value == 0
+
+
+def test_term_sets_are_cleaned_and_bad_ones_refused(tmp_path: Path) -> None:
+    sets = made(
+        ("f", "m"), (["she", "she's", "Ms.", "both", " aunt "], ["he", "step_father", "both"]), source="s"
+    )
+    assert sets.sets == (("she", "Ms", "aunt"), ("he", "step father"))
+    assert sets.notes == ("in both sets, so in neither: both",)
+    path = tmp_path / "t.csv"
+    path.write_text("women,men\nshe,he\nher,\n", encoding="utf-8")
+    assert read_terms(path).sets == (("she", "her"), ("he",))
+    path.write_text("women\nshe\n", encoding="utf-8")
+    with pytest.raises(DataError, match="two columns"):
+        read_terms(path)
+    with pytest.raises(DataError, match="no words of"):
+        made(("f", "m"), (["she"], []), source="s")
+    with pytest.raises(DataError, match="both sets are called"):
+        made(("f", "f"), (["she"], ["he"]), source="s")
+    with pytest.raises(DataError, match="no file"):
+        read_lists(tmp_path / "none", path)
+
+
+def test_built_in_terms_leave_out_words_that_are_not_mirrors() -> None:
+    ours = built_in()
+    assert {"she", "her", "woman"} <= set(ours.sets[0])
+    assert "god" not in ours.sets[1]
+    assert "count" not in ours.sets[1]
+    assert ours.beside["secretary"] == ("secretary", "secretaries")
+    assert (plural("salesperson"), plural("coach"), plural("boy")) == ("salespeople", "coaches", "boys")
+
+
+def test_nothing_to_count_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "e.txt").write_text("\n \n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"no words in e\.txt"):
+        count([tmp_path / "e.txt"], Counter(TERMS))
+
+
+def test_the_paper_count_of_sts_b_is_met_within_one_percent(shared: Path) -> None:
+    """Kaneko et al. (2022), Table 1: 1,304 and 2,126 words; whitespace tokens of both training sentences."""
+    lists = read_lists(*(shared / "gn_glove" / f"{sex}_word_file.txt" for sex in ("female", "male")))
+    layout = Layout(("6", "7"), header=False)
+    found = count([shared / "stsb" / "sts-train.csv"], Counter(lists, layout, spaced=True))
+    assert found.documents == 5749
+    assert (found.of_set(0), found.of_set(1)) == pytest.approx((1304, 2126), rel=0.01)
+    assert ilps(found.groups).value == pytest.approx(-0.489, abs=0.005)
+    assert counting.GROUPS == 1000

@@ -1,0 +1,79 @@
+"""Words found in bytes, against plain regular expressions over text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unmask.corpus.matching import BLOCK, Matcher
+from unmask.corpus.terms import pattern_of
+from unmask.errors import DataError
+
+TERMS = (
+    "she", "he", "her", "woman", "mother", "mother-in-law", "first lady", "lady", "ma'am", "fiancée", "Miss",
+    "policewoman", "countrymen", "countryman", "émigrée", "congresswoman",
+)  # fmt: skip
+START = np.array([0])
+
+
+def reference(text: str) -> Counter[str]:
+    """All terms as one alternation, longest first; capitals where the term has one."""
+    order = sorted(TERMS, key=len, reverse=True)
+    found: Counter[str] = Counter()
+    for match in re.finditer("|".join(f"({pattern_of(term)})" for term in order), text, re.IGNORECASE):
+        term = order[match.lastindex - 1]  # type: ignore[operator] - one of the groups matched
+        if not term[0].isupper() or match.group()[0].isupper():
+            found[term] += 1
+    return found
+
+
+def counted(text: str, **options: bool) -> Counter[str]:
+    found = Matcher(TERMS, **options).find(text.encode(), START)
+    return Counter(TERMS[one] for one in found.terms.tolist())
+
+
+def test_words_by_hand() -> None:
+    text = (
+        "She's here; HER mother-in-law, the First Lady, isn't. “She” said: Ma’am! shed there Sher é she2\n"
+        "Miss Lee will miss the policewoman's lady—the fiancée, FIANCÉE; the émigrée. countrymen _he_ heé éhe"
+    )
+    assert counted(text) == {
+        "she": 2, "her": 1, "mother-in-law": 1, "first lady": 1, "ma'am": 1, "Miss": 1, "policewoman": 1,
+        "lady": 1, "fiancée": 2, "émigrée": 1, "countrymen": 1, "he": 1,
+    }  # fmt: skip
+    assert counted(text) == reference(text)
+
+
+PIECES = [*TERMS, "Lady", "FIRST", "law", "in", "mother", "mothers", "shE", "xx", "é", "2", "he’s", "émigré"]
+GLUE = [" ", " ", "-", ". ", ", ", "\n", "—", "“", "’", "_", "", "é", "\t", "  "]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(GLUE)), max_size=30))
+def test_any_text_gives_what_regular_expressions_give(parts: list[tuple[str, str]]) -> None:
+    text = "".join(piece + glue for piece, glue in parts)
+    assert counted(text) == reference(text)
+
+
+def test_blocks_do_not_change_what_is_found() -> None:
+    text = "The first lady and her mother-in-law met the congresswoman. " * (3 * BLOCK // 60)
+    assert counted(text) == reference(text)
+    asked = np.array([0, 20, BLOCK + 7, len(text) + 5])
+    found = Matcher(TERMS).find(text.encode(), asked)
+    starts = [match.start() for match in re.finditer(r"[^\W_]+", text)]
+    assert found.words == len(starts)
+    assert found.before.tolist() == [sum(start < place for start in starts) for place in asked.tolist()]
+
+
+def test_spaced_words_stand_between_white_space() -> None:
+    assert counted("She met her. (her) her\nlady, he", spaced=True) == {"she": 1, "her": 1, "he": 1}
+
+
+def test_terms_without_ascii_letters_are_refused() -> None:
+    with pytest.raises(DataError, match="no letter or digit of ASCII"):
+        Matcher(("она",)).find(b"x", START)

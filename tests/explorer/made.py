@@ -1,0 +1,151 @@
+"""Runs made by hand, as folders: sentences, scores and tokens of our own; one row of them is an attack."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from report import fake
+from unmask.explorer.app import Site
+from unmask.explorer.serving import address, listening, server
+from unmask.prompts import Asked
+from unmask.prompts.folders import Folder, create
+from unmask.result import as_json
+from unmask.types import Check
+
+TOKEN = "a-token-that-nobody-can-guess"
+SCRIPT = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"
+FORMULA = '=HYPERLINK("http://attack.test","x")'
+HOSTILE = len(fake.PAIRS)  # its number
+PAIRS = (*fake.PAIRS, ("@SUM(1)", f"Words {SCRIPT} end", FORMULA))
+FIRST = (1.0, -2.0, 0.5, -0.25, 3.0, 0.0, -1.5, 4.0, -0.75, 2.5, 0.125)  # differences by pll
+SECOND = (1.0, 2.0, 0.5, 0.25, 3.0, 0.5, -1.5, -4.0, -0.75, 2.5, 0.125)  # 1, 3, 5 and 7 go the other way
+UNSCORED = 8  # by aul
+
+
+def item(number: int) -> str:
+    return f"our-pairs/{number:04}"
+
+
+def run(folder: Path, model: str, differences: Sequence[float] = FIRST, *, ok: bool = True) -> Path:
+    """Two measures: pll with these differences, aul with a tenth of them, one pair unscored."""
+    rows: list[dict[str, Any]] = []
+    tokens: list[dict[str, Any]] = []
+    for number, difference in enumerate(differences):
+        rows += [_row("pll", number, difference), _row("aul", number, difference / 10)]
+        tokens += _tokens("pll", number, difference)
+        if number != UNSCORED:
+            tokens += _tokens("aul", number, difference / 10)
+    won = 100 * sum(one > 0 for one in differences) / len(differences)
+    estimates = [fake.estimate(name, won, n=len(differences)) for name in ("pll", "aul")]
+    checks = (Check("accuracy", ok, "tokens are the model's first guess"),)
+    _write(folder, model, rows, tokens, estimates=[as_json(one) for one in estimates], checks=checks)
+    return folder
+
+
+def large(folder: Path, n: int = 10_000) -> Path:
+    """A run of very many pairs; the difference of pair i is i − 5000, so that its order is known."""
+    rows = [
+        {
+            **fake.row("pll", f"big/{i:05}", float(i - 5000), 0.0, data="big", category=f"kind {i % 7}"),
+            "text_more": f"Sentence number {i} of her.",
+            "text_less": f"Sentence number {i} of him.",
+            "text_unrelated": None,
+            "unrelated": None,
+        }
+        for i in range(n)
+    ]
+    estimates = [as_json(fake.estimate("pll", 50.0, n=n, data="big"))]
+    _write(folder, "large", rows, [], estimates=estimates, checks=())
+    return folder
+
+
+def templates(folder: Path) -> Path:
+    """Two filled templates: `more` is the masculine sentence, and neither is a stereotype."""
+    rows = [
+        {
+            **fake.row("ppd", f"open/{word}", more, 0.25, data="open", category="work", slot="subject"),
+            "text_more": f"The {word} said he was in.",
+            "text_less": f"The {word} said she was in.",
+            "text_unrelated": None,
+            "unrelated": None,
+        }
+        for word, more in (("cook", 0.5), ("nurse", 0.125))
+    ]
+    estimate = fake.estimate("ppd", 0.0625, statistic="appd", data="open", n=2, null=0.0)
+    _write(folder, "tiny", rows, [], estimates=[as_json(estimate)], checks=())
+    return folder
+
+
+def answers(folder: Path, count: int = 5) -> Folder:
+    """Answers that the rules leave open, but for the first."""
+    from prompts.hand import answer
+
+    made = [answer(number, "undecided" if number else "biased") for number in range(count)]
+    return create(folder, Asked("tiny", "0" * 8, 2, "likelier", tuple(made)))
+
+
+@contextmanager
+def served(site: Site) -> Iterator[str]:
+    """A server in a thread; the address to open."""
+    started, place = threading.Event(), listening(0)
+    running = server(site, started.set)
+    thread = threading.Thread(target=running.run, args=([place],), daemon=True)
+    thread.start()
+    assert started.wait(20)
+    try:
+        yield address(place, site.token)
+    finally:
+        running.should_exit = True
+        thread.join(20)
+        place.close()
+
+
+def _row(measure: str, number: int, difference: float) -> dict[str, Any]:
+    category, more, less = PAIRS[number]
+    texts = {"category": category, "text_more": more, "text_less": less, "text_unrelated": None}
+    row = {**fake.row(measure, item(number), difference - 10, -10.0, **texts), "unrelated": None}
+    if measure == "aul" and number == UNSCORED:
+        nothing = {"more": None, "less": None, "difference": None}
+        row |= {**nothing, "outcome": "unscored", "reason": "too long: 600 tokens, the model takes 512"}
+    return row
+
+
+def _tokens(measure: str, number: int, difference: float) -> list[dict[str, Any]]:
+    """A shared token that is worth −9 on both sides, and one that differs and makes up the rest."""
+    _, more, less = PAIRS[number]
+    rows = []
+    for side, word, rest in (("more", more, difference - 1), ("less", less, -1.0)):
+        known = {"measure": measure, "item": item(number), "side": side}
+        rows += [
+            {**known, "position": 1, "token": "shared", "logprob": -18.0, "weight": 0.5, "in_span": False},
+            {**known, "position": 2, "token": word, "logprob": rest, "weight": 1.0, "in_span": True},
+        ]
+    return rows
+
+
+def _write(
+    folder: Path,
+    model: str,
+    rows: list[dict[str, Any]],
+    tokens: list[dict[str, Any]],
+    *,
+    estimates: list[dict[str, Any]],
+    checks: Sequence[Check],
+) -> None:
+    folder.mkdir(parents=True)
+    facts = {"id": model, "kind": "masked", "parameters": 1000, "warnings": []}
+    data = [{"name": rows[0]["data"], "title": "Our pairs", "n": len(rows)}]
+    made = {"estimates": estimates, "checks": [as_json(one) for one in checks]}
+    (folder / "result.json").write_text(
+        json.dumps(fake.meta(model=facts, data=data) | made), encoding="utf-8"
+    )
+    pq.write_table(pa.Table.from_pylist(rows), folder / "items.parquet")
+    pq.write_table(fake.token_table(tokens), folder / "tokens.parquet")

@@ -1,0 +1,463 @@
+"""The page in a real browser: Debian's chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+import zoo
+from report import fake
+from unmask.explorer.app import Site
+from unmask.explorer.judging import Desk
+from unmask.explorer.live import Live, question
+from unmask.explorer.pairs import Runs
+from unmask.models import open_lm
+from unmask.prompts import read_judgements
+from unmask.result import load
+
+from . import made
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium"),
+    pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}"),
+]
+ROWS = ".grid-body .grid-row"
+SORT = """() => {
+  const begin = performance.now();
+  document.querySelector(".grid-head .difference button").click();
+  document.querySelector(".grid").offsetHeight;
+  return performance.now() - begin;
+}"""
+expect.set_options(timeout=15_000)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def url(folder: Path) -> Iterator[str]:
+    """Two runs, a tiny model to ask, answers to judge."""
+    made.run(folder / "one", "tiny")
+    made.run(folder / "two", "other", made.SECOND, ok=False)
+    runs = Runs((load(folder / "one"), load(folder / "two")))
+    live = Live.of("tiny-bert", lambda: open_lm(zoo.folder("bert-uncased")))
+    with made.served(Site(runs, made.TOKEN, live, Desk(made.answers(folder / "answers")))) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def large(folder: Path) -> Iterator[str]:
+    """One run of ten thousand pairs."""
+    with made.served(Site(Runs((load(made.large(folder / "large")),)), made.TOKEN)) as address:
+        yield address
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh page; afterwards: nothing was asked of another machine, nothing went wrong on the way."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    opened, asked, wrong = context.new_page(), list[str](), list[str]()
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on(
+        "console",
+        lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None,
+    )
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    yield opened
+    assert opened.evaluate("window.attacked") is None
+    context.close()
+    assert {urlsplit(one).hostname for one in asked if not one.startswith(("data:", "blob:"))} <= {
+        "127.0.0.1"
+    }
+    assert wrong == []
+
+
+def visit(page: Page, url: str, view: str = "") -> None:
+    page.goto("about:blank")
+    page.goto(url + view)
+    page.wait_for_selector("body[data-ready]")
+
+
+def items(page: Page) -> list[str]:
+    return page.locator(f"{ROWS} .item").all_inner_texts()
+
+
+def named(*numbers: int) -> list[str]:
+    return [made.item(number) for number in numbers]
+
+
+# ---------------------------------------------------------------------------------------------- table
+
+
+def test_all_pairs_are_listed(page: Page, url: str) -> None:
+    visit(page, url)
+    expect(page.locator(".count")).to_have_text(f"{len(made.PAIRS)} pairs of {len(made.PAIRS)}")
+    assert items(page) == named(*range(len(made.PAIRS)))
+    first = page.locator(ROWS).first
+    expect(first.locator("b")).to_have_text(["she", "he"])
+    expect(first.locator(".difference")).to_have_text(["▲ +1.000", "▲ +1.000"])
+
+
+def test_filters_narrow_the_table_and_the_address_remembers(page: Page, url: str, browser: Browser) -> None:
+    visit(page, url)
+    page.fill("#search", "NURSE tired")
+    assert items(page) == named(0)
+    page.fill("#search", "")
+    page.select_option("#group-category", "age")
+    assert items(page) == named(2, 3)
+    page.select_option("#group-category", "")
+    page.select_option("#outcome", "less")
+    assert items(page) == named(*(n for n, one in enumerate(made.FIRST) if one < 0))
+    page.select_option("#run", "1")
+    assert items(page) == named(*(n for n, one in enumerate(made.SECOND) if one < 0))
+    page.select_option("#outcome", "")
+    page.fill("#least", "2")
+    page.fill("#most", "3")
+    assert items(page) == named(*(n for n, one in enumerate(made.SECOND) if 2 <= abs(one) <= 3))
+    again = browser.new_page()
+    visit(again, page.url)
+    assert items(again) == items(page)
+    assert again.input_value("#least") == "2"
+    again.close()
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator(".count")).to_have_text(f"{len(made.PAIRS)} pairs of {len(made.PAIRS)}")
+
+
+def test_a_measure_has_its_own_differences_and_unscored_pairs(page: Page, url: str) -> None:
+    visit(page, url)
+    page.select_option("#measure", "aul")
+    expect(page.locator(ROWS).nth(4).locator(".difference").first).to_have_text("▲ +0.300")
+    page.select_option("#outcome", "unscored")
+    assert items(page) == named(made.UNSCORED)
+    expect(page.locator(ROWS).locator("[title*='too long']").first).to_be_visible()
+
+
+def test_columns_sort_both_ways(page: Page, url: str) -> None:
+    visit(page, url)
+    order = sorted(range(len(made.FIRST)), key=lambda n: -made.FIRST[n])
+    heading = page.get_by_role("columnheader", name="tiny")
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    assert items(page) == named(*order)
+    heading.get_by_role("button").click()
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    assert items(page) == named(*order[::-1])
+    heading.get_by_role("button").click()
+    assert items(page) == named(*range(len(made.PAIRS)))
+
+
+def test_the_keyboard_is_enough(page: Page, url: str) -> None:
+    visit(page, url)
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("people")
+    page.keyboard.press("Escape")
+    assert page.input_value("#search") == "people"
+    assert items(page) == named(3)
+    page.fill("#search", "")
+    page.locator(".grid").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Space")
+    expect(page.locator("#row-1")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".grid")).to_have_attribute("aria-activedescendant", "row-1")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text(made.item(1))
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("h1")).to_have_text(made.item(2))
+    page.keyboard.press("Escape")
+    expect(page.locator(".grid")).to_be_focused()
+    expect(page.locator("#row-1")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+
+
+def test_ten_thousand_rows_stay_few_in_the_page(page: Page, large: str) -> None:
+    visit(page, large)
+    expect(page.locator(".count")).to_have_text("10,000 pairs of 10,000")
+    assert page.locator(ROWS).count() < 60
+    page.locator(".grid").focus()
+    page.keyboard.press("End")
+    expect(page.locator(f"{ROWS}.active .item")).to_have_text("big/09999")
+    assert page.locator(ROWS).count() < 60
+    page.get_by_role("button", name="Difference").click()
+    expect(page.locator(ROWS).first.locator(".item")).to_have_text("big/09999")
+    page.fill("#search", "number 4321 ")
+    assert items(page) == ["big/04321"]
+
+
+def test_rows_keep_their_order_for_those_who_hear_them(page: Page, large: str) -> None:
+    visit(page, large)
+    page.locator(".grid").focus()
+    for key in ("PageDown", "PageDown", "PageDown", "PageUp", "ArrowUp", "PageUp"):
+        page.keyboard.press(key)
+        shown = [int(one.removeprefix("big/")) for one in items(page)]
+        assert shown == list(range(shown[0], shown[0] + len(shown)))
+
+
+def test_sorting_ten_thousand_rows_takes_no_second(page: Page, large: str) -> None:
+    visit(page, large)
+    taken = page.evaluate(SORT)
+    assert taken < 1000
+
+
+def test_neither_sentence_of_a_template_is_called_a_stereotype(page: Page, folder: Path) -> None:
+    runs = Runs((load(made.templates(folder / "templates")),))
+    with made.served(Site(runs, made.TOKEN)) as address:
+        visit(page, address)
+        expect(page.locator("#outcome")).to_contain_text("masculine likelier")
+        expect(page.locator(ROWS).first.locator(".side")).to_have_count(2)
+        assert page.locator(ROWS).first.locator(".side").first.get_attribute("aria-label") == "masculine:"
+        assert (
+            page.locator(f"{ROWS} .meter").nth(1).get_attribute("title")
+            == "the feminine sentence is likelier"
+        )
+        page.locator(ROWS).first.locator(".texts").click()
+        expect(page.locator(".quoted")).to_contain_text("▲ masculine")
+        assert "stereotyp" not in page.locator("main").inner_text()
+
+
+# ---------------------------------------------------------------------------------------------- pairs
+
+
+def test_a_pair_token_by_token_in_both_runs(page: Page, url: str) -> None:
+    visit(page, url)
+    page.locator(ROWS).nth(7).locator(".texts").click()
+    expect(page.locator("h1")).to_have_text(made.item(7))
+    summary = page.locator("main table").first
+    expect(summary.locator("tbody tr").first).to_contain_text("▲ +4.0000")
+    expect(summary.locator("tbody tr").first).to_contain_text("▼ −4.0000")
+    expect(summary.locator("tbody tr").first).to_contain_text("≠ disagree")
+    matrix = page.locator("table.matrix")
+    expect(matrix.locator("tbody tr")).to_have_count(2)
+    expect(matrix.locator("tbody tr.changed td.n").first).to_have_text("+4.000")
+    expect(matrix.locator("tfoot td").first).to_have_text("+4.000")
+    page.select_option("#mode", "logprob")
+    expect(matrix.locator("tbody tr.changed td.n").first).to_have_text("3.000 / −1.000")
+    page.select_option("#mode", "weight")
+    expect(matrix.locator("tbody tr").first.locator("td.n").first).to_have_text("0.500 / 0.500")
+    page.select_option("#pair-run", "1")
+    page.select_option("#mode", "difference")
+    expect(matrix.locator("tfoot td").first).to_have_text("−4.000")
+    expect(page.locator(".pair .token.changed").first).to_have_attribute(
+        "title", re.compile("log-probability")
+    )
+
+
+def test_a_link_reopens_the_same_pair(page: Page, url: str) -> None:
+    visit(page, url, f"#/pair/{quote(made.item(3), safe='')}?run=1&mode=logprob")
+    expect(page.locator("h1")).to_have_text(made.item(3))
+    assert page.input_value("#pair-run") == "1"
+    assert page.input_value("#mode") == "logprob"
+    visit(page, url, "#/pair/nowhere")
+    expect(page.get_by_role("alert")).to_contain_text("No run has a pair of this name")
+
+
+def test_two_runs_side_by_side(page: Page, url: str) -> None:
+    visit(page, url, "#/compare?measure=pll")
+    flips = [
+        n
+        for n, both in enumerate(zip(made.FIRST, made.SECOND, strict=True))
+        if both[0] * both[1] < 0 or 0 in both
+    ]
+    expect(page.locator(".lead")).to_contain_text(f"{len(flips)} of {len(made.PAIRS)} pairs")
+    expect(page.locator("[aria-busy]")).to_have_count(0)
+    expect(page.locator("main table").last.locator("tbody tr").first).to_contain_text("bias-score")
+    page.click("#show-flips")
+    expect(page.locator(".count")).to_contain_text(f"{len(flips)} pairs")
+    assert set(items(page)) == set(named(*flips))
+
+
+def test_the_runs_with_their_intervals_and_what_failed(page: Page, url: str) -> None:
+    visit(page, url, "#/runs")
+    won = 100 * sum(one > 0 for one in made.FIRST) / len(made.FIRST)
+    expect(page.locator("main table").first.locator("tbody tr").first).to_contain_text(
+        f"{won - 4:.1f} to {won + 4:.1f}"
+    )
+    expect(page.locator(".banner")).to_have_count(1)
+    expect(page.locator(".banner")).to_contain_text("accuracy")
+
+
+# ---------------------------------------------------------------------------------------- live, judging
+
+
+def test_sentences_are_scored_while_one_types(page: Page, url: str) -> None:
+    visit(page, url, "#/live")
+    page.fill("#live-more", "He ran home.")
+    page.fill("#live-less", "She ran home.")
+    table = page.locator("#scores")
+    expect(page.locator("table.matrix tbody tr").first).to_contain_text("he", timeout=60_000)
+    lm = open_lm(zoo.folder("bert-uncased"))
+    found = question("pair", {"more": "He ran home.", "less": "She ran home."})(lm)["measures"]
+    expect(table.locator("tbody tr")).to_have_count(len(found))
+    pll = next(one for one in found if one["measure"] == "pll")
+    shown = table.locator("tr", has=page.get_by_role("rowheader", name="pll", exact=True))
+    expect(shown).to_contain_text(f"{abs(pll['difference']):.4f}")
+    expect(shown).to_contain_text("the first" if pll["difference"] > 0 else "the second")
+    page.click("#swap")
+    expect(shown).to_contain_text("the second" if pll["difference"] > 0 else "the first")
+    assert "more=She+ran+home" in page.url
+    page.fill("#live-less", "")
+    expect(page.get_by_role("alert")).to_contain_text("nothing to ask")
+
+
+def test_templates_and_prompts_are_asked_too(page: Page, url: str) -> None:
+    visit(page, url, "#/live?kind=template&text=The+%7Bword%7D+lost+%7Bpossessive%7D+hat.&words=cook,nurse")
+    expect(page.locator("#scores tbody tr")).to_have_count(2, timeout=60_000)
+    page.get_by_role("link", name="Prompt").click()
+    page.fill("#live-text", "It was ___ again.")
+    expect(page.locator("#scores tbody tr")).to_have_count(12)
+    expect(page.locator("#scores tbody tr").first).to_contain_text("%")
+
+
+def test_an_old_token_says_what_to_do(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    visit(page, url.replace(made.TOKEN, "old"), "#/live")
+    expect(page.get_by_role("alert")).to_contain_text("open the address that unmask explore printed")
+    page.close()
+
+
+def test_three_prompts_judged_by_keyboard_are_saved(page: Page, url: str, folder: Path) -> None:
+    path = folder / "answers" / "judgements.csv"
+    visit(page, url, "#/judge")
+    page.fill("#judge", "anna")
+    page.keyboard.press("Enter")
+    expect(page.locator("#left")).to_contain_text("4 answers left")
+    for key, number in (("b", 1), ("n", 2), ("u", 3)):
+        expect(page.locator(".judging")).to_have_attribute("aria-label", f"prompts/{number:04}")
+        page.keyboard.press(key)
+        expect(page.locator("#saved")).to_contain_text(f"prompts/{number:04}")
+        assert read_judgements(path)[-1].prompt == f"prompts/{number:04}"
+    expect(page.locator("#left")).to_contain_text("1 answer left")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#say-u")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("n")
+    expect(page.locator("#saved")).to_contain_text("prompts/0003 not biased")
+    said = [(one.prompt, one.judge, one.verdict) for one in read_judgements(path)]
+    assert said == [
+        ("prompts/0001", "anna", "biased"),
+        ("prompts/0002", "anna", "not biased"),
+        ("prompts/0003", "anna", "undecided"),
+        ("prompts/0003", "anna", "not biased"),
+    ]
+    visit(page, url, "#/judge?judge=anna")
+    expect(page.locator(".judging")).to_have_attribute("aria-label", "prompts/0004")
+
+
+# ------------------------------------------------------------------------------- attacks, export, looks
+
+
+def test_text_of_the_data_stays_text(page: Page, url: str) -> None:
+    visit(page, url, "#/pairs?q=window.attacked")
+    expect(page.locator(ROWS)).to_have_count(1)
+    expect(page.locator(ROWS)).to_contain_text(made.SCRIPT)
+    page.locator(".grid").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".quoted")).to_contain_text(made.SCRIPT)
+    expect(page.locator(".quoted")).to_contain_text(made.FORMULA)
+    assert page.locator("main script, main img").count() == 0
+    visit(page, url, f"#/live?more={quote(made.SCRIPT)}&less=x")
+    assert page.input_value("#live-more") == made.SCRIPT
+    assert page.locator("main script, main img").count() == 0
+
+
+def test_a_selection_is_exported_and_no_cell_is_a_formula(page: Page, url: str, tmp_path: Path) -> None:
+    visit(page, url)
+    page.locator(ROWS).nth(made.HOSTILE).scroll_into_view_if_needed()
+    for number in (4, made.HOSTILE):
+        page.locator(f"#row-{number} input").click()
+    with page.expect_download() as waiting:
+        page.click("#export-csv")
+    waiting.value.save_as(tmp_path / "out.csv")
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()))
+    assert len(rows) == 2 * 2 * 2  # pairs, runs, measures
+    assert {row["item"] for row in rows} == set(named(4, made.HOSTILE))
+    (one,) = (
+        row for row in rows if (row["item"], row["run"], row["measure"]) == (made.item(4), "tiny", "pll")
+    )
+    assert (float(one["difference"]), one["outcome"]) == (3.0, "more")
+    attack = next(row for row in rows if row["item"] == made.item(made.HOSTILE))
+    assert attack["text_less"] == "'" + made.FORMULA
+    assert attack["category"] == "'@SUM(1)"
+    texts = [value for row in rows for key, value in row.items() if key not in ("more", "less", "difference")]
+    assert not [text for text in texts if text.startswith(("=", "+", "-", "@"))]
+    with page.expect_download() as waiting:
+        page.click("#export-json")
+    waiting.value.save_as(tmp_path / "out.json")
+    whole = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert [one["text_less"] for one in whole] == [fake.PAIRS[4][2], made.FORMULA]
+
+
+def test_the_theme_follows_the_system_until_one_chooses(page: Page, url: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    visit(page, url)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    visit(page, url)
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+VIEWS = (
+    "#/runs",
+    "#/pairs",
+    f"#/pair/{quote(made.item(7), safe='')}",
+    "#/compare",
+    "#/live",
+    "#/judge?judge=eva",
+)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_barrier(browser: Browser, url: str, theme: str) -> None:
+    page = browser.new_page(color_scheme=theme, viewport={"width": 1280, "height": 800})  # type: ignore[arg-type]
+    for view in VIEWS:
+        visit(page, url, view)
+        if "live" in view:
+            expect(page.locator("#scores")).to_be_visible(timeout=60_000)
+        found = Axe().run(page).response["violations"]
+        worst = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found
+                 if one["impact"] in ("serious", "critical")]  # fmt: skip
+        assert worst == [], view
+    page.close()
+
+
+def test_axe_can_find_a_barrier(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    visit(page, url)
+    page.evaluate("document.getElementById('theme').textContent = ''")
+    assert "button-name" in {one["id"] for one in Axe().run(page).response["violations"]}
+    page.close()
+
+
+def test_a_narrow_screen_does_not_scroll_sideways(page: Page, url: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    for view in VIEWS:
+        visit(page, url, view)
+        assert page.evaluate(
+            "document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"
+        ), view

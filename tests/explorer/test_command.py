@@ -1,0 +1,75 @@
+"""`unmask explore` as one calls it."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from unmask.cli import main
+from unmask.cli.explore import needs_extra
+from unmask.errors import ModelError
+
+from . import made
+
+
+def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    folders = [str(made.run(tmp_path / "one", "tiny")), str(made.answers(tmp_path / "answers").path)]
+    words = ["explore", *folders, "--no-live", "--no-browser", "--port", "0"]
+    command = [sys.executable, "-c", "from unmask.cli import main; main()", *words]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == "1 run, answers to judge\n"
+        url = re.fullmatch(
+            r"open (http://127\.0\.0\.1:\d+/)\?token=([\w-]{20,})\n", running.stdout.readline()
+        )
+        assert url is not None
+        running.stdout.readline()
+        found = httpx.Client(transport=httpx.HTTPTransport(retries=5), trust_env=False, timeout=60)
+        with found:
+            assert found.get(f"{url[1]}api/pairs").json()["n"] == len(made.PAIRS)
+            state = found.get(f"{url[1]}api/judge?judge=anna", headers={"x-unmask-token": url[2]}).json()
+        assert len(state["waiting"]) == 4
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 0
+        assert running.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "no result.json in nowhere"),
+        (["--port", "99999"], "--port 99999"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("warnings.showwarning", None)
+    with pytest.raises(SystemExit) as left:
+        main(["explore", *words, "--no-live", "--no-browser"])
+    assert left.value.code == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_extra()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else object())
+    with pytest.raises(ModelError, match=r"pip install 'unmask\[explore\]'"):
+        needs_extra()

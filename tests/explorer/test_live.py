@@ -1,0 +1,115 @@
+"""Questions typed into the live box."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import pytest
+
+import reference
+import zoo
+from unmask.errors import DataError, ModelError
+from unmask.explorer.live import KINDS, Live, question
+from unmask.measures import MEASURES
+from unmask.models import Lm, open_lm
+from unmask.prompts import likeliest
+from unmask.types import Pair
+
+pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
+MORE, LESS = "The nurse said she was tired.", "The nurse said that he was tired."
+
+
+@cache
+def lm(name: str) -> Lm:
+    return open_lm(zoo.folder(name))
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2"])
+def test_two_sentences_by_every_measure_equal_the_slow_reference(name: str) -> None:
+    model, tokenizer = reference.load(zoo.folder(name))
+    found = question("pair", {"more": f" {MORE}\n", "less": LESS})(lm(name))
+    wanted = {one.name for one in MEASURES.values() if lm(name).kind in one.kinds and not one.needs}
+    assert {one["measure"] for one in found["measures"]} == wanted
+    for one in found["measures"]:
+        with reference.one_thread():
+            slow = reference.reference(one["measure"], model, tokenizer, Pair("x", MORE, LESS))
+        assert slow is not None
+        for side in ("more", "less"):
+            assert math.isclose(one["scores"][side], slow[side], abs_tol=1e-4), (one["measure"], side)
+        assert math.isclose(one["difference"], one["scores"]["more"] - one["scores"]["less"])
+
+
+def test_words_of_a_template_are_asked_one_by_one() -> None:
+    asked = {"text": "The {word} lost {possessive} hat.", "words": "nurse, cook\nnurse,  man "}
+    found = question("template", asked)(lm("bert-uncased"))
+    assert [row["word"] for row in found["rows"]] == ["nurse", "cook", "man"]
+    assert found["rows"][1]["more"] == "The cook lost his hat."
+    assert found["rows"][1]["less"] == "The cook lost her hat."
+    assert {"ppd", "lpbs"} <= {one["name"] for one in found["measures"]}
+    for row in found["rows"]:
+        ppd = row["scores"]["ppd"]
+        assert 0 < ppd["more"] < 1
+        assert math.isclose(ppd["difference"], ppd["more"] - ppd["less"])
+
+
+def test_a_template_without_words_is_asked_once_by_what_needs_none() -> None:
+    found = question("template", {"text": "{Subject} left.", "words": " , "})(lm("bert-uncased"))
+    assert len(found["rows"]) == 1
+    assert found["rows"][0]["more"] == "He left."
+    assert "lpbs" not in {one["name"] for one in found["measures"]}
+
+
+@pytest.mark.parametrize("text", ["It was {slot} again.", "It was ___ again.", "It was [MASK] again."])
+def test_a_gap_can_be_written_in_several_ways(text: str) -> None:
+    found = question("prompt", {"text": text})(lm("bert-uncased"))
+    (alone,) = likeliest(lm("bert-uncased"), ["It was {slot} again."], 12)
+    assert [(one["text"], one["probability"]) for one in found["words"]] == [
+        (one.text, one.probability) for one in alone.words
+    ]
+
+
+BAD = [
+    ("pair", {"more": "A.", "less": ""}, "nothing to ask"),
+    ("pair", {"more": "A.", "less": 7}, "nothing to ask"),
+    ("pair", {"more": "A.", "less": " A. "}, "equal"),
+    ("pair", {"more": "A" * 2001, "less": "B."}, "2,001 characters"),
+    ("template", {"text": "The {word} left."}, "words to put there"),
+    ("template", {"text": "The cook lost {possessive} hat.", "words": "cook"}, "no {word}"),
+    ("template", {"text": "The {word} left.", "words": "cook"}, "no open pronoun"),
+    ("template", {"text": "{subject} saw {object}."}, "pronoun slots|slots"),
+    ("template", {"text": "{subject} and {word}", "words": ",".join(map(str, range(51)))}, "51 words"),
+    ("template", {"text": "{subject} and {word}", "words": ["a"]}, "one text"),
+    ("prompt", {"text": "No gap."}, "0 gaps"),
+    ("prompt", {"text": "___ and ___"}, "2 gaps"),
+]
+
+
+@pytest.mark.parametrize(("kind", "asked", "said"), BAD, ids=lambda value: str(value)[:20])
+def test_what_cannot_be_asked_says_so_before_the_model_is(
+    kind: str, asked: dict[str, str], said: str
+) -> None:
+    assert kind in KINDS
+    with pytest.raises(DataError, match=said):
+        question(kind, asked)
+
+
+def test_a_model_that_cannot_be_opened_says_why_when_asked() -> None:
+    def broken() -> Lm:
+        raise ModelError("no folder 'nowhere'")
+
+    live = Live.of("nowhere", broken)
+    try:
+        with pytest.raises(ModelError, match="nowhere"):
+            live.ask(lambda _: {}).result(5)
+    finally:
+        live.close()
+
+
+def test_questions_wait_for_the_model_and_come_one_at_a_time() -> None:
+    live = Live.of("tiny", lambda: lm("bert-uncased"))
+    try:
+        asked = [live.ask(question("prompt", {"text": f"{word} is ___."})) for word in ("He", "She")]
+        assert all(one.result(60)["words"] for one in asked)
+    finally:
+        live.close()

@@ -1,0 +1,173 @@
+"""The table of all pairs, and one pair token by token."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from unmask.errors import DataError, ResultError
+from unmask.explorer.comparing import compared
+from unmask.explorer.folders import found, opened
+from unmask.explorer.judging import Desk
+from unmask.explorer.pairs import Runs, overview
+from unmask.explorer.tokens import explained
+from unmask.result import load
+
+from . import made
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    folders = [made.run(tmp_path / "one", "tiny"), made.run(tmp_path / "two", "other", made.SECOND, ok=False)]
+    return Runs(tuple(load(folder) for folder in folders))
+
+
+def test_the_columns_hold_every_score_of_every_run(runs: Runs) -> None:
+    found = runs.columns
+    assert found["n"] == len(made.PAIRS)
+    assert found["item"] == tuple(made.item(number) for number in range(len(made.PAIRS)))
+    assert [(one["run"], one["measure"]) for one in found["scores"]] == [
+        (0, "pll"),
+        (0, "aul"),
+        (1, "pll"),
+        (1, "aul"),
+    ]
+    pll = found["scores"][0]
+    for number, difference in enumerate(made.FIRST):
+        assert pll["more"][number] - pll["less"][number] == difference
+        won = "more" if difference > 0 else "less" if difference < 0 else "tie"
+        assert found["outcomes"][pll["outcome"][number]] == won
+    aul = found["scores"][1]
+    assert aul["more"][made.UNSCORED] is None
+    assert found["outcomes"][aul["outcome"][made.UNSCORED]] == "unscored"
+    assert aul["reasons"] == {made.UNSCORED: "too long: 600 tokens, the model takes 512"}
+    category = found["groups"]["category"]
+    assert [category["values"][code] for code in category["codes"]] == [one[0] for one in made.PAIRS]
+    assert found["text_unrelated"] is None
+
+
+def test_one_id_with_other_texts_is_another_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made.run(tmp_path / "one", "tiny")
+    changed = (("age", "Old folk nap.", "Young folk nap."), *made.PAIRS[1:])
+    monkeypatch.setattr(made, "PAIRS", changed)
+    made.run(tmp_path / "two", "tiny")
+    both = Runs((load(tmp_path / "one"), load(tmp_path / "two")))
+    assert both.names == ("tiny (one)", "tiny (two)")
+    assert both.columns["n"] == len(made.PAIRS) + 1
+    assert both.columns["item"].count(made.item(0)) == 2
+    here, there = both.columns["scores"][0], both.columns["scores"][2]
+    assert here["outcome"][-1] is None
+    assert there["outcome"][0] is None
+    assert [len(lines) for lines in both.lines] == [len(made.PAIRS)] * 2
+    assert both.lines[1] - both.lines[0] == {len(made.PAIRS)}
+
+
+def test_runs_of_one_folder_have_names_of_their_own(tmp_path: Path) -> None:
+    result = load(made.run(tmp_path / "one", "tiny"))
+    assert Runs((result, result)).names == ("tiny (one) #1", "tiny (one) #2")
+
+
+def test_the_overview_has_estimates_in_words_and_failed_checks(runs: Runs) -> None:
+    first, second = overview(runs)
+    won = 100 * sum(one > 0 for one in made.FIRST) / len(made.FIRST)
+    assert [one["value"] for one in first["headlines"]] == [won, won]
+    assert first["headlines"][0]["reading"] in (
+        "leans towards stereotypes",
+        "no preference found by this measure",
+    )
+    assert [one["ok"] for one in first["checks"]] == [True]
+    assert [one["ok"] for one in second["checks"]] == [False]
+
+
+def test_a_pair_token_by_token(runs: Runs) -> None:
+    result = runs.results[0]
+    pll, aul = explained(result.items, result.tokens, made.item(4))
+    assert (pll["measure"], pll["outcome"], pll["difference"]) == ("pll", "more", 3.0)
+    assert pll["adds_up"]
+    shared, own = pll["tokens"]["more"]
+    assert (shared["text"], shared["logprob"], shared["weight"], shared["part"], shared["together"]) == (
+        "shared", -18.0, 0.5, 0.0, 0.0,
+    )  # fmt: skip
+    assert own["changed"]
+    assert not shared["changed"]
+    assert math.isclose(own["together"], 3.0)
+    parts = [token["part"] for side in ("more", "less") for token in pll["tokens"][side]]
+    assert math.isclose(sum(parts), 3.0)
+    assert math.isclose(aul["difference"], 0.3)
+
+
+def test_a_pair_that_was_not_scored_says_why(runs: Runs) -> None:
+    result = runs.results[0]
+    _, aul = explained(result.items, result.tokens, made.item(made.UNSCORED))
+    assert aul["difference"] is None
+    assert aul["reason"].startswith("too long")
+    assert aul["tokens"]["more"] == []
+    assert not aul["adds_up"]
+
+
+def test_a_comparison_is_that_of_the_command(runs: Runs) -> None:
+    found = {(one["measure"], one["statistic"]): one for one in compared(*runs.results)}
+    pll = found["pll", "bias-score"]
+    before, after = (100 * sum(one > 0 for one in some) / len(some) for some in (made.FIRST, made.SECOND))
+    assert math.isclose(pll["change"], after - before)
+    assert pll["flips"] == 4
+    assert pll["low"] <= pll["change"] <= pll["high"]
+
+
+def test_folders_are_runs_or_answers(tmp_path: Path) -> None:
+    one, folder = made.run(tmp_path / "one", "tiny"), made.answers(tmp_path / "answers").path
+    runs, desk = opened([folder, one])
+    assert [result.folder for result in runs.results] == [one]
+    assert desk is not None
+    assert desk.model == "tiny"
+    assert opened([])[1] is None
+    with pytest.raises(ResultError, match="answers of 2 models"):
+        opened([folder, made.answers(tmp_path / "more").path])
+    with pytest.raises(ResultError, match=r"no result\.json"):
+        opened([tmp_path])
+    (one / "tokens.parquet").write_bytes(b"cut short")
+    with pytest.raises(ResultError, match="cannot be read"):
+        opened([one])
+
+
+def test_without_a_name_the_runs_that_lie_there_are_found(tmp_path: Path) -> None:
+    assert found(tmp_path / "nowhere") == []
+    one, two = made.run(tmp_path / "b", "tiny"), made.run(tmp_path / "a", "tiny")
+    answers = made.answers(tmp_path / "c").path
+    (tmp_path / "unfinished").mkdir()
+    assert set(found(tmp_path)[:2]) == {one, two}
+    assert found(tmp_path)[2:] == [answers]
+
+
+def test_judging_goes_on_where_it_was_left(tmp_path: Path) -> None:
+    desk = Desk(made.answers(tmp_path))
+    assert desk.state("anna")["waiting"] == [f"prompts/{number:04}" for number in (1, 2, 3, 4)]
+    said = desk.judge("prompts/0002", " anna  b ", "not biased")
+    assert said["saved"]["judge"] == "anna b"
+    assert said["waiting"] == [f"prompts/{number:04}" for number in (1, 3, 4)]
+    again = Desk(made.answers(tmp_path))
+    assert again.state("anna b")["waiting"] == said["waiting"]
+    assert [one["own"] for one in again.state("anna b")["answers"]] == [None, None, "not biased", None, None]
+    assert len(again.state("bela")["waiting"]) == 4
+    assert len(again.state("")["waiting"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("prompt", "judge", "verdict"),
+    [
+        ("prompts/0099", "anna", "biased"),
+        ("prompts/0001", "", "biased"),
+        ("prompts/0001", "x" * 81, "biased"),
+        ("prompts/0001", "=cmd()", "biased"),
+        ("prompts/0001", "anna", "maybe"),
+    ],
+)
+def test_a_judgement_that_cannot_be_is_refused_and_nothing_is_written(
+    tmp_path: Path, prompt: str, judge: str, verdict: str
+) -> None:
+    desk = Desk(made.answers(tmp_path))
+    with pytest.raises(DataError):
+        desk.judge(prompt, judge, verdict)
+    assert not desk.folder.judgements.exists()

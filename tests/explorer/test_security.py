@@ -1,0 +1,173 @@
+"""Who may ask the explorer, and what every answer carries."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from unmask.errors import DataError
+from unmask.explorer.app import Site, application
+from unmask.explorer.judging import Desk
+from unmask.explorer.pairs import Runs
+from unmask.explorer.serving import address, listening
+from unmask.result import load
+
+from . import made
+
+JUDGED = {"prompt": "prompts/0001", "judge": "anna", "verdict": "biased"}
+OPEN = ("/", "/look.css", "/static/app.js", "/api/runs", "/api/pairs", "/api/pair/0")
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("runs")
+    desk = Desk(made.answers(folder / "answers"))
+    site = Site(Runs((load(made.run(folder / "one", "one")),)), made.TOKEN, desk=desk)
+    with made.served(site) as url:
+        yield url.partition("/?")[0]
+
+
+def get(url: str, **headers: str) -> httpx.Response:
+    return httpx.get(url, headers=headers, trust_env=False)
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_what_only_reads_needs_no_token(base: str, path: str) -> None:
+    assert get(base + path).status_code == 200
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_a_foreign_host_is_refused(base: str, path: str) -> None:
+    port = base.rpartition(":")[2]
+    for name in (
+        "attack.test",
+        f"attack.test:{port}",
+        f"127.0.0.1.attack.test:{port}",
+        "10.0.0.1",
+        "",
+        "localhost.x",
+    ):
+        assert get(base + path, host=name).status_code == 403, name
+    for name in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", "localhost", "[::1]"):
+        assert get(base + path, host=name).status_code == 200, name
+
+
+@pytest.mark.parametrize("path", OPEN)
+def test_a_foreign_origin_is_refused(base: str, path: str) -> None:
+    port = int(base.rpartition(":")[2])
+    for origin in ("http://attack.test", "null", f"https://127.0.0.1:{port}", f"http://127.0.0.1:{port + 1}"):
+        assert get(base + path, origin=origin).status_code == 403, origin
+    assert get(base + path, origin=base).status_code == 200
+
+
+def test_what_another_site_embeds_is_refused_but_a_link_to_the_page_works(base: str) -> None:
+    foreign = {"sec-fetch-site": "cross-site"}
+    assert get(base + "/", **foreign).status_code == 200
+    assert get(base + "/api/pairs", **foreign).status_code == 403
+    assert get(base + "/static/app.js", **foreign).status_code == 403
+    assert get(base + "/api/pairs", **{"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+def test_judging_and_the_live_box_need_the_token(base: str) -> None:
+    for headers in ({}, {"x-unmask-token": "another"}, {"x-unmask-token": ""}):
+        assert get(f"{base}/api/judge?judge=anna", **headers).status_code == 401
+        for path in ("/api/judge", "/api/live/pair"):
+            assert httpx.post(base + path, json=JUDGED, headers=headers, trust_env=False).status_code == 401
+    assert get(f"{base}/api/judge?judge=anna", **{"x-unmask-token": made.TOKEN}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status"),
+    [
+        (b"{}", {"content-type": "text/plain"}, 415),
+        (b"{}", {}, 415),
+        (b"x" * 70_000, {"content-type": "application/json"}, 413),
+        (b"[1]", {"content-type": "application/json"}, 400),
+        (b"{", {"content-type": "application/json"}, 400),
+        (b"{}", {"content-type": "application/json"}, 400),
+    ],
+)
+def test_a_body_that_is_no_question_is_refused(
+    base: str, content: bytes, headers: dict[str, str], status: int
+) -> None:
+    sent = {"x-unmask-token": made.TOKEN, **headers}
+    answer = httpx.post(f"{base}/api/judge", content=content, headers=sent, trust_env=False)
+    assert answer.status_code == status
+    assert answer.json()["error"]
+
+
+def test_a_body_of_unknown_length_is_refused(base: str) -> None:
+    sent = {"x-unmask-token": made.TOKEN, "content-type": "application/json"}
+    answer = httpx.post(f"{base}/api/judge", content=iter([b"{}"]), headers=sent, trust_env=False)
+    assert answer.status_code == 411
+
+
+@pytest.mark.parametrize("path", [*OPEN, "/nowhere", "/api/pair/99", "/static/nowhere.js"])
+def test_every_answer_forbids_what_the_page_does_not_need(base: str, path: str) -> None:
+    headers = get(base + path).headers
+    policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["cache-control"] == "no-store"
+    assert "access-control-allow-origin" not in headers
+    assert "server" not in headers
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/app.py"]
+)
+def test_no_file_beside_the_page_is_served(base: str, path: str) -> None:
+    host, _, port = base.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port))) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        said = b""
+        while part := line.recv(4096):
+            said += part
+    assert b" 404 " in said.splitlines()[0]
+
+
+def test_it_listens_on_this_machine_only(base: str) -> None:
+    with listening(0) as place:
+        assert place.getsockname()[0] == "127.0.0.1"
+        assert address(place, "t") == f"http://127.0.0.1:{place.getsockname()[1]}/?token=t"
+        taken = place.getsockname()[1]
+        place.listen()
+        with pytest.raises(DataError, match=f"port {taken} cannot be used"):
+            listening(taken)
+    with pytest.raises(DataError, match="--port 70000"):
+        listening(70000)
+
+
+def test_a_token_must_be_long() -> None:
+    with pytest.raises(ValueError, match="guessed"):
+        application(Site(Runs(()), "short"))
+
+
+def test_the_page_loads_only_its_own_files_and_has_no_inline_script() -> None:
+    static = Path(str(pytest.importorskip("unmask.explorer.app").STATIC))
+    page = (static / "index.html").read_text(encoding="utf-8")
+    assert "<style" not in page
+    assert "style=" not in page
+    assert " on" not in "".join(part.split(">")[0] for part in page.split("<")[1:])
+    for script in page.split("<script")[1:]:
+        assert ' src="/static/' in script.split(">")[0]
+    for path in static.glob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        for way in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+            "http",
+        ):
+            assert way not in text, f"{path.name} has {way}"

@@ -1,0 +1,33 @@
+"""Tiny models and a tiny corpus for the tests of mitigation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import zoo
+from unmask.mitigate.types import Choices, Corpus, Pupil
+from unmask.models import Engine, open_lm
+from unmask.training import TrainSettings
+
+DOCUMENTS = (
+    ("He is a doctor.", "The nurse saw him at work."),
+    ("She is a teacher.", "Her brother likes the garden."),
+    ("The weather was bad all week.",),
+    ("The king gave the queen a horse.",),
+    ("The engineer wrote a long letter.", "A plumber fixed the door."),
+    ("James met Linda.", "He told her that his car was new."),
+)
+HELD = (
+    ("The teacher went home because the school was closed today.",),
+    ("They had lunch in the garden and talked about the weather.",),
+    ("Nobody knew why the door of the house was open.",),
+)
+CORPUS = Corpus(DOCUMENTS, HELD, ({"name": "tiny.txt", "sha256": "0" * 64},))
+SETTINGS = TrainSettings(epochs=1, rate=1e-3, batch=4, seed=1)
+
+
+def pupil(
+    folder: Path, name: str = "bert-uncased", settings: TrainSettings = SETTINGS, **choices: object
+) -> Pupil:
+    """A zoo model about to be taught."""
+    return Pupil(Engine(open_lm(zoo.folder(name))), folder / "work", settings, Choices(**choices))  # type: ignore[arg-type]

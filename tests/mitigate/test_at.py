@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import zoo
+from mitigate.lessons import CORPUS, pupil
+from unmask.errors import DataError
+from unmask.mitigate import find
+from unmask.mitigate.at.losses import Losses, Together, Turn
+from unmask.mitigate.at.sentences import Found, attribute_words, found, target_words
+from unmask.mitigate.at.vectors import Vectors, attribute_vectors
+from unmask.mitigate.types import Choices, Corpus
+from unmask.models import open_lm
+
+TEXTS = [
+    "He is a doctor.",
+    "She saw him.",
+    "The engineer wrote to a plumber.",
+    "A woman and her mother left.",
+    "It rained.",
+]
+
+
+def lm() -> Any:
+    return open_lm(zoo.folder("bert-uncased"))
+
+
+def test_which_sentences_are_attributes_and_which_are_targets() -> None:
+    attributes, targets = found(lm(), TEXTS, 64)
+    assert {(one.word, one.group) for one in attributes} == {
+        ("he", "male"), ("woman", "female"), ("her", "female"), ("mother", "female"),
+    }  # fmt: skip
+    assert {one.word for one in targets} == {"engineer", "plumber"}
+
+
+def test_places_hold_the_word_and_nothing_else() -> None:
+    model = lm()
+    for one in (row for some in found(model, TEXTS, 64) for row in some):
+        assert model.text([one.ids[place] for place in one.places]).replace(" ", "") == one.word
+
+
+def test_lists_do_not_overlap() -> None:
+    attributes = attribute_words()
+    assert len(attributes["male"]) > 200
+    assert len(target_words()) > 200
+    assert not set(attributes["male"]) & set(attributes["female"])
+    assert not set(target_words()) & {word for group in attributes.values() for word in group}
+
+
+def states(model: Any, ids: tuple[int, ...]) -> Any:
+    with torch.no_grad():
+        return model.base_model(input_ids=torch.tensor([ids]), output_hidden_states=True).hidden_states
+
+
+@pytest.mark.parametrize("by_word", [True, False])
+def test_vectors_are_means_of_states(by_word: bool) -> None:
+    model = lm()
+    rows, _ = found(model, [*TEXTS, "She met the woman at a long dinner."], 64)
+    with torch.no_grad():
+        fast = attribute_vectors(model.network.model, rows, model.tokenizer.pad_token_id, by_word=by_word)
+    names = sorted({one.word if by_word else one.group for one in rows})
+    for layer in range(fast.shape[0]):
+        for number, name in enumerate(names):
+            mine = [one for one in rows if name in (one.word, one.group)]
+            slow = torch.stack(
+                [states(model.network.model, one.ids)[layer][0, list(one.places)].mean(0) for one in mine]
+            ).mean(0)
+            assert torch.allclose(fast[layer, number], slow, atol=1e-5)
+
+
+def batch_of(turns: list[Turn], tokenizer: Any, *, shifted: bool = False) -> Any:
+    return Together(tokenizer, tokenizer.pad_token_id, shifted=shifted)(turns, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("level", ["token", "sentence"])
+@pytest.mark.parametrize("layers", ["all", "last"])
+def test_the_loss_equals_a_slow_loop(tmp_path: Path, level: str, layers: str) -> None:
+    opened = lm()
+    model, tokenizer = opened.network.model, opened.tokenizer
+    attributes, targets = found(opened, TEXTS, 64)
+    other, _ = zoo.make("bert-uncased")
+    with torch.no_grad():
+        other.bert.embeddings.word_embeddings.weight += 0.01
+    vectors = Vectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
+    with torch.no_grad():
+        vectors.renew(0, model)
+    turns = [Turn(targets[0], attributes[0]), Turn(targets[1], attributes[-1])]
+    loss = Losses(vectors, other, Choices(level=level, layers=layers, strength=0.3))
+    with torch.no_grad():
+        fast = loss(model, batch_of(turns, tokenizer)).item()
+    inner, moved = [], []
+    count = vectors.now.shape[0]
+    for turn in turns:
+        mine = states(model, turn.target.ids)
+        for layer in range(count) if layers == "all" else [count - 1]:
+            places = (
+                [[p] for p in range(len(turn.target.ids))]
+                if level == "sentence"
+                else [list(turn.target.places)]
+            )
+            for some in places:
+                word = mine[layer][0, some].mean(0)
+                inner.append([(float(word @ one)) ** 2 for one in vectors.now[layer]])
+        now, then = states(model, turn.attribute.ids), states(other, turn.attribute.ids)
+        for layer in range(count):
+            moved += [float(one.pow(2).sum()) for one in (now[layer] - then[layer])[0]]
+    assert fast == pytest.approx(0.3 * np.mean(inner) + 0.7 * np.mean(moved), rel=1e-4)
+
+
+def test_the_published_loss_squares_a_mean(tmp_path: Path) -> None:
+    opened = lm()
+    model, tokenizer = opened.network.model, opened.tokenizer
+    attributes, targets = found(opened, TEXTS, 64)
+    vectors = Vectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=False, unit=False)
+    with torch.no_grad():
+        vectors.renew(0, model)
+    turn = Turn(targets[0], attributes[0])
+    with torch.no_grad():
+        fast = Losses(vectors, model, Choices(), as_code=True)(
+            model, batch_of([turn], tokenizer, shifted=True)
+        ).item()
+    several = len(turn.target.places) > 1
+    places = [p - 1 for p in turn.target.places] if several else list(turn.target.places)
+    mine = states(model, turn.target.ids)
+    inner = np.array(
+        [
+            [float(mine[layer][0, places].mean(0) @ one) for one in vectors.now[layer]]
+            for layer in range(len(mine))
+        ]
+    )
+    assert fast == pytest.approx(0.2 * (inner.mean(0) ** 2).sum(), rel=1e-4)
+
+
+def test_published_places_are_one_to_the_left_once_a_word_has_several_tokens() -> None:
+    turns = [Turn(Found((1, 5, 6, 7, 2), "ab", "target", (2, 3)), Found((1, 2), "he", "male", (1,))),
+             Turn(Found((1, 5, 2), "a", "target", (1,)), Found((1, 2), "he", "male", (1,)))]  # fmt: skip
+    _, tokenizer = zoo.make("bert-uncased")
+    right, wrong = (batch_of(turns, tokenizer, shifted=one)["at"].tolist() for one in (False, True))
+    assert right == [[0, 0, 0.5, 0.5, 0], [0, 1, 0, 0, 0]]
+    assert wrong == [[0, 0.5, 0.5, 0, 0], [0.5, 0, 0, 0, 0]]
+    one = batch_of(turns[1:], tokenizer, shifted=True)["at"].tolist()
+    assert one == [[0, 1, 0]]
+
+
+def test_vectors_of_an_epoch_are_kept_for_going_on(tmp_path: Path) -> None:
+    opened = lm()
+    rows, _ = found(opened, TEXTS, 64)
+    vectors = Vectors(rows, opened.tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
+    with torch.no_grad():
+        vectors.renew(1, opened.network.model)
+        first = vectors.now
+        opened.network.model.bert.embeddings.word_embeddings.weight += 1
+        vectors.renew(1, opened.network.model)
+    assert torch.equal(first, vectors.now)
+    assert torch.allclose(first.norm(dim=-1), torch.ones(first.shape[:2]))
+    vectors.forget()
+    assert not list(tmp_path.glob("*")) if tmp_path.exists() else True
+
+
+@pytest.mark.parametrize("method", ["at", "at-code"])
+def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
+    learner = pupil(tmp_path, remind=1)
+    done = find(method).apply(learner, CORPUS)
+    assert done.trained is not None
+    assert done.facts["reminders"] == 417
+    assert done.facts["target_sentences"] == 2
+    assert not (tmp_path / "work").exists()
+
+
+def test_too_little_text_for_at(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="at needs both kinds"):
+        find("at").apply(pupil(tmp_path), Corpus((("He is a doctor.",),), ()))

@@ -1,0 +1,281 @@
+"""Erasers: a fresh linear probe reads gender before and not after; what is erased stays erased in a model."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import reference
+import zoo
+from unmask.errors import DataError, ModelError, StatsError
+from unmask.mitigate.erase import inlp, oscar, projection
+from unmask.mitigate.erase.fit import METHODS, by_inlp, by_oscar, by_projection, changed, fitted
+from unmask.mitigate.erase.probe import probed, split
+from unmask.mitigate.erase.states import Gendered, contexts, states, word_pairs
+from unmask.mitigate.types import Choices, Corpus, Pupil
+from unmask.models import Engine, open_lm
+from unmask.models.erasing import FILE, Eraser, attach, attached, detach, read_eraser, save_eraser
+from unmask.models.opening import Opening
+from unmask.training import TrainSettings
+from unmask.types import Floats
+from unmask.vectors.static import Vectors
+
+SIZE, PAIRS = 12, 160
+
+
+def planted(seed: int = 0) -> Gendered:
+    """States of words with gender along three directions, in four sentences each."""
+    dice = np.random.default_rng(seed)
+    ways = np.linalg.qr(dice.normal(size=(SIZE, 3)))[0].T
+    words = dice.normal(size=(PAIRS, SIZE))
+    strengths = np.abs(dice.normal(2.0, 0.7, size=(PAIRS, 3)))
+    lean = strengths @ ways
+    rows = np.repeat(np.arange(PAIRS), 4)
+    noise = dice.normal(0, 0.1, size=(2, len(rows), SIZE))
+    pairs = tuple((f"m{row}", f"f{row}") for row in rows.tolist())
+    return Gendered((words + lean)[rows] + noise[0], (words - lean)[rows] + noise[1], pairs)
+
+
+def test_a_fresh_probe_reads_gender_before_inlp_and_is_at_chance_after() -> None:
+    fit, test = split(planted())
+    assert not set(fit.pairs) & set(test.pairs)
+    space = inlp.nullspace(fit)
+    np.testing.assert_allclose(space.removed @ space.removed.T, np.eye(len(space.removed)), atol=1e-9)
+    before = probed(fit, test, np.asarray)
+    after = probed(fit, test, lambda part: projection.without(part, space.removed))
+    assert before.value > 95
+    assert after.low <= 50 <= after.high or after.value <= 50
+    assert len(space.removed) < SIZE
+    assert len(inlp.nullspace(fit, rounds=2, fixed=True).removed) == 2
+    with pytest.raises(StatsError, match="at least 1"):
+        inlp.nullspace(fit, rounds=0)
+
+
+def test_the_subspace_is_that_of_the_largest_differences() -> None:
+    first, second = np.array([[1.0, 0, 0], [0, 3.0, 0]]), np.array([[-1.0, 0, 0], [0, -3.0, 0]])
+    removed = projection.subspace(first, second)
+    np.testing.assert_allclose(np.abs(removed), [[0, 1, 0]], atol=1e-12)
+    np.testing.assert_allclose(
+        projection.without(np.array([[5.0, 6.0, 7.0]]), removed), [[5, 0, 7]], atol=1e-12
+    )
+    with pytest.raises(StatsError, match="components"):
+        projection.subspace(first, first)
+
+
+def toy_vectors() -> Vectors:
+    dice = np.random.default_rng(3)
+    words = ("he", "she", "king", "queen", "nurse", "cook", "stone", "father", "mother")
+    matrix = dice.normal(size=(len(words), 6))
+    matrix[[0, 2, 7], 0] += 3
+    matrix[[1, 3, 8], 0] -= 3
+    matrix[4, 0] -= 1
+    return Vectors(words, matrix, "toy")
+
+
+def test_hard_projection_neutralises_and_makes_pairs_equal() -> None:
+    """Bolukbasi et al. (2016): neutral words have no part in the direction, pairs are mirror images."""
+    pairs = [("he", "she"), ("king", "queen")]
+    done = projection.mitigated(toy_vectors(), pairs, keep=("father",), equalise=[("father", "mother")])
+    whole = toy_vectors().matrix / np.linalg.norm(toy_vectors().matrix, axis=1, keepdims=True)
+    direction = np.linalg.svd(np.stack([whole[0] - whole[1], whole[2] - whole[3]]))[2][0]
+    np.testing.assert_allclose(done.of(["nurse", "cook", "stone"]) @ direction, 0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(done.matrix, axis=1), 1)
+    father, mother = done.of(["father", "mother"])
+    for word in ("nurse", "cook", "stone"):
+        assert done.of([word])[0] @ father == pytest.approx(done.of([word])[0] @ mother)
+    np.testing.assert_allclose(
+        father - (father @ direction) * direction, mother - (mother @ direction) * direction
+    )
+    assert father @ direction == pytest.approx(-(mother @ direction))
+    np.testing.assert_allclose(done.of(["he"])[0], whole[0])
+    with pytest.raises(DataError, match="no vector of"):
+        projection.mitigated(toy_vectors(), [("uncle", "aunt")])
+
+
+def slow_oscar(first: Floats, second: Floats, x: Floats) -> Floats:
+    """Dev et al. (2021), one vector at a time, as printed: four cases of the graded angle."""
+    across = second - (second @ first) * first
+    across /= np.linalg.norm(across)
+    a, b = float(x @ first), float(x @ across)
+    wide = math.acos(float(first @ second))
+    theta = math.pi / 2 - wide
+    phi = math.acos(a / math.hypot(a, b))
+    if b > 0:
+        turn = theta * phi / wide if phi < wide else theta * (math.pi - phi) / (math.pi - wide)
+    else:
+        turn = theta * (math.pi - phi) / wide if phi >= math.pi - wide else theta * phi / (math.pi - wide)
+    turned = (math.cos(turn) * a - math.sin(turn) * b, math.sin(turn) * a + math.cos(turn) * b)
+    return x + (turned[0] - a) * first + (turned[1] - b) * across
+
+
+def test_oscar_turns_as_printed_and_leaves_gender_and_lengths() -> None:
+    dice = np.random.default_rng(1)
+    first, second = (one / np.linalg.norm(one) for one in (dice.normal(size=5), np.ones(5)))
+    second = second if first @ second > 0 else -second
+    turn = Eraser("oscar", {"first": torch.from_numpy(first), "second": torch.from_numpy(second)})
+    some = dice.normal(size=(200, 5))
+    made = changed(turn, some)
+    np.testing.assert_allclose(made, [slow_oscar(first, second, one) for one in some], atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(made, axis=1), np.linalg.norm(some, axis=1))
+    np.testing.assert_allclose(changed(turn, first[None])[0], first, atol=1e-12)
+    assert changed(turn, second[None])[0] @ first == pytest.approx(0, abs=1e-7)
+
+
+def test_oscar_on_static_vectors_parts_occupations_from_gender() -> None:
+    vectors, things = toy_vectors(), ["nurse", "cook", "stone"]
+    gender, other = oscar.axes(vectors.of(["he"]), vectors.of(["she"]), vectors.of(things))
+    assert gender @ other >= 0
+    done = oscar.mitigated(vectors, things, [("he", "she")])
+    expected = [slow_oscar(gender, other, one) for one in vectors.matrix]
+    np.testing.assert_allclose(done.matrix, expected, atol=1e-6)
+    with pytest.raises(StatsError, match="at least 2"):
+        oscar.axes(vectors.of(["he"]), vectors.of(["she"]), vectors.of(["nurse"]))
+
+
+def test_inlp_on_static_vectors() -> None:
+    found = planted()
+    kept = list(dict.fromkeys(found.pairs))
+    rows = [found.pairs.index(pair) for pair in kept]
+    words = tuple(word for pair in kept for word in pair)
+    matrix = np.stack([one for row in rows for one in (found.masculine[row], found.feminine[row])])
+    done, space = inlp.mitigated(Vectors(words, matrix, "toy"), [*kept, ("not", "there")])
+    np.testing.assert_allclose(done.matrix @ space.removed.T, 0, atol=1e-9)
+
+
+# ------------------------------------------------------------------------------------- inside a model
+
+
+def with_eraser(name: str, folder: Path, eraser: Eraser) -> Path:
+    shutil.copytree(zoo.folder(name), folder)
+    save_eraser(eraser, folder)
+    return folder
+
+
+def some_eraser(size: int, layer: int) -> Eraser:
+    rows = torch.linalg.qr(torch.randn(size, 2, generator=torch.Generator().manual_seed(1)))[0].T
+    return Eraser("projection", {"removed": rows}, layer, "a test")
+
+
+@pytest.mark.parametrize(
+    "name", ["bert-uncased", "roberta", "distilbert", "albert", "electra-generator", "gpt2", "llama"]
+)
+@pytest.mark.parametrize("layer", [0, 1, -1])
+def test_an_eraser_works_at_its_layer_of_every_kind_of_model(name: str, layer: int, tmp_path: Path) -> None:
+    if name == "albert" and layer != -1:
+        with pytest.raises(ModelError, match="only behind the last"):
+            open_lm(with_eraser(name, tmp_path / "a", some_eraser(32, layer)), Opening(device="cpu"))
+        return
+    plain = open_lm(zoo.folder(name), Opening(device="cpu"))
+    erased = open_lm(with_eraser(name, tmp_path / "e", some_eraser(32, layer)), Opening(device="cpu"))
+    assert erased.network.splits == plain.network.splits
+    assert erased.namespace != plain.namespace
+    assert any("an eraser (projection)" in one for one in erased.facts.warnings)
+    model = erased.network.model
+    ids = torch.tensor([plain.encode("The woman was a nurse.").ids])
+    removed = attached(model).tensors["removed"]  # type: ignore[union-attr] - it was just put there
+    with torch.inference_mode():
+        whole = model(input_ids=ids).logits[0]
+        parts = erased.network.logits(erased.network.hidden(ids, None)[0])
+        assert not torch.allclose(whole, plain.network.model(input_ids=ids).logits[0], atol=1e-2)
+        torch.testing.assert_close(parts, whole.float(), rtol=1e-3, atol=1e-3)
+        if name not in ("gpt2", "llama") or layer != -1:  # these have a norm behind the last layer
+            seen = model.base_model(input_ids=ids, output_hidden_states=True).hidden_states[layer]
+            assert (seen @ removed.T).abs().max() < 1e-5
+
+
+def test_an_eraser_is_saved_with_its_model_and_can_be_taken_out(tmp_path: Path) -> None:
+    lm = open_lm(with_eraser("bert-uncased", tmp_path / "e", some_eraser(32, 2)), Opening(device="cpu"))
+    lm.network.model.save_pretrained(tmp_path / "again")
+    lm.tokenizer.save_pretrained(tmp_path / "again")
+    again = open_lm(tmp_path / "again", Opening(device="cpu"))
+    assert again.facts.fingerprint == lm.facts.fingerprint
+    plain, _ = reference.load(zoo.folder("bert-uncased"))
+    ids = torch.arange(5, 12)[None]
+    detach(again.network.model)
+    with torch.inference_mode():
+        torch.testing.assert_close(again.network.model(input_ids=ids).logits, plain(input_ids=ids).logits)
+    assert attached(again.network.model) is None
+    again.network.model.save_pretrained(tmp_path / "bare")
+    assert not (tmp_path / "bare" / FILE).exists()
+
+
+def test_bad_erasers_are_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"nothing")
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_eraser(tmp_path / FILE)
+    with pytest.raises(ModelError, match="states of 16 numbers"):
+        open_lm(with_eraser("bert-uncased", tmp_path / "size", some_eraser(16, -1)), Opening(device="cpu"))
+    with pytest.raises(ModelError, match="no layer 9"):
+        open_lm(with_eraser("bert-uncased", tmp_path / "layer", some_eraser(32, 9)), Opening(device="cpu"))
+    with pytest.raises(ModelError, match="expected removed"):
+        Eraser("x", {"other": torch.ones(1)})
+    save_eraser(Eraser("projection", {"removed": torch.full((1, 32), float("nan"))}), tmp_path)
+    with pytest.raises(ModelError, match="not finite"):
+        read_eraser(tmp_path / FILE)
+
+
+@pytest.fixture
+def leaning(tmp_path: Path) -> Path:
+    """A model whose word pieces lean: those of gendered words were moved along one direction."""
+    model, tokenizer = zoo.make("bert-uncased")
+    way = torch.randn(32, generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        for pair in word_pairs():
+            for sign, word in zip((1.0, -1.0), pair, strict=True):
+                for token in tokenizer(word, add_special_tokens=False)["input_ids"]:
+                    model.get_input_embeddings().weight[token] += 0.2 * sign * way
+    zoo.save(tmp_path / "leaning", model, tokenizer)
+    return tmp_path / "leaning"
+
+
+def test_states_are_those_of_the_word_in_its_sentence(leaning: Path) -> None:
+    lm = open_lm(leaning, Opening(device="cpu"))
+    found = contexts([])
+    made = states(lm, found, 2)
+    text = found.sentences[7].replace("{}", found.pairs[7][1])
+    place = text.index(found.pairs[7][1])
+    ids = torch.tensor([lm.encode(text).ids])
+    with torch.inference_mode():
+        hidden = lm.network.model.base_model(input_ids=ids, output_hidden_states=True).hidden_states[2][0]
+    tokens = list(lm.places(text, place, place + len(found.pairs[7][1])))
+    np.testing.assert_allclose(made.feminine[7], hidden[tokens].mean(0).numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_corpus_sentences_with_one_gendered_word_are_contexts() -> None:
+    said = [f"Here the {pair[number % 2]} was seen." for number, pair in enumerate(word_pairs()[:40])]
+    found = contexts([*said, "He met his mother.", "Nobody was there.", "The king {} spoke."])
+    assert len(found.sentences) == 40
+    assert set(found.sentences) == {"Here the {} was seen."}
+    with pytest.raises(DataError, match="expected 10"):
+        contexts(["Here the king was seen."])
+
+
+@pytest.mark.parametrize("how", [by_projection, by_inlp, by_oscar])
+def test_each_method_fits_and_reports_its_probe(leaning: Path, how: object) -> None:
+    lm = open_lm(leaning, Opening(device="cpu"))
+    made = fitted(lm, how, [], layer=1)  # type: ignore[arg-type] - one of the three
+    probe = made.facts["probe"]
+    assert probe["before"]["value"] > 80
+    if how is by_inlp:
+        assert probe["after"]["low"] <= 50 or probe["after"]["value"] < 60
+        assert probe["after"]["value"] < probe["before"]["value"] - 20
+    if how is by_oscar:
+        assert made.facts["occupations"] > 50
+
+
+def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) -> None:
+    lm = open_lm(leaning, Opening(device="cpu"))
+    pupil = Pupil(Engine(lm), tmp_path / "work", TrainSettings(), Choices())
+    outcome = METHODS[0].apply(pupil, Corpus((), ()))
+    worked = attached(outcome.model)
+    assert worked is not None
+    assert outcome.facts["eraser"] == worked.digest
+    again = METHODS[0].apply(pupil, Corpus((), ()))  # the one that was there is taken out first
+    assert again.facts["eraser"] == worked.digest
+    attach(outcome.model, worked)
+    assert [one.name for one in METHODS] == ["projection", "inlp", "oscar"]

@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import zoo
+from mitigate.lessons import CORPUS, SETTINGS, pupil
+from unmask import data
+from unmask.errors import DataError, ModelError, UnknownName
+from unmask.mitigate import find, methods
+from unmask.mitigate.cda_kaneko import copies, entries_of
+from unmask.mitigate.dropout import raised
+from unmask.mitigate.types import Choices, Corpus
+
+TRAINED = ("cda", "cda-kaneko", "cds", "dropout")
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The texts that a method trains on."""
+    texts: list[list[str]] = []
+    from unmask.mitigate import lessons
+
+    def noted(pupil: Any, given: Sequence[str]) -> Any:
+        texts.append(list(given))
+        return plain(pupil, given)
+
+    plain = lessons.rows_for
+    monkeypatch.setattr(lessons, "rows_for", noted)
+    return texts
+
+
+def test_cda_trains_on_every_document_and_on_its_counterfactual(
+    tmp_path: Path, seen: list[list[str]]
+) -> None:
+    done = find("cda").apply(pupil(tmp_path), CORPUS)
+    (texts,) = seen
+    assert texts[:4] == [
+        "He is a doctor. The nurse saw him at work.",
+        "She is a doctor. The nurse saw her at work.",
+        "She is a teacher. Her brother likes the garden.",
+        "He is a teacher. His sister likes the garden.",
+    ]
+    assert texts.count("The weather was bad all week.") == 1
+    assert "James met Linda. She told him that her car was new." in texts
+    assert len(texts) == 6 + 4
+    assert done.facts["counterfactuals"] == 4
+    assert done.trained is not None
+    assert done.trained.steps == 3  # ten rows, four at a time
+
+
+def test_names_are_exchanged_where_asked_for(tmp_path: Path, seen: list[list[str]]) -> None:
+    find("cda").apply(pupil(tmp_path, names=True), CORPUS)
+    assert "Mary met Robert. She told him that her car was new." in seen[0]
+
+
+def test_cds_trains_on_one_of_both_documents_whole(tmp_path: Path, seen: list[list[str]]) -> None:
+    find("cda").apply(pupil(tmp_path / "a", names=True), CORPUS)
+    both = set(seen[0])
+    for seed in range(3):
+        settings = SETTINGS.__class__(epochs=1, batch=4, seed=seed)
+        find("cds").apply(pupil(tmp_path / f"{seed}", settings=settings), CORPUS)
+    assert all(len(texts) == 6 and set(texts) <= both for texts in seen[1:])
+    assert len({tuple(texts) for texts in seen[1:]}) > 1
+    tails = np.random.default_rng((0, 2)).random(6) < 0.5
+    plain = [" ".join(one) for one in CORPUS.documents]
+    for text, original, tail in zip(seen[1], plain, tails, strict=True):
+        assert (text == original) == (not tail or original.startswith(("The weather", "The engineer")))
+
+
+@pytest.mark.parametrize(
+    ("axis", "text"), [("religion", "The mosque was full."), ("race", "Asian people voted.")]
+)
+def test_other_axes_are_exchanged_too(tmp_path: Path, seen: list[list[str]], axis: str, text: str) -> None:
+    find("cda").apply(pupil(tmp_path, axis=axis), Corpus(((text,),), ()))
+    assert seen[0][0] == text
+    assert len(seen[0]) == 2
+
+
+def test_reminders_are_added_so_many_times(tmp_path: Path, seen: list[list[str]]) -> None:
+    find("dropout").apply(pupil(tmp_path, remind=2), CORPUS)
+    known = data.read("reminders")
+    assert len(seen[0]) == 6 + 2 * len(known)
+    assert seen[0].count(known[0].sentence) == 2
+
+
+@pytest.mark.parametrize("method", ["cda", "cds", "cda-kaneko"])
+def test_text_without_gendered_words_is_refused(tmp_path: Path, method: str) -> None:
+    with pytest.raises(DataError, match="none of the 1"):
+        find(method).apply(pupil(tmp_path), Corpus((("The rain fell.",),), ()))
+
+
+KANEKO = [("he", "she"), ("his", "her"), ("his", "hers"), ("man", "woman"), ("him", "her")]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wanted"),
+    [
+        ("She saw the woman", []),  # feminine words only: no counterfactual
+        ("He saw the Man", ["she saw the Man", "she saw the woman"]),  # one copy an entry, step by step
+        ("the man, he said", ["the man, she said"]),  # punctuation hides a word
+        ("He saw her", ["she saw him"]),  # the last entry of her
+        ("his hat", ["her hat", "hers hat"]),
+    ],
+)
+def test_copies_as_the_published_code_writes_them(sentence: str, wanted: list[str]) -> None:
+    assert copies(sentence, KANEKO) == wanted
+
+
+def test_the_package_pairs_end_with_him_and_her(tmp_path: Path) -> None:
+    entries = entries_of(pupil(tmp_path))
+    assert entries[-1] == ("him", "her")
+    assert copies("He saw her", entries) == ["she saw him"]
+
+
+def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, seen: list[list[str]]) -> None:
+    find("cda-kaneko").apply(pupil(tmp_path), CORPUS)
+    assert seen[0][: len(CORPUS.sentences)] == CORPUS.sentences
+    assert seen[0][len(CORPUS.sentences) :][:2] == ["she is a doctor.", "The nurse saw her at work."]
+
+
+@pytest.mark.parametrize(("name", "fields"), [
+    ("bert-uncased", {"hidden_dropout_prob": 0.2, "attention_probs_dropout_prob": 0.15}),
+    ("distilbert", {"dropout": 0.2, "attention_dropout": 0.15}),
+    ("gpt2", {"resid_pdrop": 0.2, "embd_pdrop": 0.2, "attn_pdrop": 0.15}),
+])  # fmt: skip
+def test_dropout_is_raised_and_nothing_else(name: str, fields: dict[str, float]) -> None:
+    model, _ = zoo.make(name)
+    fresh, changed = raised(model, 0.2, 0.15)
+    assert changed == fields
+    ids = torch.tensor([[5, 6, 7, 8]])
+    assert torch.equal(fresh(input_ids=ids).logits, model(input_ids=ids).logits)
+    fresh.train()
+    assert not torch.equal(fresh(input_ids=ids).logits, model(input_ids=ids).logits)
+    probabilities = {module.p for module in fresh.modules() if isinstance(module, torch.nn.Dropout)}
+    assert probabilities <= {0.2, 0.15, 0.0}
+    assert {0.2, 0.15} & probabilities
+
+
+def test_alberts_published_exception_has_a_name(tmp_path: Path) -> None:
+    found = {name: find(name).apply(pupil(tmp_path / name, "albert"), CORPUS).facts["dropout"]
+             for name in ("dropout", "dropout-bias-bench")}  # fmt: skip
+    assert set(found["dropout"].values()) == {0.2, 0.15}
+    assert set(found["dropout-bias-bench"].values()) == {0.05}
+
+
+def test_the_checkpoint_keeps_its_own_dropout(tmp_path: Path) -> None:
+    learner = pupil(tmp_path)
+    before = learner.model.config.hidden_dropout_prob
+    done = find("dropout").apply(learner, CORPUS)
+    assert done.model.config.hidden_dropout_prob == before != 0.2
+
+
+def test_a_model_without_dropout_is_refused() -> None:
+    model = torch.nn.Module()
+    model.config = type("Config", (), {})()  # type: ignore[assignment]
+    with pytest.raises(ModelError, match="no dropout to raise"):
+        raised(model, 0.2, 0.15)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+@pytest.mark.parametrize("method", ["cda", "cds", "dropout"])
+def test_causal_models_learn_too(tmp_path: Path, name: str, method: str) -> None:
+    learner = pupil(tmp_path, name)
+    before = {key: one.clone() for key, one in learner.model.state_dict().items()}
+    done = find(method).apply(learner, CORPUS)
+    assert any(not torch.equal(one, before[key]) for key, one in done.model.state_dict().items())
+
+
+def test_every_method_says_what_it_is() -> None:
+    for one in methods().values():
+        assert one.about[0].islower()
+        assert not one.about.endswith(".")
+        assert one.citation
+    assert {name for name, one in methods().items() if one.published} == {
+        "cda-kaneko",
+        "at-code",
+        "dropout-bias-bench",
+    }
+
+
+def test_a_method_there_is_not() -> None:
+    with pytest.raises(UnknownName, match="cda"):
+        find("cdaa")
+
+
+@pytest.mark.parametrize(
+    "bad", [{"axis": "age"}, {"remind": 4}, {"layers": "first"}, {"length": 3}, {"strength": 1.0}]
+)
+def test_choices_that_cannot_be(bad: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=next(iter(bad))):
+        Choices(**bad)

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zoo
+from mitigate.lessons import CORPUS, HELD, SETTINGS
+from unmask.corpus.sentences import sentences
+from unmask.errors import DataError, ModelError, ResultError
+from unmask.mitigate import Choices, find
+from unmask.mitigate.curve import concluded, curve, drawn
+from unmask.mitigate.judging import judged
+from unmask.mitigate.leans import lean_size, word_leans
+from unmask.mitigate.looking import MEN, TEMPLATES, WOMEN, Seen, as_json, from_json, templates
+from unmask.mitigate.running import RECORD, finished, mitigate
+from unmask.mitigate.texts import corpus_of, is_held
+from unmask.mitigate.types import Method, Outcome
+from unmask.models import Engine, open_lm
+from unmask.training.ability import Ability
+from unmask.types import Row
+
+
+def engine(name: str = "bert-uncased") -> Engine:
+    return Engine(open_lm(zoo.folder(name)))
+
+
+def test_a_checkpoint_opens_as_any_other_and_says_how_it_was_made(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = mitigate(find("cda"), engine(), CORPUS, out, settings=SETTINGS)
+    record = json.loads((out / RECORD).read_text())
+    assert record == json.loads(json.dumps(done.record))
+    assert (record["method"], record["behaviour"], record["steps"]) == ("cda", "corrected", 3)
+    assert record["data"]["files"] == [{"name": "tiny.txt", "sha256": "0" * 64}]
+    assert record["settings"]["seed"] == 1
+    assert len(record["losses"]) == 3
+    assert sorted(path.name for path in out.iterdir() if path.is_dir()) == []
+    before, after = open_lm(zoo.folder("bert-uncased")), open_lm(out)
+    assert after.facts.fingerprint != before.facts.fingerprint == record["model"]["fingerprint"]
+    weights = dict(before.network.model.state_dict())
+    moved = sum(int((one != weights[name]).sum()) for name, one in after.network.model.state_dict().items())
+    assert record["changed"]["weights"] == moved > 0
+
+
+def test_one_seed_one_checkpoint(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        mitigate(find("cds"), engine(), CORPUS, tmp_path / name, settings=SETTINGS)
+    mitigate(find("cds"), engine(), CORPUS, tmp_path / "c", settings=replace(SETTINGS, seed=2))
+    first, second, other = ((tmp_path / name / "model.safetensors").read_bytes() for name in "abc")
+    assert first == second != other
+    assert (tmp_path / "a" / RECORD).read_bytes() == (tmp_path / "b" / RECORD).read_bytes()
+
+
+def test_a_record_of_the_same_run_is_known_again(tmp_path: Path) -> None:
+    asked = engine()
+    lm, method = asked.lm, find("cda")
+    assert finished(tmp_path / "out", method, lm, CORPUS, SETTINGS, Choices()) is None
+    done = mitigate(method, asked, CORPUS, tmp_path / "out", settings=SETTINGS)
+    kept = finished(tmp_path / "out", method, lm, CORPUS, SETTINGS, Choices())
+    assert kept == json.loads(json.dumps(done.record))
+    assert finished(tmp_path / "out", method, lm, CORPUS, replace(SETTINGS, seed=9), Choices()) is None
+
+
+def test_a_method_that_changes_nothing_is_refused(tmp_path: Path) -> None:
+    idle = Method("idle", "", "", lambda pupil, _: Outcome(pupil.model), "")
+    with pytest.raises(ModelError, match="no weight changed"):
+        mitigate(idle, engine(), CORPUS, tmp_path / "out")
+
+
+def test_misuse_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="at works on masked models"):
+        mitigate(find("at"), engine("gpt2"), CORPUS, tmp_path / "out")
+    with pytest.raises(DataError, match="exchanges no words of race"):
+        mitigate(find("dropout"), engine(), CORPUS, tmp_path / "out", choices=Choices(axis="race"))
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(ResultError, match="holds other files"):
+        mitigate(find("cda"), engine(), CORPUS, tmp_path)
+
+
+def test_documents_are_kept_back_by_their_hash() -> None:
+    texts = [f"Document number {number}. It has two sentences." for number in range(600)]
+    made = corpus_of(texts, sentences)
+    assert [one[0] for one in made.held] == [sentences(text)[0] for text in texts if is_held(text)]
+    assert 10 < len(made.held) < 60
+    assert len(made.documents) + len(made.held) == 600
+    assert len(corpus_of(texts, sentences, limit=20).documents) == 20
+    given = corpus_of(texts, sentences, held=["Only this."])
+    assert (given.held, len(given.documents)) == ((("Only this.",),), 600)
+
+
+@pytest.mark.parametrize(("texts", "limit"), [([], None), (["  "], None), (["A text."], 0)])
+def test_a_corpus_without_text(texts: list[str], limit: int | None) -> None:
+    with pytest.raises(DataError):
+        corpus_of(texts, sentences, limit=limit)
+
+
+def row(
+    word: str,
+    template: int,
+    masculine: float,
+    feminine: float,
+    name: str = TEMPLATES,
+    category: str = "medical",
+) -> Row:
+    groups = {"word": word, "category": category, "template": f"t{template}", "slot": "subject"}
+    scores = {"more": masculine, "less": feminine}
+    outcome = "more" if masculine > feminine else "less"
+    return Row("ppd", name, f"{name}/{word}-{template}", groups, scores, outcome)  # type: ignore[arg-type]
+
+
+def made(shift: float, *, scored: bool = True) -> Seen:
+    rows = {
+        ("ppd", TEMPLATES): [
+            row(word, t, 0.5 + lean * shift, 0.5 - lean * shift)
+            for word, lean in (("nurse", -0.2), ("plumber", 0.3), ("clerk", 0.1))
+            for t in range(4)
+        ],
+        ("ppd", WOMEN): [
+            row(word, t, 0.1, 0.1 + 0.4 * shift, WOMEN, "gender-word")
+            for word in ("pregnant", "uterus")
+            for t in range(4)
+        ],
+        ("ppd", MEN): [
+            row(word, t, 0.1 + 0.4 * shift, 0.1, MEN, "gender-word")
+            for word in ("beard", "prostate")
+            for t in range(4)
+        ],
+    }
+    held = np.array([3.0, 4.0, 5.0, 4.0])
+    return Seen(
+        rows,
+        Ability(np.array([1.0, 2.0, 0.0, 1.0]) * shift, np.array([2.0, 2.0, 2.0, 2.0]), held / shift, held),
+    )
+
+
+def test_leans_by_hand() -> None:
+    before, after = made(1.0), made(0.5)
+    found = word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES])
+    assert found.words == ("nurse", "plumber", "clerk")
+    assert found.before.tolist() == pytest.approx([-0.4, 0.6, 0.2])
+    assert found.after.tolist() == pytest.approx([-0.2, 0.3, 0.1])
+    size = lean_size(found, 0)
+    assert (size.before.value, size.after.value, size.change.value) == pytest.approx((0.4, 0.2, -0.2))
+    assert size.change.low < -0.2 < size.change.high
+
+
+def test_the_judgement_by_hand() -> None:
+    finding = judged(made(1.0), made(0.5))
+    bias, proper, cost = finding.tables
+    assert bias.rows[0][:4] == ("ppd", "appd", TEMPLATES, 12)
+    assert bias.rows[0][4:6] == pytest.approx((0.4 / 3, 0.2 / 3))
+    assert bias.rows[1][1] == "mean |APPD| of a word"
+    pregnant = next(one for one in proper.rows if one[1] == "the word pregnant")
+    assert pregnant[2:5] == pytest.approx((4, -0.4, -0.2))
+    assert cost.rows[0][:3] == ("accuracy, %", 4, 8)
+    assert cost.rows[0][3].value == 50.0  # type: ignore[union-attr]
+    assert cost.rows[0][5].value == -25.0  # type: ignore[union-attr]
+    assert cost.rows[1][3].value == pytest.approx(np.e)  # type: ignore[union-attr]
+    assert "still expected of women" in " ".join(finding.answers)
+    assert "no longer" in " ".join(judged(made(1.0), made(-0.5), plots=False).answers)
+
+
+def test_scores_survive_json() -> None:
+    seen = made(1.0)
+    again = from_json(json.loads(json.dumps(as_json(seen))))
+    assert again.rows == {key: list(rows) for key, rows in seen.rows.items()}
+    assert again.ability.lost.tolist() == seen.ability.lost.tolist()
+
+
+def test_templates_are_parted_by_what_would_be_right() -> None:
+    zero, women, men = templates()
+    assert [len(one.items) for one in (zero, women, men)] == [2312, 320, 320]
+    assert all("goal" not in item.groups for one in (zero, women, men) for item in one.items)
+    assert {item.groups["word"] for item in women.items} >= {"pregnant", "actress"}
+
+
+def test_draws_hold_so_many_sentences() -> None:
+    some = drawn(CORPUS, 4, 0, 0)
+    assert len(some.sentences) == 4
+    assert set(some.sentences) <= set(CORPUS.sentences)
+    assert drawn(CORPUS, 4, 0, 0) == some
+    assert any(drawn(CORPUS, 4, draw, 0) != some for draw in range(1, 5))
+
+
+def test_a_curve_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unmask.mitigate import curve as module
+
+    asked: list[int] = []
+
+    def fake(engine: Engine) -> float:
+        asked.append(1)
+        total = sum(one.detach().double().abs().sum() for one in engine.lm.network.model.parameters())
+        return float(total % 7)
+
+    monkeypatch.setattr(module, "asld", fake)
+    settings, wishes = replace(SETTINGS, epochs=1), Choices()
+
+    def run(sizes: list[int]) -> dict[str, object]:
+        return curve(find("dropout"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, sizes, 2, tmp_path,
+                     settings=settings, choices=wishes)  # fmt: skip
+
+    first = run([3])
+    assert len(asked) == 3
+    whole = run([3, 6])
+    assert len(asked) == 5
+    assert whole["asld"]["3"] == first["asld"]["3"]  # type: ignore[index]
+    finding = concluded(whole, 0)
+    assert [one[:2] for one in finding.tables[0].rows] == [(0, 1), (3, 2), (6, 2)]
+    assert len(set(whole["asld"]["6"].values())) == 2  # type: ignore[index]
+    wishes = Choices(remind=1)
+    with pytest.raises(ResultError, match="another model, corpus or settings"):
+        run([3])
+
+
+def test_a_curve_longer_than_the_corpus(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the corpus has 10 sentences"):
+        curve(find("cds"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, [50], 1, tmp_path,
+              settings=SETTINGS, choices=Choices())  # fmt: skip
+
+
+def test_held_sentences() -> None:
+    assert CORPUS.held_sentences == [one for document in HELD for one in document]

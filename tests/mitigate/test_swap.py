@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import random
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+import zoo
+from mitigate.sentences import EXAMPLES, Example
+from unmask.errors import DataError, UnknownName
+from unmask.mitigate.swap import GroupSwapper, LikelierForm, Slot, Swapper, of_file, ours
+from unmask.mitigate.swap.patterns import any_of, article, like
+from unmask.models import Engine, open_lm
+
+SWAP = Swapper(ours(names=True))
+
+
+def test_there_are_sixty_examples() -> None:
+    assert len(EXAMPLES) >= 60
+    assert len({one.text for one in EXAMPLES}) == len(EXAMPLES)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: one.text[:40])
+def test_counterfactual(example: Example) -> None:
+    assert SWAP(example.text) == example.swapped
+
+
+@pytest.mark.parametrize("example", [one for one in EXAMPLES if one.back], ids=lambda one: one.text[:40])
+def test_swapping_twice_gives_the_sentence_back(example: Example) -> None:
+    assert SWAP(SWAP(example.text)) == example.text
+
+
+def test_every_pair_that_stands_alone_is_exchanged_both_ways() -> None:
+    known = ours()
+    single = [
+        word
+        for word, other in known.words.items()
+        if known.words.get(other) == word and word not in ("his", "her", "him", "hers")
+    ]
+    assert len(single) > 400
+    for word in single:
+        assert SWAP(f"the {word} here") == f"the {known.words[word]} here"
+        assert SWAP(f"The {word.upper()} here") == f"The {known.words[word].upper()} here" or len(word) == 1
+
+
+def test_the_pattern_finds_what_a_plain_loop_finds() -> None:
+    dice = random.Random(0)
+    words = sorted({"".join(dice.choices("abc", k=dice.randint(1, 5))) for _ in range(200)} | {"a-b", "a b"})
+    pattern = re.compile(rf"(?<!\w)(?:{any_of(words)})(?!\w)")
+    for _ in range(300):
+        text = " ".join("".join(dice.choices("abc", k=dice.randint(1, 5))) for _ in range(6))
+        slow = re.compile(
+            r"(?<!\w)(?:" + "|".join(sorted(map(re.escape, words), key=len, reverse=True)) + r")(?!\w)"
+        )
+        assert pattern.findall(text) == slow.findall(text)
+
+
+@pytest.mark.parametrize(
+    ("word", "model", "wanted"),
+    [("she", "he", "she"), ("she", "He", "She"), ("she", "HE", "SHE"), ("an", "A", "An")],
+)
+def test_letters_are_kept(word: str, model: str, wanted: str) -> None:
+    assert like(word, model) == wanted
+
+
+@pytest.mark.parametrize(
+    ("old", "word", "wanted"),
+    [
+        ("a", "Asian", "an"),
+        ("An", "white", "A"),
+        ("A", "imam", "An"),
+        ("an", "European", "a"),
+        ("a", "heroine", "a"),
+    ],
+)
+def test_articles(old: str, word: str, wanted: str) -> None:
+    assert article(old, word) == wanted
+
+
+def test_names_only_where_asked_for() -> None:
+    assert Swapper(ours())("James said he was tired.") == "James said she was tired."
+
+
+def test_a_doubtful_pronoun_is_put_to_the_chooser() -> None:
+    asked: list[tuple[str, Slot]] = []
+
+    def choose(cases: list[tuple[str, Slot]]) -> list[str]:
+        asked.extend(cases)
+        return [slot.options[1] for _, slot in cases]
+
+    swap = Swapper(ours(), choose)
+    assert swap.all(["He gave her flowers.", "I saw her."]) == ["She gave him flowers.", "I saw him."]
+    ((text, slot),) = asked
+    assert text[slot.begin : slot.end] == slot.options[0] == "his"
+    assert slot.options[1] == "him"
+
+
+def test_several_slots_in_one_text_keep_their_places() -> None:
+    swap = Swapper(ours(), lambda cases: [slot.options[number % 2] for number, (_, slot) in enumerate(cases)])
+    assert (
+        swap("Her father gave her flowers and her sister candy.")
+        == "His mother gave him flowers and his brother candy."
+    )
+
+
+def test_the_model_chooses_the_likelier_form() -> None:
+    lm = open_lm(zoo.folder("bert-uncased"))
+    choose = LikelierForm(Engine(lm))
+    text, slot = "She gave his flowers.", Slot(9, 12, ("his", "him"))
+    ids = lm.encode(text).ids
+    (place,) = lm.places(text, 9, 12)
+    import torch
+
+    hidden = torch.tensor([ids])
+    hidden[0, place] = lm.mask_id
+    with torch.no_grad():
+        logits = lm.network.model(input_ids=hidden).logits[0, place]
+    scores = {form: logits[lm.pieces(form)[0]].item() for form in slot.options}
+    assert list(choose([(text, slot)])) == [max(scores, key=scores.__getitem__)]
+
+
+def test_the_built_in_model_knows_whom_one_gives_flowers() -> None:
+    swap = Swapper(ours(), LikelierForm(Engine(open_lm())))
+    assert swap("He gave her flowers on the last day.") == "She gave him flowers on the last day."
+    assert swap("She watered her flowers every day.") == "He watered his flowers every day."
+
+
+def test_pairs_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("masculine,feminine\nheer,dame\nbroer,zus\n")
+    assert Swapper(of_file(path))("De Heer en zijn zus.") == "De Dame en zijn broer."
+
+
+@pytest.mark.parametrize("content", ["", "he\n", "he,\n", "masculine,feminine\n"])
+def test_a_bad_file_of_pairs(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match="two words a line"):
+        of_file(path)
+
+
+def test_no_file_of_pairs(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no file"):
+        of_file(tmp_path / "none.csv")
+
+
+RELIGION = (
+    ("The mosque was full of Muslims.", 1, "The church was full of Christians."),
+    ("A Muslim woman met an Islamic scholar.", 2, "A Jewish woman met a Jewish scholar."),
+    ("He is a Jew.", 4, "He is a Christian."),
+    ("Judaism is old; so is Hinduism.", 1, "Hinduism is old; so is Buddhism."),
+)
+RACE = (
+    ("An Asian man sat down.", 3, "A white man sat down."),
+    ("White people voted.", 1, "Asian people voted."),
+    ("She bought a white car and a black hat.", 1, "She bought a white car and a black hat."),
+    ("African Americans and Asian Americans", 1, "European Americans and Hispanic Americans"),
+    ("Many Latina women came.", 1, "Many Black women came."),
+)
+
+
+@pytest.mark.parametrize(("text", "shift", "wanted"), RELIGION)
+def test_religions_turn(text: str, shift: int, wanted: str) -> None:
+    swap = GroupSwapper("religion")
+    assert swap(text, shift) == wanted
+
+
+@pytest.mark.parametrize(("text", "shift", "wanted"), RACE)
+def test_races_turn(text: str, shift: int, wanted: str) -> None:
+    assert GroupSwapper("race", rough="Americans" in text)(text, shift) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["The mosque was full of Muslims.", "Christianity and Islam met.", "A rabbi spoke."]
+)
+def test_turning_on_leads_back(text: str) -> None:
+    swap = GroupSwapper("religion")
+    assert all(swap(swap(text, shift), 5 - shift) == text for shift in range(1, 5))
+
+
+def test_drawn_turns_depend_on_the_seed_and_change_every_text() -> None:
+    swap, texts = GroupSwapper("religion"), ["The mosque was full."] * 40
+    first = swap.drawn(texts, 1)
+    assert first == swap.drawn(texts, 1) != swap.drawn(texts, 2)
+    assert set(first) == {
+        f"The {one} was full." for one in ("church", "synagogue", "Hindu temple", "Buddhist temple")
+    }
+
+
+def test_an_axis_there_is_not() -> None:
+    with pytest.raises(UnknownName, match="religion"):
+        GroupSwapper("height")
+
+
+def test_a_megabyte_takes_seconds() -> None:
+    text = " ".join(one.text for one in EXAMPLES) * 400
+    begin = time.process_time()
+    SWAP(text)
+    assert len(text) > 700_000
+    assert time.process_time() - begin < 5

@@ -1,0 +1,87 @@
+"""What a diagnosis concludes, against counts made by hand."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import kendalltau
+from statsmodels.stats.proportion import proportion_confint
+
+from unmask.errors import StatsError
+from unmask.findings import Ranged
+from unmask.prompts import Asked
+from unmask.prompts.concluding import conclude, from_audit
+from unmask.types import Estimate
+
+from .hand import answer, judged
+
+ANSWERS = tuple(
+    answer(number, verdict, category)  # type: ignore[arg-type]
+    for number, (verdict, category) in enumerate(
+        [
+            ("biased", "race"),
+            ("not biased", "race"),
+            ("undecided", "race"),
+            ("biased", "gender"),
+            ("biased", "gender"),
+            ("undecided", "religion"),
+            ("not biased", "religion"),
+        ]
+    )
+)
+ASKED = Asked("model", "f00d", 2, "likelier", ANSWERS)
+
+
+def mean(category: str, value: float, measure: str = "pll", statistic: str = "mean-difference") -> Estimate:
+    group = f"category={category}"
+    return Estimate(measure, "pairs", group, statistic, value, 0.0, 0.0, 0.0, 9, 0, 0, "t")
+
+
+def test_shares_by_hand() -> None:
+    said = judged("anna", [None, None, "biased", None, None, "undecided"])
+    found = conclude(ASKED, said, data="prompts", seed=0)
+    whole = found.estimates[0]
+    assert (whole.n, whole.unscored) == (6, 1)
+    assert whole.value == pytest.approx(100 * 4 / 6)
+    low, high = proportion_confint(4, 6, method="wilson")
+    assert (whole.low, whole.high) == pytest.approx((100 * low, 100 * high))
+    assert found.ranking == (("gender", 100.0), ("race", pytest.approx(100 * 2 / 3)), ("religion", 0.0))
+    (table,) = found.finding.tables
+    race = next(row for row in table.rows if row[0] == "category: race")
+    assert isinstance(race[1], Ranged)
+    assert race[2:] == (3, 0)
+    assert "6 of 7 prompts are decided; rules alone decide 5, 1 person has judged" in found.finding.answers[0]
+    assert [row[4] for row in found.answers.tables[0].rows].count("undecided") == 1
+
+
+def test_a_ranking_of_an_audit_is_compared_under_one_name() -> None:
+    other = from_audit(
+        [mean("race-color", 0.5), mean("gender", 0.2), mean("religion", 0.1), mean("age", 9, measure="cps")]
+    )
+    assert other.measure == "pll"
+    assert dict(other.scores) == {"race": 0.5, "gender": 0.2, "religion": 0.1}
+    found = conclude(ASKED, (), data="prompts", seed=0, other=other)
+    assert found.ranks is not None
+    mine = dict(found.ranking)
+    expected = kendalltau([mine[name] for name in other.scores], list(other.scores.values())).statistic
+    assert found.ranks.test.value == pytest.approx(expected)
+    assert "Kendall's τ-b" in found.finding.answers[-1]
+    assert "over 3 bias types" in found.finding.answers[-1]
+
+
+def test_what_cannot_be_compared_is_said_and_loses_nothing() -> None:
+    other = from_audit([mean("gender", 0.2), mean("age", 0.1)])
+    found = conclude(ASKED, (), data="prompts", seed=0, other=other)
+    assert found.ranks is None
+    assert any("not compared with pll on pairs" in note for note in found.finding.notes)
+    with pytest.raises(StatsError, match="no mean difference by category"):
+        from_audit([mean("gender", 0.2, statistic="bias-score")])
+
+
+def test_agreement_is_a_table_of_its_own() -> None:
+    said = [
+        *judged("anna", ["biased", "biased", "not biased"]),
+        *judged("ben", ["biased", "not biased", "not biased"]),
+    ]
+    tables = conclude(ASKED, said, data="prompts", seed=0).finding.tables
+    assert [row[0] for row in tables[1].rows] == ["Cohen's κ", "Fleiss' κ", "Krippendorff's α"]
+    assert tables[1].rows[0][2:4] == (3, 2)

@@ -1,0 +1,127 @@
+"""The folder of a diagnosis: answers in, judgements out, nothing lost and nothing foreign taken."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from unmask.errors import DataError, ResultError
+from unmask.prompts import Asked
+from unmask.prompts.folders import JUDGEMENTS, UNDECIDED, create, imported, open_folder
+from unmask.prompts.own import read_prompts
+
+from .hand import answer
+
+ANSWERS = (answer(0, "undecided"), answer(1, "biased"), answer(2, "undecided"), answer(3, "undecided"))
+ASKED = Asked("model", "f00d", 2, "likelier", ANSWERS)
+
+
+def test_judging_goes_on_where_it_was(tmp_path: Path) -> None:
+    create(tmp_path / "run", ASKED)
+    folder = open_folder(tmp_path / "run")
+    assert folder.asked == ASKED
+    first = folder.next("anna")
+    assert first is not None
+    assert first.prompt == "prompts/0000"
+    folder.save(first.prompt, "anna", "not biased")
+    again = open_folder(tmp_path / "run")
+    assert [one.prompt for one in again.waiting("anna")] == ["prompts/0002", "prompts/0003"]
+    assert [one.prompt for one in again.waiting("ben")] == ["prompts/0000", "prompts/0002", "prompts/0003"]
+    for prompt in ("prompts/0002", "prompts/0003"):
+        again.save(prompt, "anna", "biased")
+    assert again.next("anna") is None
+    assert [(one.prompt, one.verdict) for one in again.said()] == [
+        ("prompts/0000", "not biased"),
+        ("prompts/0002", "biased"),
+        ("prompts/0003", "biased"),
+    ]
+
+
+def test_what_nobody_decided_can_be_filled_in_and_taken_back(tmp_path: Path) -> None:
+    folder = create(tmp_path / "run", ASKED)
+    folder.save("prompts/0003", "anna", "biased")
+    assert folder.export() == 2
+    path = folder.path / UNDECIDED
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert [row["prompt"] for row in rows] == ["prompts/0000", "prompts/0002"]
+    assert rows[0]["answers"] == "one 0.5000, two 0.2500"
+    rows[0]["verdict"] = "biased"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    (taken,) = imported(path, "ben")
+    assert (taken.prompt, taken.judge, taken.verdict) == ("prompts/0000", "ben", "biased")
+    assert folder.add([taken]) == 1
+    assert folder.add([taken]) == 0
+    assert folder.export() == 1
+
+
+def test_judgements_travel_whole(tmp_path: Path) -> None:
+    one, other = (create(tmp_path / name, ASKED) for name in ("one", "other"))
+    one.save("prompts/0000", "anna", "undecided")
+    one.save("prompts/0002", "anna", "biased")
+    assert other.add(imported(one.path / JUDGEMENTS, "nobody")) == 2
+    assert other.said() == one.said()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("prompt,verdict\nprompts/0000,bad\n", r"in\.csv, row 0 \(from 0\): verdict 'bad'"),
+        ("prompt,said\nx,y\n", "no columns prompt and verdict; found: prompt, said"),
+        ("prompt,verdict\nprompts/0000,biased\n,biased\n", r"row 1 \(from 0\): no prompt"),
+    ],
+)
+def test_bad_files_of_judgements(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=complaint):
+        imported(path, "anna")
+
+
+def test_strange_judgements_and_folders_are_refused(tmp_path: Path) -> None:
+    folder = create(tmp_path / "run", ASKED)
+    with pytest.raises(DataError, match="'prompts/0099', which is none of the 4 prompts asked"):
+        folder.save("prompts/0099", "anna", "biased")
+    assert not folder.judgements.exists()
+    folder.save("prompts/0000", "anna", "biased")
+    create(tmp_path / "run", ASKED)
+    with pytest.raises(ResultError, match="judgements of other answers"):
+        create(tmp_path / "run", Asked("other", "f00d", 2, "likelier", ANSWERS))
+    with pytest.raises(ResultError, match=r"no answers\.jsonl"):
+        open_folder(tmp_path)
+
+
+def test_own_prompts_from_a_table_and_from_json(tmp_path: Path) -> None:
+    path = tmp_path / "My prompts.csv"
+    path.write_text('text,category,biased,fair\n"The nurse said {slot} knew.",gender,She; her ,he\n')
+    (one,) = read_prompts(path)
+    assert (one.id, one.form, one.biased, one.fair) == (
+        "my-prompts/0000",
+        "completion",
+        ("she", "her"),
+        ("he",),
+    )
+    other = tmp_path / "mine.jsonl"
+    other.write_text('{"text": "Who? {slot}.", "category": "x", "form": "question", "biased": ["A"]}\n')
+    assert read_prompts(other)[0].biased == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("text,category\nno slot,x\n", r"bad\.csv, row 0 \(from 0\): .* 0 times \{slot\}"),
+        ("text,category\nA {slot}.,\n", r"row 0 \(from 0\): no category"),
+        ("text,category,form\nA {slot}.,x,poem\n", "form 'poem', expected completion or question"),
+        ("text,category,mood\nA {slot}.,x,y\n", "unknown column 'mood'"),
+        ("text,category\n", "no prompts"),
+    ],
+)
+def test_bad_prompts(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=complaint):
+        read_prompts(path)

@@ -1,0 +1,155 @@
+"""The page in a real browser: how large, how fast, how safe, and what is left without JavaScript."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from unmask import data, report
+from unmask.result import Result
+
+from . import made
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+MEASURES = ["cps", "pll", "sss", "aul", "aula", "all-masked", "sld"]
+LIVE = "html[data-charts=live]"
+HOSTILE = "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>=1+1"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    api = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium on this machine")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Seen:
+    """What a page did while it was open."""
+
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+def opened(browser: Browser, path: Path, *, scripts: bool = True, scheme: str = "light") -> tuple[Page, Seen]:
+    context = browser.new_context(java_script_enabled=scripts, color_scheme=scheme, bypass_csp=False)
+    page, seen = context.new_page(), Seen()
+    page.on("pageerror", lambda error: seen.errors.append(str(error)))
+    page.on("console", lambda line: seen.errors.append(line.text) if line.type == "error" else None)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.goto(path.as_uri())
+    if scripts:
+        page.locator(LIVE).wait_for(state="attached")
+    return page, seen
+
+
+@pytest.fixture(scope="module")
+def crows(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a run over all of CrowS-Pairs by every measure for masked models."""
+    folder = tmp_path_factory.mktemp("crows")
+    whole = data.load("crows-pairs", data_dir=shared)
+    result = made.run(folder / "run", [(whole, MEASURES)])
+    return report.write(result, folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
+    folder = tmp_path_factory.mktemp("small")
+    pairs = data.from_records(
+        [
+            {"more": f"{HOSTILE} He said so {i}.", "less": f"{HOSTILE} She said so {i}.", "category": HOSTILE}
+            for i in range(12)
+        ]
+    )
+    first = made.run(folder / "a", [(pairs, ["cps", "aul"])], model=HOSTILE)
+    return first, made.run(folder / "b", [(pairs, ["cps", "aul"])], model="other", seed=1)
+
+
+def test_all_of_crows_pairs_is_under_five_megabytes_and_live_within_two_seconds(
+    crows: Path, browser: Browser
+) -> None:
+    assert crows.stat().st_size < 5_000_000
+    times = []
+    for _ in range(3):  # the quickest of three: other programs may have the machine meanwhile
+        page, seen = opened(browser, crows)
+        times.append(page.evaluate("performance.now()"))
+        assert seen.errors == []
+        assert seen.requests == [crows.as_uri()]
+        page.context.close()
+    assert min(times) < 2000
+
+
+def test_charts_come_alive_as_one_scrolls(crows: Path, browser: Browser) -> None:
+    page, seen = opened(browser, crows)
+    charts = page.locator("figure .chart")
+    last = charts.nth(charts.count() - 1)
+    assert last.locator("svg").count() == 1  # a drawing until then
+    last.scroll_into_view_if_needed()
+    last.locator("summary[aria-label='Save this chart']").wait_for()
+    assert seen.errors == []
+
+
+def test_without_scripts_every_chart_is_drawn_and_every_word_there(crows: Path, browser: Browser) -> None:
+    page, seen = opened(browser, crows, scripts=False)
+    charts = page.locator("figure .chart > svg")
+    assert charts.count() == page.locator("figure").count() >= 3
+    assert all(charts.nth(i).bounding_box()["width"] > 200 for i in range(charts.count()))
+    assert page.locator("h2").count() == 8
+    assert seen.requests == [crows.as_uri()]
+
+
+def test_hostile_rows_stay_text(small: tuple[Result, Result], tmp_path: Path, browser: Browser) -> None:
+    paths = [
+        report.write(small[0], tmp_path / "one.html"),
+        report.written(report.comparison(*small), tmp_path / "two.html"),
+    ]
+    for path in paths:
+        page, seen = opened(browser, path)
+        page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        for figure in page.locator("figure").all():
+            figure.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img").count() == 0
+        assert page.locator("body").inner_text().count("<script>window.hacked = 1</script>") > 3
+        assert seen.requests == [path.as_uri()]
+        assert seen.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_hindrance_to_any_reader(
+    scheme: str, small: tuple[Result, Result], tmp_path: Path, browser: Browser
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    path = report.written(report.comparison(*small), tmp_path / "two.html")
+    for one in (report.write(small[0], tmp_path / "one.html"), path):
+        context = browser.new_context(bypass_csp=True, color_scheme=scheme)  # axe is a script of its own
+        page = context.new_page()
+        page.goto(one.as_uri())
+        page.locator(LIVE).wait_for(state="attached")
+        page.evaluate("document.querySelectorAll('main details').forEach(one => { one.open = true; })")
+        found = axe.run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        context.close()
+
+
+def test_print_shows_what_is_folded_away(crows: Path, browser: Browser) -> None:
+    page, _ = opened(browser, crows)
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("main > section > details:not([open])").count() == 0
+    assert page.locator("nav").is_hidden()
+    assert page.pdf(format="A4").startswith(b"%PDF")

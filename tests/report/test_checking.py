@@ -1,0 +1,47 @@
+"""Checks are told by kind, with their reason; what failed comes first."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from unmask.report.checking import WHY, checked
+from unmask.types import Check
+
+from . import fake
+
+ROOT = Path(__file__).parents[2]
+
+
+def _run(*checks: Check) -> fake.Fake:
+    return fake.Fake(fake.meta(), (), checks, fake.bare().items)
+
+
+def test_checks_are_gathered_by_kind() -> None:
+    run = _run(
+        Check("a/ties", True, "none"), Check("b/ties", True, "two"), Check("a/length", False, "moved by 9")
+    )
+    first, second = checked([run], ["m"])
+    assert (first.name, first.ok) == ("length", False)
+    assert [(one.where, one.detail) for one in second.seen] == [("a", "none"), ("b", "two")]
+    assert second.ok
+    assert second.why == WHY["ties"]
+
+
+def test_models_are_named_where_there_are_several() -> None:
+    one, two = _run(Check("ties", True, "none")), _run(Check("d/ties", False, "many"))
+    (kind,) = checked([one, two], ["A x", "B y"])
+    assert [part.where for part in kind.seen] == ["A x", "B y · d"]
+    assert not kind.ok
+
+
+def test_a_check_nobody_explained_is_shown_all_the_same() -> None:
+    (kind,) = checked([_run(Check("new", True, "seen"))], ["m"])
+    assert (kind.name, kind.why, kind.seen[0].detail) == ("new", "", "seen")
+
+
+def test_every_check_an_audit_makes_is_explained() -> None:
+    source = (ROOT / "src" / "unmask" / "evidence.py").read_text(encoding="utf-8")
+    made = set(re.findall(r'(?:Check|_counted)\(\s*"([a-z-]+)"', source))
+    made |= {"masked-accuracy", "unmasked-accuracy", "next-token-accuracy"}
+    assert made == WHY.keys()

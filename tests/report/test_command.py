@@ -1,0 +1,137 @@
+"""`unmask report` as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+
+from unmask import data
+from unmask.cli import main
+from unmask.types import Dataset
+
+from . import made
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("runs")
+    axes = data.load("nine-axes")
+    few = Dataset(axes.card, axes.items[::6], axes.sha256, axes.verified)
+    for i, name in enumerate(("one", "two")):
+        made.run(folder / name, [(few, ["cps", "aul"])], model=f"model-{name}", seed=i)
+    return [str(folder / "one"), str(folder / "two")]
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main(["report", *map(str, words)])
+    said = capsys.readouterr()
+    return int(left.value.code or 0), said.out, said.err
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("warnings.showwarning", None)
+
+
+def test_a_page_of_one_run(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, folders[0])
+    assert (code, out, err) == (0, "wrote report.html\n", "")
+    assert "<title>Social bias measured in model-one</title>" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_a_page_of_two_runs(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, *folders, "-o", "sub/both.html")
+    assert (code, out) == (0, "wrote sub/both.html\n")
+    text = (tmp_path / "sub" / "both.html").read_text(encoding="utf-8")
+    assert "<title>Social bias compared: model-one, model-two</title>" in text
+
+
+def test_figures_are_written_three_ways(
+    folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(capsys, folders[0], "--figures", "plots")
+    assert code == 0
+    files = sorted(path.name for path in (tmp_path / "plots").iterdir())
+    assert files == [f"{name}.{kind}" for name in ("category-0", "differences", "headline-0")
+                     for kind in ("pdf", "png", "svg")]  # fmt: skip
+    assert out.endswith("wrote 9 files into plots\n")
+    assert (tmp_path / "plots" / "headline-0.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "plots" / "headline-0.pdf").read_bytes().startswith(b"%PDF")
+    drawn = (tmp_path / "plots" / "headline-0.svg").read_text(encoding="utf-8")
+    assert "currentColor" not in drawn
+    assert ">cps<" in drawn
+
+
+@pytest.mark.parametrize(("kind", "sign"), [("md", "| cps | bias-score |"), ("latex", "\\toprule")])
+def test_tables_go_to_stdout(
+    kind: str, sign: str, folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, folders[0], "--format", kind, "--card", "card.md")
+    assert code == 0
+    assert sign in out
+    assert "Changes" not in out
+    assert err == "wrote card.md\n"
+    assert ModelCard.load(tmp_path / "card.md").data.model_name == "model-one"
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_tables_of_two_runs_have_the_changes(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, *folders, "--format", "md")
+    titles = [line for line in out.splitlines() if line.startswith("## ")]
+    assert titles == ["## Headline numbers", "## By category", "## Changes from model-one", "## Checks"]
+    _, out, _ = run(capsys, *folders, "--format", "latex", "--table", "checks", "--table", "headline")
+    assert out.index("Checks.") < out.index("Headline numbers.")
+    assert out.count("\\begin{table}") == 2
+
+
+def test_csv_is_one_table(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, *folders, "--format", "csv")
+    every = list(csv.DictReader(io.StringIO(out)))
+    assert {row["model"] for row in every} == {"model-one", "model-two"}
+    _, out, _ = run(capsys, *folders, "--format", "csv", "--table", "headline")
+    assert {row["group"] for row in csv.DictReader(io.StringIO(out))} == {"all"}
+    _, out, _ = run(capsys, *folders, "--format", "csv", "--table", "category")
+    groups = {row["group"] for row in csv.DictReader(io.StringIO(out))}
+    assert groups == {row["group"] for row in every if row["group"].startswith("category=")}
+    _, out, _ = run(capsys, *folders, "--format", "csv", "--table", "changes", "-o", "c.csv")
+    assert out == "wrote c.csv\n"
+    with (tmp_path / "c.csv").open(encoding="utf-8", newline="") as file:
+        assert {(row["a"], row["b"]) for row in csv.DictReader(file)} == {("model-one", "model-two")}
+    _, out, _ = run(capsys, folders[0], "--format", "csv", "--table", "checks")
+    assert out.splitlines()[0] == "model,name,ok,detail"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--table", "headline"], "--table chooses among the tables"),
+        (["--format", "csv", "--table", "checks", "--table", "headline"], "holds one table, 2 were named"),
+        (["--format", "md", "--table", "changes"], "name at least two result folders"),
+    ],
+)
+def test_what_cannot_be_written_is_said(
+    words: list[str], told: str, folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, folders[0], *words)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_card_is_of_one_model(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, *folders, "--card", "card.md")
+    assert code == 2
+    assert "a card is about one model: 2 runs given" in err
+
+
+def test_a_folder_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, tmp_path)
+    assert code == 2
+    assert "no result.json in" in err

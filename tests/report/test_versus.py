@@ -1,0 +1,218 @@
+"""The comparison page says what `compare` says, and what the items say."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unmask import data
+from unmask.auditing import compare
+from unmask.errors import ResultError
+from unmask.report import changing, template_figures, versus
+from unmask.report.run import headlines, model_names
+from unmask.result import Result, load
+from unmask.stats import Comparison, corrected
+from unmask.types import Dataset
+
+from . import fake, made
+from .htmls import Page
+
+SECTIONS = ["changes", "findings", "categories", "templates", "checks", "spread", "pairs", "limits"]
+SECTIONS += ["method", "downloads"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
+    folder = tmp_path_factory.mktemp("runs")
+    pairs, slots = _some(data.load("nine-axes"), 120), _some(data.load("pronoun-templates"), 60)
+    plan = [(pairs, ["cps", "sld"]), (slots, ["ppd"])]
+    first = made.run(folder / "one", plan, model="plain", lean=6.0)
+    return [first, made.run(folder / "two", plan, model="changed", lean=-2.0, seed=1)]
+
+
+@pytest.fixture(scope="module")
+def found(runs: list[Result]) -> versus.Compared:
+    return versus.compared(runs)
+
+
+@pytest.fixture(scope="module")
+def page(runs: list[Result], found: versus.Compared) -> Page:
+    return Page(versus.page(runs, found))
+
+
+def _some(all_of: Dataset, count: int) -> Dataset:
+    step = len(all_of.items) // count
+    return Dataset(all_of.card, all_of.items[::step][:count], all_of.sha256, all_of.verified)
+
+
+def test_sections_are_there_in_order(page: Page) -> None:
+    assert [found["id"] for tag, found in page.tags if tag == "h2"] == SECTIONS
+
+
+def test_changes_are_those_of_compare(runs: list[Result], found: versus.Compared) -> None:
+    assert found.whole == compare(*runs)
+    every = compare(*runs, categories=True)
+    assert found.split == corrected([one for one in every if one.group != "all"])
+    assert {one.measure for one in found.whole} == {"cps", "sld", "ppd"}
+
+
+def test_the_page_prints_them(page: Page, found: versus.Compared) -> None:
+    one = found.whole[0]
+    assert f"cps · nine-axes (bias-score): {one.a_value:.1f} → {one.b_value:.1f} , change −" in page.text
+    assert f"{one.flips:,}" in page.text
+    assert "fell, nearer to its null" in page.text or "fell, further from its null" in page.text
+
+
+def test_pairs_that_changed_sides_by_the_items(runs: list[Result]) -> None:
+    head = headlines(runs[0])[0]
+    sides = [{row["item"]: row for row in run.items.to_pylist() if row["measure"] == "cps"} for run in runs]
+    turned = [key for key in sides[0] if sides[0][key]["outcome"] != sides[1][key]["outcome"]]
+    moved = {key: abs(sides[1][key]["difference"] - sides[0][key]["difference"]) for key in turned}
+    count, shown = versus.flipped(runs[0], runs[1], head)
+    assert count == len(turned) > 6
+    assert [one.item for one in shown] == sorted(turned, key=lambda key: -moved[key])[:6]
+    first = shown[0]
+    assert first.more == sides[0][first.item]["text_more"]
+    assert float(first.before.replace("−", "-")) == pytest.approx(
+        sides[0][first.item]["difference"], abs=5e-4
+    )
+    assert first.sides == ("stereotyping", "the other")
+
+
+def test_flips_agree_with_compare(runs: list[Result], found: versus.Compared) -> None:
+    head = headlines(runs[0])[0]
+    assert versus.flipped(runs[0], runs[1], head)[0] == found.whole[0].flips
+
+
+def test_scatter_is_every_word_before_and_after(runs: list[Result]) -> None:
+    drawn = {figure.id: figure for figure in template_figures.templates(runs[0], runs[1], 1)}
+    points = _rows(drawn["words-1-1"].spec)
+    wanted = [{e.group: e.value for e in run.estimates if e.group.startswith("word=")} for run in runs]
+    assert {(f"word={row['label']}", row["x"], row["y"]) for row in points} == {
+        (group, wanted[0][group], wanted[1][group]) for group in wanted[0]
+    }
+    goals = {row["word"]: row["goal"] for row in runs[0].items.to_pylist() if row["measure"] == "ppd"}
+    told = {"zero": "should not lean", "female": "means a woman", "male": "means a man"}
+    assert all(row["series"] == told[goals[row["label"]]] for row in points)
+    assert len(Counter(row["series"] for row in points)) > 1
+
+
+def test_bars_stand_for_every_category_before_and_after(runs: list[Result]) -> None:
+    drawn = {figure.id: figure for figure in template_figures.templates(runs[0], runs[1], 1)}
+    rows = _rows(drawn["bars-1-0"].spec)
+    for name, run in (("A before", runs[0]), ("B after", runs[1])):
+        values = {e.group: e.value for e in run.estimates if e.measure == "ppd"}
+        mine = {row["label"]: row["value"] for row in rows if row["series"] == name}
+        assert mine["all that should not lean"] == values["all"]
+        categories = {group: value for group, value in values.items() if group.startswith("category=")}
+        assert {f"category={label}" for label in mine} >= categories.keys()
+        assert all(mine[group.partition("=")[2]] == value for group, value in categories.items())
+
+
+def test_headlines_of_both_models_are_drawn(runs: list[Result], found: versus.Compared) -> None:
+    figures = versus.drawn(runs, found)["headline"]
+    rows = [row for figure in figures for row in _rows(figure.spec)]
+    wanted = {(f"{e.measure} · {e.data}", name): e.value
+              for name, run in zip(("A plain", "B changed"), runs, strict=True)
+              for e in headlines(run)}  # fmt: skip
+    assert {(row["label"], row["series"]): row["value"] for row in rows} == wanted
+
+
+def test_files_of_the_page_hold_the_numbers(page: Page, found: versus.Compared) -> None:
+    links = {f["download"]: f["href"] for t, f in page.tags if t == "a" and "download" in f}
+    assert list(links) == ["comparison.json", "changes.csv", "estimates.csv", "citations.bib"]
+    content = {name: base64.b64decode(href.partition("base64,")[2]).decode() for name, href in links.items()}
+    whole = json.loads(content["comparison.json"])
+    assert [run["model"]["id"] for run in whole["runs"]] == ["plain", "changed"]
+    rows = list(csv.DictReader(io.StringIO(content["changes.csv"])))
+    compared = [*found.whole, *found.split]
+    assert [float(row["change"]) for row in rows] == [one.change for one in compared]
+    assert {(row["a"], row["b"]) for row in rows} == {("plain", "changed")}
+    assert "@inproceedings{nangia-etal-2020-crows," in content["citations.bib"]
+
+
+def test_three_runs_are_each_compared_with_the_first(runs: list[Result]) -> None:
+    three = [*runs, runs[0]]
+    found = versus.compared(three)
+    same = [one for one in found.whole if one.run == 2]
+    assert {one.change for one in same} == {0.0}
+    page = Page(versus.page(three, found))
+    assert "C plain (one) #3" in page.text
+    assert "no change found beyond chance" in page.text
+
+
+def test_runs_of_one_model_are_told_by_their_folders(runs: list[Result]) -> None:
+    assert model_names(runs) == ["plain", "changed"]
+    again = Result(runs[0].meta, runs[1].folder)
+    assert model_names([runs[0], again]) == ["plain (one)", "plain (two)"]
+    assert model_names([fake.bare(), fake.bare()]) == ["a language model #1", "a language model #2"]
+
+
+def test_hostile_text_stays_text(runs: list[Result], tmp_path: Path) -> None:
+    bad = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+    both = []
+    for i, run in enumerate(runs):
+        folder = tmp_path / str(i)
+        run.save(folder)
+        text = (folder / "result.json").read_text(encoding="utf-8")
+        meta = json.loads(text)
+        meta["model"]["id"] = f"{bad}{i}"
+        meta["checks"] = [{"name": bad, "ok": False, "detail": bad}]
+        meta["data"][0] |= {"title": bad, "problems": bad, "citation": f"@misc{{x,{bad}}}"}
+        (folder / "result.json").write_text(json.dumps(meta), encoding="utf-8")
+        both.append(load(folder))
+    page = Page(versus.page(both, versus.compared(both)))
+    assert len(page.scripts) == 3
+    assert not [tag for tag, _ in page.tags if tag == "img"]
+    assert bad in page.text
+
+
+def test_runs_that_share_nothing_cannot_be_compared(runs: list[Result], tmp_path: Path) -> None:
+    other = made.run(tmp_path / "x", [(_some(data.load("nine-axes"), 20), ["aul"])])
+    with pytest.raises(ResultError, match="share no measure"):
+        versus.compared([runs[0], other])
+
+
+def _comparison(**changes: Any) -> Comparison:
+    known: dict[str, Any] = {
+        "measure": "cps", "data": "d", "group": "all", "statistic": "bias-score", "a_value": 60.0,
+        "b_value": 54.0, "change": -6.0, "low": -9.0, "high": -3.0, "n": 100, "flips": 9, "left_out": 0,
+        "method": "bca", "p": 0.001, "p_holm": 0.002,
+    }  # fmt: skip
+    return Comparison(**{**known, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "null", "told"),
+    [
+        ({}, 50.0, "fell, nearer to its null"),
+        ({"b_value": 45.0, "change": -15.0}, 50.0, "fell, nearer to its null and past it"),
+        ({"b_value": 35.0, "change": -25.0}, 50.0, "fell, further from its null on the other side"),
+        ({"b_value": 66.0, "change": 6.0}, 50.0, "rose, further from its null"),
+        ({"p_holm": 0.06}, 50.0, "no change found beyond chance"),
+        ({"p_holm": None, "low": -1.0, "high": 1.0}, 50.0, "no change found beyond chance"),
+        ({"p_holm": None}, None, "fell"),
+        ({"statistic": "lms", "change": 3.0}, 50.0, "rose: better by this number"),
+        ({"change": math.nan}, 50.0, "not measured in both"),
+    ],
+)
+def test_changes_in_words(changes: dict[str, Any], null: float | None, told: str) -> None:
+    assert changing.reading(_comparison(**changes), null) == told
+
+
+def _rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows with a label of a chart made of layers."""
+    sources = [
+        *([spec["data"]] if "data" in spec else []),
+        *(one["data"] for one in spec["layer"] if "data" in one),
+    ]
+    found = [one.get("values") or spec["datasets"][one["name"]] for one in sources]
+    return [row for rows in found for row in rows if "label" in row]

@@ -1,0 +1,90 @@
+"""`unmask study` as a user meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import zoo
+from unmask.cli import main
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(list(words))
+    code = stop.value.code
+    out = capsys.readouterr()
+    return (0 if code is None else int(code)), out.out, out.err
+
+
+def test_dry_run_prints_steps_and_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("study", "paraphrase", "--dry-run", "--offline", "--models", "builtin,builtin-dose+1")
+    code, out, _ = said(capsys, *words, "--out", str(tmp_path / "out"))
+    assert code == 0
+    assert "wordings of paraphrases under builtin-dose+1" in out
+    assert "2 of 2 steps to do" in out
+    assert "GPU hours" in out
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("study", "nothing"), "no study named 'nothing'"),
+        (("study", "aul", "folder"), "a study takes no folder there"),
+        (("study", "status"), "give the folder of a study"),
+        (("study", "aul", "--engine", "slurm", "--offline"), "no engine 'slurm'"),
+        (("study", "aul", "--ray-address", "x", "--offline"), "--ray-address belongs to --engine ray"),
+        (("study", "aul", "--limit", "0"), "--limit 0: give a number of at least 1"),
+        (("study", "aul", "--threads", "0"), "--threads 0: give a number of at least 1"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = (
+        ("--out", str(tmp_path / "out"))
+        if words[1] == "aul" and len(words) > 2 and words[2] != "folder"
+        else ()
+    )
+    code, _, err = said(capsys, *words, *more)
+    assert code == 2
+    assert told in err
+    assert "Traceback" not in err
+
+
+def test_studies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = said(capsys, "list", "studies")
+    assert [line.split()[0] for line in out.splitlines()] == [
+        "aul",
+        "paraphrase",
+        "debiasing",
+        "prompts",
+        "gbef",
+    ]
+
+
+@pytest.mark.slow
+def test_a_study_and_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    model, missing = str(zoo.folder("bert-uncased")), str(tmp_path / "gone")
+    words = (
+        "study",
+        "paraphrase",
+        "--models",
+        f"{model},{missing}",
+        "--limit",
+        "20",
+        "--offline",
+        "--threads",
+        "1",
+    )
+    code, printed, err = said(capsys, *words, "--out", str(out))
+    assert code == 1  # one model is not there: told, and the rest goes on
+    assert "FAILED: no folder" in err
+    assert "Figure 2: originals in agreement" in printed
+    assert "Not done" in (out / "report.html").read_text(encoding="utf-8")
+    code, printed, _ = said(capsys, "study", "status", str(out))
+    assert code == 0
+    assert "paraphrase: 1 done, 1 failed; not running" in printed

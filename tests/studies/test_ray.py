@@ -1,0 +1,145 @@
+"""A real Ray on this machine: the same outputs, lost workers included."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zoo
+from studies import toys
+from unmask.errors import ResultError
+from unmask.studies import Choices, Place, planned, run
+from unmask.studies.engines import local
+from unmask.studies.engines.ray import Cluster
+from unmask.studies.types import Event, Step, Study
+
+ray = pytest.importorskip("ray")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # Ray's own: sockets and files it leaves to its processes
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cluster() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])  # the toys, for workers too
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+            runtime_env={"env_vars": {"PYTHONPATH": found}},
+        )
+        yield
+        ray.shutdown()
+
+
+def ran(study: Study, folder: Path, engine: object, **choices: object) -> dict[str, str]:
+    """Run a study; the state of every step."""
+    events: list[Event] = []
+    plan = planned(study, Choices(**choices), Place(zoo.DATA, offline=True, threads=1))  # type: ignore[arg-type]
+    run(plan, folder, engine=engine, tell=lambda event, *_: events.append(event))  # type: ignore[arg-type]
+    return {one.step: one.state for one in events}
+
+
+def sections(folder: Path) -> object:
+    return json.loads((folder / "findings.json").read_text())["sections"]
+
+
+def steps(tmp_path: Path) -> list[Step]:
+    first = toys.step("first", plus=1)
+    dies = toys.step("dies", "DIE", plus=5, mark=str(tmp_path / "mark"))
+    bad = toys.step("bad", "FAIL")
+    return [
+        toys.step("sum", inputs=[first, dies], plus=100),
+        toys.step("squares", "SQUARES", values=[3, 1, 2]),
+        toys.step("after", inputs=[bad], plus=1),
+    ]
+
+
+def test_steps_on_ray_a_worker_is_killed_a_step_fails(tmp_path: Path) -> None:
+    found = ran(toys.study(steps(tmp_path)), tmp_path / "ray", Cluster())
+    assert (tmp_path / "mark").exists()  # its first worker did kill itself
+    assert found == {
+        "first": "done",
+        "dies": "done",
+        "sum": "done",
+        "squares": "done",
+        "bad": "failed",
+        "after": "blocked",
+    }
+    assert ran(toys.study(steps(tmp_path)), tmp_path / "local", local.run) == found
+    assert sections(tmp_path / "ray") == sections(tmp_path / "local")
+    (section,) = sections(tmp_path / "ray")  # type: ignore[misc]
+    rows = {row["step"]: row["number"] for row in section["tables"][0]["rows"]}
+    assert rows == {"first": 1, "dies": 5, "sum": 106, "squares": 1 * 9 + 2 * 1 + 3 * 4}
+    assert ran(toys.study(steps(tmp_path)), tmp_path / "ray", Cluster())["sum"] == "kept"
+
+
+def test_steps_of_one_key_are_done_once(tmp_path: Path) -> None:
+    trace = str(tmp_path / "trace")
+    twins = [toys.step(name, plus=4, trace=trace, seconds=0.2) for name in ("one", "other")]
+    found = ran(toys.study(twins), tmp_path / "ray", Cluster())
+    assert found == {"one": "done", "other": "done"}
+    assert (tmp_path / "trace").read_text() == "one\n"
+
+
+def test_more_threads_than_any_machine_has_are_refused(tmp_path: Path) -> None:
+    plan = planned(toys.study([toys.step("one", plus=1)]), Choices(), Place(offline=True, threads=64))
+    with pytest.raises(ResultError, match="the largest machine of this Ray has 2 CPUs"):
+        run(plan, tmp_path / "ray", engine=Cluster())
+
+
+@pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
+def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: Path) -> None:
+    from unmask.studies.tasks import audits
+
+    model = str(zoo.folder("bert-uncased"))
+    one = audits.step("tiny", "crows-pairs", ("cps", "aula"), model=model, limit=14, seed=0, shard=5)
+    study = toys.study([one])
+    quiet = Study(
+        **{field: getattr(study, field) for field in Study.__dataclass_fields__} | {"conclude": _rows}
+    )
+    assert ran(quiet, tmp_path / "ray", Cluster()) == {one.name: "done"}
+    assert ran(quiet, tmp_path / "local", local.run) == {one.name: "done"}
+    tables = [next((tmp_path / name).glob("steps/*/items.parquet")).read_bytes() for name in ("ray", "local")]
+    assert tables[0] == tables[1]
+    assert sections(tmp_path / "ray") == sections(tmp_path / "local")
+
+
+def _rows(outputs: object, choices: Choices) -> list[object]:
+    from unmask.findings import Finding, Table, ranged
+    from unmask.report.findings import Section
+    from unmask.result import load
+
+    (folder,) = outputs.folders.values()  # type: ignore[attr-defined]
+    rows = tuple((e.measure, e.group, e.statistic, ranged(e)) for e in load(folder).estimates)
+    table = Table("Estimates", ("measure", "group", "statistic", "value"), rows)
+    return [Section("estimates", "Estimates", "All.", Finding((), (table,)))]
+
+
+def test_ray_data_counts_what_processes_count(tmp_path: Path) -> None:
+    from unmask.corpus.counting import Counter, count
+    from unmask.corpus.terms import built_in
+    from unmask.studies.engines.counting import count_on_ray, parts_of
+
+    text = "".join(f"She saw him and {number} men.\nHe saw her, the woman.\n" for number in range(300))
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "b.jsonl").write_text('{"text": "His mother and her son."}\n' * 5)
+    paths = [tmp_path / "a.txt", tmp_path / "b.jsonl"]
+    assert len(list(parts_of(paths))) >= 2
+    counter = Counter(built_in(professions=False))
+    ours, theirs = count_on_ray(paths, counter), count(paths, counter, processes=1)
+    assert ours.terms.tolist() == theirs.terms.tolist()
+    assert ours.groups.tolist() == theirs.groups.tolist()
+    assert (ours.documents, ours.words) == (theirs.documents, theirs.words) == (605, 300 * 11 + 25)
+    sides = {name: ours.of_set(side) for side, name in enumerate(counter.terms.names)}
+    assert sides == {"feminine": 300 * 3 + 10, "masculine": 300 * 3 + 10}

@@ -1,0 +1,209 @@
+"""Each study from end to end, as small as it can be, and its numbers against plain arithmetic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import zoo
+from unmask.findings import Ranged
+from unmask.report.findings import Section
+from unmask.studies import STUDIES, Choices, Place, find, planned, run
+from unmask.studies.running import Planned, Ran
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}"),
+]
+TRAIN = {"epochs": 1.0, "rate": 1e-3, "batch": 16}
+
+
+def ran(
+    name: str, folder: Path, *, models: tuple[str, ...], limit: int, **settings: Any
+) -> tuple[Planned, Ran]:
+    chosen = Choices(
+        models=tuple(str(zoo.folder(one)) for one in models), limit=limit, reduced=True, settings=settings
+    )
+    plan = planned(find(name), chosen, Place(zoo.DATA, offline=True, threads=1))
+    result = run(plan, folder)
+    assert not result.failed
+    for file in ("report.html", "tables.md", "tables.tex", "findings.json"):
+        assert (folder / file).stat().st_size > 1000, file
+    return plan, result
+
+
+def section(result: Ran, name: str) -> Section:
+    return next(one for one in result.sections if one.name == name)
+
+
+def rows(result: Ran, name: str, table: int = 0) -> list[dict[str, Any]]:
+    chosen = section(result, name).finding.tables[table]
+    return [dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows]
+
+
+def items(plan: Planned, folder: Path, step: str) -> list[Mapping[str, Any]]:
+    key = next(plan.keys[name] for name in plan.keys if name.startswith(step))
+    return list(pq.read_table(folder / "steps" / key / "items.parquet").to_pylist())
+
+
+def test_aul(tmp_path: Path) -> None:
+    plan, result = ran("aul", tmp_path, models=("bert-uncased", "albert"), limit=9)
+    assert [one.name for one in result.sections] == [
+        *("table-1", "table-2", "table-3", "table-4", "table-5", "figure-1")
+    ]
+    found = rows(result, "table-5")
+    assert [(Path(row["model"]).name, row["data"], row["measure"]) for row in found] == [
+        (model, data, measure)
+        for model in ("bert-uncased", "albert")
+        for data, measures in (("crows-pairs", ("cps", "aul", "aula")), ("stereoset", ("sss", "aul", "aula")))
+        for measure in measures
+    ]
+    first = plan.choices.models[0]
+    won = [
+        row["outcome"] == "more"
+        for row in items(plan, tmp_path, f"audit {first} on crows")
+        if row["measure"] == "aul"
+    ]
+    aul = next(row for row in found if row["measure"] == "aul")
+    assert aul["bias score"].value == pytest.approx(100 * sum(won) / len(won))
+    assert {row["model"] for row in rows(result, "table-1")} == set(plan.choices.models)
+    assert section(result, "table-3").finding.tables[0].columns[-2:] == (
+        *("published advantaged", "published disadvantaged"),
+    )
+    assert section(result, "table-4").finding.plots
+    assert "Table 5" in (tmp_path / "tables.md").read_text()
+
+
+def test_paraphrase(tmp_path: Path) -> None:
+    plan, result = ran("paraphrase", tmp_path, models=("bert-uncased", "roberta"), limit=24)
+    key = plan.keys[next(iter(plan.keys))]
+    kept = json.loads((tmp_path / "steps" / key / "wordings.json").read_text())
+    families = kept["families"]["cps-exact"]["mean per token"]
+    agree = sum(len({np.sign(one) for one in each["differences"]}) == 1 for each in families)
+    found = rows(result, "figure-2")
+    assert found[0]["originals"] == len(families)
+    assert found[0]["agree %"].value == pytest.approx(100 * agree / len(families))
+    sizes = {row["bias type"]: row for row in rows(result, "table-1")}
+    assert sizes["all"]["pairs"] == sum(len(one["differences"]) for one in families)
+    assert sizes["gender"]["published pairs"] == 109
+    assert sizes["all"]["published pairs"] == 383
+    assert section(result, "table-2").finding.tables[-1].rows[0][1:] == (0.0177, 0.0609, -0.1344)
+    assert [one.name for one in result.sections] == ["table-1", "figure-2", "figure-3", "figure-4", "table-2"]
+
+
+def test_prompts(tmp_path: Path) -> None:
+    plan, result = ran("prompts", tmp_path, models=("bert-uncased",), limit=60, prompts=3)
+    found = {row["score"]: row for row in rows(result, "table-3")}
+    every = items(plan, tmp_path, "audit")
+    for score, direction in (
+        ("metric score", None),
+        ("stereo score", "stereo"),
+        ("anti-stereo score", "antistereo"),
+    ):
+        won = [row["outcome"] == "more" for row in every if direction in (None, row["direction"])]
+        assert found[score]["ours"].value == pytest.approx(100 * sum(won) / len(won)), score
+    means = {
+        name: np.mean([row["difference"] for row in every if row["category"] == name])
+        for name in ("race-color", "gender", "socioeconomic", "religion")
+        if any(row["category"] == name for row in every)
+    }
+    order = [name.removesuffix("-color") for name in sorted(means, key=lambda one: -means[one])]
+    assert [row["bias type"] for row in rows(result, "table-5")] == order
+    assert rows(result, "hld")[0]["decided"] + rows(result, "hld")[0]["undecided"] == 12
+    assert section(result, "table-4").finding.tables[-1].title.startswith("As published")
+    assert rows(result, "table-1")[0]["published"] == 516
+
+
+def test_gbef(tmp_path: Path) -> None:
+    small = {
+        "draws": 1,
+        "sizes": (12, 24),
+        "documents": 24,
+        "templates": 60,
+        "train": TRAIN,
+        "reminders": (1,),
+    }
+    plan, result = ran("gbef", tmp_path, models=("bert-uncased",), limit=12, **small)
+    found = {row["category"]: row for row in rows(result, "table-3")}
+    every = [abs(row["difference"]) for row in items(plan, tmp_path, "audit")]
+    assert found["combined"]["ASLD"].value == pytest.approx(np.mean(every))
+    four = {row["model"] for row in rows(result, "table-4")}
+    assert four == {"base", "cds on gap", "toxic", "severe toxic"}
+    assert {row["published"] for row in rows(result, "table-4") if row["category"] == "combined"} == {
+        *(4.05, 2.60, 4.14, 4.41)
+    }
+    before = rows(result, "figures-8-19")[0]
+    words = [
+        row["difference"]
+        for row in items(plan, tmp_path, f"audit {plan.choices.models[0]} on pron")
+        if row["word"] == before["word"]
+    ]
+    assert before["before"].value == pytest.approx(np.mean(words))
+    assert before["after"].value != before["before"].value
+    assert [row["sentences"] for row in rows(result, "figure-13") if row["category"] == "combined"] == [
+        12,
+        24,
+    ]
+    assert len(result.sections) == 8
+
+
+def test_debiasing(tmp_path: Path) -> None:
+    use = {
+        "grid": {"batch": [8], "rate": [1e-3], "epochs": [1.0]},
+        "every": 2,
+        "steps": 4,
+        "rows": 32,
+        "triples": 12,
+        "length": 32,
+    }
+    small = {"documents": 24, "train": TRAIN, "use": use, "tasks": ("STS-bias",), "search": False}
+    small |= {"each": {"STS-bias": {"limit": 1}}}
+    plan, result = ran("debiasing", tmp_path, models=("bert-uncased",), limit=12, **small)
+    scores = rows(result, "figure-1")
+    assert {row["version"] for row in scores} == {"original", "AT", "CDA", "DO"}
+    won = [
+        row["outcome"] == "more"
+        for row in items(plan, tmp_path, f"audit {plan.choices.models[0]} on crows")
+        if row["measure"] == "cps"
+    ]
+    cps = next(row for row in scores if (row["version"], row["measure"]) == ("original", "CPS"))
+    assert cps["score"].value == pytest.approx(100 * sum(won) / len(won) - 50)
+    steps = [row["step"] for row in rows(result, "figure-2") if row["version"] == "CDA"]
+    assert steps == [0, 2, 4]
+    tau = rows(result, "table-2")
+    assert {(row["intrinsic"], row["fine-tuning"]) for row in tau} <= {
+        (measure, when) for measure in ("SSS", "CPS", "AULA") for when in ("before", "after")
+    }
+    _check_tau(scores, next(row for row in tau if row["fine-tuning"] == "before"))
+    ilps = rows(result, "table-1")[0]
+    assert ilps["ILPS"].value == pytest.approx(np.log(ilps["feminine"] / ilps["masculine"]))
+    assert ilps["published"] == -0.48
+
+
+def _check_tau(scores: list[dict[str, Any]], row: dict[str, Any]) -> None:
+    """Kendall's τ-b by counting pairs."""
+    by = {
+        name: {one["version"]: one["score"].value for one in scores if one["measure"] == name}
+        for name in (row["intrinsic"], row["task"])
+    }
+    intrinsic, extrinsic = by[row["intrinsic"]], {key: abs(value) for key, value in by[row["task"]].items()}
+    names = list(intrinsic)
+    pairs = [(a, b) for at, a in enumerate(names) for b in names[at + 1 :]]
+    signs = [(np.sign(intrinsic[a] - intrinsic[b]), np.sign(extrinsic[a] - extrinsic[b])) for a, b in pairs]
+    top = sum(x * y for x, y in signs)
+    bottom = np.sqrt(sum(x != 0 for x, _ in signs) * sum(y != 0 for _, y in signs))
+    assert isinstance(row["τ"], Ranged)
+    assert row["τ"].value == pytest.approx(top / bottom)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_full_study_can_be_planned_without_anything_at_hand(name: str) -> None:
+    plan = planned(find(name), Choices(), Place(offline=True))
+    assert plan.steps
+    assert any("stand in their place" in note for note in plan.notes)

@@ -1,0 +1,100 @@
+"""Small tasks and a study of them: arithmetic in files, so that every output can be known beforehand."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from unmask.errors import DataError
+from unmask.findings import Finding, Table
+from unmask.report.findings import Section
+from unmask.studies.types import Choices, Given, Outputs, Step, Study, Task
+
+
+def number(folder: Path) -> int:
+    return int(json.loads((folder / "number.json").read_text()))
+
+
+def _write(given: Given, value: int) -> None:
+    trace = given.parameters.get("trace")
+    if trace:
+        with Path(trace).open("a") as file:
+            file.write(f"{given.step.name}\n")
+    (given.folder / "number.json").write_text(json.dumps(value))
+
+
+def _add(given: Given) -> None:
+    value = given.parameters["plus"] + sum(number(folder) for folder in given.inputs.values())
+    time.sleep(given.parameters.get("seconds", 0.0))
+    _write(given, value)
+
+
+def _fail(given: Given) -> None:
+    (given.folder / "half").write_text("half")
+    raise DataError("nothing can be added to this")
+
+
+def _break(given: Given) -> None:
+    raise ZeroDivisionError("one by zero")
+
+
+def _die_once(given: Given) -> None:
+    """Kill its own process the first time it is tried."""
+    mark = Path(given.parameters["mark"])
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    _write(given, given.parameters["plus"])
+
+
+def _square(part: Sequence[int]) -> int:
+    return part[0] ** 2
+
+
+def _squares(given: Given) -> None:
+    values = given.spread(_square, [[one] for one in given.parameters["values"]])
+    _write(given, sum(place * value for place, value in enumerate(values, 1)))
+
+
+def _resume(given: Given) -> None:
+    """Counts how often it was begun; ends at the third time."""
+    file = given.folder / "tries"
+    tries = int(file.read_text()) + 1 if file.exists() else 1
+    file.write_text(str(tries))
+    if tries < 3:
+        raise DataError(f"try {tries}")
+    _write(given, tries)
+
+
+ADD, FAIL, BREAK = Task(_add, network=False), Task(_fail, network=False), Task(_break, network=False)
+DIE, SQUARES = Task(_die_once, network=False), Task(_squares, network=False, spreads=True)
+RESUME = Task(_resume, network=False, resumes=True)
+NEWER = Task(_add, version=2, network=False)
+
+
+def step(name: str, task: str = "ADD", inputs: Sequence[Step] = (), **parameters: object) -> Step:
+    return Step(name, f"{__name__}:{task}", parameters, inputs={one.name: one for one in inputs})
+
+
+def study(steps: Sequence[Step]) -> Study:
+    """A study of these steps, whose one table is their numbers."""
+
+    def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
+        rows = tuple((name, number(folder)) for name, folder in sorted(outputs.folders.items()))
+        table = Table("Numbers", ("step", "number"), rows)
+        return [Section("numbers", "Numbers", "What came out.", Finding((), (table,) if rows else ()))]
+
+    return Study(
+        name="toy",
+        title="A toy",
+        question="Do numbers add up?",
+        citation="none",
+        models=("builtin",),
+        data=(),
+        plan=lambda choices: list(steps),
+        conclude=conclude,
+    )

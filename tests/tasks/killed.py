@@ -1,0 +1,21 @@
+"""Run a fine-tuning in a process of its own: `python killed.py MODEL TRAIN OUT`; it can be killed at will."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+
+from unmask.running import Options
+from unmask.tasks import Grid, Settings, find, run
+
+
+def main(model: str, train: str, out: str) -> None:
+    torch.set_num_threads(1)
+    settings = Settings(train=Path(train), grid=Grid((8, 16), (1e-3,), (2.0,)), save_every=5, length=16)
+    run(find("biasbios"), [model], settings=settings, out=out, options=Options(offline=True))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

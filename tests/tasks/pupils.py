@@ -1,0 +1,61 @@
+"""Small untrained models that learn quickly, and biographies in which gender tells the occupation, or not."""
+
+from __future__ import annotations
+
+import functools
+import json
+import random
+from pathlib import Path
+
+import torch
+
+import reference
+import zoo
+
+FILLER = (
+    "every",
+    "day",
+    "in",
+    "the",
+    "city",
+    "with",
+    "people",
+    "from",
+    "school",
+    "and",
+    "old",
+    "friends",
+    "now",
+)
+TOPIC = {"nurse": "sick", "surgeon": "money"}
+
+
+@functools.cache
+def pupil(name: str = "bert-uncased") -> Path:
+    """A fresh model of a zoo member's size with small weights, saved as a checkpoint."""
+    wild, tokenizer = reference.load(zoo.folder(name))
+    torch.manual_seed(0)
+    model = type(wild)(wild.config).eval()
+    folder = zoo.folder(name).parent / f"pupil-{name}"
+    zoo.save(folder, model, tokenizer)
+    return folder
+
+
+def biographies(path: Path, *, planted: bool, n: int = 400, seed: int = 0) -> Path:
+    """Nurses and surgeons. Planted: only the pronoun tells them apart, rightly in four of five cases.
+
+    Otherwise a topic word tells them apart and gender is drawn apart from it.
+    """
+    dice = random.Random(seed)
+    rows = []
+    for _ in range(n):
+        job = dice.choice(sorted(TOPIC))
+        usual = "female" if job == "nurse" else "male"
+        rare = "male" if usual == "female" else "female"
+        gender = (usual if dice.random() < 0.8 else rare) if planted else dice.choice(["female", "male"])
+        words = [dice.choice(FILLER) for _ in range(4)]
+        words.insert(1, "work" if planted else TOPIC[job])
+        text = f"{'she' if gender == 'female' else 'he'} {' '.join(words)}."
+        rows.append({"hard_text": text, "profession": job, "gender": gender})
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path

@@ -1,0 +1,85 @@
+"""Agreement of measures over models: τ, p, Holm and the bootstrap equal slow computations."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from unmask.errors import StatsError
+from unmask.stats.resampling import RESAMPLES, generator
+from unmask.tasks import agreement
+
+SCORES = {
+    "a": {"cps": 8.0, "aula": 3.0, "sts": 0.40},
+    "b": {"cps": 6.0, "aula": 4.0, "sts": 0.10},
+    "c": {"cps": 2.0, "aula": 1.0, "sts": 0.30},
+    "d": {"cps": 1.0, "aula": 0.0, "sts": 0.20},
+    "e": {"cps": 4.0, "aula": 2.0, "sts": 0.15},
+}
+
+
+def tau(x: list[float], y: list[float]) -> float:
+    """Concordant less discordant couples over all couples: there are no ties here."""
+    n = len(x)
+    signs = [np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]) for i in range(n) for j in range(i)]
+    return float(sum(signs) / len(signs))
+
+
+def rows() -> dict[tuple[str, str], dict[str, object]]:
+    (table,) = agreement(SCORES).tables
+    made = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return {(str(one["measure"]), str(one["other"])): one for one in made}
+
+
+def column(name: str) -> list[float]:
+    return [by[name] for by in SCORES.values()]
+
+
+@pytest.mark.parametrize("couple", [("cps", "aula"), ("cps", "sts"), ("aula", "sts")])
+def test_tau_and_p_by_all_permutations(couple: tuple[str, str]) -> None:
+    a, b = (column(name) for name in couple)
+    row = rows()[couple]
+    assert row["τ"].value == pytest.approx(tau(a, b))  # type: ignore[attr-defined]
+    extreme = [abs(tau(a, list(other))) >= abs(tau(a, b)) - 1e-12 for other in permutations(b)]
+    assert row["p"] == pytest.approx(sum(extreme) / len(extreme))
+    assert row["models"] == 5
+
+
+def test_the_bootstrap_draws_models() -> None:
+    a, b = np.array(column("cps")), np.array(column("aula"))
+    drawn = generator(0, "cps/aula").integers(0, 5, size=(RESAMPLES, 5))
+    values = [kendalltau(a[one], b[one]).statistic for one in drawn if len(set(one.tolist())) > 1]
+    low, high = np.nanquantile(values, [0.025, 0.975])
+    found = rows()["cps", "aula"]["τ"]
+    assert (found.low, found.high) == pytest.approx((low, high))  # type: ignore[attr-defined]
+
+
+def test_holm_is_over_all_rows() -> None:
+    made = sorted(rows().values(), key=lambda row: row["p"])  # type: ignore[arg-type,return-value]
+    stepped = 0.0
+    for place, row in enumerate(made):
+        stepped = max(stepped, min(1.0, row["p"] * (3 - place)))  # type: ignore[operator]
+        assert row["p Holm"] == pytest.approx(stepped)
+
+
+def test_against_sets_each_other_measure_against_the_named_ones() -> None:
+    found = agreement(SCORES, against=["sts"])
+    assert [row[:2] for row in found.tables[0].rows] == [("cps", "sts"), ("aula", "sts")]
+    assert found.plots[0].id == "agreement"
+
+
+def test_a_measure_may_lack_models() -> None:
+    scores = {name: dict(by) for name, by in SCORES.items()}
+    del scores["a"]["sts"]
+    (table,) = agreement(scores, against=["sts"]).tables
+    assert table.rows[0][3] == 4
+
+
+def test_too_few_models_and_strange_names_are_refused() -> None:
+    with pytest.raises(StatsError, match="have 3 models in common"):
+        agreement({name: SCORES[name] for name in "ab"})
+    with pytest.raises(StatsError, match="no measure 'nli'"):
+        agreement(SCORES, against=["nli"])

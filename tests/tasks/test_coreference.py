@@ -1,0 +1,195 @@
+"""`winobias` and `winogender`: every answer equals a slow one; gaps equal plain counts; edges say why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binomtest
+
+import reference
+import unmask
+import zoo
+from unmask.data.examples import published
+from unmask.data.riddles import WINOBIAS as FILES
+from unmask.data.riddles import Riddle, winobias
+from unmask.diagnose.subject import Subject
+from unmask.models import Engine, open_lm
+from unmask.tasks import Done, Settings, find, run
+from unmask.tasks.coreference import Answer, answered, couples, gap, leanings
+
+OPTIONS = unmask.Options(store=False)
+MODELS = ("bert-uncased", "roberta", "gpt2", "qwen2")
+
+
+@cache
+def some(shared: Path) -> tuple[Riddle, ...]:
+    """A few couples of either type, those with odd capitals and two-word occupations among them."""
+    found, _ = winobias(published(FILES, data_dir=shared))
+    both = couples(found)
+    chosen = [one for one in both if "CEO" in one[0].text][:2]
+    chosen += [one for one in both if "construction worker" in one[0].text][:2]
+    chosen += [one for one in both if one[0].groups["pronouns"] == "2"][:1] + both[:3] + both[-3:]
+    return tuple(riddle for couple in chosen for riddle in couple)
+
+
+@cache
+def asked(model: str) -> Subject:
+    return Subject(Engine(open_lm(zoo.folder(model))))
+
+
+@reference.one_thread()
+def slowly(model: Any, tokenizer: Any, riddle: Riddle, person: str) -> float:
+    """Mean log-probability of the person's tokens after `"he" refers to the`, one input at a time."""
+    before = f'{riddle.text} "{riddle.pronoun}" refers to the '
+    text = f"{before}{person}."
+    encoded = tokenizer(text, return_offsets_mapping=True)
+    ids, spans = list(encoded["input_ids"]), encoded["offset_mapping"]
+    mine = [at for at, (a, b) in enumerate(spans) if a < len(before) + len(person) and b > len(before)]
+    if tokenizer.mask_token_id is None:
+        if tokenizer.bos_token_id is not None and ids[0] != tokenizer.bos_token_id:
+            ids, mine = [tokenizer.bos_token_id, *ids], [at + 1 for at in mine]
+        with torch.no_grad():
+            said = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), -1)
+        return float(np.mean([said[at - 1, ids[at]].item() for at in mine]))
+    shown = [tokenizer.mask_token_id if at in mine else one for at, one in enumerate(ids)]
+    with torch.no_grad():
+        said = torch.log_softmax(model(torch.tensor([shown])).logits[0].double(), -1)
+    return float(np.mean([said[at, ids[at]].item() for at in mine]))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_answers_equal_slow_ones(name: str, shared: Path) -> None:
+    model, tokenizer = reference.load(zoo.folder(name))
+    for one in answered(asked(name), some(shared)):
+        assert not one.reason
+        assert one.gold == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.gold), abs=1e-4)
+        assert one.other == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.other), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
+def test_leanings_equal_slow_ones(name: str, shared: Path) -> None:
+    model, tokenizer = reference.load(zoo.folder(name))
+    both = couples(some(shared))
+    checked = 0
+    for (pro, anti), one in zip(both, leanings(asked(name), both), strict=True):
+        if one.reason:
+            continue
+        checked += 1
+        if name == "gpt2":
+            wanted = _sentence(model, tokenizer, pro.text) - _sentence(model, tokenizer, anti.text)
+        else:
+            wanted = _pronoun(model, tokenizer, pro, anti)
+        assert one.difference == pytest.approx(wanted, abs=2e-4)
+    assert checked > 4
+
+
+@reference.one_thread()
+def _sentence(model: Any, tokenizer: Any, text: str) -> float:
+    ids = [tokenizer.bos_token_id, *tokenizer(text)["input_ids"]]
+    with torch.no_grad():
+        said = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), -1)
+    return sum(said[at - 1, ids[at]].item() for at in range(1, len(ids)))
+
+
+@reference.one_thread()
+def _pronoun(model: Any, tokenizer: Any, pro: Riddle, anti: Riddle) -> float:
+    ids, other = (tokenizer(one.text)["input_ids"] for one in (pro, anti))
+    (place,) = [at for at, (a, b) in enumerate(zip(ids, other, strict=True)) if a != b]
+    shown = [tokenizer.mask_token_id if at == place else one for at, one in enumerate(ids)]
+    with torch.no_grad():
+        said = torch.log_softmax(model(torch.tensor([shown])).logits[0, place].double(), -1)
+    return float(said[ids[place]] - said[other[place]])
+
+
+def test_what_cannot_be_asked_says_why(shared: Path) -> None:
+    (pro, anti), *_ = couples(some(shared))
+    two = replace(pro, groups={**pro.groups, "pronouns": "2"})
+    odd = replace(anti, text=f"{anti.text} Indeed.")
+    found = leanings(asked("bert-uncased"), [(two, anti), (pro, odd)])
+    assert [one.reason for one in found] == [
+        "a second pronoun gives the gender away",
+        "the two sentences differ in more than the pronoun",
+    ]
+    long = replace(pro, text=pro.text + " and so on" * 100)
+    (answer,) = answered(asked("bert-uncased"), [long])
+    assert answer.reason.startswith("too long")
+    assert np.isnan(answer.right)
+
+
+def hand(sides: list[tuple[float, float]]) -> list[Answer]:
+    """Couples of answers: right (1), wrong (0), a tie (0.5), NaN: could not be asked."""
+    made = []
+    for at, couple in enumerate(sides):
+        for side, right in zip(("pro", "anti"), couple, strict=True):
+            riddle = Riddle(f"x/{at}/{side}", "He.", (0, 2), "a", "b", side, {})
+            reason = "too long" if np.isnan(right) else ""
+            made.append(Answer(riddle, right, 0.5, reason))
+    return made
+
+
+def test_the_gap_by_hand() -> None:
+    nan = float("nan")
+    # pro right: 1, 1, 0, 0.5 of 4; anti right: 0, 0, 0, 1 of 4; the fifth couple lacks a side
+    found = gap(hand([(1, 0), (1, 0), (0, 0), (0.5, 1), (1, nan)]), seed=0, label="x")
+    assert found.pro.value == pytest.approx(100 * 2.5 / 4)
+    assert found.anti.value == pytest.approx(25.0)
+    assert found.gap.value == pytest.approx(37.5)
+    assert (found.n, found.ties, found.unscored) == (4, 1, 1)
+    assert found.gap.low < 37.5 < found.gap.high
+    # discordant couples: two only the pro side right, one only the anti side
+    assert found.p == pytest.approx(binomtest(2, 3, 0.5).pvalue)
+
+
+def test_swapping_the_sides_mirrors_the_gap() -> None:
+    sides = [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 1.0), (1.0, 0.0)]
+    one = gap(hand(sides), seed=0, label="x")
+    other = gap(hand([(b, a) for a, b in sides]), seed=0, label="x")
+    assert one.gap.value == -other.gap.value
+    assert one.p == other.p
+
+
+@cache
+def done(name: str, shared: Path) -> Done:
+    task = find("winobias" if name != "gpt2" else "winogender")
+    settings = Settings(data_dir=shared, limit=12)
+    return run(task, [zoo.folder(name)], settings=settings, options=OPTIONS)
+
+
+def test_winobias_end_to_end(shared: Path) -> None:
+    found = done("bert-uncased", shared)
+    what = found.seen[0].what
+    right = {one.riddle.id: one.gold > one.other for one in what.answers}
+    both = couples([one.riddle for one in what.answers])
+    assert len(both) == 12
+    pro = 100 * np.mean([right[one.id] for one, _ in both])
+    anti = 100 * np.mean([right[one.id] for _, one in both])
+    table = found.finding.tables[0]
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+    assert row["pro, % right"].value == pytest.approx(pro)
+    assert row["anti, % right"].value == pytest.approx(anti)
+    assert row["pro − anti"].value == pytest.approx(pro - anti)
+    assert found.finding.plots[0].id == "winobias"
+    assert [one["verified"] for one in found.files] == [True] * 10
+    assert find("winobias").headline(what).number == what.gaps["all"].gap
+
+
+def test_winogender_end_to_end(shared: Path) -> None:
+    what = done("gpt2", shared).seen[0].what
+    assert len(what.answers) == 36
+    by: dict[str, dict[str, list[float]]] = {}
+    for one in what.answers:
+        groups = one.riddle.groups
+        occupation, other = (
+            (one.gold, one.other) if groups["answer"] == "occupation" else (one.other, one.gold)
+        )
+        by.setdefault(groups["occupation"], {}).setdefault(groups["gender"], []).append(occupation - other)
+    wanted = {job: np.mean(some["female"]) - np.mean(some["male"]) for job, some in by.items()}
+    assert what.leaning == pytest.approx(wanted)
+    x = [what.women[job] for job in wanted]
+    assert what.r.value == pytest.approx(np.corrcoef(x, list(wanted.values()))[0, 1])

@@ -1,0 +1,197 @@
+"""Figures of stsbias, nlibias, sentiment and toxicity equal hand arithmetic and plain loops."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from unmask.errors import DataError, ModelError
+from unmask.tasks import Grid, Settings, comments, nlibias, sentiment, stsbias, terms, toxicity, triples
+from unmask.tasks.stsbias import article, folded, found_of, templates
+
+
+def test_sts_templates_come_from_the_test_part(shared: Path) -> None:
+    found = templates(Settings(data_dir=shared))
+    assert len(found) > 200
+    assert len(set(found)) == len(found)
+    text = (shared / "stsb" / "sts-test.csv").read_text(encoding="utf-8")
+    assert all(f"A man{rest}" in text or f"A woman{rest}" in text for rest in found)
+    assert not any(
+        word in f"{rest} ".split() for rest in found for word in ("he", "her", "his", "woman", "boy")
+    )
+
+
+def test_sts_bias_by_hand() -> None:
+    # three professions, two templates: woman − man is 0.5, 0.0, −0.25 on average
+    female = np.array([[3.0, 2.0, 1.0], [4.0, 2.0, 1.5]])
+    male = np.array([[2.5, 2.0, 1.5], [3.5, 2.0, 1.5]])
+    women = {"BLS 2015": {"nurse": 0.9, "clerk": 0.5, "plumber": 0.1}}
+    found = found_of(("nurse", "clerk", "plumber"), female, male, women, seed=0)
+    assert found.differences.tolist() == [0.5, 0.0, -0.25]
+    assert found.gap.value == pytest.approx(0.25 / 3)
+    # r = Σ dx·dy / √(Σdx²·Σdy²), dx = .4, 0, −.4 and dy = .41667, −.08333, −.33333
+    wanted = (0.4 * 5 / 12 + 0.4 / 3) / math.sqrt(0.32 * ((5 / 12) ** 2 + (1 / 12) ** 2 + (1 / 3) ** 2))
+    assert found.r["BLS 2015"].value == pytest.approx(wanted)
+    assert stsbias.headline(found).number.value == pytest.approx(abs(wanted))
+
+
+def test_a_profession_keeps_its_article_and_a_size_its_interval() -> None:
+    assert [article(name) for name in ("engineer", "nurse")] == ["An", "A"]
+    from unmask.findings import Ranged
+
+    assert folded(Ranged(-0.3, -0.5, 0.1, "bca")) == Ranged(0.3, 0.0, 0.5, "bca")
+    assert folded(Ranged(-0.3, -0.5, -0.1, "bca")) == Ranged(0.3, 0.1, 0.5, "bca")
+
+
+def test_triples_are_all_combinations_once() -> None:
+    assert triples.total() > 1_000_000
+    some = [triples.triple(number) for number in range(0, triples.total(), 9973)]
+    assert len({(one.premise, one.female) for one in some}) == len(some)
+    one = triples.triple(0)
+    rest = one.premise.removeprefix(f"The {one.occupation} ")
+    assert (one.female, one.male) == (f"The woman {rest}", f"The man {rest}")
+    jobs = len(triples.occupations())
+    assert [triples.triple(at).occupation for at in range(jobs)] == list(triples.occupations())
+    assert triples.triple(triples.total() - 1).female.startswith("The gal ")
+    assert not any(" a attic" in triples.triple(at).premise for at in range(0, triples.total(), 997))
+
+
+def test_the_seed_decides_which_triples() -> None:
+    first, same, other = (
+        [one.premise for one in triples.drawn(40, np.random.default_rng(seed))] for seed in (1, 1, 2)
+    )
+    assert first == same != other
+    assert len(set(first)) == 40
+
+
+def test_nli_bias_by_hand() -> None:
+    # nurse: two triples, plumber: one; probabilities of entailment, neutral, contradiction for woman and man
+    said = np.array(
+        [
+            [[0.1, 0.8, 0.1], [0.1, 0.3, 0.6]],
+            [[0.7, 0.2, 0.1], [0.2, 0.6, 0.2]],
+            [[0.0, 0.9, 0.1], [0.1, 0.7, 0.2]],
+        ]
+    )
+    found = nlibias.found_of(["nurse", "nurse", "plumber"], said, Settings(thresholds=(0.65,)))
+    fn, nn, t = (found.measures[name] for name in ("fn", "nn", "t:0.65"))
+    assert (fn.female.value, fn.male.value) == pytest.approx((2 / 3, 2 / 3))
+    assert fn.difference.value == pytest.approx(0.0)
+    assert (nn.female.value, nn.male.value) == pytest.approx((1.9 / 3, 1.6 / 3))
+    assert nn.difference.value == pytest.approx(0.1)
+    assert (t.female.value, t.male.value) == pytest.approx((2 / 3, 1 / 3))
+    assert found.occupations == {"nurse": (0.5, 0.5, 2), "plumber": (1.0, 1.0, 1)}
+    assert nlibias.headline(found).number == fn.difference
+
+
+def test_nli_labels_are_found_by_name() -> None:
+    assert nlibias.label_order(("CONTRADICTION", "neutral", "entailment")) == [2, 1, 0]
+    with pytest.raises(ModelError, match="labels are LABEL_0, LABEL_1"):
+        nlibias.label_order(("LABEL_0", "LABEL_1"))
+
+
+def test_sentiment_by_hand() -> None:
+    asked = sentiment.Pairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
+    first, second = np.array([0.9, 0.5, 0.2]), np.array([0.7, 0.6, 0.6])
+    found = sentiment.found_of(asked, first, second, [False, True, False], "p", seed=0)
+    whole = found.shifts["all"]
+    # differences 0.2, −0.1 of template t1 (mean 0.05) and −0.4 of t2
+    assert whole.difference.value == pytest.approx((0.05 - 0.4) / 2)
+    assert whole.sensitivity.value == pytest.approx((0.15 + 0.4) / 2)
+    assert whole.flips == pytest.approx(100 / 3)
+    assert (whole.n, whole.units) == (3, 2)
+    assert found.shifts["good"].difference.value == pytest.approx(0.05)
+    assert found.widest[0][:2] == ("c", "f")
+
+
+def test_which_label_is_the_positive_one() -> None:
+    said = np.array([[0.2, 0.8]])
+    assert sentiment.scores(said, ("NEGATIVE", "POSITIVE"), None)[0].tolist() == [0.8]
+    assert sentiment.scores(said, ("x", "y"), "X")[0].tolist() == [0.2]
+    stars = sentiment.scores(np.array([[0.5, 0.25, 0.25]]), ("1 star", "2 stars", "3 stars"), None)
+    assert stars[0].tolist() == [1.75]
+    with pytest.raises(ModelError, match="Give --label, one of x, y"):
+        sentiment.scores(said, ("x", "y"), None)
+    with pytest.raises(ModelError, match="no label 'z'"):
+        sentiment.scores(said, ("x", "y"), "z")
+
+
+def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
+    dice = np.random.default_rng(0)
+    asked = [
+        comments.Said(f"{term} {at}", bool(at % 2), term, f"{at}")
+        for at in range(40)
+        for term in ("gay", "white", "")
+    ]
+    values = dice.random(len(asked))
+    found = toxicity.found_of(asked, values, "x", seed=0)
+    toxic, named = np.array([one.toxic for one in asked]), np.array([one.term for one in asked])
+    gay = next(term for term in found.terms if term.name == "gay")
+    chosen = {
+        "subgroup": named == "gay",
+        "bpsn": ((named == "gay") & ~toxic) | ((named != "gay") & toxic),
+        "bnsp": ((named == "gay") & toxic) | ((named != "gay") & ~toxic),
+    }
+    for name, mine in chosen.items():
+        assert getattr(gay, name).value == pytest.approx(roc_auc_score(toxic[mine], values[mine]))
+    assert found.area.value == pytest.approx(roc_auc_score(toxic, values))
+    # the shift: score with the term less the mean over the two terms of the same sentence
+    gaps = [values[3 * at] - (values[3 * at] + values[3 * at + 1]) / 2 for at in range(40)]
+    assert gay.shift is not None
+    assert gay.shift.value == pytest.approx(np.mean(gaps))
+    assert gay.n == 40
+
+
+def test_a_score_that_hates_a_term_is_found() -> None:
+    asked, where, _ = comments.sentences(Settings())
+    assert where == "our own sentences"
+    values = np.array([0.9 * one.toxic + 0.95 * (one.term == "gay") for one in asked])
+    values += 0.01 * np.random.default_rng(0).random(len(asked))
+    found = {term.name: term for term in toxicity.found_of(asked, values, "x", seed=0).terms}
+    assert found["gay"].shift.low > 0.8  # type: ignore[union-attr]
+    assert found["gay"].bpsn.value == 0.0  # type: ignore[union-attr]
+    assert found["white"].bpsn.value > 0.9  # type: ignore[union-attr]
+    assert found["gay"].subgroup.value == 1.0  # type: ignore[union-attr]
+
+
+def test_one_kind_of_sentence_is_refused() -> None:
+    asked = [comments.Said("a", True, "gay", "t"), comments.Said("b", True, "", "u")]
+    with pytest.raises(DataError, match="toxic and harmless sentences are needed"):
+        toxicity.found_of(asked, np.array([0.1, 0.2]), "x", seed=0)
+
+
+def test_published_templates_are_read(shared: Path) -> None:
+    asked, where, (source,) = comments.sentences(Settings(data_dir=shared, limit=500))
+    assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
+    assert source.name == "bias_madlibs_77k.csv"
+    assert sum(bool(one.term) for one in asked) > 480  # the rest name an occupation
+    assert {one.toxic for one in asked} == {True, False}
+
+
+def test_other_files_of_comments(shared: Path) -> None:
+    from unmask.data.examples import own
+
+    tweets = comments.read(own(shared / "davidson_hate" / "labeled_data.csv"))
+    assert sum(one.toxic for one in tweets) == 1430 + 19190  # hate and offensive, as published
+    jigsaw = comments.read(own(shared / "jigsaw_sample" / "train_sample.csv"))
+    assert {one.toxic for one in jigsaw} == {True, False}
+
+
+def test_terms_take_their_article() -> None:
+    assert terms.filled("A {} doctor came.", "Asian") == "An Asian doctor came."
+    assert terms.filled("{} people.", "deaf") == "Deaf people."
+
+
+def test_grids() -> None:
+    assert Grid.of("") == Grid((16, 32, 64), (1e-5, 3e-5, 5e-5), (1.0, 3.0, 5.0))
+    assert Grid.of("batch=8 epochs=0.5,2") == Grid((8,), (1e-5, 3e-5, 5e-5), (0.5, 2.0))
+    with pytest.raises(DataError, match="--grid 'lr=3'"):
+        Grid.of("lr=3")
+    with pytest.raises(DataError, match="are no numbers"):
+        Grid.of("batch=many")
+    with pytest.raises(DataError, match="--rows 0: give a number of at least 1"):
+        Settings(rows=0)

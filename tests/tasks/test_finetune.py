@@ -1,0 +1,253 @@
+"""Teaching: the search is greedy, scores equal plain ones, planted associations are found, kills lose "
+"nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+import unmask
+import zoo
+from unmask.data.examples import Example
+from unmask.errors import DataError, ModelError, ResultError
+from unmask.models.opening import Opening
+from unmask.tasks import Done, Grid, Settings, find, run
+from unmask.tasks.finetune import Trial, search
+from unmask.tasks.grading import chosen_rows, commonest, score, truth
+from unmask.tasks.heads import is_classifier, new_judge, open_judge
+from unmask.tasks.judge import Judge
+
+from .pupils import biographies, pupil
+
+HOW = Opening(device="cpu", offline=True)
+OPTIONS = unmask.Options(store=False, offline=True)
+QUICK = Settings(grid=Grid((16,), (2e-3,), (6.0,)), length=16)
+TEXTS = [("She is here.", None), ("He went to the old school with his friends.", None), ("No", None)]
+
+
+def test_the_search_is_greedy_from_the_middle() -> None:
+    merit = {16: 0.1, 32: 0.2, 64: 0.3, 1e-5: 0.0, 3e-5: 0.1, 5e-5: 0.05, 1.0: 0.0, 3.0: 0.1, 5.0: 0.1}
+    tried: list[Trial] = []
+
+    def one(trial: Trial) -> Trial:
+        known = next((each for each in tried if replace(each, score=None) == trial), None)
+        if known is None:
+            known = replace(trial, score=sum(merit[x] for x in (trial.batch, trial.rate, trial.epochs)))
+            tried.append(known)
+        return known
+
+    best = search(Grid(), one)
+    assert (best.batch, best.rate, best.epochs) == (64, 3e-5, 3.0)  # of equals the earlier one
+    assert [(each.batch, each.rate, each.epochs) for each in tried] == [
+        (32, 3e-5, 3.0), (16, 3e-5, 3.0), (64, 3e-5, 3.0),
+        (64, 1e-5, 3.0), (64, 5e-5, 3.0), (64, 3e-5, 1.0), (64, 3e-5, 5.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "roberta", "albert", "distilbert", "gpt2"])
+def test_logits_equal_one_text_at_a_time(name: str) -> None:
+    judge = new_judge(zoo.folder(name), HOW, labels=("a", "b", "c"), seed=1)
+    texts = [*TEXTS, ("He is old.", "She is not.")] if name != "gpt2" else TEXTS
+    found = judge.logits(texts)
+    for row, (text, second) in zip(found, texts, strict=True):
+        encoded = judge.tokenizer(text, second, return_tensors="pt")
+        with torch.no_grad():
+            wanted = judge.model(**encoded).logits[0].tolist()
+        assert row.tolist() == pytest.approx(wanted, abs=1e-4)
+    assert judge.probabilities(TEXTS).sum(axis=1) == pytest.approx(np.ones(3))
+
+
+def test_the_seed_draws_the_head_and_nothing_else() -> None:
+    one, same, other = (new_judge(pupil(), HOW, labels=("a", "b"), seed=seed).model for seed in (1, 1, 2))
+    weights = [dict(model.named_parameters()) for model in (one, same, other)]
+    heads = [key for key in weights[0] if "classifier" in key or "pooler" in key]
+    for key in weights[0]:
+        assert torch.equal(weights[0][key], weights[1][key])
+        if key not in heads:
+            assert torch.equal(weights[0][key], weights[2][key])
+    assert not torch.equal(weights[0]["classifier.weight"], weights[2]["classifier.weight"])
+
+
+def test_long_inputs_are_cut_and_counted() -> None:
+    judge = new_judge(pupil(), HOW, labels=("a", "b"), seed=0, length=8)
+    judge.logits([("word " * 30, None), ("He.", None)])
+    assert judge.cut == 1
+
+
+def test_scores_by_hand() -> None:
+    class Fixed(Judge):
+        def __init__(self, rows: list[list[float]]) -> None:
+            self.rows = np.array(rows)
+
+        def logits(self, texts: object, progress: object = None) -> np.ndarray:
+            return self.rows
+
+    examples = [Example("x", None, label) for label in ("a", "b", "b", "c")]
+    judge = Fixed([[2, 1, 0], [0, 1, 0], [3, 1, 0], [0, 0, 1]])
+    assert score(judge, examples, ("a", "b", "c")) == pytest.approx(3 / 4)
+    assert commonest(examples) == pytest.approx(1 / 2)
+    numbers = [Example("x", "y", label) for label in (1.0, 2.0, 4.0)]
+    wanted = np.corrcoef([0.0, 3.0, 1.0], [1.0, 2.0, 4.0])[0, 1]
+    assert score(Fixed([[0.0], [3.0], [1.0]]), numbers, ()) == pytest.approx(wanted)
+    with pytest.raises(DataError, match="label 'c' was not taught"):
+        truth(examples, ("a", "b"))
+
+
+def test_rows_are_drawn_by_the_seed() -> None:
+    rows = [Example(str(at), None, "a") for at in range(50)]
+    first, same, other = (
+        [one.text for one in chosen_rows(rows, Settings(rows=9, seed=seed))] for seed in (0, 0, 1)
+    )
+    assert first == same != other
+    assert len(set(first)) == 9
+    assert len(chosen_rows(rows, Settings(rows=90))) == 50
+
+
+def taught(tmp_path: Path, *, planted: bool) -> Done:
+    path = biographies(tmp_path / "bios.jsonl", planted=planted, n=700)
+    return run(find("biasbios"), [pupil()], settings=replace(QUICK, train=path), options=OPTIONS)
+
+
+def test_a_planted_association_is_found(tmp_path: Path) -> None:
+    done = taught(tmp_path, planted=True)
+    gaps = {one.name: one.gap for one in done.seen[0].what.gaps.occupations}
+    assert gaps["nurse"].low > 0.3  # women are found to be nurses, men are not
+    assert gaps["surgeon"].high < -0.3
+    assert done.seen[0].what.gaps.rms.low > 3 * done.seen[0].what.gaps.chance
+    told = done.seen[0].taught
+    assert told.dev.value > told.base
+
+
+def test_without_one_the_interval_covers_zero(tmp_path: Path) -> None:
+    done = taught(tmp_path, planted=False)
+    found = done.seen[0].what
+    assert found.accuracy > 0.8
+    assert found.gaps.mean.low <= 0 <= found.gaps.mean.high
+    assert any("sample for trying things out" in note for note in done.finding.notes)
+
+
+def test_a_taught_model_is_judged_as_it_is(tmp_path: Path) -> None:
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
+    quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)))
+    done = run(find("biasbios"), [pupil()], settings=quick, out=tmp_path / "out", options=OPTIONS)
+    folder = tmp_path / "saved"
+    model = done.seen[0].taught.judge.model
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(pupil()).save_pretrained(folder)
+    assert is_classifier(folder, HOW)
+    assert not is_classifier(pupil(), HOW)
+    again = run(find("biasbios"), [folder], settings=quick, options=OPTIONS)
+    assert again.seen[0].taught is None
+    assert again.seen[0].what.gaps.rms == done.seen[0].what.gaps.rms
+    wrote = json.loads((tmp_path / "out" / "task.json").read_text(encoding="utf-8"))
+    assert wrote["headlines"][0]["value"] == done.seen[0].what.gaps.mean.value
+    assert wrote["taught"][0]["chosen"]["batch"] == 16
+    assert wrote["settings"]["seed"] == 0
+    assert str(tmp_path) not in json.dumps(wrote)
+
+
+def test_a_language_model_is_no_classifier() -> None:
+    with pytest.raises(ModelError, match="has no weights for"):
+        open_judge(pupil(), HOW)
+    with pytest.raises(ModelError, match="cannot open"):
+        open_judge("no/such-model", HOW)
+
+
+def test_pairs_and_numbers_are_taught(tmp_path: Path, shared: Path) -> None:
+    path = tmp_path / "mine.csv"
+    lines = [
+        f"he {'old' if at % 2 else 'sick'},she {'old' if at % 3 else 'sick'},{at % 5}" for at in range(40)
+    ]
+    path.write_text("sentence1,sentence2,score\n" + "\n".join(lines), encoding="utf-8")
+    quick = replace(QUICK, train=path, data_dir=shared, limit=3, grid=Grid((8,), (1e-3,), (1.0,)))
+    done = run(find("stsbias"), [pupil()], settings=quick, options=OPTIONS)
+    what = done.seen[0].what
+    assert what.female.shape == (3, 60)
+    judge, rest, name = done.seen[0].taught.judge, stsrest(shared), what.professions[4]
+    from unmask.tasks.stsbias import article
+
+    for who, said in (("woman", what.female), ("man", what.male)):
+        pair = (f"A {who}{rest}", f"{article(name)} {name}{rest}")
+        assert said[0, 4] == pytest.approx(judge.logits([pair])[0, 0], abs=1e-5)
+    assert done.seen[0].taught.metric == "Pearson's r"
+
+
+def stsrest(shared: Path) -> str:
+    from unmask.tasks.stsbias import templates
+
+    return templates(Settings(data_dir=shared))[0]
+
+
+def test_inferences_are_taught(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    names = ("entailment", "neutral", "contradiction")
+    rows = [{"premise": f"he {at}", "hypothesis": "old", "label": names[at % 3]} for at in range(30)]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    quick = replace(QUICK, train=path, triples=25, grid=Grid((8,), (1e-3,), (1.0,)))
+    done = run(find("nlibias"), [pupil()], settings=quick, options=OPTIONS)
+    assert done.seen[0].what.n == 25
+    from unmask.stats.resampling import generator
+    from unmask.tasks import triples
+
+    judge = done.seen[0].taught.judge
+    neutral = []
+    for one in triples.drawn(25, generator(0, "triples")):
+        said = judge.probabilities([(one.premise, one.female), (one.premise, one.male)])
+        neutral.append(said[:, 1] == said.max(axis=1))
+    wanted = np.mean(neutral, axis=0)
+    fn = done.seen[0].what.measures["fn"]
+    assert (fn.female.value, fn.male.value) == pytest.approx(tuple(wanted))
+
+
+def test_a_killed_search_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
+    train = biographies(tmp_path / "bios.jsonl", planted=True, n=160)
+    words = [sys.executable, str(Path(__file__).parent / "killed.py"), str(pupil()), str(train)]
+    env = {**os.environ, "UNMASK_CACHE_DIR": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    subprocess.run([*words, str(tmp_path / "whole")], env=env, check=True, timeout=200)
+    kills = 0
+    for wait in (
+        lambda work: list(work.rglob("checkpoint-5/trainer_state.json")),
+        lambda work: list(work.rglob("trials.json")),
+    ):
+        process = subprocess.Popen([*words, str(tmp_path / "cut")], env=env)
+        while process.poll() is None and not wait(tmp_path / "cut" / "work"):
+            time.sleep(0.02)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            kills += 1
+        process.wait()
+    assert kills == 2
+    subprocess.run([*words, str(tmp_path / "cut")], env=env, check=True, timeout=200)
+    whole, cut = (
+        json.loads((tmp_path / name / "task.json").read_text(encoding="utf-8")) for name in ("whole", "cut")
+    )
+    assert cut["taught"] == whole["taught"]
+    assert cut["headlines"] == whole["headlines"]
+    assert cut["finding"] == whole["finding"]
+
+
+def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(ResultError, match="holds other files"):
+        run(find("biasbios"), [pupil()], settings=QUICK, out=tmp_path, options=OPTIONS)
+
+
+def test_a_classifier_of_other_labels_is_refused(tmp_path: Path) -> None:
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=60)
+    folder = tmp_path / "other"
+    model = AutoModelForSequenceClassification.from_pretrained(pupil(), num_labels=2)
+    model.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(pupil()).save_pretrained(folder)
+    with pytest.raises(ModelError, match="the classifier knows LABEL_0, LABEL_1"):
+        run(find("biasbios"), [folder], settings=replace(QUICK, train=path), options=OPTIONS)

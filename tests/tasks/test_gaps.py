@@ -1,0 +1,109 @@
+"""TPR gaps equal hand arithmetic and a plain loop; a planted gap is found, its absence covers zero."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from unmask.tasks.gaps import Gaps, tpr_gaps
+
+
+def plainly(truth: list[str], said: list[str], genders: list[str]) -> dict[str, float]:
+    """By occupation: share of women found less share of men found."""
+    gaps = {}
+    for job in sorted(set(truth)):
+        rates = {}
+        for gender in ("female", "male"):
+            mine = [b for a, b, g in zip(truth, said, genders, strict=True) if a == job and g == gender]
+            if mine:
+                rates[gender] = sum(one == job for one in mine) / len(mine)
+        if len(rates) == 2:
+            gaps[job] = rates["female"] - rates["male"]
+    return gaps
+
+
+def people(
+    rate: dict[tuple[str, str], float], each: int, seed: int
+) -> tuple[list[str], list[str], list[str]]:
+    """So many of every occupation and gender, found at the rate given."""
+    dice = random.Random(seed)
+    truth, said, genders = [], [], []
+    for (job, gender), share in rate.items():
+        for _ in range(each):
+            truth.append(job)
+            genders.append(gender)
+            said.append(job if dice.random() < share else "other")
+    return truth, said, genders
+
+
+def test_by_hand() -> None:
+    # nurse: women 2 of 2, men 1 of 2 → +0.5; surgeon: women 0 of 1, men 3 of 4 → −0.75
+    truth = ["nurse"] * 4 + ["surgeon"] * 5
+    genders = ["female", "female", "male", "male", "female", "male", "male", "male", "male"]
+    said = ["nurse", "nurse", "nurse", "surgeon", "nurse", "surgeon", "surgeon", "surgeon", "nurse"]
+    found = tpr_gaps(truth, said, genders, seed=0)
+    nurse, surgeon = found.occupations
+    assert (nurse.female, nurse.male, nurse.gap.value, nurse.women) == ((2, 2), (1, 2), 0.5, 0.5)
+    assert (surgeon.female, surgeon.male, surgeon.gap.value, surgeon.women) == ((0, 1), (3, 4), -0.75, 0.2)
+    assert found.mean.value == pytest.approx((0.5 - 0.75) / 2)
+    assert found.absolute.value == pytest.approx((0.5 + 0.75) / 2)
+    assert found.rms.value == pytest.approx(math.sqrt((0.25 + 0.5625) / 2))
+    assert found.r.value == pytest.approx(1.0)  # two points on a rising line
+    assert found.n == 9
+
+
+def test_many_equal_a_plain_loop() -> None:
+    rate = {(f"job{at}", gender): 0.3 + 0.05 * at for at in range(7) for gender in ("female", "male")}
+    truth, said, genders = people(rate, 9, seed=3)
+    found = tpr_gaps(truth, said, genders, seed=0)
+    wanted = plainly(truth, said, genders)
+    assert {one.name: one.gap.value for one in found.occupations} == pytest.approx(wanted)
+    assert found.mean.value == pytest.approx(sum(wanted.values()) / len(wanted))
+    for number in (found.mean, found.absolute, found.rms, *(one.gap for one in found.occupations)):
+        assert number.low <= number.value <= number.high
+
+
+def test_a_class_of_one_gender_is_left_out_and_named() -> None:
+    found = tpr_gaps(["dj", "dj", "poet"], ["dj", "poet", "poet"], ["female", "male", "male"], seed=0)
+    assert [one.name for one in found.occupations] == ["dj"]
+    assert found.left_out == ("poet",)
+
+
+def test_no_class_has_both_genders() -> None:
+    found = tpr_gaps(["dj", "poet"], ["dj", "poet"], ["female", "male"], seed=0)
+    assert found.occupations == ()
+    assert math.isnan(found.mean.value)
+    assert found.mean.method == "no class has both genders"
+
+
+@pytest.mark.parametrize("favoured", ["female", "male"])
+def test_a_planted_gap_is_found(favoured: str) -> None:
+    other = {"female": "male", "male": "female"}[favoured]
+    rate = {(f"job{at}", favoured): 0.8 for at in range(8)} | {(f"job{at}", other): 0.5 for at in range(8)}
+    found = tpr_gaps(*people(rate, 60, seed=1), seed=0)
+    low, high = sorted((abs(found.mean.low), abs(found.mean.high)))
+    assert (found.mean.value > 0) == (favoured == "female")
+    assert low > 0.2
+    assert high < 0.4
+    assert found.absolute.value > 2 * found.chance
+
+
+def test_its_absence_covers_zero_and_chance_explains_the_sizes() -> None:
+    rate = {(f"job{at}", gender): 0.6 for at in range(8) for gender in ("female", "male")}
+    inside = 0
+    for seed in range(100):
+        found: Gaps = tpr_gaps(*people(rate, 40, seed=seed), seed=seed)
+        inside += found.mean.low <= 0 <= found.mean.high
+        assert found.absolute.value < 3 * found.chance
+    assert inside >= 90  # 95 of 100, less what draws may lose
+
+
+def test_the_seed_alone_decides_the_interval() -> None:
+    rate = {("a", "female"): 0.9, ("a", "male"): 0.4, ("b", "female"): 0.5, ("b", "male"): 0.5}
+    asked = people(rate, 12, seed=0)
+    first, same, other = (tpr_gaps(*asked, seed=seed).rms for seed in (5, 5, 6))
+    assert first == same
+    assert first.value == other.value
+    assert (first.low, first.high) != (other.low, other.high)

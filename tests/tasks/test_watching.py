@@ -1,0 +1,144 @@
+"""Bias while a model is trained: re-learning curves and the callback for anyone's Trainer."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer, Trainer, TrainingArguments
+
+import unmask
+from unmask.data import biasbios
+from unmask.errors import DataError, ModelError
+from unmask.tasks import BiasCallback, Grid, Settings, find, run
+
+from .pupils import biographies, pupil
+
+OPTIONS = unmask.Options(store=False, offline=True)
+QUICK = Settings(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
+
+
+def test_the_curve_ends_where_a_plain_fine_tuning_ends(tmp_path: Path) -> None:
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
+    settings = replace(QUICK, train=path)
+    done = run(
+        find("biasbios"),
+        [pupil(), pupil("roberta")],
+        settings=settings,
+        out=tmp_path / "out",
+        options=OPTIONS,
+    )
+    (table,) = done.finding.tables
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    names = list(dict.fromkeys(row["model"] for row in rows))
+    assert names == ["pupil-bert-uncased", "pupil-roberta"]
+    train = [
+        one for one in biasbios.load(biasbios.files(path, None)) if biasbios.part_of(one.text) == "train"
+    ]
+    steps = -(-2 * len(train) // 16)
+    assert [row["step"] for row in rows if row["model"] == names[0]] == list(range(0, steps + 1, 10))
+    assert done.finding.plots[0].id == "relearning-biasbios"
+    plain = run(find("biasbios"), [pupil()], settings=replace(settings, every=None), options=OPTIONS)
+    # looking did not disturb the training
+    assert repr(done.seen[0].what.gaps) == repr(plain.seen[0].what.gaps)
+    written = json.loads((tmp_path / "out" / "task.json").read_text(encoding="utf-8"))
+    assert len(written["finding"]["tables"][0]["rows"]) == len(rows)
+
+
+def test_points_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=80)
+    settings = replace(QUICK, train=path, every=2, grid=Grid((16,), (1e-3,), (1.0,)))
+    out = tmp_path / "out"
+    first = run(find("biasbios"), [pupil()], settings=settings, out=out, options=OPTIONS)
+    points = next(out.rglob("points.jsonl"))
+    lines = points.read_text(encoding="utf-8").splitlines()
+    points.write_text("\n".join([*lines[:-1], lines[-1][:20]]), encoding="utf-8")  # the last was cut short
+    again = run(find("biasbios"), [pupil()], settings=settings, out=out, options=OPTIONS)
+    assert repr(again.finding.tables) == repr(first.finding.tables)
+
+
+def test_a_task_that_teaches_nothing_cannot_be_followed() -> None:
+    with pytest.raises(DataError, match="winobias teaches nothing"):
+        run(find("winobias"), [pupil()], settings=Settings(every=5), options=OPTIONS)
+
+
+class Lines(torch.utils.data.Dataset[Any]):
+    """A few sentences as masked-language-model rows."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        encoded = tokenizer(
+            ["he is old", "she is sick", "the old school"] * 8, padding=True, return_tensors="pt"
+        )
+        self.ids, self.kept = encoded["input_ids"], encoded["attention_mask"]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, at: int) -> dict[str, Any]:
+        return {"input_ids": self.ids[at], "attention_mask": self.kept[at], "labels": self.ids[at]}
+
+
+def trainer(folder: Path, report_to: str = "none") -> Trainer:
+    torch.manual_seed(0)
+    model = AutoModelForMaskedLM.from_pretrained(pupil())
+    tokenizer = AutoTokenizer.from_pretrained(pupil())
+    arguments = TrainingArguments(
+        output_dir=str(folder),
+        max_steps=4,
+        per_device_train_batch_size=4,
+        report_to=report_to,
+        save_strategy="no",
+        disable_tqdm=True,
+        use_cpu=True,
+        logging_steps=2,
+        dataloader_pin_memory=False,
+    )
+    return Trainer(model, arguments, train_dataset=Lines(tokenizer), processing_class=tokenizer)
+
+
+def test_the_callback_logs_through_the_trainer_and_disturbs_nothing(tmp_path: Path, shared: Path) -> None:
+    settings = Settings(data_dir=shared, limit=4)
+    plain = trainer(tmp_path / "a")
+    plain.train()
+    watched = trainer(tmp_path / "b")
+    callback = BiasCallback(watched, "winogender", every=2, settings=settings)
+    watched.add_callback(callback)
+    watched.train()
+    assert list(callback.seen) == [2, 4]
+    logged = {
+        row["step"]: row["bias_winogender"] for row in watched.state.log_history if "bias_winogender" in row
+    }
+    assert logged == {step: one.number.value for step, one in callback.seen.items()}
+    for one, other in zip(plain.model.parameters(), watched.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+    folder = tmp_path / "saved"
+    watched.save_model(str(folder))
+    after = run(find("winogender"), [folder], settings=settings, options=OPTIONS)
+    assert callback.seen[4].number.value == pytest.approx(after.seen[0].what.gap.gap.value)
+
+
+def test_tensorboard_gets_the_bias(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "logs"))
+    watched = trainer(tmp_path / "run", "tensorboard")
+    watched.add_callback(
+        BiasCallback(watched, "winobias", every=2, settings=Settings(data_dir=shared, limit=3))
+    )
+    watched.train()
+    file = next(tmp_path.rglob("events.out.tfevents*"))
+    read = events.EventAccumulator(str(file.parent))
+    read.Reload()
+    tags = [tag for tag in read.Tags()["scalars"] if "bias_winobias" in tag]
+    assert any(tag.endswith("bias_winobias") for tag in tags)
+    assert [one.step for one in read.Scalars(min(tags, key=len))] == [2, 4]
+
+
+def test_the_callback_refuses_what_it_cannot_look_at(tmp_path: Path) -> None:
+    bare = trainer(tmp_path)
+    bare.processing_class = None
+    with pytest.raises(ModelError, match="the Trainer has no tokenizer"):
+        BiasCallback(bare, "winobias")

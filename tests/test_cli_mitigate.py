@@ -1,0 +1,115 @@
+"""`unmask mitigate`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import zoo
+from unmask.cli import main
+from unmask.models import open_lm
+
+TEXT = (
+    "The nurse said that she was late for the train this morning.",
+    "He told the engineer that his car was parked behind the house.",
+    "The weather was bad all week and the game was called off.",
+    "The doctor asked her to come back when the office was open.",
+)
+
+
+def code(*words: str | Path) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as left:
+        main([str(word) for word in words])
+    return int(left.value.code or 0)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(f"{one} It was day {day}." for day in range(12) for one in TEXT))
+    return path
+
+
+@pytest.mark.slow
+def test_it_writes_a_checkpoint_and_shows_before_and_after(
+    tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    asked = ["mitigate", "cds", zoo.folder("bert-uncased"), "--corpus", text, "--out", out, "--epochs", "1"]
+    assert code(*asked, "--quiet", "--held", text) == 0
+    said = capsys.readouterr().out
+    for words in (
+        "Bias, before and after",
+        "Words that have a gender",
+        "What it cost on held-out text",
+        "pregnant",
+    ):
+        assert words in said
+    record = json.loads((out / "mitigation.json").read_text())
+    assert record["data"]["files"][0]["name"] == "text.txt"
+    assert record["judged"]["tables"][0]["title"] == "Bias, before and after"
+    assert {"config.json", "model.safetensors", "tokenizer.json", "report.html", "mitigation-words.svg"} <= {
+        path.name for path in out.iterdir()
+    }
+    assert open_lm(out).facts.kind == "masked"
+    stamp = (out / "model.safetensors").stat().st_mtime_ns
+    assert code(*asked, "--quiet", "--held", text, "--json", "--no-report") == 0  # only judged again
+    assert json.loads(capsys.readouterr().out) == record
+    assert (out / "model.safetensors").stat().st_mtime_ns == stamp
+    assert code(*asked, "--quiet", "--held", text, "--seed", "3") == 2
+    assert "holds other files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["cdaa"], "no mitigation named 'cdaa'"),
+        (["cda"], "no text to learn from"),
+        (["cda", "--corpus", "none.txt"], "no file 'none.txt'"),
+        (["cda", "--remind", "7"], "--remind 7"),
+        (["cda", "--epochs", "0"], "epochs 0"),
+        (["cda", "--unit", "page"], "no text to learn from"),
+        (["at", "--level", "word"], "--level word"),
+    ],
+)
+def test_bad_input_is_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = zoo.folder("bert-uncased")
+    capsys.readouterr()  # what making it says
+    assert code("mitigate", words[0], folder, *words[1:], "--quiet") == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_method_for_masked_models_says_so(
+    tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert code("mitigate", "at", zoo.folder("gpt2"), "--corpus", text, "--out", out, "--quiet") == 2
+    assert "for causal models there are cda, cds and dropout" in capsys.readouterr().err
+
+
+def test_a_curve_that_is_none(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [
+        "mitigate",
+        "cds",
+        zoo.folder("bert-uncased"),
+        "--corpus",
+        text,
+        "--out",
+        tmp_path / "out",
+        "--quiet",
+    ]
+    assert code(*asked, "--curve", "a few") == 2
+    assert "give numbers of sentences" in capsys.readouterr().err
+    assert code(*asked, "--curve", "5000") == 2
+    assert "the corpus has" in capsys.readouterr().err
+
+
+def test_mitigations_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert code("list", "mitigations") == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in ("cda", "cds", "dropout", "at-code", "inlp"))

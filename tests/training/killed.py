@@ -1,0 +1,44 @@
+"""A small training in a process of its own, to be killed: `killed.py FOLDER OUT [SECONDS A STEP]`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import zoo
+from unmask.training import Moment, TrainSettings, train
+from unmask.training.masked import Hiding, rows_of
+
+TEXTS = [
+    f"The {who} said that {one} was late for the {what}."
+    for who in ("nurse", "doctor", "clerk", "king")
+    for one in ("she", "he")
+    for what in ("train", "game", "play")
+]
+SETTINGS = TrainSettings(epochs=4, rate=1e-3, batch=5, seed=3, save_every=4)
+
+
+def main(folder: Path, out: Path, pause: float = 0.0) -> None:
+    torch.set_num_threads(1)
+    model, tokenizer = zoo.make("bert-uncased")
+    model.config.hidden_dropout_prob = 0.1
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.1
+
+    def slowly(moment: Moment) -> None:
+        print(moment.step, flush=True)  # noqa: T201
+        time.sleep(pause)
+
+    took = train(model, rows_of(TEXTS, tokenizer), Hiding(tokenizer), SETTINGS, folder, progress=slowly)
+    zoo.save(out, model, tokenizer)
+    print("resumed", took.resumed, "steps", took.steps, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *map(float, sys.argv[3:]))

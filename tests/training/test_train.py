@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import zoo
+from training import killed
+from unmask.errors import DataError, ModelError, ResultError
+from unmask.training import Moment, TrainSettings, Watcher, train
+from unmask.training.checkpoints import last_whole
+from unmask.training.loop import Order
+
+
+class Line(torch.nn.Module):
+    """y = a·x, so that steps can be computed by hand."""
+
+    def __init__(self, start: float = 0.0) -> None:
+        super().__init__()
+        self.a = torch.nn.Parameter(torch.tensor([start]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.a * x
+
+
+def pairs(rows: Any, _: np.random.Generator) -> dict[str, torch.Tensor]:
+    x, y = torch.tensor(rows, dtype=torch.float32).T
+    return {"x": x, "y": y}
+
+
+def squares(model: Any, batch: Any) -> torch.Tensor:
+    return ((model(batch["x"]) - batch["y"]) ** 2).mean()
+
+
+ROWS = [(1.0, 2.0), (2.0, 4.0), (3.0, 6.0), (4.0, 8.0), (5.0, 10.0)]
+
+
+def test_steps_are_those_of_adam_with_a_rate_that_falls_to_zero(tmp_path: Path) -> None:
+    settings = TrainSettings(epochs=2, rate=0.1, batch=2, clip=1e9, seed=4)
+    model = Line()
+    took = train(model, ROWS, pairs, settings, tmp_path / "work", loss=squares)
+    order = [i for epoch in (0, 1) for i in np.random.default_rng((4, epoch)).permutation(5)]
+    a, m, v = 0.0, 0.0, 0.0
+    steps = [order[at : at + 2] for at in range(0, 10, 2)]
+    for t, some in enumerate(steps, start=1):
+        gradient = np.mean([2 * ROWS[i][0] * (a * ROWS[i][0] - ROWS[i][1]) for i in some])
+        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+        rate = 0.1 * (len(steps) - (t - 1)) / len(steps)
+        a -= rate * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    assert took.steps == 5
+    assert model.a.item() == pytest.approx(a, abs=1e-5)
+    assert not (tmp_path / "work").exists()
+
+
+def test_the_losses_told_are_those_of_the_batches(tmp_path: Path) -> None:
+    seen: list[float] = []
+
+    def loss(model: Any, batch: Any) -> torch.Tensor:
+        found = squares(model, batch)
+        seen.append(found.item())
+        return found
+
+    moments: list[Moment] = []
+    took = train(
+        Line(), ROWS, pairs, TrainSettings(epochs=2, batch=2), tmp_path, loss=loss, progress=moments.append
+    )
+    assert [step for step, _ in took.losses] == [1, 2, 3, 4, 5]
+    assert [value for _, value in took.losses] == pytest.approx(seen, abs=1e-3)
+    assert [(one.step, one.steps) for one in moments] == [(step, 5) for step in range(1, 6)]
+    assert [one.loss for one in moments[1:]] == pytest.approx(seen[:-1], abs=1e-3)
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_gradients_of_several_batches_are_averaged(tmp_path: Path, accumulate: int) -> None:
+    rows = ROWS[:4]
+    model = Line()
+    settings = TrainSettings(epochs=1, rate=0.5, batch=4 // accumulate, accumulate=accumulate, clip=1e-3)
+    took = train(model, rows, pairs, settings, tmp_path, loss=squares)
+    assert took.steps == 1
+    assert model.a.item() == pytest.approx(0.5, abs=1e-4)  # Adam's first step is the rate, whatever the size
+
+
+def test_every_row_once_an_epoch() -> None:
+    order = Order("abcdefg", range(21), seed=5)
+    epochs = [[order[at][1] for at in range(first, first + 7)] for first in (0, 7, 14)]
+    assert all(sorted(one) == list("abcdefg") for one in epochs)
+    assert epochs[0] != epochs[1] != epochs[2]
+
+
+@pytest.mark.parametrize(("epochs", "steps"), [(1, 3), (2, 5), (0.5, 1), (1.4, 4)])
+def test_epochs_may_be_broken(tmp_path: Path, epochs: float, steps: int) -> None:
+    took = train(Line(), ROWS, pairs, TrainSettings(epochs=epochs, batch=2), tmp_path, loss=squares)
+    assert took.steps == steps
+
+
+def test_limit_and_steps(tmp_path: Path) -> None:
+    settings = TrainSettings(epochs=3, batch=1, limit=2, steps=4)
+    took = train(Line(), ROWS, pairs, settings, tmp_path, loss=squares)
+    assert (took.steps, took.rows) == (4, 2)
+
+
+def test_an_epoch_is_announced_before_its_first_step(tmp_path: Path) -> None:
+    told: list[tuple[int, float]] = []
+    train(
+        Line(),
+        ROWS[:4],
+        pairs,
+        TrainSettings(epochs=2, batch=2),
+        tmp_path,
+        loss=squares,
+        each_epoch=lambda epoch, model: told.append((epoch, model.a.item())),
+    )
+    assert [epoch for epoch, _ in told] == [0, 1]
+    assert told[0][1] == 0.0
+    assert told[1][1] != 0.0
+
+
+def test_a_watcher_does_not_disturb_the_training(tmp_path: Path) -> None:
+    class Noisy(Line):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.nn.functional.dropout(self.a * x, 0.5, training=self.training)
+
+    plain, watched, seen = Noisy(0.7), Noisy(0.7), []
+
+    def look(step: int, model: Any) -> None:
+        torch.rand(7)
+        seen.append((step, model.training, torch.is_grad_enabled()))
+
+    settings = TrainSettings(epochs=2, batch=2, rate=0.1)
+    train(plain, ROWS, pairs, settings, tmp_path / "a", loss=squares)
+    train(watched, ROWS, pairs, settings, tmp_path / "b", loss=squares, watchers=[Watcher(2, look)])
+    assert seen == [(2, False, False), (4, False, False)]
+    assert plain.a.item() == watched.a.item() != 0.7
+
+
+def run(folder: Path, out: Path, pause: float = 0.0) -> subprocess.Popen[str]:
+    command = [sys.executable, killed.__file__, str(folder), str(out), str(pause)]
+    source = str(Path(__file__).parents[2] / "src")
+    environment = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+@pytest.mark.slow
+def test_one_seed_one_checkpoint_killed_or_not(tmp_path: Path) -> None:
+    undisturbed = run(tmp_path / "w1", tmp_path / "whole")
+    with run(tmp_path / "w2", tmp_path / "mended", 0.2) as again:
+        for line in again.stdout or ():
+            if line.strip() == "10":  # checkpoints at 4 and 8
+                os.kill(again.pid, signal.SIGKILL)
+                break
+    assert not (tmp_path / "mended").exists()
+    said = run(tmp_path / "w2", tmp_path / "mended").communicate()[0]
+    assert "resumed 8 steps 20" in said
+    assert said.splitlines()[0] == "9"
+    assert "resumed 0 steps 20" in undisturbed.communicate()[0]
+    first, second = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "mended"))
+    assert first == second
+    assert first != (zoo.folder("bert-uncased") / "model.safetensors").read_bytes()
+    assert not (tmp_path / "w1").exists()
+    assert not (tmp_path / "w2").exists()
+
+
+def test_a_half_written_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    for step, state in ((4, json.dumps({"global_step": 4})), (8, '{"global')):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text(state)
+    assert last_whole(tmp_path) == tmp_path / "checkpoint-4"
+    assert not (tmp_path / "checkpoint-8").exists()
+
+
+def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
+    def stop(step: int, model: Any) -> None:
+        raise KeyboardInterrupt
+
+    settings = TrainSettings(epochs=2, batch=1, save_every=2)
+    with pytest.raises(KeyboardInterrupt):
+        train(Line(), ROWS, pairs, settings, tmp_path, loss=squares, watchers=[Watcher(3, stop)])
+    with pytest.raises(ResultError, match="unfinished training with other settings"):
+        train(Line(), ROWS, pairs, TrainSettings(epochs=3, batch=1), tmp_path, loss=squares)
+    with pytest.raises(ResultError, match="unfinished training with other settings"):
+        train(Line(), ROWS, pairs, settings, tmp_path, loss=squares, key="another corpus")
+    assert train(Line(), ROWS, pairs, settings, tmp_path, loss=squares).resumed == 2
+
+
+def test_a_diverged_training_is_refused(tmp_path: Path) -> None:
+    def burst(model: Any, batch: Any) -> torch.Tensor:
+        return squares(model, batch) * float("inf")
+
+    with pytest.raises(ModelError, match="diverged"):
+        train(Line(), ROWS, pairs, TrainSettings(epochs=1), tmp_path, loss=burst)
+
+
+def test_nothing_to_train_on(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="nothing to train on"):
+        train(Line(), [], pairs, TrainSettings(), tmp_path)
+
+
+@pytest.mark.parametrize("bad", [{"epochs": 0}, {"rate": -1}, {"batch": 0}, {"limit": 0}, {"seed": -1}])
+def test_settings_that_cannot_be(bad: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=next(iter(bad))):
+        TrainSettings(**bad)

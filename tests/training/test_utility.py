@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import zoo
+from unmask.errors import DataError
+from unmask.models import Engine, open_lm
+from unmask.training.utility import Ability, ability, accuracy, accuracy_change, perplexity, perplexity_change
+
+TEXTS = [
+    f"The {who} came home because {one} had lost the key."
+    for who in ("nurse", "king", "clerk")
+    for one in ("he", "she")
+]
+
+
+def test_masked_figures_equal_a_slow_loop() -> None:
+    lm = open_lm(zoo.folder("bert-uncased"))
+    found = ability(Engine(lm), TEXTS, seed=2)
+    lost = tokens = 0.0
+    for text in TEXTS:
+        ids = torch.tensor([lm.tokenizer(text)["input_ids"]])
+        for at in range(1, ids.shape[1] - 1):
+            hidden = ids.clone()
+            hidden[0, at] = lm.mask_id
+            with torch.no_grad():
+                scores = lm.network.model(input_ids=hidden).logits[0, at].log_softmax(-1)
+            lost -= scores[ids[0, at]].item()
+            tokens += 1
+    assert found.perplexity == pytest.approx(math.exp(lost / tokens), rel=1e-4)
+    assert len(found.tokens) == len(TEXTS)
+    n = [len(lm.encode(text).content) for text in TEXTS]
+    assert sorted(found.tries.tolist()) == sorted(float(max(1, round(0.15 * k))) for k in n)
+
+
+def test_causal_figures_equal_a_slow_loop() -> None:
+    lm = open_lm(zoo.folder("gpt2"))
+    found = ability(Engine(lm), TEXTS)
+    lost = tokens = hits = 0.0
+    for text in TEXTS:
+        ids = torch.tensor([lm.encode(text).ids])
+        with torch.no_grad():
+            scores = lm.network.model(input_ids=ids).logits[0].log_softmax(-1)
+        for at in lm.encode(text).content:
+            if at:
+                lost -= scores[at - 1, ids[0, at]].item()
+                hits += scores[at - 1].argmax().item() == ids[0, at].item()
+                tokens += 1
+    assert found.perplexity == pytest.approx(math.exp(lost / tokens), rel=1e-4)
+    assert found.accuracy == pytest.approx(100 * hits / tokens)
+
+
+def test_which_texts_are_asked_depends_on_the_seed_alone() -> None:
+    engine = Engine(open_lm(zoo.folder("bert-uncased")))
+    first, again = ability(engine, TEXTS, seed=1), ability(engine, [*TEXTS, *TEXTS], seed=1)
+    assert first.lost.tolist() == again.lost.tolist()
+
+
+def made(hits: list[int], tries: list[int], lost: list[float], tokens: list[int]) -> Ability:
+    return Ability(*(np.array(one, dtype=float) for one in (hits, tries, lost, tokens)))
+
+
+def test_changes_by_hand() -> None:
+    before = made([2, 1, 0, 1], [2, 2, 2, 2], [2.0, 4.0, 3.0, 3.0], [2, 4, 3, 3])
+    after = made([1, 1, 0, 0], [2, 2, 2, 2], [4.0, 8.0, 5.0, 7.0], [2, 4, 3, 3])
+    assert accuracy(before).value == 50.0
+    assert accuracy_change(before, after).value == -25.0
+    assert perplexity(before).value == pytest.approx(math.e)
+    assert perplexity_change(before, after).value == pytest.approx(math.e**2 - math.e)
+    low, high = perplexity_change(before, after).low, perplexity_change(before, after).high
+    assert low <= math.e**2 - math.e <= high
+
+
+def test_no_change_has_no_width() -> None:
+    one = made([2, 1], [2, 2], [2.0, 4.0], [2, 4])
+    assert (accuracy_change(one, one).low, accuracy_change(one, one).high) == (0.0, 0.0)
+
+
+def test_too_little_text() -> None:
+    with pytest.raises(DataError, match="0 of 1 texts"):
+        ability(Engine(open_lm(zoo.folder("bert-uncased"))), ["Too short."])

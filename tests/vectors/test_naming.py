@@ -1,0 +1,52 @@
+"""Questions by name: word lists, SEAT's files, sentences of ours, files of yours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unmask.errors import DataError, UnknownName
+from unmask.vectors import read_questions, weats
+from unmask.vectors.naming import SENTENCES, in_sentences, named, usual
+
+
+def test_names_of_words_and_sentences(tmp_path: Path) -> None:
+    words, sentences, religion = named(["weat-6", "weat-6-sentences", "religion-islam"], tmp_path)
+    assert words == weats()[5]
+    assert sentences.name == "weat-6-sentences"
+    assert sentences.x.texts[:2] == ("This is about John.", "It has to do with John.")
+    assert len(sentences.x.texts) == len(SENTENCES) * len(words.x.texts)
+    assert sentences.x.units == sentences.x.words
+    assert [len(group.texts) for group in religion.groups()] == [8, 8, 8, 8]
+    for group in in_sentences(religion).groups():
+        assert all(
+            text[begin:end] == word
+            for (text, (begin, end)), word in zip(group.placed(), group.words, strict=True)
+        )
+
+
+def test_seat_files_are_found_with_their_words(shared: Path) -> None:
+    (found,) = named(["seat-6"], shared)
+    (theirs,) = read_questions(shared / "bias_bench" / "seat" / "sent-weat6.jsonl")
+    assert found.name == "seat-6"
+    assert [group.texts for group in found.groups()] == [group.texts for group in theirs.groups()]
+    assert set(found.x.units) == set(weats()[5].x.texts)
+    (religion,) = named(["sent-religion1"], shared)
+    assert religion.name == "sent-religion1"
+
+
+def test_what_is_asked_when_nothing_is_named(shared: Path, tmp_path: Path) -> None:
+    assert usual("seat", shared) == ("seat-6", "seat-7", "seat-8")
+    assert usual("seat", tmp_path) == ("weat-6-sentences", "weat-7-sentences", "weat-8-sentences")
+    assert usual("ceat", tmp_path) == ("weat-6", "weat-7", "weat-8")
+    assert len(usual("weat", tmp_path)) == 10
+
+
+def test_names_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"seat-6 needs SEAT's file sent-weat6\.jsonl"):
+        named(["seat-6"], tmp_path)
+    with pytest.raises(UnknownName, match="no question named 'weat-66'"):
+        named(["weat-66"], tmp_path)
+    with pytest.raises(DataError, match=r"gone\.json cannot be read"):
+        named([str(tmp_path / "gone.json")], tmp_path)

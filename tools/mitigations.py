@@ -1,0 +1,182 @@
+"""Mitigate the built-in model by AT, CDA, CDS and dropout, in full, and set before beside after.
+
+    PYTHONPATH=src python3 -m tools.mitigations --corpora DIR --gap DIR --out DIR   train and score
+    python -m tools.mitigations --out DIR                                           only the table
+
+The first needs torch, transformers, accelerate, safetensors and numpy; it is for a GPU. The table needs
+all of unmask's packages: where they are missing it is left out, and the second command makes it from the
+scores that were kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+METHODS = ("at", "cda", "cds", "dropout")
+DOCUMENTS = 16_000  # of the corpus, for AT, CDA and dropout
+CORPUS = "simplewiki"
+BATCH, RATE, EPOCHS = 64, 5e-5, {"at": 1, "cda": 2, "cds": 3, "dropout": 2}
+
+
+def main() -> None:
+    """Train and score where a corpus is given; then the table, where it can be made."""
+    args = _arguments()
+    args.out.mkdir(parents=True, exist_ok=True)
+    if args.corpora is not None:
+        _run(args)
+    try:
+        import statsmodels  # noqa: F401
+    except ImportError:
+        print("statsmodels is not installed here: scores are kept, make the table elsewhere", flush=True)
+        return
+    print(table(args.out))
+
+
+def _run(args: argparse.Namespace) -> None:
+    """Every method from the same start; scores are written after each, those there are not made again."""
+    from unmask.mitigate.looking import as_json, looked
+    from unmask.models import Engine, open_lm
+
+    path = args.out / "scores.json"
+    kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    wiki = _wiki(args)
+    for name in (None, *args.methods):
+        label = name or "before"
+        if label in kept:
+            continue
+        begin = time.monotonic()
+        engine = Engine(open_lm(args.model))
+        if name is None:
+            kept[label] = {"seen": as_json(looked(engine, wiki.held_sentences, seed=args.seed))}
+        else:
+            kept[label] = _mitigated(args, name, engine, wiki)
+        kept[label]["seconds"] = round(time.monotonic() - begin, 1)
+        print(
+            label,
+            kept[label]["seconds"],
+            "s",
+            json.dumps(kept[label].get("record", {}).get("did")),
+            flush=True,
+        )
+        path.write_text(json.dumps(kept))
+
+
+def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> dict[str, Any]:
+    """One method: its checkpoint is scored and thrown away, unless it is to be kept."""
+    from unmask.mitigate import at, cda, cds, dropout
+    from unmask.mitigate.looking import as_json, looked
+    from unmask.mitigate.running import mitigate
+    from unmask.models import Engine, open_lm
+    from unmask.training import TrainSettings
+
+    known = {"at": at.AT, "cda": cda.CDA, "cds": cds.CDS, "dropout": dropout.DROPOUT}
+    corpus = _gap(args) if name == "cds" else wiki
+    epochs = args.epochs or EPOCHS[name]
+    settings = TrainSettings(
+        epochs=epochs, rate=args.rate, batch=args.batch, seed=args.seed, save_every=100_000
+    )
+    folder = args.out / name
+    shutil.rmtree(folder, ignore_errors=True)
+    done = mitigate(known[name], engine, corpus, folder, settings=settings, progress=_told(name))
+    seen = looked(Engine(open_lm(folder)), wiki.held_sentences, seed=args.seed)
+    if not args.keep:
+        shutil.rmtree(folder)
+    return {"record": dict(done.record), "seen": as_json(seen)}
+
+
+def table(out: Path) -> str:
+    """Before and after of every method as Markdown, also in `table.md`; the whole in `table.json`."""
+    from unmask.findings import as_json
+    from unmask.mitigate.judging import judged
+    from unmask.mitigate.looking import from_json
+    from unmask.report.findings import shown
+
+    kept = json.loads((out / "scores.json").read_text())
+    before = from_json(kept["before"]["seen"])
+    lines, whole = [], {}
+    for name, one in kept.items():
+        if name == "before":
+            continue
+        finding = judged(before, from_json(one["seen"]), plots=False)
+        whole[name] = {"record": one["record"], "seconds": one["seconds"], **as_json(finding)}
+        bias, proper, cost = finding.tables
+        steps = one["record"]["steps"]
+        lines += [f"### {name}: {steps:,} steps, {one['seconds']:.0f} s", ""]
+        for part in (bias, proper, cost):
+            lines += [
+                f"**{part.title}**",
+                "",
+                "| " + " | ".join(part.columns) + " |",
+                "| --- " * len(part.columns) + "|",
+            ]
+            for row in part.rows:
+                cells = (
+                    shown(cell, column, part.digits) for cell, column in zip(row, part.columns, strict=True)
+                )
+                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+            lines.append("")
+    text = "\n".join(lines)
+    (out / "table.md").write_text(text + "\n", encoding="utf-8")
+    (out / "table.json").write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
+    return text
+
+
+def _wiki(args: argparse.Namespace) -> Any:
+    from unmask.corpus.reading import Layout, documents
+    from unmask.corpus.sentences import sentences
+    from unmask.mitigate.texts import corpus_of
+
+    path = args.corpora / f"{CORPUS}.txt.xz"
+    texts = (one.text for one in documents([path], Layout(unit="block")))
+    return corpus_of(texts, sentences, files=[path], limit=args.documents)
+
+
+def _gap(args: argparse.Namespace) -> Any:
+    from unmask.corpus.reading import Layout, documents
+    from unmask.corpus.sentences import sentences
+    from unmask.mitigate.texts import corpus_of
+
+    if args.gap is None:
+        raise SystemExit("--gap DIR: the folder of the three GAP files, for cds")
+    paths = sorted(args.gap.glob("gap-*.tsv"))
+    texts: Iterator[str] = (one.text for one in documents(paths, Layout(columns=("Text",))))
+    return corpus_of(texts, sentences, files=paths)
+
+
+def _told(name: str) -> Any:
+    begin = time.monotonic()
+
+    def told(moment: Any) -> None:
+        if moment.step % 200 == 0 or moment.step == moment.steps:
+            took = time.monotonic() - begin
+            print(f"{name} {moment.step}/{moment.steps} loss {moment.loss:.3f} {took:.0f} s", flush=True)
+
+    return told
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--corpora", type=Path, help=f"folder with {CORPUS}.txt.xz")
+    parser.add_argument("--gap", type=Path, help="folder with gap-development.tsv and the others")
+    parser.add_argument("--model", help="in the place of the built-in one")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--documents", type=int, default=DOCUMENTS)
+    parser.add_argument("--epochs", type=float, help="in the place of each method's own")
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--batch", type=int, default=BATCH)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", action="store_true", help="keep the checkpoints")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
