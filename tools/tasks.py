@@ -3,66 +3,17 @@
 PYTHONPATH=src python3 tools/tasks.py --data DIR --out OUT original=builtin at=FOLDER cda=FOLDER do=FOLDER
 python tools/tasks.py --draw OUT          a table and an SVG of what such a run wrote, where altair is
 
-Needs torch, transformers, accelerate, numpy and scipy; other libraries of the package may be missing there.
 Every result is written as soon as it is had: `stsbias.json`, `nlibias.json`, `relearning.json`, `tasks.md`.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import json
-import sys
 import time
-import types
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-LACKING = ("statsmodels", "sklearn", "pyarrow", "pandas", "typer", "rich", "pooch", "platformdirs", "altair")
-
-
-class _Absent(types.ModuleType):
-    """Stands in for a library that is not there: its names can be imported, nothing of it can be used."""
-
-    __path__: list[str] = []  # noqa: RUF012 - a module attribute
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-
-        def absent(*_: object, **__: object) -> None:
-            raise ImportError(f"{self.__name__}.{name} is needed here, but the library is not installed")
-
-        return type(name, (), {"__init__": absent})
-
-
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> Any:
-        if fullname.partition(".")[0] in self.names:
-            return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-        return None
-
-    def create_module(self, spec: Any) -> types.ModuleType:
-        return _Absent(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        pass
-
-
-def stand_in() -> None:
-    """Let the package be imported where some of its libraries are missing."""
-    import accelerate  # noqa: F401 - these look for libraries themselves, and must not find the stand-ins
-    from transformers import AutoModelForSequenceClassification, Trainer  # noqa: F401
-
-    missing = {name for name in LACKING if importlib.util.find_spec(name) is None}
-    if missing:
-        sys.meta_path.append(_Finder(missing))
 
 
 def main() -> None:
@@ -84,7 +35,6 @@ def main() -> None:
         return
     if not told.models or told.data is None or told.out is None:
         parser.error("give --data, --out and at least one NAME=FOLDER")
-    stand_in()
     told.out.mkdir(parents=True, exist_ok=True)
     models = dict(one.partition("=")[::2] for one in told.models)
     chosen: dict[str, Any] = {}

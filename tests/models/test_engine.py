@@ -152,6 +152,14 @@ def test_what_else_is_asked_changes_no_answer(name: str, data: st.DataObject, to
 # -------------------------------------------------------------------------------- out of memory
 
 
+def as_on_a_gpu(lm: Lm, monkeypatch: pytest.MonkeyPatch, tokens: int | None = None) -> Engine:
+    """An engine that works in the order it does on a GPU."""
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
+    engine = Engine(lm, tokens=tokens)
+    engine.on_gpu = True
+    return engine
+
+
 def only_room_for(rows: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let batches of more rows run out of memory; the list fills with the sizes that ran."""
     run, sizes = Engine._run, []
@@ -172,7 +180,7 @@ def test_a_batch_that_does_not_fit_is_halved(rows: int, monkeypatch: pytest.Monk
     probes = probes_of(["pll", "aula", "sss"], lm, some_pairs())
     expected = Engine(lm).read(probes)
     sizes = only_room_for(rows, monkeypatch)
-    engine = Engine(lm)
+    engine = as_on_a_gpu(lm, monkeypatch)
     budget = engine.limits.tokens
     assert_same(expected, engine.read(probes))
     assert engine.limits.tokens < budget
@@ -183,7 +191,7 @@ def test_one_row_that_does_not_fit_is_an_error_in_one_line(monkeypatch: pytest.M
     lm = opened("bert-uncased")
     only_room_for(0, monkeypatch)
     with pytest.raises(ModelError, match="does not fit on cpu") as caught:
-        Engine(lm).read(probes_of(["pll"], lm, some_pairs()))
+        as_on_a_gpu(lm, monkeypatch).read(probes_of(["pll"], lm, some_pairs()))
     assert "\n" not in str(caught.value)
 
 
@@ -196,9 +204,7 @@ def test_batches_collected_late_as_on_a_gpu_give_the_same_answers(
     names = ("pll", "aul", "sss") if lm.kind == "masked" else ("ll", "cll")
     probes = probes_of(names, lm, some_pairs())
     expected = Engine(lm).read(probes)
-    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
-    engine = Engine(lm, tokens=200)
-    engine.on_gpu = True
+    engine = as_on_a_gpu(lm, monkeypatch, tokens=200)
     first, second = engine.ask(probes[: len(probes) // 2]), engine.ask(probes[len(probes) // 2 :])
     assert_same(expected, {**first(), **second()})
     assert_same(expected, {**first(), **second()})  # asking for the answers again costs nothing

@@ -5,9 +5,12 @@ all probes ──► what the store lacks ──► batches by length ──► 
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
 
 import numpy as np
 import torch
@@ -16,15 +19,17 @@ from unmask.errors import ModelError
 from unmask.models.batch import Batch, Sought, laid_out
 from unmask.models.lm import Lm
 from unmask.models.memory import Heap
+from unmask.models.network import Network
 from unmask.models.requests import Limits, Piece, batches, halves, identity, united
 from unmask.models.store import Store, Stored
 from unmask.types import Ints, Probe, Reading
 
 Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
-CPU_LIMITS = Limits(tokens=2048, padding=32, attention=16 << 20)
+CPU_LIMITS = Limits(tokens=1024, padding=32, attention=8 << 20)
 CUDA_LIMITS = Limits(tokens=98304, padding=2048, attention=1 << 28, items=2048)
-IN_FLIGHT = 4  # batches a GPU may have before it while the answers of earlier ones are not yet fetched
+IN_FLIGHT = 4  # batches a device may have before it while the answers of earlier ones are not yet fetched
+WORKERS = 4  # batches a processor works on at once, its cores shared out among them
 CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
 
 
@@ -36,6 +41,9 @@ class _Launched:
     logprobs: torch.Tensor
     ranks: torch.Tensor
     received: torch.Tensor | None
+
+
+Pending = Callable[[], _Launched]
 
 
 class Engine:
@@ -52,6 +60,11 @@ class Engine:
         pad = lm.tokenizer.pad_token_id
         self._pad = 0 if pad is None else int(pad)
         self._heap = Heap()
+        self._networks = SimpleQueue[Network]()  # those not at work
+        self._networks.put(lm.network)
+        self._pool: ThreadPoolExecutor | None = None
+        self._running = 0  # batches whose answers were not fetched yet
+        self._threads = torch.get_num_threads()
 
     def read(self, probes: Iterable[Probe], progress: Progress | None = None) -> Readings:
         """Answer all probes; equal ones share a forward pass, known ones cost none."""
@@ -60,7 +73,7 @@ class Engine:
     def ask(self, probes: Iterable[Probe], progress: Progress | None = None) -> Callable[[], Readings]:
         """Ask all probes; call what is returned for the answers.
 
-        On a GPU the last batches are then still running: the caller can prepare the next questions meanwhile.
+        The last batches are then still running: the caller can prepare the next questions meanwhile.
         """
         wanted = list(dict.fromkeys(probes))
         requests = united(wanted)
@@ -77,21 +90,47 @@ class Engine:
 
     def _ask(
         self, plan: Sequence[Sequence[Piece]], known: dict[bytes, Stored], progress: Progress
-    ) -> deque[_Launched]:
-        """Run the batches; on a GPU answers are fetched while others are queued, the last by the caller."""
+    ) -> deque[Pending]:
+        """Run the batches; answers are fetched while others are queued, the last by the caller."""
         total = sum(piece.tokens for batch in plan for piece in batch) or 1
         done = 0
-        waiting: deque[_Launched] = deque()
+        waiting: deque[Pending] = deque()
         for batch in plan:
             lacking = [part for piece in batch if (part := piece.lacking(known.get(piece.request.key)))]
-            waiting.extend(self._launch(lacking) if lacking else ())
-            while len(waiting) > (IN_FLIGHT if self.on_gpu else 0):
+            waiting.extend(self._begun(lacking) if lacking else ())
+            while len(waiting) > IN_FLIGHT:
                 self._collect(waiting.popleft(), known)
-            if not self.on_gpu:
-                self._heap.settle()
             done += sum(piece.tokens for piece in batch)
             progress(done / total)
         return waiting
+
+    def _begun(self, pieces: Sequence[Piece]) -> list[Pending]:
+        """Put a batch before the device; a processor works on several at once, with a share of cores each."""
+        if self.on_gpu:
+            launched = self._launch(pieces)
+            self._running += len(launched)
+            return [functools.partial(_given, one) for one in launched]
+        batch = laid_out(pieces, self.lm.mask_id, self._pad)
+        if self._pool is None:
+            self._pool = self._workers()
+        self._running += 1
+        return [self._pool.submit(self._run, batch).result]
+
+    def _workers(self) -> ThreadPoolExecutor:
+        """Threads that multiply, each on a copy of the network that shares the weights."""
+        wanted = max(1, min(WORKERS, self._threads))
+        while self._networks.qsize() < wanted and (twin := self.lm.network.twin()) is not None:
+            self._networks.put(twin)
+        workers = min(wanted, self._networks.qsize())
+        share = max(1, self._threads // workers)
+        return ThreadPoolExecutor(workers, "unmask", torch.set_num_threads, (share,))
+
+    def _rest(self) -> None:
+        """Let the workers go, and give all cores back to whoever multiplies next."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool, self._running = None, 0
+            torch.set_num_threads(self._threads)
 
     def _launch(self, pieces: Sequence[Piece]) -> list[_Launched]:
         """Run one batch; when the device has no room for it, halve it and the budget, and go on."""
@@ -109,10 +148,16 @@ class Engine:
         self.limits = replace(self.limits, tokens=min(self.limits.tokens, batch.ids.size // 2))
         return [*self._launch(first), *self._launch(second)]
 
-    @torch.inference_mode()
     def _run(self, batch: Batch) -> _Launched:
-        network, request, sought = self.lm.network, batch.pieces[0].request, batch.sought()
-        self.asked += len(batch.ids)
+        network = self._networks.get()
+        try:
+            return self._through(network, batch)
+        finally:
+            self._networks.put(network)
+
+    @torch.inference_mode()
+    def _through(self, network: Network, batch: Batch) -> _Launched:
+        request, sought = batch.pieces[0].request, batch.sought()
         ids, lengths, splits, places, *rest = self._on_device(
             batch.ids, batch.lengths, batch.splits, sought.places, sought.number, sought.tokens, sought.back
         )
@@ -147,9 +192,11 @@ class Engine:
             parts.append(_read_tokens(head(states[places[begin:end]]), number[some] - begin, tokens[some]))
         return torch.cat([part[0] for part in parts])[back], torch.cat([part[1] for part in parts])[back]
 
-    def _collect(self, launched: _Launched, known: dict[bytes, Stored]) -> None:
+    def _collect(self, pending: Pending, known: dict[bytes, Stored]) -> None:
         """Bring the answers of one batch home, store them, and add them to what is known."""
+        launched = self._fetched(pending)
         batch, new = launched.batch, dict[bytes, Stored]()
+        self.asked += len(batch.ids)
         answers = list(zip(launched.logprobs.tolist(), launched.ranks.tolist(), strict=True))
         begin = 0
         for key, reads in batch.owners:
@@ -167,6 +214,20 @@ class Engine:
                 known[key].merge(stored)
             else:
                 known[key] = stored
+        if not self.on_gpu:
+            self._heap.settle()
+
+    def _fetched(self, pending: Pending) -> _Launched:
+        """Wait for one batch; after the last, or when one fails, nothing runs on."""
+        try:
+            launched = pending()
+        except BaseException:
+            self._rest()
+            raise
+        self._running -= 1
+        if self._running == 0:
+            self._rest()
+        return launched
 
     def _on_device(self, *numbers: Ints) -> list[torch.Tensor]:
         """All numbers of a batch; to a GPU in one transfer, for each would cost as much as all."""
@@ -181,12 +242,20 @@ class Engine:
 def _read_tokens(
     logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probabilities and ranks of tokens; the logits are used up: a second array of them costs time."""
     wanted = logits[rows, tokens]
     others = logits if len(rows) == len(logits) else logits[rows]
     higher = torch.gt(
         others, wanted[:, None], out=torch.empty_like(others)
     )  # floats add up quicker than bools
-    return wanted - logits.logsumexp(-1)[rows], higher.sum(-1).long()
+    ranks = higher.sum(-1).long()
+    highest = logits.amax(-1)
+    total = logits.sub_(highest[:, None]).exp_().sum(-1).log_().add_(highest)
+    return wanted - total[rows], ranks
+
+
+def _given(launched: _Launched) -> _Launched:
+    return launched
 
 
 def _reading(probe: Probe, stored: Stored) -> Reading:

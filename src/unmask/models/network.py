@@ -10,6 +10,7 @@ model when it is opened.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, cast
@@ -62,6 +63,23 @@ class Network:
         self._thin = self.splits and self._last_block is not None and self._parts_agree(thin=True)
         everywhere = not any(hasattr(model.config, name) for name in WINDOWS)
         self._broadcasts = self.fast_attention == "sdpa" and everywhere and self._masks_agree()
+
+    def twin(self) -> Network | None:
+        """The same network for another thread: it shares the weights; None for a model that cannot be copied.
+
+        A thread needs one of its own, because calls apart put other functions into the modules for a while.
+        """
+        shared = {id(one): one for one in (*self.model.parameters(), *self.model.buffers())}
+        if self.next_sentence is not None:
+            heads = self.next_sentence
+            shared |= {id(one): one for one in (*heads.parameters(), *heads.buffers())}
+        twin = copy.copy(self)
+        try:
+            copied = copy.deepcopy((self.model, self.body, self.next_sentence), shared)
+        except (TypeError, RuntimeError, AttributeError):
+            return None
+        twin.model, twin.body, twin.next_sentence = copied
+        return twin
 
     def hidden(
         self, ids: Tensor, kept: Tensor | None, segments: Tensor | None = None, places: Tensor | None = None
