@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
 import unmask
 from unmask.cli import main
@@ -17,15 +15,6 @@ from unmask.data.examples import lying, own, published
 from unmask.tasks import Grid, Settings, find, run
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(autouse=True)
-def _both_cores() -> Iterator[None]:
-    """This model is large enough to gain from a second thread."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 OPTIONS = unmask.Options(store=False, offline=True)

@@ -46,13 +46,13 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     import torch
 
     how = how or Opening()
-    place, revision, name, ours = _resolve(ref)
+    place, revision, name, ours = resolve(ref)
     source: dict[str, Any] = {"pretrained_model_name_or_path": place, "revision": revision or "main"}
     source |= {
         "trust_remote_code": how.trust_remote_code,
         "local_files_only": how.offline or ours is not None,
     }
-    with _quiet(), _one_line(name, how):
+    with quiet(), one_line(name, how):
         config = _auto("AutoConfig").from_pretrained(**source)
         kind = _kind(config, how.kind, name)
         model, loading = _load(source, kind, how)
@@ -62,7 +62,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
             changed(model, ours.change)
         next_sentence = _next_sentence(source, model, config, how) if kind == "masked" else None
     _refuse_bad_tokenizer(tokenizer, model, kind, name)
-    device = _device(how.device)
+    device = device_for(how.device)
     digest = fingerprint(model, tokenizer, kind)
     eraser = _put_eraser(model, place)
     if eraser is not None:
@@ -91,7 +91,7 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     return Lm(tokenizer, Network(model, next_sentence=next_sentence), facts, namespace_of(digest, numbers))
 
 
-def _resolve(ref: str | Path | None) -> tuple[str, str | None, str, Shipped | None]:
+def resolve(ref: str | Path | None) -> tuple[str, str | None, str, Shipped | None]:
     """Where to load from, which revision, what to call it, and which model of the package it is, if one."""
     text = BUILT_IN if ref is None else str(ref)
     ours = shipped()
@@ -213,7 +213,8 @@ def _max_length(config: Any, tokenizer: Any) -> int:
     return int(min(rows or 10**9, tokenizer.model_max_length or 10**9, 10**9))
 
 
-def _device(asked: str | None) -> Any:
+def device_for(asked: str | None) -> Any:
+    """The device named; none named: a GPU if there is one."""
     import torch
 
     try:
@@ -264,7 +265,7 @@ def _auto(name: str) -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Silence transformers' own loading report and bars: what matters of it is checked and said by us."""
     from transformers.utils import logging
 
@@ -280,7 +281,7 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _one_line(name: str, how: Opening) -> Iterator[None]:
+def one_line(name: str, how: Opening) -> Iterator[None]:
     """Turn what the loading libraries raise into one line that says what to do."""
     from safetensors import SafetensorError
 

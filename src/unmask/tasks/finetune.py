@@ -17,13 +17,14 @@ import numpy as np
 
 from unmask.data.examples import Example
 from unmask.findings import Ranged
-from unmask.models.opening import Opening
+from unmask.models.opening import Opening, quiet
 from unmask.tasks.grading import chosen_rows, commonest, rated, score, truth
-from unmask.tasks.heads import new_judge, quiet
+from unmask.tasks.heads import new_judge
 from unmask.tasks.judge import Judge
 from unmask.tasks.types import Grid, Lesson, Settings
 from unmask.training import Moment, TrainSettings, Watcher, train
 
+WARMUP = 0.1  # share of the steps in which the rate rises: from full rate on, a new head can ruin the body
 TRIALS, BEST = "trials.json", "model"
 Telling = Callable[[str, float, int], None]  # what, share done, steps in all
 
@@ -169,6 +170,7 @@ def _train(  # noqa: PLR0913 - what a training is made of
         rate=trial.rate,
         batch=trial.batch,
         seed=settings.seed,
+        warmup=int(WARMUP * trial.epochs * len(rows) / trial.batch),
         save_every=settings.save_every,
         steps=settings.steps,
     )

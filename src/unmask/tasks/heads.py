@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from unmask.errors import ModelError
-from unmask.models.opening import Opening
-from unmask.models.shipped import BUILT_IN, changed, shipped
+from unmask.models.opening import Opening, device_for, one_line, quiet, resolve
+from unmask.models.shipped import changed
 from unmask.tasks.judge import Judge
 from unmask.tasks.types import LENGTH
 
@@ -59,7 +57,7 @@ def is_classifier(ref: str | Path, how: Opening) -> bool:
     from transformers import AutoConfig
 
     place, revision, _ = located(ref)
-    with quiet(), _said(place):
+    with quiet(), one_line(place, how):
         config = AutoConfig.from_pretrained(
             place,
             revision=revision or "main",
@@ -71,41 +69,8 @@ def is_classifier(ref: str | Path, how: Opening) -> bool:
 
 def located(ref: str | Path) -> tuple[str, str | None, Path | None]:
     """Where to load from, which revision, and what changes a sibling of the built-in model."""
-    text, ours = str(ref), shipped()
-    if text in ours:
-        return str(ours[text].folder), None, ours[text].change
-    if Path(text).is_dir():
-        return text, None, None
-    name, _, revision = text.partition("@")
-    return name or BUILT_IN, revision or None, None
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Silence transformers' loading report and bars: what matters of it is checked and said by us."""
-    from transformers.utils import logging as theirs
-
-    level, bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
-    theirs.set_verbosity(logging.CRITICAL)
-    theirs.disable_progress_bar()
-    try:
-        yield
-    finally:
-        theirs.set_verbosity(level)
-        if bars:
-            theirs.enable_progress_bar()
-
-
-@contextmanager
-def _said(place: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError, ImportError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise ModelError(
-            f"cannot open {place}: {reason} (check the name or folder; only safetensors are loaded unless "
-            "--allow-pickle is given)"
-        ) from error
+    place, revision, _, ours = resolve(ref)
+    return place, revision, None if ours is None else ours.change
 
 
 def _loaded(place: str, revision: str | None, how: Opening, named: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -117,7 +82,7 @@ def _loaded(place: str, revision: str | None, how: Opening, named: dict[str, Any
         "local_files_only": _local(place, how),
         "trust_remote_code": how.trust_remote_code,
     }
-    with quiet(), _said(place):
+    with quiet(), one_line(place, how):
         model, loading = AutoModelForSequenceClassification.from_pretrained(
             place,
             dtype=torch.float32,
@@ -135,10 +100,7 @@ def _loaded(place: str, revision: str | None, how: Opening, named: dict[str, Any
 
 
 def _judge(model: Any, tokenizer: Any, how: Opening, length: int) -> Judge:
-    import torch
-
-    device = torch.device(how.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    return Judge(model.to(device).eval(), tokenizer, length=length)
+    return Judge(model.to(device_for(how.device)).eval(), tokenizer, length=length)
 
 
 def _local(place: str, how: Opening) -> bool:
