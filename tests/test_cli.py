@@ -82,7 +82,7 @@ BAD = {
     "unknown model": (list, ["audit", "nobody/nothing", "--offline"], "cannot open nobody/nothing"),
     "no run": (list, ["explain", "nowhere"], "no result.json"),
     "one run": (list, ["compare", "nowhere"], "at least two"),
-    "no such list": (list, ["list", "things"], "There are: data, diagnoses, measures, models"),
+    "no such list": (list, ["list", "things"], "There are: data, diagnoses, measures, mitigations, models"),
     "no such card": (list, ["data", "show", "crows"], "Did you mean"),
     "no baseline": (list, ["gate", "nowhere", "--baseline", "nowhere"], "no result.json"),
     "no report": (list, ["report", "nowhere"], "no result.json"),

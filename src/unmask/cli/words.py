@@ -70,7 +70,7 @@ def spread(argv: list[str]) -> list[str]:
     out: list[str] = []
     option = ""
     for word in argv:
-        if word in ("--measure", "--data", "--questions"):
+        if word in ("--measure", "--data", "--questions", "--corpus"):
             option = word
         elif word.startswith("-"):
             option = ""
@@ -86,6 +86,8 @@ def spread(argv: list[str]) -> list[str]:
 def _names_one(option: str, word: str) -> bool:
     if option == "--questions":
         return bool(_QUESTION.fullmatch(word)) or Path(word).suffix.lower() in _SUFFIXES
+    if option == "--corpus":
+        return Path(word).is_file()
     if option == "--measure":
         from unmask.measures import MEASURES
 

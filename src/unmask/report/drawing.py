@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ class Figure:
 
 def figure(id: str, title: str, chart: Chart, alt_text: str) -> Figure:
     """A chart as specification and as drawing."""
-    spec = json.loads(chart.properties(description=alt_text).to_json()) | {"config": _theme()}
+    spec = chart.properties(description=alt_text).to_dict(validate=False) | {"config": _theme()}
     spec.pop("$schema", None)
     return Figure(id, title, alt_text, spec, vl_convert.vegalite_to_svg(spec | {"padding": ROOM}))
 
