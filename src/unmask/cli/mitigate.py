@@ -161,7 +161,7 @@ def _mitigated(  # noqa: PLR0913, PLR0917 - what a run is made of
     with engine_for(open_lm(out, how), limits) as engine:
         after = looked(engine, text.held_sentences, seed=settings.seed, progress=limits.progress)
     finding = judged(before, after, seed=settings.seed)
-    return written(out / RECORD, {**record, "judged": as_json(finding)}), finding
+    return written(out / RECORD, {**_made_by(), **record, "judged": as_json(finding)}), finding
 
 
 def _curve(  # noqa: PLR0913, PLR0917 - what a run is made of
@@ -195,7 +195,15 @@ def _curve(  # noqa: PLR0913, PLR0917 - what a run is made of
             choices=choices,
             progress=lambda size, draw: bar(f"{size:,} sentences, draw {draw + 1} of {draws}"),
         )
-    return found, concluded(found, settings.seed)
+    return {**_made_by(), **found}, concluded(found, settings.seed)
+
+
+def _made_by() -> dict[str, Any]:
+    from importlib.metadata import version
+
+    from unmask.running import versions
+
+    return {"unmask": version("unmask"), "versions": versions()}
 
 
 def _page(method: Method, whole: dict[str, Any], finding: Finding, out: Path, *, curve: bool) -> None:
