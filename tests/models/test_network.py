@@ -20,6 +20,18 @@ def test_an_evened_layer_is_the_layer_itself(outputs: int, bias: bool) -> None:
     torch.testing.assert_close(found, layer(states))
 
 
+def test_an_evened_layer_is_trained_and_follows_its_weights() -> None:
+    torch.manual_seed(0)
+    layer, states = nn.Linear(6, 5), torch.randn(3, 6)
+    even = evened(layer)
+    even(states).sum().backward()
+    assert layer.weight.grad is not None
+    torch.testing.assert_close(layer.weight.grad, states.sum(0).expand(5, 6))
+    with torch.no_grad():
+        layer.weight.add_(1.0)
+    torch.testing.assert_close(even(states), layer(states))
+
+
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2"])
 @torch.inference_mode()
 def test_the_head_of_a_gpu_gives_the_models_logits(name: str) -> None:

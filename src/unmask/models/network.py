@@ -28,13 +28,19 @@ WINDOWS = ("layer_types", "local_attention", "sliding_window", "attention_window
 EVEN = 8  # outputs a GPU multiplies together; with an odd number of them it falls back to slow products
 
 
-@torch.no_grad()
 def evened(linear: nn.Linear) -> Callable[[Tensor], Tensor]:
-    """The same layer, computed with a few outputs more that are cut off again."""
+    """The same layer, computed with a few outputs more that are cut off again.
+
+    The weights are widened anew at every call, so that it follows them while they are trained.
+    """
     more = -linear.out_features % EVEN
-    weight = functional.pad(linear.weight, (0, 0, 0, more))
-    bias = None if linear.bias is None else functional.pad(linear.bias, (0, more))
-    return lambda states: functional.linear(states, weight, bias)[..., : linear.out_features]
+
+    def forward(states: Tensor) -> Tensor:
+        bias = None if linear.bias is None else functional.pad(linear.bias, (0, more))
+        whole = functional.linear(states, functional.pad(linear.weight, (0, 0, 0, more)), bias)
+        return whole[..., : linear.out_features]
+
+    return forward
 
 
 class _Given(BaseModelOutput):
