@@ -184,7 +184,6 @@ def save(model: Any, tokenizer: Path, out: Path, facts: dict[str, Any]) -> None:
     """An ordinary checkpoint in fp16, with its tokenizer and what the training took."""
     from transformers import AutoTokenizer
 
-    model.config.hidden_dropout_prob = model.config.attention_probs_dropout_prob = 0.1
     model.half().save_pretrained(out)
     plain = AutoTokenizer.from_pretrained(tokenizer, model_max_length=LENGTH)  # no place beyond was trained
     plain.backend_tokenizer.no_truncation()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -54,6 +55,10 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter an option
     device: options.Device = None,
     dtype: options.Dtype = "fp32",
     limit: options.Limit = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the study, as NAME=VALUE or PART.NAME=VALUE; repeatable."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything drawn at random.")] = 0,
     data_dir: options.DataDir = None,
     offline: options.Offline = False,
@@ -78,6 +83,7 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter an option
         reduced=reduced,
         dtype=dtype,
         shard=_at_least_one("--shard", shard) or shard,
+        settings=_settings(settings or ()),
     )
     place = Place(data_dir, offline, device, _at_least_one("--threads", threads) or _cores())
     plan = planned(find(name), chosen, place)
@@ -107,6 +113,26 @@ def _engine(name: str, address: str | None) -> Engine:
     if name == "local" and address:
         raise DataError("--ray-address belongs to --engine ray")
     return Cluster(address) if name == "ray" else local.run
+
+
+def _settings(told: Sequence[str]) -> dict[str, Any]:
+    """`use.steps=500` as nested names; values are JSON where they can be read so, else text."""
+    import json
+
+    found: dict[str, Any] = {}
+    for one in told:
+        name, equals, value = one.partition("=")
+        if not name or not equals:
+            raise DataError(f"--set {one}: expected NAME=VALUE, as in --set use.steps=500")
+        *parts, last = name.split(".")
+        inner = found
+        for part in parts:
+            inner = inner.setdefault(part, {})
+        try:
+            inner[last] = json.loads(value)
+        except json.JSONDecodeError:
+            inner[last] = value
+    return found
 
 
 def _at_least_one(option: str, value: int | None) -> int | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data as datasets
-from unmask.errors import ResultError
+from unmask.errors import DataError, ResultError
 from unmask.models.shipped import shipped
 from unmask.running import refuse_foreign, written
 from unmask.studies import writing
@@ -54,9 +54,14 @@ class Ran:
 def planned(study: Study, choices: Choices, place: Place) -> Planned:
     """Decide which models are asked and lay out the steps."""
     chosen, notes = _models(study, choices, place)
-    settings = {**study.settings, **(study.reduced if choices.reduced else {}), **choices.settings}
+    settings = {**study.settings, **(study.reduced if choices.reduced else {})}
+    unknown = [name for name in choices.settings if name not in study.settings]
+    if unknown:
+        known = ", ".join(study.settings)
+        raise DataError(f"{study.name} has no setting {unknown[0]!r}: give one of {known}")
+    settings = _overlaid(settings, choices.settings)
     limit = choices.limit or settings.get("limit")
-    named, told = _data(study, choices, place)
+    named, told = _data(study, choices, place, corpus=settings.get("corpus"))
     whole = replace(choices, models=chosen, data=named, limit=limit, settings=settings)
     notes += (f"Only the first {limit:,} items of every dataset.",) if limit else ()
     steps = ordered(study.plan(whole))
@@ -108,6 +113,16 @@ def as_json(plan: Planned) -> dict[str, Any]:
     }
 
 
+def _overlaid(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with those the user chose in their place, within nested ones too."""
+    whole = dict(settings)
+    for name, value in chosen.items():
+        held = settings.get(name)
+        both = isinstance(held, Mapping) and isinstance(value, Mapping)
+        whole[name] = _overlaid(held or {}, value) if both else value
+    return whole
+
+
 def _models(study: Study, choices: Choices, place: Place) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those named; else the paper's; else, where those cannot be had, the package's own, and it is said."""
     if choices.models:
@@ -127,12 +142,18 @@ def _models(study: Study, choices: Choices, place: Place) -> tuple[tuple[str, ..
     )
 
 
-def _data(study: Study, choices: Choices, place: Place) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _data(
+    study: Study, choices: Choices, place: Place, corpus: str | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """That named; else the paper's, each with what stands in for it where it is not here."""
     if choices.data:
         return choices.data, ()
     chosen, notes = [], []
     for name in study.data:
+        known = name in datasets.names()
+        if corpus and not known:
+            notes.append(f"{Path(corpus).name} in the place of {name}.")
+            continue
         if data_identity(name, place.data_dir) != MISSING:
             chosen.append(name)
             continue
@@ -140,7 +161,6 @@ def _data(study: Study, choices: Choices, place: Place) -> tuple[tuple[str, ...]
         chosen += [other] if other else []
         ours = "the sentences of the package stand" if other == PACKAGE else f"{other} of the package stands"
         instead = f"{ours} in its place" if other else "it is left out"
-        known = name in datasets.names()
         advice = f"unmask data get {name}" if known else "it belongs into the data folder, see --data-dir"
         notes.append(f"{name} is not on this machine ({advice}): {instead}.")
     return tuple(dict.fromkeys(chosen)), tuple(notes)

@@ -53,7 +53,7 @@ def _texts(name: str, chosen: Mapping[str, Any], data_dir: Path | None) -> Itera
         return
     path = path_of(name, data_dir)
     if path is None:
-        raise DataError(f"no {name} here: put it into the data folder (--data-dir), or give --corpus FILE")
+        raise DataError(f"no {name} here: put it into the data folder (see --data-dir)")
     if chosen.get("only"):
         yield from _rows(path, chosen)
         return

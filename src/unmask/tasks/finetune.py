@@ -21,6 +21,7 @@ from unmask.models.opening import Opening, quiet
 from unmask.tasks.grading import chosen_rows, commonest, rated, score, truth
 from unmask.tasks.heads import new_judge
 from unmask.tasks.judge import Judge
+from unmask.tasks.starting import centred, scaled
 from unmask.tasks.types import Grid, Lesson, Settings
 from unmask.training import Moment, TrainSettings, Watcher, train
 
@@ -152,8 +153,9 @@ def _train(  # noqa: PLR0913 - what a training is made of
 ) -> int:
     import torch
 
+    scaled(judge, rows)
     if not labels:
-        _centre(judge.model, float(np.mean(truth(rows, labels))))
+        centred(judge.model, float(np.mean(truth(rows, labels))))
 
     def collate(some: Sequence[Example], _: np.random.Generator) -> Any:
         batch = dict(judge.batch([(one.text, one.second) for one in some]))
@@ -165,27 +167,19 @@ def _train(  # noqa: PLR0913 - what a training is made of
         if tell is not None:
             tell(f"fine-tuning {trial.name}", moment.step / moment.steps, moment.steps)
 
+    steps = trial.epochs * len(rows) / trial.batch
     how = TrainSettings(
         epochs=trial.epochs,
         rate=trial.rate,
         batch=trial.batch,
         seed=settings.seed,
-        warmup=int(WARMUP * trial.epochs * len(rows) / trial.batch),
+        warmup=int(WARMUP * min(steps, settings.steps or steps)),
         save_every=settings.save_every,
         steps=settings.steps,
     )
     return train(
         judge.model, list(rows), collate, how, folder, watchers=watchers, progress=progress, key=trial.name
     ).steps
-
-
-def _centre(model: Any, middle: float) -> None:
-    """Let a head for numbers begin at the mean of what it is taught: else learning that takes most steps."""
-    import torch
-
-    heads = [one for one in model.modules() if isinstance(one, torch.nn.Linear) and one.out_features == 1]
-    if heads and heads[-1].bias is not None:
-        torch.nn.init.constant_(heads[-1].bias, middle)
 
 
 def _better(one: Trial, other: Trial) -> bool:

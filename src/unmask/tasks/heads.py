@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ def new_judge(
         )
     if change is not None:
         _change(model, change)
-    return _judge(model, tokenizer, how, length)
+    return _judge(model, tokenizer, how, length, drawn=map(str, loading["missing_keys"]))
 
 
 def is_classifier(ref: str | Path, how: Opening) -> bool:
@@ -99,8 +99,8 @@ def _loaded(place: str, revision: str | None, how: Opening, named: dict[str, Any
     return model, loading, tokenizer
 
 
-def _judge(model: Any, tokenizer: Any, how: Opening, length: int) -> Judge:
-    return Judge(model.to(device_for(how.device)).eval(), tokenizer, length=length)
+def _judge(model: Any, tokenizer: Any, how: Opening, length: int, drawn: Iterable[str] = ()) -> Judge:
+    return Judge(model.to(device_for(how.device)).eval(), tokenizer, length=length, drawn=sorted(drawn))
 
 
 def _local(place: str, how: Opening) -> bool:

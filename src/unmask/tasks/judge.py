@@ -19,8 +19,11 @@ CPU_TOKENS, GPU_TOKENS = 2_048, 131_072  # put through the network together
 class Judge:
     """A classifier and its tokenizer; inputs longer than `length` tokens are cut, and counted."""
 
-    def __init__(self, model: Any, tokenizer: Any, *, length: int = LENGTH) -> None:
+    def __init__(
+        self, model: Any, tokenizer: Any, *, length: int = LENGTH, drawn: Sequence[str] = ()
+    ) -> None:
         self.model, self.tokenizer = model, tokenizer
+        self.drawn = tuple(drawn)  # weights that were not the model's, but drawn at random
         self.length = min(length, _most(model, tokenizer))
         self.cut = 0  # inputs cut so far
 

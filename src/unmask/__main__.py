@@ -1,0 +1,5 @@
+"""`python -m unmask`: the command line."""
+
+from unmask.cli import main
+
+main()
