@@ -124,7 +124,8 @@ def relearnt(models: dict[str, str], grid: str | None, told: argparse.Namespace)
 
 def markdown(task: str, rows: list[dict[str, Any]]) -> str:
     """A table of models."""
-    head = f"| model | {rows[0]['bias']} | n | dev {rows[0]['metric']} | test | commonest | way | seconds |"
+    bias = rows[0]["bias"].replace("|", "\\|")
+    head = f"| model | {bias} | n | dev {rows[0]['metric']} | test | commonest | way | seconds |"
     lines = [head, "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for row in rows:
         way = row["way"]

@@ -66,18 +66,23 @@ def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band:
     line = base.mark_line(interpolate="linear").encode(
         x=alt.X("x:Q").title(x),
         y=alt.Y("y:Q").title(y).scale(zero=False),
-        color=_color().legend(**_LINES),
-        strokeDash=alt.StrokeDash("series:N").scale(range=list(DASHES)).title(None).legend(**_LINES),
+        color=_color().sort(None).legend(**_LINES),
+        strokeDash=alt.StrokeDash("series:N")
+        .sort(None)
+        .scale(range=list(DASHES))
+        .title(None)
+        .legend(**_LINES),
         order="x:Q",
         tooltip=_tips(rows),
     )
-    fill = alt.Fill("series:N").scale(range=list(COLOURS)).legend(None)  # no second legend
-    shade = base.mark_area(opacity=0.15).encode(x="x:Q", y=alt.Y("low:Q").title(y), y2="high:Q", fill=fill)
+    fill = alt.Fill("series:N").sort(None).scale(range=list(COLOURS)).legend(None)
+    shade = base.mark_area(opacity=0.1).encode(x="x:Q", y=alt.Y("low:Q").title(y), y2="high:Q", fill=fill)
     corner = alt.Chart(alt.InlineData(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
     chance = corner.mark_line(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x="x:Q", y="y:Q")
-    return alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line).properties(
-        width=420, height=320
-    )
+    drawn = alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line)
+    # one legend, that of the lines: were legends shared, the band's "none" would be theirs too
+    apart = dict.fromkeys(("color", "fill", "strokeDash"), "independent")
+    return drawn.resolve_legend(**apart).properties(width=420, height=320)
 
 
 def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | None = None) -> Chart:

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unmask import plots
 from unmask.report import charts, figures, run
+from unmask.report.drawing import figure
 
 from . import fake
 
@@ -111,3 +115,15 @@ def test_histogram_counts_every_pair_on_its_side(values: list[float], banded: bo
     less = sum(int(row["pairs"]) for row in rows if row["side"] == "less")
     assert less == int(np.sum(np.array(values) < 0)) or min(abs(v) for v in values) < 1e-6
     assert all(float(row["left"]) < float(row["right"]) for row in rows)
+
+
+@pytest.mark.parametrize("band", [False, True])
+def test_curves_have_one_legend(band: bool) -> None:
+    rows = [
+        {"x": x, "y": x + more, "low": x, "high": x + 2, "series": name}
+        for more, name in enumerate(("zebra", "ant"))
+        for x in range(3)
+    ]
+    drawing = figure("curves", "Curves", plots.curves(rows, x="step", y="bias", band=band), "two lines")
+    entries = re.findall(r">(zebra|ant)</text>", drawing.svg)
+    assert entries == ["zebra", "ant"]  # in the order given

@@ -28,6 +28,18 @@ def test_dry_run_prints_steps_and_does_nothing(tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "out").exists()
 
 
+def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = tmp_path / "news.txt"
+    text.write_text("She is a nurse.\n")
+    words = ("study", "debiasing", "--dry-run", "--offline", "--models", "builtin", "--set", "search=false")
+    more = ("--set", 'tasks=["STS-bias"]', "--set", f"corpus={text}", "--set", "use.steps=7")
+    code, out, _ = said(capsys, *words, *more)
+    assert code == 0
+    assert "search how" not in out
+    assert "NLI-bias" not in out
+    assert "news.txt in the place of news-commentary-v15.en." in out
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -37,6 +49,8 @@ def test_dry_run_prints_steps_and_does_nothing(tmp_path: Path, capsys: pytest.Ca
         (("study", "aul", "--engine", "slurm", "--offline"), "no engine 'slurm'"),
         (("study", "aul", "--ray-address", "x", "--offline"), "--ray-address belongs to --engine ray"),
         (("study", "aul", "--limit", "0"), "--limit 0: give a number of at least 1"),
+        (("study", "aul", "--set", "draws"), "--set draws: expected NAME=VALUE"),
+        (("study", "aul", "--set", "drows=3", "--offline"), "aul has no setting 'drows': give one of draws"),
         (("study", "aul", "--threads", "0"), "--threads 0: give a number of at least 1"),
     ],
 )

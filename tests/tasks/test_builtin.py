@@ -11,7 +11,7 @@ import pytest
 import unmask
 from unmask.cli import main
 from unmask.data import nli, stsb
-from unmask.data.examples import published
+from unmask.data.examples import own, published
 from unmask.tasks import Grid, Settings, find, run
 
 pytestmark = pytest.mark.slow
@@ -48,10 +48,12 @@ def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, share
     assert f"|r| {abs(r.value):.3f}" in done.finding.answers[0]
 
 
-def test_inference_end_to_end(tmp_path: Path, shared: Path) -> None:
-    """Too little text to learn from: the bias is printed, and that it means little is said beside it."""
+def test_inference_is_learnt(tmp_path: Path, shared: Path) -> None:
+    """A part of both corpora, short sentences: far above the commonest class."""
     train, dev, _ = published(nli.CARD, data_dir=shared)
-    for name, rows in (("train", nli.load(train)[:160]), ("dev", nli.load(dev)[:80])):
+    more = [one for one in nli.load(own(shared / nli.MNLI_DEV)) if len(f"{one.text} {one.second}") < 120]
+    parts = {"train": [*nli.load(train)[:2500], *more[:500]], "dev": [*nli.load(dev)[:400], *more[500:600]]}
+    for name, rows in parts.items():
         lines = [
             json.dumps({"premise": one.text, "hypothesis": one.second, "label": one.label}) for one in rows
         ]
@@ -59,15 +61,15 @@ def test_inference_end_to_end(tmp_path: Path, shared: Path) -> None:
     settings = Settings(
         train=tmp_path / "train.jsonl",
         dev=tmp_path / "dev.jsonl",
-        grid=Grid((16,), (1e-4,), (1.0,)),
+        grid=Grid((16,), (2e-4,), (2.0,)),
         length=64,
         triples=400,
     )
     done = run(find("nlibias"), ["builtin"], settings=settings, options=OPTIONS)
-    assert done.seen[0].what.n == 400
-    told = done.seen[0].taught
-    assert told.dev.low < told.base
-    assert any("not learnt" in note for note in done.finding.notes), done.finding.notes
+    told, found = done.seen[0].taught, done.seen[0].what
+    assert found.n == 400
+    assert told.dev.low > told.base + 0.05
+    assert not any("not learnt" in note for note in done.finding.notes)
 
 
 def test_biographies_end_to_end(tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,7 @@ from unmask.tasks.finetune import Trial, search
 from unmask.tasks.grading import chosen_rows, commonest, score, truth
 from unmask.tasks.heads import is_classifier, new_judge, open_judge
 from unmask.tasks.judge import Judge
+from unmask.tasks.starting import scaled
 
 from .pupils import biographies, pupil
 
@@ -83,6 +84,28 @@ def test_long_inputs_are_cut_and_counted() -> None:
     judge = new_judge(pupil(), HOW, labels=("a", "b"), seed=0, length=8)
     judge.logits([("word " * 30, None), ("He.", None)])
     assert judge.cut == 1
+
+
+def test_a_drawn_pooler_begins_at_the_size_of_its_states() -> None:
+    rows = [Example(text, second, "a") for text, second in TEXTS]
+    judge = new_judge(pupil(), HOW, labels=("a", "b"), seed=1)
+    with torch.no_grad():  # states a hundredth of the usual
+        last = judge.model.bert.encoder.layer[-1].output.LayerNorm
+        last.weight *= 0.01
+        last.bias *= 0.01
+    before = judge.model.bert.pooler.dense.weight.clone()
+    states = [
+        judge.model.bert(**judge.tokenizer(one.text, return_tensors="pt")).last_hidden_state[:, 0]
+        for one in rows
+    ]
+    size = torch.cat(states).square().mean().sqrt()
+    scaled(judge, rows)
+    assert torch.allclose(judge.model.bert.pooler.dense.weight, before / size, rtol=1e-4)
+    assert size < 0.05
+    own = Judge(judge.model, judge.tokenizer)  # nothing in it was drawn
+    kept = own.model.bert.pooler.dense.weight.clone()
+    scaled(own, rows)
+    assert torch.equal(own.model.bert.pooler.dense.weight, kept)
 
 
 def test_scores_by_hand() -> None:

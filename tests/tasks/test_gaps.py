@@ -107,3 +107,10 @@ def test_the_seed_alone_decides_the_interval() -> None:
     assert first == same
     assert first.value == other.value
     assert (first.low, first.high) != (other.low, other.high)
+
+
+def test_two_people_leave_doubt() -> None:
+    found = tpr_gaps(["dj", "dj"], ["dj", "dj"], ["female", "male"], seed=0)
+    assert found.mean.value == 0
+    assert found.mean.low < -0.5
+    assert found.mean.high > 0.5

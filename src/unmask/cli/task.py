@@ -41,7 +41,10 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
         ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(help="Examples taught, drawn by the seed.", show_default="all")
+        int | None,
+        typer.Option(
+            help="Examples taught, and judged at a look, at most; drawn by the seed.", show_default="all"
+        ),
     ] = None,
     steps: Annotated[
         int | None, typer.Option(help="Steps of a fine-tuning at most.", show_default="as the epochs say")

@@ -155,10 +155,10 @@ DEBIASING = Study(
         "train": {"epochs": 1.0, "rate": 5e-4, "batch": 16},
         "use": {
             "grid": {"batch": [16], "rate": [5e-4], "epochs": [3.0]},
-            "every": 10,
+            "every": 15,
             "steps": 30,
-            "rows": 400,
-            "triples": 200,
+            "rows": 240,
+            "triples": 120,
             "length": 64,
         },
         "each": {"STS-bias": {"limit": 4}},

@@ -125,8 +125,11 @@ def followed(  # noqa: PLR0913 - what teaching needs
     opening: Opening,
     look: Callable[[int, Judge], None],
     tell: Telling | None = None,
-) -> Judge:
-    """Fine-tune once, by the first of each list, and look at the model every so many steps, and before."""
+) -> tuple[Judge, int]:
+    """Fine-tune once, by the first of each list, and look at the model every so many steps, and before.
+
+    The model, and how many steps it was taught.
+    """
     grid = settings.grid
     trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
     judge = new_judge(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
@@ -136,8 +139,8 @@ def followed(  # noqa: PLR0913 - what teaching needs
         lambda step, model: look(step, Judge(model, judge.tokenizer, length=judge.length)),
     )
     rows = chosen_rows(lesson.train, settings)
-    _train(judge, rows, lesson.labels, trial, settings, folder / "training", tell=tell, watchers=(watcher,))
-    return judge
+    place = folder / "training"
+    return judge, _train(judge, rows, lesson.labels, trial, settings, place, tell=tell, watchers=(watcher,))
 
 
 def _train(  # noqa: PLR0913 - what a training is made of

@@ -95,9 +95,13 @@ def tpr_gaps(
 
 
 def _drawn(found: Ints, seed: int) -> Floats:
-    """Gaps in every resample; people are drawn anew within their class and gender, so counts are binomial."""
+    """Gaps in every resample; people are drawn anew within their class and gender, so counts are binomial.
+
+    Half a person found and half a person missed are added to each: else two people, both found, would
+    leave no doubt at all.
+    """
     rng = generator(seed, "gaps")
-    share = found[..., 0] / found[..., 1]
+    share = (found[..., 0] + 0.5) / (found[..., 1] + 1)
     hits = rng.binomial(found[..., 1], share, size=(RESAMPLES, *share.shape))
     return np.asarray(_gaps(hits, found[..., 1]))
 
@@ -134,7 +138,10 @@ def _ranged(value: float, drawn: Floats) -> Ranged:
         return Ranged(float("nan"), float("nan"), float("nan"), "no class has both genders")
     low, high = np.quantile(drawn, [0.025, 0.975])
     return Ranged(
-        float(value), min(float(low), value), max(float(high), value), "percentile, within class and gender"
+        float(value),
+        min(float(low), value),
+        max(float(high), value),
+        "percentile, smoothed, within class and gender",
     )
 
 

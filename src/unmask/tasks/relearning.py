@@ -17,7 +17,7 @@ from unmask.models import open_lm
 from unmask.models.opening import Opening
 from unmask.running import Options
 from unmask.tasks.finetune import followed
-from unmask.tasks.grading import score
+from unmask.tasks.grading import chosen_rows, score
 from unmask.tasks.judge import Judge
 from unmask.tasks.types import Lesson, Seen, Settings, Task
 
@@ -75,20 +75,22 @@ def curve_of(  # noqa: PLR0913, PLR0917 - what teaching needs
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / POINTS
     known = _read(path)
-    last: list[Any] = []
+    seen: dict[int, Any] = {}
+    judged = chosen_rows(lesson.dev, settings)
 
     def look(step: int, judge: Judge) -> None:
-        if step in known and last:
+        if step in known and seen:
             return
-        found = task.observe(judge, settings)
-        last[:] = [found]
-        head = task.headline(found)
-        known[step] = Point(step, head.name, head.number, head.n, score(judge, lesson.dev, lesson.labels))
+        seen.clear()
+        seen[step] = task.observe(judge, settings)
+        head = task.headline(seen[step])
+        known[step] = Point(step, head.name, head.number, head.n, score(judge, judged, lesson.labels))
         with path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(asdict(known[step])) + "\n")
 
-    judge = followed(name, lesson, settings, folder, opening=how, look=look, tell=options.progress)
-    return Curve(tuple(known[step] for step in sorted(known)), task.observe(judge, settings))
+    judge, steps = followed(name, lesson, settings, folder, opening=how, look=look, tell=options.progress)
+    last = seen[steps] if steps in seen else task.observe(judge, settings)
+    return Curve(tuple(known[step] for step in sorted(known)), last)
 
 
 def finding(task: Task, curves: Sequence[tuple[str, Curve]], lesson: Lesson) -> Finding:

@@ -53,7 +53,7 @@ class Settings:
     data: Path | None = None  # a file to be judged, in the place of the task's own
     train: Path | None = None  # files to be taught with
     dev: Path | None = None
-    rows: int | None = None  # examples taught, drawn by the seed; None: all
+    rows: int | None = None  # taught, and judged at a look, at most; drawn by the seed. None: all
     grid: Grid = field(default_factory=Grid)
     length: int = LENGTH
     every: int | None = None  # re-learning: steps between two looks

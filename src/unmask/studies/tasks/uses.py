@@ -138,6 +138,6 @@ def work(step: Step) -> Work:
     return Work(forward=steps * batch * LENGTH, trained=tried * steps * batch * LENGTH)
 
 
-FOLLOWED = Task(follow, version=1, work=work, resumes=True)
-SEARCHED = Task(search, version=1, work=work, resumes=True)
+FOLLOWED = Task(follow, version=2, work=work, resumes=True)
+SEARCHED = Task(search, version=2, work=work, resumes=True)
 TALLIED = Task(tally, version=1, network=False, spreads=True)
