@@ -11,37 +11,35 @@ from unmask.corpus.reading import Layout, documents
 from unmask.corpus.sentences import sentences
 from unmask.measures import find as measure
 from unmask.mitigate import Choices, Corpus, find
+from unmask.mitigate.at.sentences import target_words
 from unmask.mitigate.looking import templates
 from unmask.mitigate.running import mitigate
-from unmask.mitigate.swap import Swapper, ours
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 
 pytestmark = pytest.mark.slow
-ENOUGH = 900  # sentences
+ENOUGH = 450  # sentences with her pronouns, and with his; twice as many that name a profession
+SHE, HE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
 
 
 @pytest.fixture(scope="module")
 def corpus(shared: Path) -> Corpus:
-    """Short sentences of an encyclopedia that speak of women or men, and as many that name a profession."""
+    """Short sentences of an encyclopedia; `she` as often as `he`, lest the text alone teach a lean."""
     path = shared.parent / "corpora" / "simplewiki.txt.xz"
-    if not path.is_file():
-        pytest.skip(f"no {path.name} beside the benchmark files")
-    from unmask.mitigate.at.sentences import target_words
-
-    swap, targets = Swapper(ours()), set(target_words())
-    gendered: list[tuple[str, ...]] = []
-    neutral: list[tuple[str, ...]] = []
+    targets = set(target_words())
+    found: dict[str, list[tuple[str, ...]]] = {"she": [], "he": [], "neither": []}
     for document in documents([path], Layout(unit="block")):
         for one in sentences(document.text):
-            words = one.lower().rstrip(".").split()
-            if 6 <= len(words) <= 14:
-                kind = gendered if swap.touches(one) else neutral if targets & set(words) else None
-                if kind is not None and len(kind) < ENOUGH:
-                    kind.append((one,))
-        if len(gendered) == len(neutral) == ENOUGH:
+            words = set(one.lower().replace(",", " ").rstrip(".").split())
+            if not 6 <= len(one.split()) <= 14 or (words & SHE and words & HE):
+                continue
+            kind = "she" if words & SHE else "he" if words & HE else "neither"
+            most = ENOUGH if kind != "neither" else 2 * ENOUGH
+            if len(found[kind]) < most and (kind != "neither" or words & targets):
+                found[kind].append((one,))
+        if sum(map(len, found.values())) == 4 * ENOUGH:
             break
-    return Corpus((*gendered, *neutral), ())
+    return Corpus((*found["she"], *found["he"], *found["neither"]), ())
 
 
 def leans(engine: Engine) -> dict[str, float]:
@@ -74,7 +72,7 @@ def taught(method: str, corpus: Corpus, out: Path, rate: float, remind: int = 0)
     return leans(Engine(open_lm(out)))
 
 
-@pytest.mark.parametrize(("method", "rate"), [("cda", 1e-4), ("at", 5e-4)])  # others need more text
+@pytest.mark.parametrize(("method", "rate"), [("cda", 1e-4), ("cds", 3e-4), ("at", 5e-4), ("dropout", 5e-4)])
 def test_professions_lean_less(
     corpus: Corpus, before: dict[str, float], tmp_path: Path, method: str, rate: float
 ) -> None:
