@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 import torch
 from tests import zoo
 from torch import nn
 
 from unmask.models import open_lm
+from unmask.models.erasing import Eraser, attach
 from unmask.models.network import evened
 
 
@@ -57,3 +60,31 @@ def test_padding_is_not_seen_whichever_mask_is_given(name: str, quick: bool) -> 
     alone = network.model(input_ids=ids[1:, :5]).logits[0]
     found = network.logits(network.hidden(ids, kept)[1, :5])
     torch.testing.assert_close(found, alone, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        *product(("bert-uncased", "roberta", "distilbert", "gpt2"), (None, 0, -1)),
+        *product(("albert",), (None, -1)),  # its layers are one: an eraser fits behind the last alone
+    ],
+)
+@torch.inference_mode()
+def test_a_twin_calls_nothing_of_its_original(name: str, layer: int | None) -> None:
+    network = open_lm(zoo.folder(name)).network
+    if layer is not None:
+        rows = torch.linalg.qr(torch.randn(32, 2, generator=torch.Generator().manual_seed(1)))[0].T
+        attach(network.model, Eraser("projection", {"removed": rows}, layer, "a test"))
+    twin = network.twin()
+    assert twin is not None
+    called: list[str] = []
+    for place, module in network.model.named_modules():
+        module.register_forward_pre_hook(lambda *_, place=place: called.append(place))
+    ids, places = torch.arange(5, 17).view(2, 6), torch.tensor([1, 8])
+    found = twin.logits(twin.hidden(ids, None, places=places).flatten(0, 1)[places])
+    assert not called
+    wanted = network.logits(network.hidden(ids, None).flatten(0, 1)[places])
+    assert called
+    torch.testing.assert_close(found, wanted)
+    shared = zip(network.model.parameters(), twin.model.parameters(), strict=True)
+    assert all(one is other for one, other in shared)

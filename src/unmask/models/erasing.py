@@ -148,9 +148,12 @@ def attach(model: Any, eraser: Eraser) -> None:
         entering = partial(_entering, held)
         held.undo = module.register_forward_pre_hook(entering, with_kwargs=True).remove
         return
-    plain = module.forward
-    module.forward = lambda *args, **kwargs: _leaving(held, plain(*args, **kwargs))
+    module.forward = partial(_erased, held, module)  # no closure: a copy of the model calls its own module
     held.undo = lambda: module.__dict__.pop("forward", None)
+
+
+def _erased(held: _Held, module: Any, *args: Any, **kwargs: Any) -> Any:
+    return _leaving(held, type(module).forward(module, *args, **kwargs))
 
 
 def _saved(model: Any, folder: str | Path, *args: Any, **kwargs: Any) -> None:
