@@ -71,7 +71,7 @@ def test_it_writes_a_checkpoint_and_shows_before_and_after(
         (["cda", "--corpus", "none.txt"], "no file 'none.txt'"),
         (["cda", "--remind", "7"], "--remind 7"),
         (["cda", "--epochs", "0"], "epochs 0"),
-        (["cda", "--unit", "page"], "no text to learn from"),
+        (["cda", "--unit", "page"], "a document of a text file is line or block or file, not 'page'"),
         (["at", "--level", "word"], "--level word"),
     ],
 )
@@ -113,3 +113,17 @@ def test_mitigations_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert code("list", "mitigations") == 0
     said = capsys.readouterr().out
     assert all(name in said for name in ("cda", "cds", "dropout", "at-code", "inlp"))
+
+
+def test_an_eraser_needs_no_text_and_says_what_a_probe_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert code("mitigate", "inlp", zoo.folder("bert-uncased"), "--out", out, "--quiet", "--no-report") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "A linear probe tells the gender of" in said
+    assert "Can gender still be read from the states?" in said
+    record = json.loads((out / "mitigation.json").read_text(encoding="utf-8"))
+    assert record["did"]["contexts"].startswith("0 sentences of the corpus")
+    assert record["data"]["files"][0]["name"] == "reminders.jsonl"
+    assert open_lm(out).facts.warnings

@@ -79,10 +79,10 @@ def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band:
     shade = base.mark_area(opacity=0.1).encode(x="x:Q", y=alt.Y("low:Q").title(y), y2="high:Q", fill=fill)
     corner = alt.Chart(alt.InlineData(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
     chance = corner.mark_line(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x="x:Q", y="y:Q")
-    drawn = alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line)
+    drawn: Chart = alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line)
     # one legend, that of the lines: were legends shared, the band's "none" would be theirs too
-    apart = dict.fromkeys(("color", "fill", "strokeDash"), "independent")
-    return drawn.resolve_legend(**apart).properties(width=420, height=320)
+    drawn = drawn.resolve_legend(color="independent", fill="independent", strokeDash="independent")
+    return drawn.properties(width=420, height=320)
 
 
 def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | None = None) -> Chart:

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from unmask.running import Options
     from unmask.training import TrainSettings
 
-Text = Annotated[list[str], typer.Option(help="Text to learn from: txt, jsonl, csv, tsv, parquet; .gz, .xz.")]
+Text = Annotated[
+    list[str],
+    typer.Option(
+        help="Text to learn from: txt, jsonl, csv, tsv, parquet; .gz, .xz. Erasers can do without any."
+    ),
+]
 Out = Annotated[Path, typer.Option(help="Folder for the checkpoint.")]
 
 
@@ -91,7 +96,7 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     )
     wishes = Choices(axis, swap_names, pairs, remind, layers, level, length, layer, strength)
     how = Opening(kind, device, "fp32", False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
-    text = _text(names(corpus), names(held), tuple(names(column)), unit, limit)
+    text = _text(chosen, names(corpus), names(held), tuple(names(column)), unit, limit)
     if curve is not None:
         whole, finding = _curve(chosen, model, text, curve, draws, out, settings, wishes, how, quiet)
     else:
@@ -109,15 +114,23 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
 
 
 def _text(
-    files: list[str], held: list[str], columns: tuple[str, ...], unit: str, limit: int | None
+    method: Method,
+    files: list[str],
+    held: list[str],
+    columns: tuple[str, ...],
+    unit: str,
+    limit: int | None,
 ) -> Corpus:
     from unmask.corpus.reading import Layout, documents
     from unmask.corpus.sentences import sentences
-    from unmask.mitigate.texts import corpus_of
+    from unmask.mitigate.texts import corpus_of, untaught
 
+    layout = Layout(columns=columns, unit=unit)  # type: ignore[arg-type]
+    if not files and not method.trains:
+        tested = [one.text for one in documents(held, layout)] if held else []
+        return untaught(sentences, tested, list(map(Path, held)))
     if not files:
         raise DataError("no text to learn from: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
-    layout = Layout(columns=columns, unit=unit)  # type: ignore[arg-type]
     return corpus_of(
         (one.text for one in documents(files, layout)),
         sentences,
@@ -160,7 +173,7 @@ def _mitigated(  # noqa: PLR0913, PLR0917 - what a run is made of
             record = dict(done.record)
     with engine_for(open_lm(out, how), limits) as engine:
         after = looked(engine, text.held_sentences, seed=settings.seed, progress=limits.progress)
-    finding = judged(before, after, seed=settings.seed)
+    finding = judged(before, after, seed=settings.seed, probe=record["did"].get("probe"))
     return written(out / RECORD, {**_made_by(), **record, "judged": as_json(finding)}), finding
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +19,45 @@ HEADLINES = ("appd", "asld", "bias-score")
 PREGNANT = "pregnant"
 
 
-def judged(before: Seen, after: Seen, *, seed: int = 0, plots: bool = True) -> Finding:
-    """Every comparison, in tables and sentences."""
+def judged(
+    before: Seen, after: Seen, *, seed: int = 0, plots: bool = True, probe: Mapping[str, Any] | None = None
+) -> Finding:
+    """Every comparison, in tables and sentences; of an eraser also what a `probe` read."""
     compared = _compared(before, after, seed)
     leans = word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES])
     size = lean_size(leans, seed)
-    tables = (_bias(compared, size), _proper(compared, before, after, seed), _utility(before, after, seed))
+    tables = [_bias(compared, size), _proper(compared, before, after, seed), _utility(before, after, seed)]
+    answers = list(_answers(compared, size, before, after, seed))
+    if probe is not None:
+        found = {when: _ranged(probe[when]) for when in ("before", "after")}
+        tables.append(_read(**found, chance=probe["chance"]))
+        answers.append(_told(**found, chance=probe["chance"]))
     drawn = _plots(leans, before, after) if plots else ()
-    return Finding(_answers(compared, size, before, after, seed), tables, drawn, _NOTES)
+    return Finding(tuple(answers), tuple(tables), drawn, _NOTES)
+
+
+def _read(before: Ranged, after: Ranged, chance: float) -> Table:
+    """What a fresh linear probe reads from the states behind an eraser."""
+    return Table(
+        "Can gender still be read from the states?",
+        ("figure", "before", "after", "chance"),
+        (("words told apart, %", before, after, chance),),
+        "A linear probe, fitted anew, asked about gendered words that it and the eraser were not fitted on.",
+        digits=1,
+    )
+
+
+def _told(before: Ranged, after: Ranged, chance: float) -> str:
+    return (
+        f"A linear probe tells the gender of {before.value:.0f}% of unseen words before and "
+        f"{after.value:.0f}% after ({after.low:.0f} to {after.high:.0f}; chance is {chance:.0f})."
+    )
+
+
+def _ranged(facts: Mapping[str, Any]) -> Ranged:
+    """As it was recorded, where null stands for what is not known."""
+    low, high = (float("nan") if facts[end] is None else facts[end] for end in ("low", "high"))
+    return Ranged(facts["value"], low, high, facts["method"])
 
 
 def _compared(before: Seen, after: Seen, seed: int) -> list[Comparison]:

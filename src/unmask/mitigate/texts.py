@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from unmask import data
 from unmask.errors import DataError
 from unmask.mitigate.types import Corpus, Document
 
@@ -36,6 +37,16 @@ def corpus_of(
     if not learnt:
         raise DataError("the corpus holds no text: give files with text in them, or --column for tables")
     return Corpus(tuple(learnt), tuple(kept), tuple(map(facts_of, files)))
+
+
+def untaught(split: Split, held: Iterable[str] = (), files: Sequence[Path] = ()) -> Corpus:
+    """Nothing to learn from, for methods that can do without; tested on the text given or our reminders."""
+    kept = [found for text in held if (found := tuple(split(text)))]
+    if kept:
+        return Corpus((), tuple(kept), tuple(map(facts_of, files)))
+    card = data.card("reminders").files[0]
+    ours = tuple((one.sentence,) for one in data.read("reminders"))
+    return Corpus((), ours, ({"name": card.name, "sha256": card.sha256},))
 
 
 def is_held(text: str) -> bool:

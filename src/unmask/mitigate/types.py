@@ -119,3 +119,4 @@ class Method:
     published: bool = False  # True: published code as it is, its mistakes included
     settings: TrainSettings = field(default_factory=TrainSettings)
     axes: tuple[str, ...] = ("gender",)  # whose words it can exchange
+    trains: bool = True  # learns from text; False: can do without any

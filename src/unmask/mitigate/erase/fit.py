@@ -107,6 +107,7 @@ PROJECTION = Method(
     about="the direction in which gendered words differ is taken away from the states of one layer",
     apply=partial(apply, how=by_projection),
     citation="liang-etal-2020",
+    trains=False,
 )
 INLP = Method(
     name="inlp",
@@ -114,6 +115,7 @@ INLP = Method(
     about="directions that tell gender are taken away from the states of one layer until no probe reads it",
     apply=partial(apply, how=by_inlp),
     citation="ravfogel-etal-2020",
+    trains=False,
 )
 OSCAR = Method(
     name="oscar",
@@ -121,5 +123,6 @@ OSCAR = Method(
     about="occupations are turned to a right angle from gender in the states of one layer",
     apply=partial(apply, how=by_oscar),
     citation="dev-etal-2021",
+    trains=False,
 )
 METHODS = (PROJECTION, INLP, OSCAR)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from unmask import data
-from unmask.errors import DataError, ModelError, Unscorable
+from unmask.errors import ModelError, Unscorable
 from unmask.models import Lm
 from unmask.models.erasing import watched
 from unmask.models.rows import by_length
@@ -70,24 +70,15 @@ def word_pairs() -> tuple[Words, ...]:
 
 
 def contexts(sentences: Sequence[str], *, seed: int = 0) -> Contexts:
-    """Sentences of a corpus with exactly one gendered word; the package's own where there is no corpus."""
+    """Sentences of a corpus with exactly one gendered word; our own for pairs that are in none of them."""
     pairs = word_pairs()
-    if not sentences:
-        carried = [(carrier, pair) for pair in pairs for carrier in CARRIERS]
-        return Contexts(
-            tuple(one for one, _ in carried), tuple(pair for _, pair in carried), "carrier sentences"
-        )
     found = list(_in_corpus(sentences, pairs))
     kept = generator(seed, "contexts").permutation(len(found))[:MOST]
     chosen = [found[at] for at in sorted(kept.tolist())]
-    if len({pair for _, pair in chosen}) < FEWEST:
-        raise DataError(
-            f"{len({pair for _, pair in chosen})} pairs of gendered words in the corpus; expected {FEWEST}: "
-            "give a larger one, or none"
-        )
-    return Contexts(
-        tuple(one for one, _ in chosen), tuple(pair for _, pair in chosen), "sentences of the corpus"
-    )
+    lacking = set(pairs) - {pair for _, pair in chosen}
+    whole = chosen + [(carrier, pair) for pair in pairs if pair in lacking for carrier in CARRIERS]
+    source = f"{len(chosen)} sentences of the corpus; carrier sentences for {len(lacking)} pairs of words"
+    return Contexts(tuple(one for one, _ in whole), tuple(pair for _, pair in whole), source)
 
 
 def states(lm: Lm, found: Contexts, layer: int) -> Gendered:
