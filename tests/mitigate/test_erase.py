@@ -269,6 +269,13 @@ def test_each_method_fits_and_reports_its_probe(leaning: Path, how: object) -> N
         assert made.facts["occupations"] > 50
 
 
+@pytest.mark.slow
+def test_a_probe_is_at_chance_in_the_built_in_model_after_inlp() -> None:
+    probe = fitted(open_lm(), by_inlp, []).facts["probe"]
+    assert probe["before"]["low"] > 75
+    assert probe["after"]["low"] <= 50 <= probe["after"]["high"]
+
+
 def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
     pupil = Pupil(Engine(lm), tmp_path / "work", TrainSettings(), Choices())

@@ -1,0 +1,134 @@
+"""A whole study, trainings included: on Ray, killed in the middle on either, the tables are the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import zoo
+from unmask.studies import Choices, Place, find, planned, run
+from unmask.studies.engines.ray import Cluster
+from unmask.studies.running import Planned
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}"),
+    pytest.mark.filterwarnings("ignore"),  # Ray's own: sockets and files it leaves to its processes
+]
+SETTINGS = {
+    "methods": ["AT", "CDA"],
+    "tasks": ["STS-bias"],
+    "documents": 24,
+    "train": {"epochs": 1.0, "rate": 1e-3, "batch": 16},
+    "use": {
+        "grid": {"batch": [8], "rate": [1e-3], "epochs": [1.0]},
+        "every": 2,
+        "steps": 4,
+        "rows": 32,
+        "length": 32,
+    },
+    "each": {"STS-bias": {"limit": 1}},
+}
+
+
+def plan() -> Planned:
+    model = str(zoo.folder("bert-uncased"))
+    chosen = Choices(models=(model,), limit=12, reduced=True, settings=SETTINGS)
+    return planned(find("debiasing"), chosen, Place(zoo.DATA, offline=True, threads=1))
+
+
+def tables(folder: Path) -> dict[str, object]:
+    """Every number the study came to."""
+    found: dict[str, object] = {one.name: one.read_text() for one in (folder / "tables").glob("*.csv")}
+    assert len(found) >= 4
+    return {**found, "sections": json.loads((folder / "findings.json").read_text())["sections"]}
+
+
+def done(folder: Path) -> int:
+    return len(list((folder / "steps").glob("*/step.json"))) if (folder / "steps").is_dir() else 0
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    folder = tmp_path_factory.mktemp("local")
+    result = run(plan(), folder)
+    assert not result.failed
+    return tables(folder)
+
+
+def test_a_study_killed_in_the_middle_goes_on(wanted: dict[str, object], tmp_path: Path) -> None:
+    told = [f"{name}={json.dumps(value)}" for name, value in SETTINGS.items()]
+    words = [sys.executable, "-m", "unmask", "study", "debiasing", "--reduced", "--limit", "12"]
+    words += ["--models", str(zoo.folder("bert-uncased")), "--data-dir", str(zoo.DATA), "--offline"]
+    words += ["--threads", "1", "--out", str(tmp_path / "out"), "--quiet"]
+    words += [part for one in told for part in ("--set", one)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while done(tmp_path / "out") < 6 and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    _, err = process.communicate()
+    assert process.returncode == -signal.SIGKILL, err.decode()
+    before = done(tmp_path / "out")
+    assert 6 <= before < len(plan().steps)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    assert tables(tmp_path / "out") == wanted
+
+
+@pytest.fixture
+def _cluster() -> Iterator[None]:
+    ray = pytest.importorskip("ray")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+            runtime_env={"env_vars": {"PYTHONPATH": found}},
+        )
+        yield
+        ray.shutdown()
+
+
+def workers() -> list[int]:
+    """Processes of this Ray that are at work on a step."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            title = path.read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if title.startswith(("ray::audit", "ray::mitigate", "ray::teach")):  # Ray calls them by their step
+            found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.usefixtures("_cluster")
+def test_ray_gives_the_same_though_a_worker_is_killed(wanted: dict[str, object], tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill() -> None:
+        while done(tmp_path / "out") < 4:
+            time.sleep(0.05)
+        while not killed:
+            killed.extend(workers()[:1])
+        os.kill(killed[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    result = run(plan(), tmp_path / "out", engine=Cluster())
+    thread.join(timeout=60)
+    assert killed
+    assert not result.failed
+    assert tables(tmp_path / "out") == wanted
