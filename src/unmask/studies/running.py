@@ -64,6 +64,9 @@ def planned(study: Study, choices: Choices, place: Place) -> Planned:
     named, told = _data(study, choices, place, corpus=settings.get("corpus"))
     whole = replace(choices, models=chosen, data=named, limit=limit, settings=settings)
     notes += (f"Only the first {limit:,} items of every dataset.",) if limit else ()
+    if choices.settings:
+        other = "; ".join(f"{name} {json.dumps(value)}" for name, value in choices.settings.items())
+        notes += (f"Settings other than the study's own: {other}.",)
     steps = ordered(study.plan(whole))
     made = keys(steps, Identities(data_dir=place.data_dir, offline=place.offline))
     return Planned(study, whole, place, steps, made, (*notes, *told))
