@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,27 +15,11 @@ from unmask.studies.engines import local
 from unmask.studies.engines.ray import Cluster
 from unmask.studies.types import Event, Step, Study
 
-ray = pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.usefixtures("cluster"),
     pytest.mark.filterwarnings("ignore"),  # Ray's own: sockets and files it leaves to its processes
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _cluster() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])  # the toys, for workers too
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            configure_logging=False,
-            runtime_env={"env_vars": {"PYTHONPATH": found}},
-        )
-        yield
-        ray.shutdown()
 
 
 def ran(study: Study, folder: Path, engine: object, **choices: object) -> dict[str, str]:

@@ -9,8 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -84,23 +82,6 @@ def test_a_study_killed_in_the_middle_goes_on(wanted: dict[str, object], tmp_pat
     assert tables(tmp_path / "out") == wanted
 
 
-@pytest.fixture
-def _cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            configure_logging=False,
-            runtime_env={"env_vars": {"PYTHONPATH": found}},
-        )
-        yield
-        ray.shutdown()
-
-
 def workers() -> list[int]:
     """Processes of this Ray that are at work on a step."""
     found = []
@@ -114,7 +95,7 @@ def workers() -> list[int]:
     return found
 
 
-@pytest.mark.usefixtures("_cluster")
+@pytest.mark.usefixtures("cluster")
 def test_ray_gives_the_same_though_a_worker_is_killed(wanted: dict[str, object], tmp_path: Path) -> None:
     killed: list[int] = []
 

@@ -155,8 +155,8 @@ DEBIASING = Study(
         "train": {"epochs": 1.0, "rate": 5e-4, "batch": 16},
         "use": {
             "grid": {"batch": [16], "rate": [5e-4], "epochs": [3.0]},
-            "every": 15,
-            "steps": 30,
+            "every": 10,
+            "steps": 20,
             "rows": 240,
             "triples": 120,
             "length": 64,

@@ -1,0 +1,28 @@
+"""A real Ray on this machine for the tests that want one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    ray = pytest.importorskip("ray")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])  # the toys, for workers too
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+            runtime_env={"env_vars": {"PYTHONPATH": found}},
+        )
+        yield
+        ray.shutdown()
