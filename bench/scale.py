@@ -33,7 +33,7 @@ class Rates:
     disk: float = 1e9  # bytes a second a checkpoint is read with, assumed
     planning: float = 1.0  # seconds of host work beside the GPU for one audit, about (docs/speed.md)
     opening: float = 3.0  # seconds of Python a model takes to open
-    counted: float = 30e6  # bytes a second one core counts, assumed unless measured
+    counted: float = 69e6  # bytes a second one core counts (docs/scale.md), unless measured anew
 
 
 @dataclass(frozen=True)
