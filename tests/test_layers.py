@@ -22,6 +22,7 @@ LAYERS = (
     ("report",),
     ("explorer", "studies"),
     ("cli",),
+    ("__main__",),
 )
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names}
 FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]

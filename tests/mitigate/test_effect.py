@@ -14,6 +14,7 @@ from unmask.mitigate import Choices, Corpus, find
 from unmask.mitigate.at.sentences import target_words
 from unmask.mitigate.looking import templates
 from unmask.mitigate.running import mitigate
+from unmask.mitigate.swap import Swapper, ours
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 
@@ -40,6 +41,25 @@ def corpus(shared: Path) -> Corpus:
         if sum(map(len, found.values())) == 4 * ENOUGH:
             break
     return Corpus((*found["she"], *found["he"], *found["neither"]), ())
+
+
+@pytest.fixture(scope="module")
+def ordinary(shared: Path) -> Corpus:
+    """Sentences as they come: those of women or men, and as many that name a profession."""
+    path = shared.parent / "corpora" / "simplewiki.txt.xz"
+    swap, targets = Swapper(ours()), set(target_words())
+    gendered: list[tuple[str, ...]] = []
+    neutral: list[tuple[str, ...]] = []
+    for document in documents([path], Layout(unit="block")):
+        for one in sentences(document.text):
+            words = one.lower().rstrip(".").split()
+            if 6 <= len(words) <= 14:
+                kind = gendered if swap.touches(one) else neutral if targets & set(words) else None
+                if kind is not None and len(kind) < 2 * ENOUGH:
+                    kind.append((one,))
+        if len(gendered) == len(neutral) == 2 * ENOUGH:
+            break
+    return Corpus((*gendered, *neutral), ())
 
 
 def leans(engine: Engine) -> dict[str, float]:
@@ -80,9 +100,9 @@ def test_professions_lean_less(
     assert after["zero"] < before["zero"]
 
 
-def test_reminders_bring_pregnant_back(corpus: Corpus, before: dict[str, float], tmp_path: Path) -> None:
-    plain = taught("cda", corpus, tmp_path / "plain", 1e-4)
-    reminded = taught("cda", corpus, tmp_path / "reminded", 1e-4, remind=2)
+def test_reminders_bring_pregnant_back(ordinary: Corpus, before: dict[str, float], tmp_path: Path) -> None:
+    plain = taught("cda", ordinary, tmp_path / "plain", 1e-4)
+    reminded = taught("cda", ordinary, tmp_path / "reminded", 1e-4, remind=2)
     assert reminded["women"] < plain["women"]
     assert reminded["women"] < 0
     assert reminded["zero"] < before["zero"]
