@@ -31,8 +31,10 @@ from unmask.cli import (
     vectors,
 )
 from unmask.cli.words import spread
-from unmask.errors import UnmaskError
+from unmask.errors import DataError, UnmaskError
+from unmask.training.processes import chief, several
 
+TRAINING = ("mitigate", "task")  # commands that several processes may run together
 LOCK = 0.0005  # seconds a thread keeps Python's lock: the one that multiplies needs it between products
 
 app = typer.Typer(
@@ -72,11 +74,17 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
     """Measure, explain and mitigate social bias in language models."""
+    if several() > 1 and context.invoked_subcommand not in TRAINING:
+        raise DataError(
+            f"unmask {context.invoked_subcommand} runs in one process: start it without accelerate launch, "
+            f"which is for unmask {' and '.join(TRAINING)}"
+        )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -86,7 +94,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         app(spread(list(sys.argv[1:] if argv is None else argv)), prog_name="unmask")
     except UnmaskError as error:
-        typer.echo(f"unmask: {error}", err=True)
+        if chief():
+            typer.echo(f"unmask: {error}", err=True)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         typer.echo("unmask: interrupted; what was read is kept, run the command again to go on", err=True)

@@ -89,6 +89,7 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     from unmask.models.opening import Opening
     from unmask.running import Options
     from unmask.training import TrainSettings
+    from unmask.training.processes import chief, several
 
     chosen = find(method)
     settings = TrainSettings(
@@ -97,6 +98,11 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     wishes = Choices(axis, swap_names, pairs, remind, layers, level, length, layer, strength)
     how = Opening(kind, device, "fp32", False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     text = _text(chosen, names(corpus), names(held), tuple(names(column)), unit, limit)
+    if curve is not None and several() > 1:
+        raise DataError("--curve trains small models one by one: start it without accelerate launch")
+    if not chief():
+        _along(chosen, model, text, out, settings, wishes, how)
+        return
     if curve is not None:
         whole, finding = _curve(chosen, model, text, curve, draws, out, settings, wishes, how, quiet)
     else:
@@ -175,6 +181,24 @@ def _mitigated(  # noqa: PLR0913, PLR0917 - what a run is made of
         after = looked(engine, text.held_sentences, seed=settings.seed, progress=limits.progress)
     finding = judged(before, after, seed=settings.seed, probe=record["did"].get("probe"))
     return written(out / RECORD, {**_made_by(), **record, "judged": as_json(finding)}), finding
+
+
+def _along(  # noqa: PLR0913, PLR0917 - what a run is made of
+    method: Method,
+    model: str | None,
+    text: Corpus,
+    out: Path,
+    settings: TrainSettings,
+    choices: Choices,
+    how: Opening,
+) -> None:
+    """Train beside the process that measures, speaks and writes."""
+    from unmask.mitigate.running import finished, mitigate
+    from unmask.models import Engine, open_lm
+
+    lm = open_lm(model, how)
+    if finished(out, method, lm, text, settings, choices) is None:
+        mitigate(method, Engine(lm), text, out, settings=settings, choices=choices)
 
 
 def _curve(  # noqa: PLR0913, PLR0917 - what a run is made of

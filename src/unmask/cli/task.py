@@ -86,6 +86,7 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     from unmask.running import Options
     from unmask.tasks import Grid, Settings, find, run
     from unmask.tasks.running import whole
+    from unmask.training.processes import by_chief, chief
 
     chosen = find(name)
     settings = Settings(
@@ -109,10 +110,13 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     how = Opening(
         device=device, offline=offline, allow_pickle=allow_pickle, trust_remote_code=trust_remote_code
     )
-    folder = out or new_folder(name)
-    with progress_bar(quiet=quiet) as progress:
-        limits = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
+    folder = out or by_chief(lambda: new_folder(name))
+    with progress_bar(quiet=quiet or not chief()) as progress:
+        stored = not no_store and chief()
+        limits = Options(limit, seed, tokens, stored, data_dir, offline, progress)
         done = run(chosen, models or [], settings=settings, out=folder, opening=how, options=limits)
+    if not chief():
+        return
     found = whole(done, settings)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))

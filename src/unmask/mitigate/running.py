@@ -16,6 +16,7 @@ from unmask.mitigate.types import Choices, Corpus, Method, Outcome, Pupil
 from unmask.models import Engine, Lm
 from unmask.models.erasing import Eraser, attached, save_eraser
 from unmask.training import Telling, TrainSettings
+from unmask.training.processes import by_chief, several
 
 RECORD = "mitigation.json"
 WORK = "unfinished"  # inside the checkpoint's folder, while it is being made
@@ -56,7 +57,7 @@ def mitigate(  # noqa: PLR0913 - what a mitigation is made of
         **_did(outcome, facts["device"]),
         "changed": changed,
     }
-    _save(outcome.model, engine.lm, folder, record)
+    by_chief(lambda: _save(outcome.model, engine.lm, folder, record))
     return Mitigated(folder, record, outcome)
 
 
@@ -141,6 +142,7 @@ def _did(outcome: Outcome, device: str) -> dict[str, Any]:
         "steps": took.steps if took else 0,
         "losses": [list(one) for one in took.losses] if took else [],
         "device": device,
+        "processes": several(),
     }
 
 

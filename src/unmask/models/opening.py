@@ -214,11 +214,12 @@ def _max_length(config: Any, tokenizer: Any) -> int:
 
 
 def device_for(asked: str | None) -> Any:
-    """The device named; none named: a GPU if there is one."""
+    """The device named; none named: a GPU if there is one, of several processes each its own."""
     import torch
 
+    own = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
     try:
-        device = torch.device(asked or ("cuda" if torch.cuda.is_available() else "cpu"))
+        device = torch.device(asked or (own if torch.cuda.is_available() else "cpu"))
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]

@@ -24,6 +24,7 @@ from unmask.tasks.judge import Judge
 from unmask.tasks.starting import centred, scaled
 from unmask.tasks.types import Grid, Lesson, Settings
 from unmask.training import Moment, TrainSettings, Watcher, train
+from unmask.training.processes import by_chief, several
 
 WARMUP = 0.1  # share of the steps in which the rate rises: from full rate on, a new head can ruin the body
 TRIALS, BEST = "trials.json", "model"
@@ -80,13 +81,8 @@ def teach(
             return done
         judge = new_judge(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
         steps = _train(judge, rows, lesson.labels, trial, settings, folder / trial.name, tell=tell)
-        finished = replace(trial, score=score(judge, lesson.dev, lesson.labels), steps=steps)
-        if all(finished.score > one.score for one in trials):  # type: ignore[operator]
-            with quiet():
-                judge.model.save_pretrained(folder / BEST)
-        trials.append(finished)
-        _write(folder, trials)
-        return finished
+        trials.append(by_chief(lambda: _judged(judge, lesson, replace(trial, steps=steps), trials, folder)))
+        return trials[-1]
 
     best = search(settings.grid, tried)
     judge = _reopened(ref, lesson, settings, folder, opening)
@@ -170,7 +166,7 @@ def _train(  # noqa: PLR0913 - what a training is made of
         if tell is not None:
             tell(f"fine-tuning {trial.name}", moment.step / moment.steps, moment.steps)
 
-    steps = trial.epochs * len(rows) / trial.batch
+    steps = trial.epochs * len(rows) / (trial.batch * several())
     how = TrainSettings(
         epochs=trial.epochs,
         rate=trial.rate,
@@ -183,6 +179,16 @@ def _train(  # noqa: PLR0913 - what a training is made of
     return train(
         judge.model, list(rows), collate, how, folder, watchers=watchers, progress=progress, key=trial.name
     ).steps
+
+
+def _judged(judge: Judge, lesson: Lesson, trial: Trial, others: Sequence[Trial], folder: Path) -> Trial:
+    """How a trial did, written down; its model is kept if it did best."""
+    done = replace(trial, score=score(judge, lesson.dev, lesson.labels))
+    if all(_better(done, one) for one in others):
+        with quiet():
+            judge.model.save_pretrained(folder / BEST)
+    _write(folder, [*others, done])
+    return done
 
 
 def _better(one: Trial, other: Trial) -> bool:

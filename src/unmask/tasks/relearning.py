@@ -20,6 +20,7 @@ from unmask.tasks.finetune import followed
 from unmask.tasks.grading import chosen_rows, score
 from unmask.tasks.judge import Judge
 from unmask.tasks.types import Lesson, Seen, Settings, Task
+from unmask.training.processes import by_chief
 
 if TYPE_CHECKING:
     from unmask.tasks.running import Done
@@ -74,7 +75,7 @@ def curve_of(  # noqa: PLR0913, PLR0917 - what teaching needs
     """One model's points, from the file where an earlier run left some."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / POINTS
-    known = _read(path)
+    known = by_chief(lambda: _read(path))
     seen: dict[int, Any] = {}
     judged = chosen_rows(lesson.dev, settings)
 
@@ -82,11 +83,15 @@ def curve_of(  # noqa: PLR0913, PLR0917 - what teaching needs
         if step in known and seen:
             return
         seen.clear()
-        seen[step] = task.observe(judge, settings)
-        head = task.headline(seen[step])
-        known[step] = Point(step, head.name, head.number, head.n, score(judge, judged, lesson.labels))
+        seen[step], known[step] = by_chief(lambda: looked(step, judge))
+
+    def looked(step: int, judge: Judge) -> tuple[Any, Point]:
+        what = task.observe(judge, settings)
+        head = task.headline(what)
+        point = Point(step, head.name, head.number, head.n, score(judge, judged, lesson.labels))
         with path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(asdict(known[step])) + "\n")
+            stream.write(json.dumps(asdict(point)) + "\n")
+        return what, point
 
     judge, steps = followed(name, lesson, settings, folder, opening=how, look=look, tell=options.progress)
     last = seen[steps] if steps in seen else task.observe(judge, settings)

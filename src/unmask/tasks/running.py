@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from unmask.diagnose.subject import Subject
+from unmask.errors import DataError
 from unmask.findings import Finding, as_json
 from unmask.models import open_lm
 from unmask.models.opening import Opening
@@ -19,6 +20,7 @@ from unmask.tasks.finetune import Taught, teach
 from unmask.tasks.heads import is_classifier, open_judge
 from unmask.tasks.judge import Judge
 from unmask.tasks.types import Lesson, Seen, Settings, Task
+from unmask.training.processes import by_chief, several
 
 SCHEMA = 1
 RESULT, WORK = "task.json", "work"
@@ -54,12 +56,14 @@ def run(
         refuse_foreign(Path(out), (RESULT, WORK))
     names = [str(one) for one in models] or [BUILT_IN]
     if out is None:
+        if several() > 1:
+            raise DataError("several processes need a folder that all of them see: give out")
         with TemporaryDirectory(prefix="unmask-task-") as passing:
             return _run(task, names, settings, Path(passing), how, options)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     done = _run(task, names, settings, folder / WORK, how, options)
-    written(folder / RESULT, whole(done, settings))
+    by_chief(lambda: written(folder / RESULT, whole(done, settings)))
     return done
 
 
@@ -124,7 +128,7 @@ def looked_at(  # noqa: PLR0913, PLR0917 - what looking needs
     about = asdict(open_lm(name, how).facts)  # also refuses damaged weights before anything is taught
     folder.mkdir(parents=True, exist_ok=True)
     told = teach(name, lesson, settings, folder, opening=how, tell=options.progress)
-    return Seen(about, task.observe(told.judge, settings), told)
+    return Seen(about, by_chief(lambda: task.observe(told.judge, settings)), told)
 
 
 def facts(judge: Judge, name: str) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 rows ──► order by seed ──► collate ──► loss ──► step ──► checkpoint ──► …
 
 from unmask.training import TrainSettings, train
-from unmask.training.masked import Hiding, blocks
-train(model, blocks(texts, tokenizer, 128), Hiding(tokenizer), TrainSettings(epochs=1), "work")
+from unmask.training.masked import Hiding, rows_of
+train(model, rows_of(texts, tokenizer), Hiding(tokenizer), TrainSettings(epochs=1), "work")
 """
 
 from __future__ import annotations

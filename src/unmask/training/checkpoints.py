@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from unmask.errors import ResultError
+from unmask.training.processes import several
 from unmask.training.settings import TrainSettings
 
 STATE = "trainer_state.json"  # written last: a checkpoint that holds it is whole
@@ -22,7 +23,8 @@ def claim(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:
     told = {
         name: value for name, value in asdict(settings).items() if name not in ("save_every", "report_to")
     }
-    text = json.dumps({"settings": told, "rows": rows, "key": key}, sort_keys=True)
+    whole = {"settings": told, "rows": rows, "key": key, "processes": several()}
+    text = json.dumps(whole, sort_keys=True)
     mine = hashlib.sha256(text.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / OWNER

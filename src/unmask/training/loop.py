@@ -18,12 +18,14 @@ from transformers.utils import logging as logs
 
 from unmask.errors import ModelError
 from unmask.training.checkpoints import claim, clear, last_whole
+from unmask.training.processes import PATIENCE, by_chief, several
 from unmask.training.settings import Moment, Telling, Trained, TrainSettings, Watcher
 
 if TYPE_CHECKING:
     from unmask.training.settings import Batch, Collate, Loss
 
 _TOLD = 100  # losses recorded in a training, about
+_WHOLE = "whole_batch"  # the name under which a wrapped model is given all that a loss looks at
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,8 @@ class Job:
 
     @property
     def steps(self) -> int:
-        """How many steps all epochs take on one device, or how many were asked for if that is fewer."""
-        whole = math.ceil(len(self.order) / (self.settings.batch * self.settings.accumulate))
+        """How many steps all epochs take, or how many were asked for if that is fewer."""
+        whole = math.ceil(len(self.order) / (self.settings.batch * self.settings.accumulate * several()))
         return min(whole, self.settings.steps or whole)
 
     @property
@@ -74,9 +76,13 @@ class Order(Dataset[tuple[int, Any]]):
 
 def run(job: Job) -> Trained:
     """Train, from the last whole checkpoint if there is one."""
-    claim(job.folder, job.settings, len(job.rows), job.key)
-    last = last_whole(job.folder)
-    with silent():
+
+    def begun() -> Path | None:
+        claim(job.folder, job.settings, len(job.rows), job.key)
+        return last_whole(job.folder)
+
+    last = by_chief(begun)
+    with silent(), _lossy(job):
         trainer = _Trainer(job)
         trainer.train(resume_from_checkpoint=str(last) if last else None)
     job.model.eval()
@@ -85,7 +91,7 @@ def run(job: Job) -> Trained:
     )
     if not all(torch.isfinite(one).all() for one in job.model.parameters()) or not _finite(losses):
         raise ModelError("the training diverged (a weight or loss is not a number): give a lower --lr")
-    clear(job.folder)
+    by_chief(lambda: clear(job.folder))
     resumed = int(last.name.rpartition("-")[2]) if last else 0
     return Trained(int(trainer.state.global_step), len(job.rows), losses, resumed)
 
@@ -114,10 +120,10 @@ class _Trainer(Trainer):
     def compute_loss(
         self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
-        """The loss of a batch, a mean."""
-        if self._job.loss is not None:
-            return self._job.loss(model, inputs)
-        return model(**inputs).loss
+        """The loss of a batch, a mean; a model that is wrapped for several processes finds it inside."""
+        if self._job.loss is None:
+            return model(**inputs).loss
+        return model(**{_WHOLE: inputs}) if hasattr(model, "module") else self._job.loss(model, inputs)
 
     def _batch(self, placed: Sequence[tuple[int, Any]]) -> dict[str, Any]:
         dice = np.random.default_rng((self._job.settings.seed, placed[0][0], 1))
@@ -181,6 +187,7 @@ def _arguments(job: Job) -> TrainingArguments:
         remove_unused_columns=False,
         dataloader_pin_memory=device.type != "cpu",
         use_cpu=device.type == "cpu",
+        ddp_timeout=int(PATIENCE.total_seconds()),
     )
     if made.n_gpu > 1:  # several GPUs are for `accelerate launch`, one process each
         made._n_gpu = 1
@@ -189,6 +196,27 @@ def _arguments(job: Job) -> TrainingArguments:
 
 def _finite(losses: Sequence[tuple[int, float]]) -> bool:
     return all(math.isfinite(loss) for _, loss in losses)
+
+
+@contextmanager
+def _lossy(job: Job) -> Iterator[None]:
+    """While several processes train, the loss is computed within the model's one call.
+
+    The wrapper that gathers gradients sees calls of the whole model alone, and only one a step.
+    """
+    if several() == 1 or job.loss is None:
+        yield
+        return
+    plain, loss = job.model.forward, job.loss
+
+    def forward(*args: Any, **inputs: Any) -> Any:
+        return loss(job.model, inputs[_WHOLE]) if _WHOLE in inputs else plain(*args, **inputs)
+
+    job.model.forward = forward
+    try:
+        yield
+    finally:
+        vars(job.model).pop("forward", None)
 
 
 @contextmanager

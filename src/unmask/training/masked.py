@@ -68,17 +68,12 @@ class Hiding:
 
 @dataclass(frozen=True, slots=True)
 class GuessedOnly:
-    """The loss of a masked model with its head applied only where a token is guessed: half the work.
-
-    A model that several processes train is wrapped, and then called whole.
-    """
+    """The loss of a masked model with its head applied only where a token is guessed: half the work."""
 
     network: Network
 
     def __call__(self, model: Any, batch: Batch) -> Tensor:
         """Mean cross-entropy of the tokens to be guessed."""
-        if hasattr(model, "module"):
-            return model(**batch).loss  # type: ignore[no-any-return]
         chosen = batch["labels"] != -100
         states = self.network.hidden(batch["input_ids"], batch["attention_mask"])
         return cross_entropy(self.network.logits(states[chosen]), batch["labels"][chosen])

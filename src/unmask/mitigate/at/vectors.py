@@ -12,15 +12,15 @@ from torch import Tensor
 
 from unmask.mitigate.at.sentences import Found
 from unmask.training.masked import padded
+from unmask.training.processes import by_chief
 
 MOST = 100  # sentences of one word that its vector is the mean of
 _TOGETHER = 64
 
 
 def states(model: Any, ids: Tensor, kept: Tensor | None) -> tuple[Tensor, ...]:
-    """Hidden states of all layers, the embeddings' first. A wrapped model (several GPUs) is called whole."""
-    body = model if hasattr(model, "module") else model.base_model
-    found = body(input_ids=ids, attention_mask=kept, output_hidden_states=True).hidden_states
+    """Hidden states of all layers, the embeddings' first."""
+    found = model.base_model(input_ids=ids, attention_mask=kept, output_hidden_states=True).hidden_states
     return tuple(found)
 
 
@@ -65,18 +65,20 @@ class Vectors:
 
     def renew(self, epoch: int, model: Any) -> None:
         """Those of an epoch's beginning: from the file if a killed training goes on, else computed."""
+        path = self._folder / f"vectors-{epoch}.safetensors"
+        self.now = by_chief(lambda: self._kept(model, path)).to(next(model.parameters()).device)
+
+    def _kept(self, model: Any, path: Path) -> Tensor:
         from safetensors.torch import load_file, save_file
 
-        path = self._folder / f"vectors-{epoch}.safetensors"
-        device = next(model.parameters()).device
         if path.exists():
-            self.now = load_file(path)["vectors"].to(device)
-            return
+            return load_file(path)["vectors"]
         made = attribute_vectors(model, self._rows, self._pad, by_word=self._by_word)
-        self.now = torch.nn.functional.normalize(made, dim=-1) if self._unit else made
+        made = (torch.nn.functional.normalize(made, dim=-1) if self._unit else made).contiguous().cpu()
         partial = path.with_suffix(".partial")
-        save_file({"vectors": self.now.contiguous().cpu()}, partial)
+        save_file({"vectors": made}, partial)
         partial.replace(path)
+        return made
 
     def forget(self) -> None:
         """Remove the files."""

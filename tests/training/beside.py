@@ -1,0 +1,56 @@
+"""Trainings in two processes at once: `torchrun --nproc_per_node 2 beside.py FOLDER`.
+
+Each process says whether it holds the weights that the first one has, and in how many steps it got there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import zoo
+from mitigate.lessons import CORPUS, SETTINGS
+from training.test_train import ROWS, Line, pairs, squares
+from unmask.mitigate import Choices, find
+from unmask.mitigate.running import mitigate
+from unmask.models import Engine, open_lm
+from unmask.training import TrainSettings, train
+from unmask.training.processes import by_chief
+
+
+def main(folder: Path) -> None:
+    torch.set_num_threads(1)
+    line = Line()
+    settings = TrainSettings(epochs=2, rate=0.1, batch=1, seed=4, clip=1e9)
+    took = train(line, ROWS[:4], pairs, settings, folder / "line-work", loss=squares)
+    found: dict[str, Any] = {"line": {**_same(line), "steps": took.steps, "a": line.a.item()}}
+    for method, model in (("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")):
+        lm = open_lm(by_chief(lambda: zoo.folder(model)))  # noqa: B023 - called at once
+        done = mitigate(
+            find(method),
+            Engine(lm),
+            CORPUS,
+            folder / method,
+            settings=replace(SETTINGS, batch=1),
+            choices=Choices(remind=1 if method == "at" else 0),
+        )
+        found[method] = {**_same(done.outcome.model), "steps": done.record["steps"]}
+    (folder / f"process-{os.environ['RANK']}.json").write_text(json.dumps(found), encoding="utf-8")
+
+
+def _same(model: Any) -> dict[str, bool]:
+    mine = {name: one.cpu() for name, one in model.state_dict().items()}
+    theirs = by_chief(lambda: mine)
+    return {"same": all(torch.equal(one, theirs[name]) for name, one in mine.items())}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
