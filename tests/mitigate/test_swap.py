@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,23 @@ import zoo
 from mitigate.sentences import EXAMPLES, Example
 from unmask.errors import DataError, UnknownName
 from unmask.mitigate.swap import GroupSwapper, LikelierForm, Slot, Swapper, of_file, ours
+from unmask.mitigate.swap.grammar import tagger
 from unmask.mitigate.swap.patterns import any_of, article, like
 from unmask.models import Engine, open_lm
 
 SWAP = Swapper(ours(names=True))
+TAGGED = (
+    "He/PRP gave/VBD her/PRP flowers/NNS ./.",
+    "He/PRP gave/VBD her/PRP candy/NN ./.",
+    "They/PRP gave/VBD her/PRP books/NNS ./.",
+    "She/PRP watered/VBD her/PRP$ flowers/NNS ./.",
+    "She/PRP watered/VBD her/PRP$ garden/NN ./.",
+    "She/PRP sold/VBD her/PRP$ very/RB old/JJ car/NN ./.",
+    "They/PRP sold/VBD her/PRP$ house/NN ./.",
+    "They/PRP made/VBD her/PRP$ happy/JJ ./.",
+    "They/PRP made/VBD her/PRP$ dinner/NN ./.",
+    "He/PRP made/VBD her/PRP$ bed/NN ./.",
+)
 
 
 def test_there_are_sixty_examples() -> None:
@@ -119,6 +133,42 @@ def test_the_model_chooses_the_likelier_form() -> None:
         logits = lm.network.model(input_ids=hidden).logits[0, place]
     scores = {form: logits[lm.pieces(form)[0]].item() for form in slot.options}
     assert list(choose([(text, slot)])) == [max(scores, key=scores.__getitem__)]
+
+
+def test_the_built_in_model_leaves_the_examples_right() -> None:
+    swap = Swapper(ours(names=True), LikelierForm(Engine(open_lm())))
+    found = swap.all([one.text for one in EXAMPLES])
+    assert found == [one.swapped for one in EXAMPLES]
+    returning = [text for text, one in zip(found, EXAMPLES, strict=True) if one.back]
+    assert swap.all(returning) == [one.text for one in EXAMPLES if one.back]
+
+
+@pytest.fixture
+def tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """NLTK's own tagger, taught a dozen sentences, where NLTK looks for the one it offers."""
+    import nltk
+    from nltk.tag.perceptron import PerceptronTagger
+
+    known = [[tuple(word.rsplit("/", 1)) for word in line.split()] for line in TAGGED]
+    taught = PerceptronTagger(load=False)
+    taught.train(known, nr_iter=20)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path), *nltk.data.path])
+    place = tmp_path / "taggers" / "averaged_perceptron_tagger_eng"
+    place.parent.mkdir()
+    taught.save_to_json(lang="eng", loc=str(place))
+    tagger.cache_clear()
+    yield
+    tagger.cache_clear()
+
+
+@pytest.mark.usefixtures("tagging")
+def test_a_tagger_that_is_installed_decides() -> None:
+    swap = Swapper(ours(), lambda _: pytest.fail("the model was asked though there is a tagger"))
+    assert "NLTK" in swap.grammar
+    assert swap("He gave her flowers.") == "She gave him flowers."
+    assert swap("She watered her flowers.") == "He watered his flowers."
+    assert swap("They made her happy.") == "They made him happy."  # called a possessive, but no noun follows
+    assert swap("She sold her very old car.") == "He sold his very old car."
 
 
 def test_the_built_in_model_knows_whom_one_gives_flowers() -> None:

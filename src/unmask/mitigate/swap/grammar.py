@@ -41,8 +41,9 @@ def verdict(after: str, before: str = "") -> Verdict:
         return Verdict(possessive=False, sure=True)
     if word.endswith("ly") and word not in LY_ADJECTIVES:
         return Verdict(possessive=_noun_later(after[following.end() :], participle=True), sure=False)
-    past = word.endswith("ed") and word not in ED_ADJECTIVES
-    return Verdict(possessive=not (past and _OF.search(before)), sure=False)  # "a friend of his called"
+    if word.endswith("ed") and word not in ED_ADJECTIVES and _OF.search(before):
+        return Verdict(possessive=False, sure=True)  # "a friend of his called"
+    return Verdict(possessive=True, sure=False)
 
 
 def _noun_later(rest: str, *, participle: bool = False) -> bool:
@@ -67,13 +68,16 @@ def tagger() -> Callable[[Sequence[str]], list[tuple[str, str]]] | None:
 
 
 _TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+_BEFORE_NOUNS = ("JJ", "RB", "CD", "VBN", "VBG")  # tags of words between a possessive and its noun
 
 
 def tagged_possessive(text: str, place: int) -> bool | None:
-    """Does the tagger call the word at this place a possessive? None without a tagger."""
+    """Does the tagger call the word at this place a possessive, with a noun after it? None without a tagger."""
     tag = tagger()
     if tag is None:
         return None
     tokens = list(_TOKEN.finditer(text))
     tags = tag([one.group() for one in tokens])
-    return next(name == "PRP$" for one, (_, name) in zip(tokens, tags, strict=True) if one.end() > place)
+    here = next(at for at, one in enumerate(tokens) if one.end() > place)
+    noun = next((name for _, name in tags[here + 1 :] if not name.startswith(_BEFORE_NOUNS)), "")
+    return tags[here][1] == "PRP$" and noun.startswith("NN")
