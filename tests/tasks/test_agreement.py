@@ -83,3 +83,28 @@ def test_too_few_models_and_strange_names_are_refused() -> None:
         agreement({name: SCORES[name] for name in "ab"})
     with pytest.raises(StatsError, match="no measure 'nli'"):
         agreement(SCORES, against=["nli"])
+
+
+def test_families_are_drawn_together() -> None:
+    scores = {
+        f"{name}{version}": {
+            measure: value + version * (place - 1) for place, (measure, value) in enumerate(by.items())
+        }
+        for name, by in SCORES.items()
+        for version in (0, 1)
+    }
+    families = {name: name[0] for name in scores}
+    (table,) = agreement(scores, against=["sts"], families=families).tables
+    x, y = (np.array([by[measure] for by in scores.values()]) for measure in ("cps", "sts"))
+    drawn = generator(0, "cps/sts").integers(0, 5, size=(RESAMPLES, 5))
+    places = [np.concatenate([[2 * one, 2 * one + 1] for one in some]) for some in drawn]
+    values = [kendalltau(x[some], y[some]).statistic for some in places]
+    found = table.rows[0][2]
+    assert (found.low, found.high) == pytest.approx(tuple(np.nanquantile(values, [0.025, 0.975])))  # type: ignore[union-attr]
+    assert "families" in found.method  # type: ignore[union-attr]
+
+
+def test_two_families_are_too_few_for_an_interval() -> None:
+    families = {name: "one" if name in "abc" else "two" for name in SCORES}
+    (table,) = agreement(SCORES, against=["sts"], families=families).tables
+    assert np.isnan(table.rows[0][2].low)  # type: ignore[union-attr]

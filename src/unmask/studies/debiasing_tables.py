@@ -12,6 +12,7 @@ from unmask.errors import StatsError
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
 from unmask.report.findings import Section
 from unmask.result import load
+from unmask.stats.ranks import FEWEST
 from unmask.studies.gathering import difference, numbered, printed, value_of
 from unmask.studies.tasks import uses
 from unmask.studies.types import Choices
@@ -217,25 +218,37 @@ def _curves(rows: Sequence[Version]) -> Finding:
 
 
 def _ranked(rows: Sequence[Version], seed: int) -> Finding:
-    """τ before and after, each beside the paper's."""
+    """τ before and after, each beside the paper's. Three models and more are drawn with their versions."""
     cells: list[tuple[Cell, ...]] = []
+    ranked: list[tuple[Cell, ...]] = []
     notes, drawn = [], []
     tasks = list(dict.fromkeys(task for row in rows for task in row.uses))
+    together = len({row.model for row in rows}) >= FEWEST
+    families = {row.name: row.model if together else row.name for row in rows}
     for when in ("before", "after"):
         for task in tasks:
             table = {row.name: by for row in rows if (by := _both(row, task, when))}
+            ranked += [
+                (name, task, when, measure, value, by[task])
+                for name, by in table.items()
+                for measure, value in by.items()
+                if measure != task
+            ]
             try:
-                found = agreement(table, against=[task], seed=seed, name=f"table-2-{when}-{task.lower()}")
+                found = agreement(table, against=[task], families=families, seed=seed)
             except StatsError as error:
                 notes.append(f"{task}, {when} fine-tuning: {error}")
                 continue
             for measure, _, tau, n, p, *_ in found.tables[0].rows:
                 paper = value_of("debiasing", f"table-2-{when}", measure=str(measure), group=task)
                 cells.append((task, measure, when, tau, n, p, paper, difference(tau, paper)))
-            drawn += [{"x": row[1], "y": f"{task}, {when}", "value": _value(row[3])} for row in cells[-3:]]
-    columns = ("task", "intrinsic", "fine-tuning", "τ", "models", "p", "published", "difference")
-    note = "τ-b with an interval over models drawn anew; p exact or by permutation, not corrected."
+                drawn.append({"x": measure, "y": f"{task}, {when}", "value": _value(tau)})
+    columns = ("task", "intrinsic", "fine-tuning", "τ", "versions", "p", "published", "difference")
+    unit = "models drawn anew, each with its versions" if together else "versions drawn anew (too few models)"
+    note = f"τ-b with an interval: {unit}; p takes versions as independent and is not corrected."
     tables = [Table("Kendall's τ", columns, tuple(cells), note)] if cells else [_published()]
+    heads = ("version", "task", "fine-tuning", "intrinsic", "score", "size of the bias in the task")
+    tables += [Table("What is ranked", heads, tuple(ranked), digits=3)] if ranked else []
     told = "Grid of Kendall's τ between intrinsic and extrinsic measures, before and after fine-tuning."
     figure = (Plot("table-2", "Kendall's τ", told, plots.grid(drawn, low=-1.0, high=1.0)),) if drawn else ()
     return Finding((), tuple(tables), figure, tuple(notes))

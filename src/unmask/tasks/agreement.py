@@ -9,25 +9,32 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unmask.errors import StatsError
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
 from unmask.stats.corrections import holm
-from unmask.stats.ranks import FEWEST, Agreement, agreements
-from unmask.stats.resampling import RESAMPLES, generator
+from unmask.stats.ranks import FEWEST, Agreement, kendall, percentiles, taus
+from unmask.stats.resampling import RESAMPLES, generator, nowhere
 from unmask.types import Floats
 
 Scores = Mapping[str, Mapping[str, float]]  # by model, by measure
 
 
 def agreement(
-    scores: Scores, *, against: Sequence[str] | None = None, seed: int = 0, name: str = "agreement"
+    scores: Scores,
+    *,
+    against: Sequence[str] | None = None,
+    families: Mapping[str, str] | None = None,
+    seed: int = 0,
+    name: str = "agreement",
 ) -> Finding:
     """τ for every two measures, or of each with those `against`; p exact or by permutation, Holm over all.
 
     Args:
         scores: by model, by measure; a measure may lack some models.
         against: measures that are set against all others (the extrinsic ones); None: every two.
+        families: of each model, what it was made from: what is alike for that reason is drawn together.
         seed: of the bootstrap over models.
         name: the id of the plot.
     """
@@ -40,9 +47,10 @@ def agreement(
     table = np.array(
         [[by.get(measure, np.nan) for by in scores.values()] for measure in measures], dtype=np.float64
     )
+    owners = np.array([families[model] if families else model for model in scores])
     found = []
     for a, b in _couples(measures, against):
-        one = compared(measures[a], measures[b], table[a], table[b], seed=seed)
+        one = compared(measures[a], measures[b], table[a], table[b], owners, seed=seed)
         found += [one] if one is not None else []
     if not found:
         raise StatsError(f"no two measures have {FEWEST} models in common: a ranking needs as many at least")
@@ -55,9 +63,8 @@ def agreement(
         "Models ranked by two measures",
         ("measure", "other", "τ", "models", "p", "p Holm", "test"),
         tuple(rows),
-        "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: models drawn anew, so it "
-        "speaks of "
-        "models like these; with few it is wide. p Holm: over all rows.",
+        "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: models drawn anew, so it speaks "
+        "of models like these; with few it is wide. p Holm: over all rows.",
     )
     grid = [{"x": one.a, "y": one.b, "value": one.test.value} for one in found]
     if against is None:
@@ -72,15 +79,25 @@ def agreement(
     return Finding((answer,), (shown,), (plot,))
 
 
-def compared(a: str, b: str, x: Floats, y: Floats, *, seed: int) -> Agreement | None:
-    """Two measures over the models both have; None where those are too few."""
+def compared(
+    a: str, b: str, x: Floats, y: Floats, owners: NDArray[np.str_], *, seed: int
+) -> Agreement | None:
+    """Two measures over the models both have; None where those are too few. Owners are drawn whole."""
     both = np.isfinite(x) & np.isfinite(y)
     if both.sum() < FEWEST:
         return None
-    scores = np.stack([x[both], y[both]])
-    n = scores.shape[1]
-    drawn = generator(seed, f"{a}/{b}").integers(0, n, size=(RESAMPLES, n))
-    return agreements((a, b), scores, scores[:, drawn].transpose(1, 0, 2), unit="models")[0]
+    x, y = x[both], y[both]
+    names, owner = np.unique(owners[both], return_inverse=True)
+    drawn = generator(seed, f"{a}/{b}").integers(0, names.size, size=(RESAMPLES, names.size))
+    times = (drawn[:, :, None] == np.arange(names.size)).sum(axis=1)[:, owner].astype(np.float64)
+    test = kendall(x, y)
+    unit = "models" if names.size == x.size else "families of models"
+    interval = (
+        percentiles(taus(x, y, times), test.value, unit)
+        if names.size >= FEWEST
+        else nowhere(f"none: {names.size} {unit} are too few to draw from")
+    )
+    return Agreement(a, b, test, interval, int(x.size))
 
 
 def _couples(measures: Sequence[str], against: Sequence[str] | None) -> list[tuple[int, int]]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unmask.errors import Unscorable
+from unmask.mitigate.swap.grammar import WINDOW
 from unmask.mitigate.swap.swapper import Slot
 from unmask.models import Engine
 from unmask.types import Floats, Probe
-
-_WINDOW = 200  # characters on either side that the model sees
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +28,8 @@ class LikelierForm:
     def _probe(self, text: str, slot: Slot) -> Probe | None:
         """The slot hidden amid what stands around it; read both forms."""
         lm = self.engine.lm
-        begin = max(0, slot.begin - _WINDOW)
-        seen = text[begin : slot.end + _WINDOW]
+        begin = max(0, slot.begin - WINDOW)
+        seen = text[begin : slot.end + WINDOW]
         try:
             sentence = lm.encode(seen)
             places = lm.places(seen, slot.begin - begin, slot.end - begin)

@@ -14,6 +14,7 @@ from importlib import import_module
 
 from unmask.mitigate.swap.tables import BETWEEN, CLOSED, ED_ADJECTIVES, LY_ADJECTIVES
 
+WINDOW = 200  # characters on either side of a pronoun that whoever is asked about it sees
 _NEXT = re.compile(r"\s+[\"'“‘(\[*_]*([^\W_][\w'’-]*)|(\s*$)|(\s*[^\w\s]\s*)")
 _OF = re.compile(r"(?i)\b(?:an?|some|any|no|that|this|another|every) (?:[\w-]+ ){1,2}of $")
 _WORD = re.compile(r"\s+([^\W_][\w'’-]*)")
@@ -41,9 +42,9 @@ def verdict(after: str, before: str = "") -> Verdict:
         return Verdict(possessive=False, sure=True)
     if word.endswith("ly") and word not in LY_ADJECTIVES:
         return Verdict(possessive=_noun_later(after[following.end() :], participle=True), sure=False)
-    if word.endswith("ed") and word not in ED_ADJECTIVES and _OF.search(before):
-        return Verdict(possessive=False, sure=True)  # "a friend of his called"
-    return Verdict(possessive=True, sure=False)
+    past = word.endswith("ed") and word not in ED_ADJECTIVES
+    called = bool(past and _OF.search(before))  # "a friend of his called"
+    return Verdict(possessive=not called, sure=called)
 
 
 def _noun_later(rest: str, *, participle: bool = False) -> bool:
@@ -72,11 +73,12 @@ _BEFORE_NOUNS = ("JJ", "RB", "CD", "VBN", "VBG")  # tags of words between a poss
 
 
 def tagged_possessive(text: str, place: int) -> bool | None:
-    """Does the tagger call the word at this place a possessive, with a noun after it? None without a tagger."""
+    """Does the tagger call the word at this place a possessive, and is a noun after it? None: no tagger."""
     tag = tagger()
     if tag is None:
         return None
-    tokens = list(_TOKEN.finditer(text))
+    begin = max(0, place - WINDOW)
+    tokens = list(_TOKEN.finditer(text, begin, place + WINDOW))
     tags = tag([one.group() for one in tokens])
     here = next(at for at, one in enumerate(tokens) if one.end() > place)
     noun = next((name for _, name in tags[here + 1 :] if not name.startswith(_BEFORE_NOUNS)), "")
