@@ -71,7 +71,7 @@ def _resume(given: Given) -> None:
 
 
 ADD, FAIL, BREAK = Task(_add, network=False), Task(_fail, network=False), Task(_break, network=False)
-DIE, SQUARES = Task(_die_once, network=False), Task(_squares, network=False, spreads=True)
+DIE, SQUARES = Task(_die_once, network=False), Task(_squares, network=False, spreads=lambda _: True)
 RESUME = Task(_resume, network=False, resumes=True)
 NEWER = Task(_add, version=2, network=False)
 

@@ -81,7 +81,7 @@ class Task:
     work: Callable[[Step], Work] = field(default=lambda _: Work())
     network: bool = True  # runs a network: wants a GPU where there is one
     resumes: bool = False  # goes on from what an interrupted try left in its folder
-    spreads: bool = False  # hands parts of its work to `Given.spread`
+    spreads: Callable[[Step], bool] = field(default=lambda _: False)  # has parts for `Given.spread`
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Steps as Ray tasks: Ray places them, waits for their inputs, and does those of a lost worker again.
 
-A step that spreads its work (a large audit) gets a pool of actors, each of which keeps its model open.
+A step with several parts (a large audit) gets a pool of actors, each of which keeps its model open.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _run(ray: Any, job: Job) -> Iterator[Event]:
             continue
         if key not in made:
             waits = [made[one] for one in job.input_keys(step).values() if one in made]
-            spreads = task_of(step).spreads
+            spreads = task_of(step).spreads(step)
             remote = ray.remote(_spreading if spreads else _plain).options(
                 max_retries=RETRIES, name=step.name, **_resources(step, job.place, gpus, coordinates=spreads)
             )

@@ -110,4 +110,10 @@ def step(  # noqa: PLR0913 - what an audit is made of
     )
 
 
-AUDIT = Task(run, version=1, work=work, resumes=True, spreads=True)
+def has_parts(step: Step) -> bool:
+    """Whether there may be several shards."""
+    limit = step.parameters["limit"]
+    return limit is None or limit > step.parameters["shard"]
+
+
+AUDIT = Task(run, version=1, work=work, resumes=True, spreads=has_parts)
