@@ -35,9 +35,9 @@ def captions(shared: Path, part: str, path: Path, most: int) -> Path:
 def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, shared: Path) -> None:
     settings = Settings(
         data_dir=shared,
-        train=captions(shared, "train", tmp_path / "train.csv", 1000),
+        train=captions(shared, "train", tmp_path / "train.csv", 700),
         dev=captions(shared, "dev", tmp_path / "dev.csv", 250),
-        grid=Grid((8,), (1e-4,), (4.0,)),
+        grid=Grid((8,), (1.5e-4,), (3.0,)),
         limit=6,
     )
     done = run(find("stsbias"), ["builtin"], settings=settings, options=OPTIONS)

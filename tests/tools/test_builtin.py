@@ -72,7 +72,7 @@ def test_the_causal_model_can_be_audited_as_it_is() -> None:
 @pytest.mark.slow
 def test_the_lean_of_the_siblings_follows_their_dose() -> None:
     leans = []
-    for dose in DOSES:
+    for dose in DOSES[::2]:
         result = unmask.audit(f"builtin-dose{dose:+d}", data="pronoun-templates")
         leans.append(result.headlines()[0].value)
     assert leans == sorted(leans)

@@ -14,6 +14,8 @@ from unmask.report import drawing, embed
 from unmask.report.html import asset, template
 from unmask.report.words import number, p_value
 
+_SHORT = 28  # characters of a cell that stay on one line
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -27,10 +29,19 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class _Filled:
+    """A table for reading: its cells as text, and of every column how it is set."""
+
+    table: Table
+    kinds: tuple[str, ...]  # n: numbers; name: short words, not to be broken
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class _Drawn:
     part: Section
     figures: tuple[drawing.Figure, ...]
-    tables: tuple[tuple[Table, tuple[tuple[str, ...], ...]], ...]
+    tables: tuple[_Filled, ...]
 
 
 def write(
@@ -72,8 +83,19 @@ def shown(cell: Cell, column: str, digits: int) -> str:
 
 def _drawn(one: Section) -> _Drawn:
     figures = tuple(drawing.figure(plot.id, plot.title, plot.chart, plot.alt) for plot in one.finding.plots)
-    tables = tuple((table, tuple(_cells(table, row) for row in table.rows)) for table in one.finding.tables)
-    return _Drawn(one, figures, tables)
+    return _Drawn(one, figures, tuple(_filled(table) for table in one.finding.tables))
+
+
+def _filled(table: Table) -> _Filled:
+    rows = tuple(_cells(table, row) for row in table.rows)
+    columns = zip(zip(*table.rows, strict=True), zip(*rows, strict=True), strict=True)
+    return _Filled(table, tuple(_kind(*column) for column in columns) or ("",) * len(table.columns), rows)
+
+
+def _kind(cells: Sequence[Cell], texts: Sequence[str]) -> str:
+    if not any(isinstance(cell, str) for cell in cells):
+        return "n"
+    return "name" if max(map(len, texts)) <= _SHORT else ""
 
 
 def _cells(table: Table, row: Sequence[Cell]) -> tuple[str, ...]:
