@@ -23,10 +23,10 @@ demo: setup          ## audit the built-in model on the built-in data
 	$(BIN)/unmask audit
 
 test: setup-dev      ## all tests, the slow ones too
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 fast: setup-dev      ## the tests one runs while writing
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 slow: setup-dev
 	$(BIN)/python -m pytest -m slow

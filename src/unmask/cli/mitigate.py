@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,17 +99,18 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     wishes = Choices(axis, swap_names, pairs, remind, layers, level, length, layer, strength)
     how = Opening(kind, device, "fp32", False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     text = _text(chosen, names(corpus), names(held), tuple(names(column)), unit, limit)
+    run = _Run(chosen, model, text, out, settings, wishes, how, quiet)
     if curve is not None and several() > 1:
         raise DataError("--curve trains small models one by one: start it without accelerate launch")
     if not chief():
-        _along(chosen, model, text, out, settings, wishes, how)
+        run.train_along()
         return
     if curve is not None:
-        whole, finding = _curve(chosen, model, text, curve, draws, out, settings, wishes, how, quiet)
+        whole, finding = run.curve(curve, draws)
     else:
         with progress_bar(quiet=quiet) as progress:
             limits = Options(None, seed, tokens, not no_store, data_dir, offline, progress)
-            whole, finding = _mitigated(chosen, model, text, out, settings, wishes, how, limits, quiet)
+            whole, finding = run.mitigated(limits)
     if as_json:
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:
@@ -146,93 +148,77 @@ def _text(
     )
 
 
-def _mitigated(  # noqa: PLR0913, PLR0917 - what a run is made of
-    method: Method,
-    model: str | None,
-    text: Corpus,
-    out: Path,
-    settings: TrainSettings,
-    choices: Choices,
-    how: Opening,
-    limits: Options,
-    quiet: bool,
-) -> tuple[dict[str, Any], Finding]:
-    """Ask, change, write, ask again, judge."""
-    from unmask.findings import as_json
-    from unmask.mitigate.judging import judged
-    from unmask.mitigate.looking import looked
-    from unmask.mitigate.running import RECORD, finished, mitigate, refuse_misuse
-    from unmask.models import open_lm
-    from unmask.running import engine_for, written
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What was asked for, and the ways to do it."""
 
-    lm = open_lm(model, how)
-    record = finished(out, method, lm, text, settings, choices)
-    if record is None:
-        refuse_misuse(method, lm, choices, out)
-    with engine_for(lm, limits) as engine:
-        before = looked(engine, text.held_sentences, seed=settings.seed, progress=limits.progress)
+    method: Method
+    model: str | None
+    text: Corpus
+    out: Path
+    settings: TrainSettings
+    choices: Choices
+    how: Opening
+    quiet: bool
+
+    def mitigated(self, limits: Options) -> tuple[dict[str, Any], Finding]:
+        """Ask, change, write, ask again, judge."""
+        from unmask.findings import as_json
+        from unmask.mitigate.judging import judged
+        from unmask.mitigate.looking import looked
+        from unmask.mitigate.running import RECORD, finished, mitigate, refuse_misuse
+        from unmask.models import open_lm
+        from unmask.running import engine_for, written
+
+        lm, held, seed = open_lm(self.model, self.how), self.text.held_sentences, self.settings.seed
+        record = finished(self.out, self.method, lm, self.text, self.settings, self.choices)
         if record is None:
-            with training_bar(quiet=quiet) as bar:
-                done = mitigate(
-                    method, engine, text, out, settings=settings, choices=choices, progress=bar(method.name)
-                )
-            record = dict(done.record)
-    with engine_for(open_lm(out, how), limits) as engine:
-        after = looked(engine, text.held_sentences, seed=settings.seed, progress=limits.progress)
-    finding = judged(before, after, seed=settings.seed, probe=record["did"].get("probe"))
-    return written(out / RECORD, {**_made_by(), **record, "judged": as_json(finding)}), finding
+            refuse_misuse(self.method, lm, self.choices, self.out)
+        with engine_for(lm, limits) as engine:
+            before = looked(engine, held, seed=seed, progress=limits.progress)
+            if record is None:
+                with training_bar(quiet=self.quiet) as bar:
+                    done = mitigate(
+                        *(self.method, engine, self.text, self.out),
+                        settings=self.settings,
+                        choices=self.choices,
+                        progress=bar(self.method.name),
+                    )
+                record = dict(done.record)
+        with engine_for(open_lm(self.out, self.how), limits) as engine:
+            after = looked(engine, held, seed=seed, progress=limits.progress)
+        finding = judged(before, after, seed=seed, probe=record["did"].get("probe"))
+        whole = {**_made_by(), **record, "judged": as_json(finding)}
+        return written(self.out / RECORD, whole), finding
 
+    def train_along(self) -> None:
+        """Train beside the process that measures, speaks and writes."""
+        from unmask.mitigate.running import finished, mitigate
+        from unmask.models import Engine, open_lm
 
-def _along(  # noqa: PLR0913, PLR0917 - what a run is made of
-    method: Method,
-    model: str | None,
-    text: Corpus,
-    out: Path,
-    settings: TrainSettings,
-    choices: Choices,
-    how: Opening,
-) -> None:
-    """Train beside the process that measures, speaks and writes."""
-    from unmask.mitigate.running import finished, mitigate
-    from unmask.models import Engine, open_lm
+        lm = open_lm(self.model, self.how)
+        if finished(self.out, self.method, lm, self.text, self.settings, self.choices) is None:
+            engine = Engine(lm)
+            mitigate(self.method, engine, self.text, self.out, settings=self.settings, choices=self.choices)
 
-    lm = open_lm(model, how)
-    if finished(out, method, lm, text, settings, choices) is None:
-        mitigate(method, Engine(lm), text, out, settings=settings, choices=choices)
+    def curve(self, sizes: str, draws: int) -> tuple[dict[str, Any], Finding]:
+        """ASLD against the number of sentences."""
+        from unmask.mitigate.curve import concluded, curve
+        from unmask.models import open_lm
 
-
-def _curve(  # noqa: PLR0913, PLR0917 - what a run is made of
-    method: Method,
-    model: str | None,
-    text: Corpus,
-    sizes: str,
-    draws: int,
-    out: Path,
-    settings: TrainSettings,
-    choices: Choices,
-    how: Opening,
-    quiet: bool,
-) -> tuple[dict[str, Any], Finding]:
-    """ASLD against the number of sentences."""
-    from unmask.mitigate.curve import concluded, curve
-    from unmask.models import open_lm
-
-    if not all(part.strip().isdigit() for part in sizes.split(",")):
-        raise DataError(f"--curve {sizes}: give numbers of sentences with commas between, as 500,1000,2000")
-    numbers = sorted({int(part) for part in sizes.split(",")})
-    with training_bar(quiet=quiet) as bar:
-        found = curve(
-            method,
-            lambda: open_lm(model, how),
-            text,
-            numbers,
-            draws,
-            out,
-            settings=settings,
-            choices=choices,
-            progress=lambda size, draw: bar(f"{size:,} sentences, draw {draw + 1} of {draws}"),
-        )
-    return {**_made_by(), **found}, concluded(found, settings.seed)
+        if not all(part.strip().isdigit() for part in sizes.split(",")):
+            raise DataError(
+                f"--curve {sizes}: give numbers of sentences with commas between, as 500,1000,2000"
+            )
+        numbers = sorted({int(part) for part in sizes.split(",")})
+        with training_bar(quiet=self.quiet) as bar:
+            found = curve(
+                *(self.method, lambda: open_lm(self.model, self.how), self.text, numbers, draws, self.out),
+                settings=self.settings,
+                choices=self.choices,
+                progress=lambda size, draw: bar(f"{size:,} sentences, draw {draw + 1} of {draws}"),
+            )
+        return {**_made_by(), **found}, concluded(found, self.settings.seed)
 
 
 def _made_by() -> dict[str, Any]:
