@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a gate failed (or, with --strict, a check), 2 bad input (o
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 
@@ -35,6 +36,7 @@ from unmask.errors import DataError, UnmaskError
 from unmask.training.processes import chief, several
 
 TRAINING = ("mitigate", "task")  # commands that several processes may run together
+GRACE = 5.0  # seconds: a launcher ends all processes when one ends, and the first has to speak
 LOCK = 0.0005  # seconds a thread keeps Python's lock: the one that multiplies needs it between products
 
 app = typer.Typer(
@@ -96,6 +98,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     except UnmaskError as error:
         if chief():
             typer.echo(f"unmask: {error}", err=True)
+        else:
+            time.sleep(GRACE)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         typer.echo("unmask: interrupted; what was read is kept, run the command again to go on", err=True)
