@@ -236,5 +236,10 @@ def _page(method: Method, whole: dict[str, Any], finding: Finding, out: Path, *,
 
     behaviour = "as published" if method.published else "corrected, see the documentation"
     lead = f"{method.title}: {method.about}. Behaviour: {behaviour}."
-    section = Section(method.name, method.title, method.about, finding)
+    told = (
+        ("How much text it takes", "ASLD after training on so many sentences, drawn several times.")
+        if curve
+        else ("Before and after", "What became of bias, of words that have a gender, and of ability.")
+    )
+    section = Section(method.name, *told, finding)
     write(f"Mitigation by {method.name}", lead, [section], whole, out, download=CURVE if curve else RECORD)
