@@ -176,6 +176,16 @@ def test_debiasing(tmp_path: Path) -> None:
     assert cps["score"].value == pytest.approx(100 * sum(won) / len(won) - 50)
     steps = [row["step"] for row in rows(result, "figure-2") if row["version"] == "CDA"]
     assert steps == [0, 2, 4]
+    learnt = {row["version"]: row for row in rows(result, "figure-1", 2)}
+    for row in rows(result, "figure-2"):
+        if row["step"] == 4:
+            assert learnt[row["version"]]["development score"].value == pytest.approx(
+                row["development score"]
+            )
+    poor = sum(row["development score"].low <= row["guessing"] for row in learnt.values())
+    said = [one for one in section(result, "table-2").finding.notes if "not learnt STS-bias" in one]
+    assert len(said) == bool(poor)
+    assert all(one.startswith(f"{poor} of 4 versions") for one in said)
     tau = rows(result, "table-2")
     assert {(row["intrinsic"], row["fine-tuning"]) for row in tau} <= {
         (measure, when) for measure in ("SSS", "CPS", "AULA") for when in ("before", "after")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from unmask.report.findings import Section
-from unmask.studies import debiasing_tables as tables
+from unmask.studies.debiasing_tables import sections
+from unmask.studies.debiasing_versions import INTRINSIC, ORIGINAL, Use, Version, after, datasets_of, named
 from unmask.studies.tasks import audits, mitigations
 from unmask.studies.texts import PACKAGE
 from unmask.studies.types import Choices, Outputs, Step, Study
@@ -24,19 +25,19 @@ def plan(choices: Choices) -> list[Step]:
 
 def _of_model(model: str, choices: Choices) -> Iterator[Step]:
     for version, made in versions(model, choices).items():
-        name = tables.named(model, version)
+        name = named(model, version)
         yield from intrinsic(name, made, choices).values()
         for task in choices.settings["tasks"]:
             taught = followed(name, made, task, choices)
             yield taught
             if choices.settings["search"]:
                 yield searched(name, made, task, choices)
-            yield from intrinsic(tables.after(name, task), taught, choices).values()
+            yield from intrinsic(after(name, task), taught, choices).values()
 
 
 def versions(model: str, choices: Choices) -> dict[str, str | Step]:
     """The model as it is, and mitigated in every way."""
-    made: dict[str, str | Step] = {tables.ORIGINAL: model}
+    made: dict[str, str | Step] = {ORIGINAL: model}
     text = choices.settings["corpus"] or (NEWS if NEWS in choices.data else PACKAGE)
     for version in choices.settings["methods"]:
         made[version] = mitigations.step(
@@ -53,8 +54,8 @@ def versions(model: str, choices: Choices) -> dict[str, str | Step]:
 
 def intrinsic(name: str, model: str | Step, choices: Choices) -> dict[str, Step]:
     """SSS on triples, CPS and AULA on pairs; where there are no triples, SSS on pairs too."""
-    pairs, triples = tables.datasets_of(choices)
-    asked = {pairs: ("cps", "aula"), triples: ("sss",)} if triples != pairs else {pairs: tables.INTRINSIC}
+    pairs, triples = datasets_of(choices)
+    asked = {pairs: ("cps", "aula"), triples: ("sss",)} if triples != pairs else {pairs: INTRINSIC}
     return {
         data: audits.step(
             name,
@@ -106,19 +107,19 @@ def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
     rows = []
     for model in choices.models:
         for version, made in versions(model, choices).items():
-            name = tables.named(model, version)
+            name = named(model, version)
             before = [outputs.get(one.name) for one in intrinsic(name, made, choices).values()]
             uses = {}
             for task in choices.settings["tasks"]:
                 taught = followed(name, made, task, choices)
-                again = intrinsic(tables.after(name, task), taught, choices).values()
+                again = intrinsic(after(name, task), taught, choices).values()
                 best = searched(name, made, task, choices).name if choices.settings["search"] else ""
-                uses[task] = tables.Use(
+                uses[task] = Use(
                     outputs.get(taught.name), outputs.get(best), [outputs.get(one.name) for one in again]
                 )
-            rows.append(tables.Version(model, version, before, uses))
+            rows.append(Version(model, version, before, uses))
     tallies = {task: outputs.get(tallied(task, choices).name) for task in choices.settings["tasks"]}
-    return tables.sections(rows, tallies, choices.seed)
+    return sections(rows, tallies, choices.seed)
 
 
 USE: Mapping[str, Any] = {

@@ -3,74 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from unmask import plots
-from unmask.data import names as dataset_names
 from unmask.errors import StatsError
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
 from unmask.report.findings import Section
-from unmask.result import load
 from unmask.stats.ranks import FEWEST
+from unmask.studies.debiasing_versions import ORIGINAL, Version, intrinsic, scores
 from unmask.studies.gathering import difference, numbered, printed, value_of
 from unmask.studies.tasks import uses
-from unmask.studies.types import Choices
 from unmask.tasks import agreement
-
-ORIGINAL = "original"
-INTRINSIC = ("sss", "cps", "aula")
-Folders = Sequence[Path | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """One version taught one task: followed, perhaps searched for, and audited afterwards."""
-
-    followed: Path | None
-    searched: Path | None
-    after: Folders
-
-    @property
-    def bias(self) -> tuple[Ranged, int] | None:
-        """Of the best that was searched for, else at the last step."""
-        if self.searched is not None:
-            return uses.best(self.searched)
-        if self.followed is None:
-            return None
-        last = uses.points(self.followed)[-1]
-        return last.bias, last.n
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A model as it is, or mitigated."""
-
-    model: str
-    version: str
-    before: Folders
-    uses: Mapping[str, Use]
-
-    @property
-    def name(self) -> str:
-        """As steps and tables call it."""
-        return named(self.model, self.version)
-
-
-def named(model: str, version: str) -> str:
-    """A version of a model."""
-    return model if version == ORIGINAL else f"{model} {version}"
-
-
-def after(name: str, task: str) -> str:
-    """A version after it was taught a task."""
-    return f"{name} after {task}"
-
-
-def datasets_of(choices: Choices) -> tuple[str, str]:
-    """Pairs and triples; of one dataset alone both are it."""
-    pairs = [one for one in choices.data if one in dataset_names() or Path(one).is_file()]
-    return (pairs[0], pairs[1]) if len(pairs) > 1 else (pairs[0], pairs[0])
 
 
 def sections(rows: Sequence[Version], tallies: Mapping[str, Path | None], seed: int) -> list[Section]:
@@ -110,28 +53,6 @@ def sections(rows: Sequence[Version], tallies: Mapping[str, Path | None], seed: 
     ]
 
 
-def intrinsic(folders: Folders) -> dict[str, tuple[Ranged, int]]:
-    """Signed bias scores by measure."""
-    found = {}
-    for folder in folders:
-        for one in load(folder).headlines() if folder else ():
-            if one.measure in INTRINSIC and one.null is not None:
-                shift = one.null
-                score = Ranged(one.value - shift, one.low - shift, one.high - shift, one.method)
-                found[one.measure] = (score, one.n)
-    return found
-
-
-def scores(row: Version) -> dict[str, tuple[Ranged, int]]:
-    """Intrinsic, then extrinsic ones; the latter as sizes, since the sign of harm is not of interest."""
-    made = {name.upper(): found for name, found in intrinsic(row.before).items()}
-    for task, use in row.uses.items():
-        bias = use.bias
-        if bias is not None:
-            made[task] = bias
-    return made
-
-
 def _changes(rows: Sequence[Version]) -> Finding:
     every = {row.name: scores(row) for row in rows}
     cells: list[tuple[Cell, ...]] = []
@@ -168,7 +89,37 @@ def _changes(rows: Sequence[Version]) -> Finding:
             digits=3,
         ),
     )
-    return Finding(tuple(_fallen(changes)), tuple(one for one in tables if one.rows), tuple(numbered(drawn)))
+    shown = tuple(one for one in (*tables, _learnt(rows)) if one.rows)
+    return Finding(tuple(_fallen(changes)), shown, tuple(numbered(drawn)), tuple(_not_learnt(rows)))
+
+
+def _learnt(rows: Sequence[Version]) -> Table:
+    return Table(
+        "How well the tasks were learnt",
+        ("model", "version", "task", "development score", "guessing"),
+        tuple(
+            (row.model, row.version, task, told.score, told.guessing)
+            for row in rows
+            for task, use in row.uses.items()
+            if (told := use.learnt)
+        ),
+        "Accuracy, of STS-bias Pearson's r. Guessing: what saying always the same gets.",
+        digits=3,
+    )
+
+
+def _not_learnt(rows: Sequence[Version]) -> list[str]:
+    """Tasks with how many versions are no better than guessing."""
+    found = []
+    for task in dict.fromkeys(task for row in rows for task in row.uses):
+        told = [one for row in rows if (one := row.uses[task].learnt)]
+        few = sum(not one.enough for one in told)
+        if few:
+            found.append(
+                f"{few} of {len(told)} versions have not learnt {task}: their bias there means nothing, and "
+                "what is compared with it little."
+            )
+    return found
 
 
 def _fallen(changes: Sequence[tuple[Cell, ...]]) -> list[str]:
@@ -251,7 +202,7 @@ def _ranked(rows: Sequence[Version], seed: int) -> Finding:
     tables += [Table("What is ranked", heads, tuple(ranked), digits=3)] if ranked else []
     told = "Grid of Kendall's τ between intrinsic and extrinsic measures, before and after fine-tuning."
     figure = (Plot("table-2", "Kendall's τ", told, plots.grid(drawn, low=-1.0, high=1.0)),) if drawn else ()
-    return Finding((), tuple(tables), figure, tuple(notes))
+    return Finding((), tuple(tables), figure, (*notes, *_not_learnt(rows)))
 
 
 def _both(row: Version, task: str, when: str) -> dict[str, float]:

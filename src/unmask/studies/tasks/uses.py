@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,25 @@ from unmask.studies.engines.counting import count_on_ray
 from unmask.studies.types import Given, Step, Task, Work
 from unmask.tasks import Grid, Settings, find
 from unmask.tasks.finetune import teach
+from unmask.tasks.grading import chosen_rows, commonest, rated
 from unmask.tasks.judge import Judge
 from unmask.tasks.relearning import Point, curve_of
 
 CURVE, COUNTS, BEST, WORK = "curve.json", "counts.json", "best.json", "work"
 LENGTH = 60.0  # tokens of an example, about
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """Accuracy or Pearson's r on development data, and what saying always the same would get."""
+
+    score: Ranged
+    guessing: float
+
+    @property
+    def enough(self) -> bool:
+        """Whether it is better than guessing beyond chance; else its bias means nothing."""
+        return self.score.low > self.guessing
 
 
 def follow(given: Given) -> None:
@@ -54,7 +68,11 @@ def follow(given: Given) -> None:
     lm = open_lm(given.model, how)
     put_back(last[0].model, lm)
     _save(lm, given.folder)
-    whole = {"points": [asdict(one) for one in curve.points], "notes": list(lesson.notes)}
+    judged = chosen_rows(lesson.dev, settings)
+    learnt = Learnt(
+        rated(last[0], judged, lesson.labels, seed=settings.seed), commonest(judged) if lesson.labels else 0.0
+    )
+    whole = {"points": [asdict(one) for one in curve.points], "learnt": asdict(learnt)}
     (given.folder / CURVE).write_text(json.dumps(whole), encoding="utf-8")
     shutil.rmtree(given.folder / WORK, ignore_errors=True)
 
@@ -67,7 +85,8 @@ def search(given: Given) -> None:
     (given.folder / WORK).mkdir(exist_ok=True)
     told = teach(given.model, task.lesson(settings), settings, given.folder / WORK, opening=how)
     head = task.headline(task.observe(told.judge, settings))
-    whole = {"name": head.name, "bias": asdict(head.number), "n": head.n, "dev": asdict(told.dev)}
+    learnt = Learnt(told.dev, told.base or 0.0)
+    whole = {"bias": asdict(head.number), "n": head.n, "learnt": asdict(learnt)}
     (given.folder / BEST).write_text(json.dumps(whole), encoding="utf-8")
     shutil.rmtree(given.folder / WORK, ignore_errors=True)
 
@@ -110,6 +129,13 @@ def best(folder: Path) -> tuple[Ranged, int]:
     return Ranged(**row["bias"]), int(row["n"])
 
 
+def learnt(folder: Path) -> Learnt:
+    """How well the task is done by the model whose bias a step ended with."""
+    (path,) = (folder / name for name in (CURVE, BEST) if (folder / name).is_file())
+    row = json.loads(path.read_text(encoding="utf-8"))["learnt"]
+    return Learnt(Ranged(**row["score"]), float(row["guessing"]))
+
+
 def counts(folder: Path) -> Mapping[str, Any]:
     """What was counted."""
     return dict(json.loads((folder / COUNTS).read_text(encoding="utf-8")))
@@ -138,6 +164,6 @@ def work(step: Step) -> Work:
     return Work(forward=steps * batch * LENGTH, trained=tried * steps * batch * LENGTH)
 
 
-FOLLOWED = Task(follow, version=2, work=work, resumes=True)
-SEARCHED = Task(search, version=2, work=work, resumes=True)
+FOLLOWED = Task(follow, version=3, work=work, resumes=True)
+SEARCHED = Task(search, version=3, work=work, resumes=True)
 TALLIED = Task(tally, version=1, network=False, spreads=lambda _: True)
