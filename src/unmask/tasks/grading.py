@@ -57,6 +57,11 @@ def truth(examples: Sequence[Example], labels: Sequence[str]) -> Floats:
     return np.array([float(places[str(one.label)]) for one in examples])
 
 
+def beats(score: Ranged, guessing: float | None) -> bool:
+    """Whether a task was learnt: better than saying always the same (of numbers: than 0) beyond chance."""
+    return score.low > (guessing or 0.0)
+
+
 def commonest(examples: Sequence[Example]) -> float:
     """Share of the commonest class."""
     _, counts = np.unique([str(one.label) for one in examples], return_counts=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.findings import Cell, Table
+from unmask.tasks.grading import beats
 from unmask.tasks.types import Seen
 
 
@@ -30,7 +31,7 @@ def not_learnt(seen: Sequence[Seen]) -> list[str]:
         f"{one.model['id']} has not learnt the task ({told.metric} {told.dev.value:.3f}): its bias "
         "means nothing"
         for one in seen
-        if (told := one.taught) and told.dev.low <= (told.base or 0.0)
+        if (told := one.taught) and not beats(told.dev, told.base)
     ]
 
 

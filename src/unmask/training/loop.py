@@ -82,7 +82,7 @@ def run(job: Job) -> Trained:
         return last_whole(job.folder)
 
     last = by_chief(begun)
-    with silent(), _lossy(job):
+    with silent(), _loss_inside(job):
         trainer = _Trainer(job)
         trainer.train(resume_from_checkpoint=str(last) if last else None)
     job.model.eval()
@@ -199,7 +199,7 @@ def _finite(losses: Sequence[tuple[int, float]]) -> bool:
 
 
 @contextmanager
-def _lossy(job: Job) -> Iterator[None]:
+def _loss_inside(job: Job) -> Iterator[None]:
     """While several processes train, the loss is computed within the model's one call.
 
     The wrapper that gathers gradients sees calls of the whole model alone, and only one a step.

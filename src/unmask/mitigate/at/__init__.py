@@ -21,6 +21,7 @@ from unmask.mitigate.types import Corpus, Method, Outcome, Pupil
 from unmask.models.erasing import attach, attached, detach
 from unmask.training import train
 from unmask.training.masked import Row
+from unmask.training.processes import by_chief
 
 
 def apply(pupil: Pupil, corpus: Corpus, *, as_code: bool = False) -> Outcome:
@@ -44,7 +45,7 @@ def apply(pupil: Pupil, corpus: Corpus, *, as_code: bool = False) -> Outcome:
         each_epoch=vectors.renew,
         key=f"{pupil.choices} {as_code} {[turn.target.ids for turn in turns]}",
     )
-    vectors.forget()
+    by_chief(vectors.forget)
     facts = {
         "attribute_sentences": len(attributes),
         "attribute_words": len({one.word for one in attributes}),

@@ -21,7 +21,7 @@ from unmask.studies.engines.counting import count_on_ray
 from unmask.studies.types import Given, Step, Task, Work
 from unmask.tasks import Grid, Settings, find
 from unmask.tasks.finetune import teach
-from unmask.tasks.grading import chosen_rows, commonest, rated
+from unmask.tasks.grading import beats, chosen_rows, commonest, rated
 from unmask.tasks.judge import Judge
 from unmask.tasks.relearning import Point, curve_of
 
@@ -39,7 +39,7 @@ class Learnt:
     @property
     def enough(self) -> bool:
         """Whether it is better than guessing beyond chance; else its bias means nothing."""
-        return self.score.low > self.guessing
+        return beats(self.score, self.guessing)
 
 
 def follow(given: Given) -> None:
