@@ -1,33 +1,151 @@
-"""The whole suite runs offline and keeps its caches to itself."""
+"""The whole suite runs offline and keeps its caches to itself.
+
+Tests read what the repository holds and what they make themselves, with one exception: tests that compare with
+published files ask for the fixture `published`, the folder named by `$UNMASK_DATA_DIR`. They carry the marker
+`needs_data`; without the variable they are deselected, and one line at the end says how many. Tests that ask for
+the fixture `chromium` carry `needs_browser` and are treated in the same way.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
-import torch
+from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 sys.path.insert(0, str(Path(__file__).parent))
-torch.set_num_threads(
-    1
-)  # models are tiny here, and threads of several test processes get in each other's way
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+import pytest
+import torch
+
+# Models are tiny here, and the threads of several test processes get in each other's way.
+torch.set_num_threads(1)
+
+MINIATURE = Path(__file__).parent / "miniature"
+PUBLISHED = os.environ.get("UNMASK_DATA_DIR") or None
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NEEDS = {
+    "needs_data": (
+        PUBLISHED is not None,
+        "compare with published files and were left out; to run them: make published UNMASK_DATA_DIR=FOLDER",
+    ),
+    "needs_browser": (CHROMIUM is not None, "drive a browser and were left out; to run them, install Chromium"),
+}
+FIXTURES = {"published": "needs_data", "chromium": "needs_browser"}
+
+
+# -------------------------------------------------------------------------------------- fixtures
 
 
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No data directory of the machine reaches a test, and the cache is empty."""
     monkeypatch.setenv("UNMASK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("UNMASK_DATA_DIR", raising=False)
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of real benchmark files."""
-    if not SHARED.is_dir():
-        pytest.skip(f"the benchmark files are not at {SHARED}")
-    return SHARED
+def miniature() -> Path:
+    """A data directory in the published formats, every sentence of it written for this project."""
+    return MINIATURE
+
+
+@pytest.fixture(scope="session")
+def published() -> Path:
+    """The data directory of published files."""
+    assert PUBLISHED is not None
+    return Path(PUBLISHED).resolve()
+
+
+@pytest.fixture(
+    scope="session", params=["miniature", pytest.param("published", marks=pytest.mark.needs_data)]
+)
+def data_dir(request: pytest.FixtureRequest) -> Path:
+    """Either of the two, for tests that hold on both."""
+    found: Path = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium."""
+    assert CHROMIUM is not None
+    return CHROMIUM
+
+
+# ------------------------------------------------------------- what is run, and what is said of it
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-skips",
+        action="store_true",
+        help="fail when a test was skipped for another reason than a missing GPU, or for want of a browser",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if PUBLISHED is not None and not Path(PUBLISHED).is_dir():
+        raise pytest.UsageError(f"UNMASK_DATA_DIR={PUBLISHED} is not a folder: name one, or unset it")
+    config.pluginmanager.register(Selection(config), "unmask-selection")
+    if "UNMASK_TEST_ZOO" not in os.environ:  # one zoo for all processes of a run
+        folder = tempfile.mkdtemp(prefix="unmask-zoo-")
+        os.environ["UNMASK_TEST_ZOO"] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        config.add_cleanup(lambda: os.environ.pop("UNMASK_TEST_ZOO", None))
+
+
+class Selection:
+    """Deselects what this machine cannot run, and says in one line each how many tests that were."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.left_out: dict[str, int] = {}
+        self.skipped: list[str] = []
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        for item in items:
+            for fixture, marker in FIXTURES.items():
+                if fixture in getattr(item, "fixturenames", ()):
+                    item.add_marker(marker)
+        yield  # `-m` and `-k` choose
+        for name, (there, _) in NEEDS.items():
+            left = [] if there else [item for item in items if item.get_closest_marker(name)]
+            if left:
+                self.left_out[name] = len(left)
+                self.config.hook.pytest_deselected(items=left)
+                items[:] = [item for item in items if item not in left]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and not hasattr(report, "wasxfail"):
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            if "no GPU" not in reason:
+                self.skipped.append(f"{report.nodeid}: {reason}")
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(self.config, "workeroutput"):  # of a process of pytest-xdist: tell the one that prints
+            self.config.workeroutput["left_out"] = self.left_out
+        elif self._refused():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self.left_out.update(getattr(node, "workeroutput", {}).get("left_out", {}))
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for name, count in self.left_out.items():
+            terminalreporter.write_line(f"{count} tests {NEEDS[name][1]}")
+        for line in self._refused():
+            terminalreporter.write_line(f"FAILED: not run with --no-skips: {line}", red=True)
+
+    def _refused(self) -> list[str]:
+        if not self.config.getoption("--no-skips"):
+            return []
+        count = self.left_out.get("needs_browser")
+        return [*self.skipped, *([f"{count} browser tests, no Chromium"] if count else [])]

@@ -46,19 +46,19 @@ def schooled(architecture: str, texts: tuple[str, ...]) -> Path:
 
 
 @functools.cache
-def lesson(shared: Path) -> dict[str, Dataset]:
+def lesson(published: Path) -> dict[str, Dataset]:
     """A few short pairs of CrowS-Pairs and StereoSet."""
     rows = {"crows-pairs": CROWS, "stereoset": STEREOSET}
-    wholes = {name: datasets.load(name, data_dir=shared) for name in rows}
+    wholes = {name: datasets.load(name, data_dir=published) for name in rows}
     return {
         name: replace(whole, items=tuple(whole.items[row] for row in rows[name]))
         for name, whole in wholes.items()
     }
 
 
-def pupil(architecture: str, shared: Path) -> Path:
+def pupil(architecture: str, published: Path) -> Path:
     """A model that has learnt every other pair of the lesson: it guesses some and not the rest."""
-    learnt = [item for data in lesson(shared).values() for item in data.items[::2]]
+    learnt = [item for data in lesson(published).values() for item in data.items[::2]]
     return schooled(architecture, tuple(text for item in learnt for text in (item.more, item.less)))
 
 

@@ -25,7 +25,6 @@ from unmask.models import open_lm
 from unmask.result import Result
 from unmask.types import Dataset, Pair
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 KEYS = {"schema", "unmask", "model", "data", "options", "versions", "estimates", "checks"}
 OFF = unmask.Options(store=False)
 STEMS = ("{} said so.", "I saw that {} had gone home.", "Then {} was at the school.", "We know what {} did.")
@@ -70,7 +69,7 @@ def audited(name: str = "bert-uncased", rows: int = 8, measures: tuple[str, ...]
     """All share measures (or those named) of a zoo model on the first CrowS pairs."""
     kind = "masked" if name in zoo.NAMES_MASKED else "causal"
     every = [one.name for one in MEASURES.values() if kind in one.kinds and not one.needs]
-    crows = datasets.load("crows-pairs", data_dir=zoo.DATA)
+    crows = datasets.load("crows-pairs", data_dir=zoo.MINIATURE)
     data = replace(crows, items=crows.items[:rows])
     return unmask.audit(zoo.folder(name), data=data, measures=measures or every, options=OFF)
 
@@ -273,9 +272,9 @@ def test_results_that_share_nothing_cannot_be_compared() -> None:
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
 def test_the_usual_measures(name: str) -> None:
     kind = "masked" if name in zoo.NAMES_MASKED else "causal"
-    stereoset = datasets.load("stereoset", data_dir=zoo.DATA)
+    stereoset = datasets.load("stereoset", data_dir=zoo.MINIATURE)
     triples = replace(stereoset, items=stereoset.items[:2])
-    following = datasets.load("stereoset-intersentence", data_dir=zoo.DATA)
+    following = datasets.load("stereoset-intersentence", data_dir=zoo.MINIATURE)
     follows = replace(following, items=following.items[:2])
     result = unmask.audit(zoo.folder(name), data=[made(), triples, follows], options=OFF)
     used: dict[str, list[str]] = {}

@@ -19,7 +19,6 @@ import zoo
 from unmask.cli import main
 from unmask.cli.words import spread
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 PAIRS = "more,less,category\nHe said so.,She said so.,gender\nMy father left.,My mother left.,family\n"
 
 

@@ -11,7 +11,6 @@ import pytest
 import zoo
 from unmask.cli import main
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 
 
 def code(*words: str | Path) -> int:

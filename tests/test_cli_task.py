@@ -12,7 +12,6 @@ import zoo
 from tasks.pupils import biographies, pupil
 from unmask.cli import main
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 
 
 def code(*words: str | Path) -> int:
@@ -30,9 +29,9 @@ def classifier(folder: Path, labels: tuple[str, ...]) -> Path:
     return folder
 
 
-def test_winobias_in_one_command(tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_winobias_in_one_command(tmp_path: Path, published: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    asked = ["task", "winobias", zoo.folder("bert-uncased"), "--data-dir", shared, "--limit", "10"]
+    asked = ["task", "winobias", zoo.folder("bert-uncased"), "--data-dir", published, "--limit", "10"]
     assert code(*asked, "--out", out, "--quiet") == 0
     said = capsys.readouterr().out
     assert "Whom does the pronoun mean?" in said

@@ -17,7 +17,6 @@ from unmask.vectors import read_questions, text_vectors, weats
 from unmask.vectors.directions import GENDER
 from vectors.plainly import effect  # type: ignore[import-not-found]
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 
 
 def code(*words: str | Path) -> int:
@@ -107,11 +106,11 @@ def test_weat_and_words_on_random_vectors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
-def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, shared: Path) -> None:
+def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, published: Path) -> None:
     out = tmp_path / "out"
-    asked = ["--measure", "seat", "--questions", "seat-6", "--data-dir", shared, "--layer", "1"]
+    asked = ["--measure", "seat", "--questions", "seat-6", "--data-dir", published, "--layer", "1"]
     assert code("vectors", zoo.folder(name), *asked, "--out", out, "--no-report", "--quiet") == 0
-    (one,) = read_questions(shared / "bias_bench" / "seat" / "sent-weat6.jsonl")
+    (one,) = read_questions(published / "bias_bench" / "seat" / "sent-weat6.jsonl")
     lm = open_lm(zoo.folder(name))
     sets = [list(text_vectors(lm, group.texts, layer=1)) for group in one.groups()]
     (row,) = found(out)["tables"][0]["rows"]

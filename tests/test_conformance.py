@@ -31,9 +31,9 @@ TOLERANCES |= {"ppd": 2e-5, "ppd-normalised": 2e-5, "sss-diagonal": 1e-5, "crows
 }
 
 
-def part(name: str, rows: tuple[int, ...], shared: Path) -> Dataset:
+def part(name: str, rows: tuple[int, ...], published: Path) -> Dataset:
     """Some rows of a real dataset."""
-    whole = datasets.load(name, data_dir=shared)
+    whole = datasets.load(name, data_dir=published)
     return replace(whole, items=tuple(whole.items[row] for row in rows))
 
 
@@ -43,13 +43,13 @@ def fitting(architecture: str) -> list[str]:
 
 
 @cache
-def audited(architecture: str, shared: Path, tokens: int | None = None) -> list[dict[str, Any]]:
+def audited(architecture: str, published: Path, tokens: int | None = None) -> list[dict[str, Any]]:
     """All measures on all slices in one audit."""
     data = [
-        part("crows-pairs", CROWS, shared),
-        part("stereoset", STEREOSET, shared),
-        part("stereoset-intersentence", INTERSENTENCE, shared),
-        part("pronoun-templates", TEMPLATES, shared),
+        part("crows-pairs", CROWS, published),
+        part("stereoset", STEREOSET, published),
+        part("stereoset-intersentence", INTERSENTENCE, published),
+        part("pronoun-templates", TEMPLATES, published),
     ]
     options = unmask.Options(store=False, tokens=tokens)
     result = unmask.audit(
@@ -63,7 +63,7 @@ def opened(architecture: str) -> tuple[Any, Any]:
     return reference.load(zoo.folder(architecture))
 
 
-def pairs(shared: Path) -> dict[str, Any]:
+def pairs(published: Path) -> dict[str, Any]:
     return {
         item.id: item
         for name, rows in (
@@ -72,17 +72,17 @@ def pairs(shared: Path) -> dict[str, Any]:
             ("stereoset-intersentence", INTERSENTENCE),
             ("pronoun-templates", TEMPLATES),
         )
-        for item in part(name, rows, shared).items
+        for item in part(name, rows, published).items
     }
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_score_equals_the_reference(architecture: str, shared: Path) -> None:
+def test_every_score_equals_the_reference(architecture: str, published: Path) -> None:
     model, tokenizer = opened(architecture)
-    items = pairs(shared)
+    items = pairs(published)
     known: dict[tuple[str, str], Any] = {}
     compared = 0
-    for row in audited(architecture, shared):
+    for row in audited(architecture, published):
         if row["data"] == "stereoset-intersentence" and "unrelated" not in MEASURES[row["measure"]].needs:
             continue  # pair measures on whole other sentences: covered on the other two
         name = row["measure"].replace("lms", "ss").replace("icat", "ss").replace("cps-exact", "cps")
@@ -103,13 +103,13 @@ def test_every_score_equals_the_reference(architecture: str, shared: Path) -> No
             )
         compared += 1
     assert compared > 10 * len(fitting(architecture))
-    assert {row["measure"] for row in audited(architecture, shared)} == set(fitting(architecture))
+    assert {row["measure"] for row in audited(architecture, published)} == set(fitting(architecture))
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("tokens", [64, 700])
-def test_the_batch_budget_changes_nothing(architecture: str, tokens: int, shared: Path) -> None:
-    for one, other in zip(audited(architecture, shared), audited(architecture, shared, tokens), strict=True):
+def test_the_batch_budget_changes_nothing(architecture: str, tokens: int, published: Path) -> None:
+    for one, other in zip(audited(architecture, published), audited(architecture, published, tokens), strict=True):
         assert (one["item"], one["measure"]) == (other["item"], other["measure"])
         for side in ("more", "less", "unrelated"):
             if one[side] is not None:
@@ -119,8 +119,8 @@ def test_the_batch_budget_changes_nothing(architecture: str, tokens: int, shared
 
 
 @pytest.mark.parametrize("architecture", ["bert-uncased", "roberta", "gpt2"])
-def test_the_order_of_items_changes_nothing(architecture: str, shared: Path) -> None:
-    whole = part("crows-pairs", CROWS, shared)
+def test_the_order_of_items_changes_nothing(architecture: str, published: Path) -> None:
+    whole = part("crows-pairs", CROWS, published)
     backwards = replace(whole, items=whole.items[::-1])
     options = unmask.Options(store=False)
     there = unmask.audit(zoo.folder(architecture), data=whole, options=options).to_pandas()
@@ -132,14 +132,14 @@ def test_the_order_of_items_changes_nothing(architecture: str, shared: Path) -> 
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_token_decisions_are_exact(architecture: str, shared: Path) -> None:
+def test_token_decisions_are_exact(architecture: str, published: Path) -> None:
     """Is the token the model's first guess? Masked alone and unmasked, or as the next token."""
     from unmask.evidence import Evidence
     from unmask.models import Engine, open_lm
     from unmask.scoring import scored
 
     model, tokenizer = opened(architecture)
-    data = part("crows-pairs", CROWS[:6], shared)
+    data = part("crows-pairs", CROWS[:6], published)
     names = ("pll", "aul") if architecture in zoo.NAMES_MASKED else ("ll",)
     evidence = Evidence()
     measures = [MEASURES[name] for name in names]

@@ -9,7 +9,6 @@ import transformers as hf
 import zoo
 from reference import one_thread
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 EVERYONE = zoo.NAMES_MASKED + zoo.NAMES_CAUSAL
 TEXT = "The émigré said he's unhappy, and so they were."
 

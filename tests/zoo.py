@@ -3,13 +3,12 @@
 `build(name, folder)` makes one; `folder(name)` makes it once per process and remembers where.
 Weights are random but large and *every* parameter is random (biases, norms and padding rows too), so
 log-probabilities differ visibly, attention is far from uniform, and nothing can be left out unnoticed.
-Tokenizers are trained on the benchmark sentences with small vocabularies: words often split.
+Tokenizers are trained on the built-in sentences with small vocabularies: words often split.
 """
 
 from __future__ import annotations
 
 import atexit
-import csv
 import functools
 import io
 import json
@@ -26,53 +25,40 @@ from typing import Any
 import sentencepiece
 import torch
 import transformers as hf
+from filelock import FileLock
 from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
 from tokenizers.models import BPE
 
+from unmask import data
 from unmask.types import Pair
 
-DATA = Path(os.environ.get("UNMASK_DATA_DIR") or Path(__file__).parents[2] / "shared" / "data")
 VOCABULARY = 900
 POSITIONS = 160  # no sentence pair of the data has more tokens under any tokenizer here
 
 # ------------------------------------------------------------------------------------- sentences
 
+MINIATURE = Path(__file__).parent / "miniature"
+
 
 @functools.cache
 def crows_pairs() -> tuple[Pair, ...]:
-    """CrowS-Pairs by 0-based row."""
-    with (DATA / "crows_pairs" / "crows_pairs_anonymized.csv").open(encoding="utf-8", newline="") as file:
-        return tuple(
-            Pair(f"crows-pairs/{row:04}", line["sent_more"], line["sent_less"])
-            for row, line in enumerate(csv.DictReader(file))
-        )
+    """The pairs of the miniature CrowS-Pairs by 0-based row."""
+    return data.load("crows-pairs", data_dir=MINIATURE).items
 
 
 @functools.cache
 def stereoset(part: str) -> tuple[Pair, ...]:
-    """StereoSet's `intrasentence` or `intersentence` examples by 0-based order in the file."""
-    with (DATA / "stereoset" / "dev.json").open(encoding="utf-8") as file:
-        examples = json.load(file)["data"][part]
-    triples = []
-    for row, example in enumerate(examples):
-        by_label = {each["gold_label"]: each["sentence"] for each in example["sentences"]}
-        triples.append(
-            Pair(
-                id=f"stereoset-{part}/{row:04}",
-                more=by_label["stereotype"],
-                less=by_label["anti-stereotype"],
-                unrelated=by_label["unrelated"],
-                context=example["context"],
-            )
-        )
-    return tuple(triples)
+    """The `intrasentence` or `intersentence` triples of the miniature StereoSet by 0-based row."""
+    name = "stereoset" if part == "intrasentence" else "stereoset-intersentence"
+    return data.load(name, data_dir=MINIATURE).items
 
 
 @functools.cache
 def corpus() -> tuple[str, ...]:
-    """Every CrowS-Pairs sentence and every fourth StereoSet triple: enough to train a tokenizer on."""
-    pairs = crows_pairs() + stereoset("intrasentence")[::4] + stereoset("intersentence")[::4]
+    """Every sentence of the built-in pairs and of the miniature files: enough to train a tokenizer on."""
+    pairs = [pair for name in ("nine-axes", "triple-gender", "paraphrases") for pair in data.load(name).items]
+    pairs += [*crows_pairs(), *stereoset("intrasentence"), *stereoset("intersentence")]
     return tuple(text for pair in pairs for text in pair.sides().values())
 
 
@@ -446,8 +432,13 @@ def build(name: str, folder: Path) -> Path:
 
 @functools.cache
 def folder(name: str) -> Path:
-    """The checkpoint called `name`, built once per process; do not change it, `build` another."""
-    return build(name, _root() / name)
+    """The checkpoint called `name`, built once for all test processes; do not change it, `build` another."""
+    root = Path(os.environ.get("UNMASK_TEST_ZOO") or _root())
+    whole = root / name
+    with FileLock(root / f"{name}.lock"):
+        if not whole.exists():
+            build(name, root / f"{name}.part").rename(whole)
+    return whole
 
 
 @functools.cache

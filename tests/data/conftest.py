@@ -1,4 +1,4 @@
-"""Fixtures: the real files, a clean environment, and a server on the loopback interface."""
+"""Fixtures: a clean environment, and a server on the loopback interface."""
 
 from __future__ import annotations
 
@@ -8,16 +8,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-
-REAL = Path(__file__).parents[2].parent / "shared" / "data"
-
-
-@pytest.fixture
-def real() -> Path:
-    if not REAL.is_dir():
-        pytest.skip(f"the published files are not at {REAL}")
-    return REAL
-
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

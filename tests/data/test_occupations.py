@@ -39,8 +39,8 @@ def test_every_profession_of_the_templates_is_covered() -> None:
     assert asked <= {one.name for one in OCCUPATIONS}
 
 
-def test_the_numbers_are_the_bureaus(real: Path) -> None:
-    with (real / "bls" / "cpsaat11.csv").open(encoding="utf-8-sig", newline="") as file:
+def test_the_numbers_are_the_bureaus(published: Path) -> None:
+    with (published / "bls" / "cpsaat11.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = [row for row in csv.reader(file) if len(row) > 2]
     assert rows[3][1] == "2020"
     women = {row[0].strip(): row[2] for row in rows if row[0].strip()}

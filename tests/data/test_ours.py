@@ -103,8 +103,8 @@ def test_a_copied_sentence_would_be_found(tmp_path: Path) -> None:
     assert copied(tmp_path, texts) == {"the nurse said that she was late today"}
 
 
-def test_no_sentence_is_taken_from_a_published_dataset(real: Path) -> None:
+def test_no_sentence_is_taken_from_a_published_dataset(published: Path) -> None:
     parts = [part for _, text in all_sentences() for part in text.split("{slot}")]
     texts = [part for part in parts if len(words(part)) >= 6]
     assert len(texts) > 8000
-    assert copied(real, texts) == set()
+    assert copied(published, texts) == set()

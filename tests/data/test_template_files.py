@@ -141,8 +141,8 @@ def test_they_stands_only_where_the_verb_lets_it() -> None:
         assert changed[0][1] in they, item.id
 
 
-def test_winogender_by_hand(tmp_path: Path, shared: Path) -> None:
-    found = data.load("winogender", data_dir=shared)
+def test_winogender_by_hand(tmp_path: Path, published: Path) -> None:
+    found = data.load("winogender", data_dir=published)
     assert found.verified
     assert len(found.items) == 240
     one = next(item for item in found.items if item.id == "winogender/technician.customer.1")
@@ -157,12 +157,12 @@ def test_winogender_by_hand(tmp_path: Path, shared: Path) -> None:
         data.load("winogender", data_dir=tmp_path)
 
 
-def test_winobias_pairs_the_files_line_by_line(shared: Path) -> None:
-    found = data.load("winobias", data_dir=shared)
+def test_winobias_pairs_the_files_line_by_line(published: Path) -> None:
+    found = data.load("winobias", data_dir=published)
     assert found.verified
     assert len(found.items) == 1522
     assert "62 lines" in found.warnings[0]
-    men = (shared / "winobias" / "data" / "male_occupations.txt").read_text().split("\n")
+    men = (published / "winobias" / "data" / "male_occupations.txt").read_text().split("\n")
     male = {line.strip().lower() for line in men if line.strip()}
     for item in found.items:
         assert (item.groups["word"] in male) == (item.groups["category"] == "male"), item.id
@@ -171,10 +171,10 @@ def test_winobias_pairs_the_files_line_by_line(shared: Path) -> None:
         assert differing[0][0].strip(".").lower() in {"he", "him", "his", "himself"}, item.id
 
 
-def test_all_files_of_a_dataset_must_be_there(tmp_path: Path, shared: Path) -> None:
+def test_all_files_of_a_dataset_must_be_there(tmp_path: Path, published: Path) -> None:
     folder = tmp_path / "winobias" / "data"
     folder.mkdir(parents=True)
     name = "pro_stereotyped_type1.txt.dev"
-    (folder / name).write_bytes((shared / "winobias" / "data" / name).read_bytes())
+    (folder / name).write_bytes((published / "winobias" / "data" / name).read_bytes())
     with pytest.raises(DataError, match=r"looked for winobias/data/anti_stereotyped_type1\.txt\.dev"):
         data.load("winobias", data_dir=tmp_path)

@@ -22,9 +22,9 @@ DECIMALS = {"cps": 3, "crows-bias-bench": 3}  # scores are rounded so before the
 
 
 @cache
-def crows(shared: Path, rows: tuple[int, ...] = ROWS) -> Dataset:
+def crows(published: Path, rows: tuple[int, ...] = ROWS) -> Dataset:
     """Some real pairs."""
-    whole = datasets.load("crows-pairs", data_dir=shared)
+    whole = datasets.load("crows-pairs", data_dir=published)
     return replace(whole, items=tuple(whole.items[row] for row in rows))
 
 

@@ -28,39 +28,39 @@ PAIRS = 30
 
 
 @cache
-def part(shared: Path, number: int = PAIRS) -> Dataset:
-    whole = datasets.load("crows-pairs", data_dir=shared)
+def part(published: Path, number: int = PAIRS) -> Dataset:
+    whole = datasets.load("crows-pairs", data_dir=published)
     return replace(whole, items=whole.items[:number])
 
 
 @cache
-def found_by(models: tuple[str, ...], shared: Path, measures: tuple[str, ...] = MEASURES) -> Diagnosed:
+def found_by(models: tuple[str, ...], published: Path, measures: tuple[str, ...] = MEASURES) -> Diagnosed:
     options = unmask.Options(store=False)
     settings = Settings(measures=measures)
     folders = [zoo.folder(model) for model in models]
-    (found,) = run([AGREEMENT], folders, data=part(shared), settings=settings, options=options)
+    (found,) = run([AGREEMENT], folders, data=part(published), settings=settings, options=options)
     return found
 
 
 @cache
-def differences(architecture: str, name: str, shared: Path) -> dict[str, float | None]:
+def differences(architecture: str, name: str, published: Path) -> dict[str, float | None]:
     model, tokenizer = reference.load(zoo.folder(architecture))
     made: dict[str, float | None] = {}
-    for item in part(shared).items:
+    for item in part(published).items:
         scores = reference.reference(name, model, tokenizer, item)
         made[item.id] = None if scores is None else scores["more"] - scores["less"]
     return made
 
 
-def score(architecture: str, name: str, shared: Path) -> float:
+def score(architecture: str, name: str, published: Path) -> float:
     """The bias score, empty spans of sss not won."""
-    found = differences(architecture, name, shared).values()
+    found = differences(architecture, name, published).values()
     counted = [one for one in found if one is not None or name == "sss"]
     return 100 * sum(one is not None and one > 0 for one in counted) / len(counted)
 
 
-def test_models_are_ranked_as_by_plain_loops(shared: Path) -> None:
-    table = found_by(MODELS, shared).finding.tables[0]
+def test_models_are_ranked_as_by_plain_loops(published: Path) -> None:
+    table = found_by(MODELS, published).finding.tables[0]
     assert table.title == "Models ranked by two measures"
     assert [(row[1], row[2]) for row in table.rows] == [
         ("aul", "sss"),
@@ -68,7 +68,7 @@ def test_models_are_ranked_as_by_plain_loops(shared: Path) -> None:
         ("sss", "all-masked"),
     ]
     for row in table.rows:
-        a, b = ([score(model, str(name), shared) for model in MODELS] for name in row[1:3])
+        a, b = ([score(model, str(name), published) for model in MODELS] for name in row[1:3])
         cell = row[3]
         assert isinstance(cell, Ranged)
         assert cell.value == pytest.approx(kendalltau(a, b).statistic, abs=1e-9)
@@ -81,14 +81,14 @@ def test_models_are_ranked_as_by_plain_loops(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
-def test_bias_types_are_ranked_as_by_plain_loops(architecture: str, shared: Path) -> None:
-    tables = {table.title: table for table in found_by(MODELS, shared).finding.tables}
+def test_bias_types_are_ranked_as_by_plain_loops(architecture: str, published: Path) -> None:
+    tables = {table.title: table for table in found_by(MODELS, published).finding.tables}
     means: dict[str, dict[str, float]] = {}
-    categories = sorted({item.groups["category"] for item in part(shared).items})
+    categories = sorted({item.groups["category"] for item in part(published).items})
     for name in MEASURES:
-        found = differences(architecture, name, shared)
+        found = differences(architecture, name, published)
         for category in categories:
-            own = [found[item.id] for item in part(shared).items if item.groups["category"] == category]
+            own = [found[item.id] for item in part(published).items if item.groups["category"] == category]
             kept = [one for one in own if one is not None]
             means.setdefault(category, {})[name] = sum(kept) / len(kept) if len(kept) > 1 else float("nan")
     ranked = {category: by for category, by in means.items() if not np.isnan([*by.values()]).any()}
@@ -112,8 +112,8 @@ def _id(architecture: str) -> str:
     return zoo.folder(architecture).resolve().name
 
 
-def test_a_causal_model_is_compared_where_measures_are_shared(shared: Path) -> None:
-    found = found_by(("gpt2", "opt", "qwen2"), shared, ("ll", "cll", "sld"))
+def test_a_causal_model_is_compared_where_measures_are_shared(published: Path) -> None:
+    found = found_by(("gpt2", "opt", "qwen2"), published, ("ll", "cll", "sld"))
     assert [(row[1], row[2], row[4]) for row in found.finding.tables[0].rows] == [
         ("ll", "cll", 3),
         ("ll", "sld", 3),
@@ -122,8 +122,8 @@ def test_a_causal_model_is_compared_where_measures_are_shared(shared: Path) -> N
 
 
 @pytest.mark.parametrize("models", [MODELS[:1], MODELS[:2]])
-def test_too_few_models_get_a_note_instead(models: tuple[str, ...], shared: Path) -> None:
-    finding = found_by(models, shared).finding
+def test_too_few_models_get_a_note_instead(models: tuple[str, ...], published: Path) -> None:
+    finding = found_by(models, published).finding
     assert "Models ranked by two measures" not in [table.title for table in finding.tables]
     assert f"{len(models)} model" in finding.notes[0]
     assert "name at least 3" in finding.notes[0]

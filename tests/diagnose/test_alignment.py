@@ -58,8 +58,8 @@ def counts_as_lost(measure: str, outcome: str) -> bool:
 
 
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
-def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...], shared: Path) -> None:
-    data = crows(shared, ROWS)
+def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...], published: Path) -> None:
+    data = crows(published, ROWS)
     marks = [plain_marks(architecture, item) for item in data.items]
     (row,) = rows_of(finding(ALIGNMENT, architecture, data, measures), "Pairs by alignment")
     for kind in ("order matters", "several spans", "empty span"):
@@ -69,9 +69,9 @@ def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...], s
 
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
 def test_scores_with_and_without_equal_a_slow_computation(
-    architecture: str, measures: tuple[str, ...], shared: Path
+    architecture: str, measures: tuple[str, ...], published: Path
 ) -> None:
-    data = crows(shared, ROWS)
+    data = crows(published, ROWS)
     found = finding(ALIGNMENT, architecture, data, measures)
     rows = {(row["measure"], row["pairs with"]): row for row in rows_of(found, "Bias score with and without")}
     assert {measure for measure, _ in rows} == set(measures)
@@ -93,10 +93,10 @@ def test_scores_with_and_without_equal_a_slow_computation(
 
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
 def test_the_other_order_equals_a_slow_computation(
-    architecture: str, measures: tuple[str, ...], shared: Path
+    architecture: str, measures: tuple[str, ...], published: Path
 ) -> None:
     """Every pair scored again as a whole with its sentences exchanged, not only those it can change."""
-    data = crows(shared, ROWS)
+    data = crows(published, ROWS)
     rows = {
         row["measure"]: row for row in rows_of(finding(ALIGNMENT, architecture, data, measures), "The other")
     }
@@ -122,21 +122,21 @@ def test_the_other_order_equals_a_slow_computation(
         )
 
 
-def test_some_outcome_does_depend_on_the_order(shared: Path) -> None:
+def test_some_outcome_does_depend_on_the_order(published: Path) -> None:
     """Else the tests above could not tell a swap from none."""
     flips = [
         row["outcomes that differ"]
         for architecture, measures in CASES
-        for row in rows_of(finding(ALIGNMENT, architecture, crows(shared, ROWS), measures), "The other")
+        for row in rows_of(finding(ALIGNMENT, architecture, crows(published, ROWS), measures), "The other")
     ]
     assert sum(flips) > 0
 
 
 @pytest.mark.parametrize("architecture", ["bert-uncased", "gpt2"])
-def test_the_list_of_measures_that_read_spans_is_complete(architecture: str, shared: Path) -> None:
+def test_the_list_of_measures_that_read_spans_is_complete(architecture: str, published: Path) -> None:
     """Those ask otherwise in the other order of a pair whose order matters; all others ask the same."""
     lm = open_lm(zoo.folder(architecture))
-    item = crows(shared, (1129,)).items[0]
+    item = crows(published, (1129,)).items[0]
     assert "order matters" in marks_of(lm.encode(item.more), lm.encode(item.less))
     exchanged = replace(item, more=item.less, less=item.more)
     for name, measure in MEASURES.items():
@@ -164,13 +164,13 @@ def test_runs_of_changed_tokens_are_counted_at_ends_and_between() -> None:
         assert changed_runs(aligned(one, other), one, other) == runs, (more, less)
 
 
-def test_measures_that_read_no_spans_are_refused(shared: Path) -> None:
+def test_measures_that_read_no_spans_are_refused(published: Path) -> None:
     with pytest.raises(ModelError, match="not aul, pll: name one of cps, sss"):
-        finding(ALIGNMENT, "bert-uncased", crows(shared, ROWS[:2]), ["aul", "pll"])
+        finding(ALIGNMENT, "bert-uncased", crows(published, ROWS[:2]), ["aul", "pll"])
 
 
-def test_named_measures_are_kept_where_they_read_spans(shared: Path) -> None:
-    found = finding(ALIGNMENT, "bert-uncased", crows(shared, ROWS[:6]), ["aul", "cps-exact"])
+def test_named_measures_are_kept_where_they_read_spans(published: Path) -> None:
+    found = finding(ALIGNMENT, "bert-uncased", crows(published, ROWS[:6]), ["aul", "cps-exact"])
     assert {row["measure"] for row in rows_of(found, "The other")} == {"cps-exact"}
 
 

@@ -31,9 +31,9 @@ MEASURES = {
 EACH = 7  # pairs of either direction
 
 
-def part(shared: Path) -> Dataset:
+def part(published: Path) -> Dataset:
     """The first pairs of CrowS-Pairs in either direction."""
-    whole = datasets.load("crows-pairs", data_dir=shared)
+    whole = datasets.load("crows-pairs", data_dir=published)
     chosen = [
         item
         for direction in ("stereo", "antistereo")
@@ -43,9 +43,9 @@ def part(shared: Path) -> Dataset:
 
 
 @cache
-def diagnosed(model: str, shared: Path) -> Diagnosed:
+def diagnosed(model: str, published: Path) -> Diagnosed:
     settings = Settings(measures=MEASURES[model])
-    (found,) = run([DIRECTION], [zoo.folder(model)], data=part(shared), settings=settings, options=OPTIONS)
+    (found,) = run([DIRECTION], [zoo.folder(model)], data=part(published), settings=settings, options=OPTIONS)
     return found
 
 
@@ -63,13 +63,13 @@ def won(measure: str, model: Any, tokenizer: Any, item: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_both_scores_and_their_distance_equal_a_slow_count(name: str, shared: Path) -> None:
+def test_both_scores_and_their_distance_equal_a_slow_count(name: str, published: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    found = rows(diagnosed(name, shared))
+    found = rows(diagnosed(name, published))
     assert set(found) == set(MEASURES[name])
     for measure, row in found.items():
         wins = {"stereo": 0, "antistereo": 0}
-        for item in part(shared).items:
+        for item in part(published).items:
             wins[item.groups["direction"]] += won(measure, model, tokenizer, item)
         advantaged, disadvantaged = wins["antistereo"], wins["stereo"]
         for column, count in (("advantaged", advantaged), ("disadvantaged", disadvantaged)):
@@ -84,8 +84,8 @@ def test_both_scores_and_their_distance_equal_a_slow_count(name: str, shared: Pa
         assert row["published |Diff|"] is None
 
 
-def test_the_measures_most_and_least_swayed_are_named(shared: Path) -> None:
-    found = diagnosed("bert-uncased", shared)
+def test_the_measures_most_and_least_swayed_are_named(published: Path) -> None:
+    found = diagnosed("bert-uncased", published)
     (answer,) = found.finding.answers
     gaps = {name: row["|Diff|"].value for name, row in rows(found).items()}
     most = max(gaps, key=gaps.__getitem__)
@@ -93,8 +93,8 @@ def test_the_measures_most_and_least_swayed_are_named(shared: Path) -> None:
     assert f"least ({min(gaps.values()):.1f} points)" in answer
 
 
-def test_the_plot_shows_either_direction_of_every_measure(shared: Path) -> None:
-    found = diagnosed("bert-uncased", shared)
+def test_the_plot_shows_either_direction_of_every_measure(published: Path) -> None:
+    found = diagnosed("bert-uncased", published)
     (plot,) = found.finding.plots
     every = [row for data in plot.chart.to_dict()["datasets"].values() for row in data]
     drawn = [row for row in every if "series" in row]
@@ -106,10 +106,10 @@ def test_the_plot_shows_either_direction_of_every_measure(shared: Path) -> None:
     assert {(row["label"].split(" · ")[0], row["series"]): row["value"] for row in drawn} == expected
 
 
-def test_published_differences_stand_beside_ours(tmp_path: Path, shared: Path) -> None:
+def test_published_differences_stand_beside_ours(tmp_path: Path, published: Path) -> None:
     folder = zoo.build("albert", tmp_path / "albert-large-v2")
     settings = Settings(measures=("all-masked", "aul", "aula", "cps"))
-    (found,) = run([DIRECTION], [folder], data=part(shared), settings=settings, options=OPTIONS)
+    (found,) = run([DIRECTION], [folder], data=part(published), settings=settings, options=OPTIONS)
     published = {name: row["published |Diff|"] for name, row in rows(found).items()}
     assert published == {"all-masked": 9.7, "aul": 2.1, "aula": 1.26, "cps": None}
 

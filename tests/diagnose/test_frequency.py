@@ -41,8 +41,8 @@ def pair(more: str, less: str, direction: str = "stereo", id: str = "p/0") -> Pa
 
 
 @pytest.fixture
-def counts(tmp_path: Path, shared: Path) -> Path:
-    return made_up(crows(shared).items, tmp_path)
+def counts(tmp_path: Path, published: Path) -> Path:
+    return made_up(crows(published).items, tmp_path)
 
 
 def made_up(items: Iterable[Pair], tmp_path: Path) -> Path:
@@ -214,9 +214,9 @@ def test_wordfreq_is_used_where_it_is_installed() -> None:
         corpus_for(None, "xx")
 
 
-def test_the_papers_words_come_out_of_its_data(shared: Path) -> None:
+def test_the_papers_words_come_out_of_its_data(published: Path) -> None:
     """Table 2 lists its words: of gender and age ours are the same, and so are the mean ranks."""
-    items = datasets.load("crows-pairs", data_dir=shared).items
+    items = datasets.load("crows-pairs", data_dir=published).items
     of = corpus_for(None, "en").log10
     listed = {
         "gender": "he his her she men woman him women",
@@ -255,9 +255,9 @@ def test_published_ranks_are_those_of_eight_words() -> None:
     [("bert-uncased", ("sss", "aul")), ("roberta", ("all-masked", "aula")), ("gpt2", ("ll", "cll"))],
 )
 def test_lines_equal_a_slow_computation(
-    architecture: str, measures: tuple[str, ...], shared: Path, counts: Path
+    architecture: str, measures: tuple[str, ...], published: Path, counts: Path
 ) -> None:
-    data = crows(shared)
+    data = crows(published)
     found = finding(FREQUENCY, architecture, data, measures, counts=counts)
     table = {
         line.partition(",")[0]: int(line.partition(",")[2])
@@ -305,11 +305,11 @@ def test_lines_equal_a_slow_computation(
         assert row["bias score at equal word frequency"].value == pytest.approx(left, abs=1e-6)
 
 
-def test_the_table_of_words_equals_a_slow_computation(shared: Path, tmp_path: Path) -> None:
+def test_the_table_of_words_equals_a_slow_computation(published: Path, tmp_path: Path) -> None:
     """All pairs of two bias types, words grouped by plain loops."""
-    items = datasets.load("crows-pairs", data_dir=shared).items
+    items = datasets.load("crows-pairs", data_dir=published).items
     kept = [one for one in items if one.groups["category"] in ("religion", "age")][:60]
-    data, counts = replace(crows(shared), items=tuple(kept)), made_up(kept, tmp_path)
+    data, counts = replace(crows(published), items=tuple(kept)), made_up(kept, tmp_path)
     found = finding(FREQUENCY, "bert-uncased", data, ["aul"], counts=counts)
     corpus = read_counts(counts)
     for row in rows_of(found, "Frequency of advantaged"):
@@ -377,8 +377,8 @@ def test_pairs_without_changed_words_on_both_sides_leave_only_words(tmp_path: Pa
     assert any("1 of 1 changed words are not in counts.jsonl" in note for note in found.notes)
 
 
-def test_templates_and_free_text_are_refused(shared: Path) -> None:
+def test_templates_and_free_text_are_refused(published: Path) -> None:
     assert "templates" in FREQUENCY.unfit(datasets.load("pronoun-templates"))
-    assert "no minimal pairs" in FREQUENCY.unfit(datasets.load("stereoset-intersentence", data_dir=shared))
-    assert FREQUENCY.unfit(datasets.load("stereoset", data_dir=shared)) == ""
-    assert FREQUENCY.unfit(crows(shared)) == ""
+    assert "no minimal pairs" in FREQUENCY.unfit(datasets.load("stereoset-intersentence", data_dir=published))
+    assert FREQUENCY.unfit(datasets.load("stereoset", data_dir=published)) == ""
+    assert FREQUENCY.unfit(crows(published)) == ""

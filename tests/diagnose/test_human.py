@@ -30,8 +30,8 @@ MEASURES = {
 }
 
 
-def part(shared: Path, rows: tuple[int, ...] = ROWS) -> Dataset:
-    whole = datasets.load("crows-pairs", data_dir=shared)
+def part(published: Path, rows: tuple[int, ...] = ROWS) -> Dataset:
+    whole = datasets.load("crows-pairs", data_dir=published)
     return replace(whole, items=tuple(whole.items[row] for row in rows))
 
 
@@ -42,9 +42,9 @@ def found_by(architecture: str, data: Dataset, **settings: Any) -> Diagnosed:
     return found
 
 
-def people(shared: Path) -> dict[str, int]:
+def people(published: Path) -> dict[str, int]:
     """By item: how many of six named the category, the writer always one of them."""
-    path = shared / "crows_pairs" / "crows_pairs_anonymized.csv"
+    path = published / "crows_pairs" / "crows_pairs_anonymized.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     said = {}
@@ -58,22 +58,22 @@ def people(shared: Path) -> dict[str, int]:
 
 
 @cache
-def scores(architecture: str, name: str, shared: Path) -> dict[str, float | None]:
+def scores(architecture: str, name: str, published: Path) -> dict[str, float | None]:
     """By item: the difference, its size for sld, None where there is none."""
     model, tokenizer = reference.load(zoo.folder(architecture))
     made: dict[str, float | None] = {}
-    for item in part(shared).items:
+    for item in part(published).items:
         sides = reference.reference(name, model, tokenizer, item)
         difference = None if sides is None else sides["more"] - sides["less"]
         made[item.id] = abs(difference) if difference is not None and name == "sld" else difference
     return made
 
 
-def areas(architecture: str, shared: Path, votes: int) -> dict[str, tuple[float, int, int]]:
+def areas(architecture: str, published: Path, votes: int) -> dict[str, tuple[float, int, int]]:
     """By measure: area, biased pairs, other pairs, by comparing every two."""
-    said, made = people(shared), {}
+    said, made = people(published), {}
     for name in MEASURES[architecture]:
-        known = {item: one for item, one in scores(architecture, name, shared).items() if one is not None}
+        known = {item: one for item, one in scores(architecture, name, published).items() if one is not None}
         ups = [one for item, one in known.items() if said[item] > votes]
         downs = [one for item, one in known.items() if said[item] <= votes]
         wins = sum(1.0 if x > y else 0.5 if x == y else 0.0 for x in ups for y in downs)
@@ -83,11 +83,11 @@ def areas(architecture: str, shared: Path, votes: int) -> dict[str, tuple[float,
 
 @pytest.mark.parametrize("votes", [3, 5])
 @pytest.mark.parametrize("architecture", MEASURES)
-def test_areas_are_those_of_plain_counting(architecture: str, votes: int, shared: Path) -> None:
-    data = part(shared)
+def test_areas_are_those_of_plain_counting(architecture: str, votes: int, published: Path) -> None:
+    data = part(published)
     found = found_by(architecture, data, votes=votes)
     table, compared = found.finding.tables
-    expected = areas(architecture, shared, votes)
+    expected = areas(architecture, published, votes)
     seen = {row[2]: row for row in table.rows}
     assert set(seen) == set(expected)
     for name, (area, biased, other) in expected.items():
@@ -105,8 +105,8 @@ def test_areas_are_those_of_plain_counting(architecture: str, votes: int, shared
     assert [plot.id for plot in found.finding.plots] == ["human-roc"]
 
 
-def test_a_pair_with_an_empty_span_is_left_out_of_its_measure_only(shared: Path) -> None:
-    found = found_by("bert-uncased", part(shared))
+def test_a_pair_with_an_empty_span_is_left_out_of_its_measure_only(published: Path) -> None:
+    found = found_by("bert-uncased", part(published))
     unscored = {row[2]: row[6] for row in found.finding.tables[0].rows}
     assert unscored["sss"] > 0
     assert unscored["cps"] == unscored["aul"] == 0
@@ -115,8 +115,8 @@ def test_a_pair_with_an_empty_span_is_left_out_of_its_measure_only(shared: Path)
     assert pairs["cps", "sss"] == len(ROWS) - unscored["sss"]
 
 
-def test_the_curve_runs_from_corner_to_corner(shared: Path) -> None:
-    found = found_by("roberta", part(shared))
+def test_the_curve_runs_from_corner_to_corner(published: Path) -> None:
+    found = found_by("roberta", part(published))
     spec = found.finding.plots[0].chart.to_dict()
     (values,) = (rows for rows in spec["datasets"].values() if "series" in rows[0])
     for name in MEASURES["roberta"]:
@@ -128,20 +128,20 @@ def test_the_curve_runs_from_corner_to_corner(shared: Path) -> None:
         assert area == pytest.approx(expected)
 
 
-def test_people_who_all_agree_leave_no_curve(shared: Path) -> None:
-    sure = tuple(row for row in range(60) if people(shared)[f"crows-pairs/{row:04}"] > 3)[:4]
-    found = found_by("roberta", part(shared, sure))
+def test_people_who_all_agree_leave_no_curve(published: Path) -> None:
+    sure = tuple(row for row in range(60) if people(published)[f"crows-pairs/{row:04}"] > 3)[:4]
+    found = found_by("roberta", part(published, sure))
     assert found.finding.tables[0].rows == ()
     assert found.finding.plots == ()
     assert "in all of 4 pairs" in found.finding.notes[0]
 
 
-def test_one_pair_only(shared: Path) -> None:
-    assert found_by("roberta", part(shared, (0,))).finding.answers == ()
+def test_one_pair_only(published: Path) -> None:
+    assert found_by("roberta", part(published, (0,))).finding.answers == ()
 
 
-def test_pairs_without_votes_are_left_out_and_counted(shared: Path) -> None:
-    data = part(shared)
+def test_pairs_without_votes_are_left_out_and_counted(published: Path) -> None:
+    data = part(published)
     first = replace(data.items[0], groups={"category": "age"})
     found = found_by("roberta", replace(data, items=(first, *data.items[1:])))
     assert "1 pairs without votes" in found.finding.notes[0]
@@ -150,13 +150,13 @@ def test_pairs_without_votes_are_left_out_and_counted(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("votes", [0, 6])
-def test_a_threshold_nobody_can_miss_or_reach_is_refused(votes: int, shared: Path) -> None:
+def test_a_threshold_nobody_can_miss_or_reach_is_refused(votes: int, published: Path) -> None:
     with pytest.raises(DataError, match="1 to 5 of six people"):
-        found_by("roberta", part(shared), votes=votes)
+        found_by("roberta", part(published), votes=votes)
 
 
-def test_votes_that_are_no_number_are_refused(shared: Path) -> None:
-    data = part(shared)
+def test_votes_that_are_no_number_are_refused(published: Path) -> None:
+    data = part(published)
     odd = replace(data.items[0], groups={**data.items[0].groups, "votes": "many"})
     with pytest.raises(DataError, match="votes 'many', expected"):
         found_by("roberta", replace(data, items=(odd, *data.items[1:])))

@@ -27,8 +27,8 @@ MEASURES = {"bert-uncased": ("cps", "sss", "sld"), "roberta": ("aul", "sld"), "g
 PAIRS = 22
 
 
-def part(shared: Path, number: int = PAIRS) -> Dataset:
-    whole = datasets.load("crows-pairs", data_dir=shared)
+def part(published: Path, number: int = PAIRS) -> Dataset:
+    whole = datasets.load("crows-pairs", data_dir=published)
     return replace(whole, items=whole.items[:number])
 
 
@@ -40,11 +40,11 @@ def found_by(models: list[str], data: Dataset, measures: tuple[str, ...], **sett
 
 
 @cache
-def values(architecture: str, name: str, shared: Path, number: int = PAIRS) -> list[float]:
+def values(architecture: str, name: str, published: Path, number: int = PAIRS) -> list[float]:
     """What the score is the mean of: 100 where `more` wins, or the size of the difference."""
     model, tokenizer = reference.load(zoo.folder(architecture))
     made = []
-    for item in part(shared, number).items:
+    for item in part(published, number).items:
         scores = reference.reference(name, model, tokenizer, item)
         if scores is None:
             if name == "sss":
@@ -62,14 +62,14 @@ def column(table: Table, name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("architecture", MEASURES)
-def test_scores_are_those_of_plain_loops(architecture: str, shared: Path) -> None:
-    data = part(shared)
+def test_scores_are_those_of_plain_loops(architecture: str, published: Path) -> None:
+    data = part(published)
     found = found_by([architecture], data, MEASURES[architecture])
     halves, _, by_size = found.finding.tables
     for name, n, score, spread in zip(
         *(column(halves, each) for each in ("measure", "pairs", "score", "SD of halves")), strict=True
     ):
-        expected = values(architecture, name, shared)
+        expected = values(architecture, name, published)
         assert n == len(expected)
         assert score.value == pytest.approx(np.mean(expected), abs=1e-4)
         assert score.low < score.value < score.high
@@ -78,7 +78,7 @@ def test_scores_are_those_of_plain_loops(architecture: str, shared: Path) -> Non
     sizes = [(row[2], row[4]) for row in by_size.rows]
     assert sizes == [(name, size) for name in MEASURES[architecture] for size in (20, PAIRS)]
     for row in by_size.rows:
-        whole = np.mean(values(architecture, str(row[2]), shared))
+        whole = np.mean(values(architecture, str(row[2]), published))
         if row[4] == PAIRS:
             assert row[5] == pytest.approx(whole, abs=1e-4)
             assert row[6] is None
@@ -87,32 +87,32 @@ def test_scores_are_those_of_plain_loops(architecture: str, shared: Path) -> Non
             assert row[5].low <= row[5].value <= row[5].high
 
 
-def test_the_spread_falls_as_samples_grow_and_draws_can_be_had_again(shared: Path) -> None:
-    data = part(shared, 90)
+def test_the_spread_falls_as_samples_grow_and_draws_can_be_had_again(published: Path) -> None:
+    data = part(published, 90)
     first = found_by(["roberta"], data, ("aul",), draws=200)
     again = found_by(["roberta"], data, ("aul",), draws=200)
     table = first.finding.tables[-1]
     assert repr(table) == repr(again.finding.tables[-1])
     spread = column(table, "SD")
-    won = np.array(values("roberta", "aul", shared, 90))
+    won = np.array(values("roberta", "aul", published, 90))
     for size, seen in zip((20, 40, 60, 80), spread[:-1], strict=True):
         theory = np.std(won, ddof=1) * math.sqrt((1 - size / 90) / size)  # without replacement
         assert seen == pytest.approx(theory, rel=0.2)
     assert repr(found_by(["roberta"], data, ("aul",), seed=1).finding.tables[-1]) != repr(table)
 
 
-def test_fewer_draws_than_five_are_not_taken(shared: Path) -> None:
-    found = found_by(["roberta"], part(shared), ("aul",), draws=1)
+def test_fewer_draws_than_five_are_not_taken(published: Path) -> None:
+    found = found_by(["roberta"], part(published), ("aul",), draws=1)
     assert found.finding.tables[-1].note.startswith("5 samples")
 
 
-def test_pairs_needed_for_one_model_and_for_two(shared: Path) -> None:
-    data = part(shared)
+def test_pairs_needed_for_one_model_and_for_two(published: Path) -> None:
+    data = part(published)
     found = found_by(["roberta", "xlm-roberta"], data, ("aul", "sld"), effect=8.0)
     _, needed, between, _ = found.finding.tables
     assert column(needed, "measure") == ["aul", "aul"]
     assert column(needed, "pairs needed") == [pairs_to_see(8.0)] * 2
-    a, b = (values(model, "aul", shared) for model in ("roberta", "xlm-roberta"))
+    a, b = (values(model, "aul", published) for model in ("roberta", "xlm-roberta"))
     differ = sum(x != y for x, y in zip(a, b, strict=True))
     (row,) = between.rows
     assert row[0:2] == ("crows-pairs", "aul")
@@ -122,8 +122,8 @@ def test_pairs_needed_for_one_model_and_for_two(shared: Path) -> None:
     assert len([plot.id for plot in found.finding.plots]) == 4
 
 
-def test_models_that_agree_on_everything_cannot_be_told_apart(shared: Path) -> None:
-    data = part(shared, 6)
+def test_models_that_agree_on_everything_cannot_be_told_apart(published: Path) -> None:
+    data = part(published, 6)
     won = [
         Row("aul", "crows-pairs", item.id, item.groups, {"more": 1.0, "less": 0.0}, "more")
         for item in data.items
@@ -133,8 +133,8 @@ def test_models_that_agree_on_everything_cannot_be_told_apart(shared: Path) -> N
     assert (row[4].value, row[6], row[8]) == (0.0, 0.0, None)  # type: ignore[union-attr]
 
 
-def test_one_pair_only(shared: Path) -> None:
-    found = found_by(["roberta"], part(shared, 1), ("aul", "sld"))
+def test_one_pair_only(published: Path) -> None:
+    found = found_by(["roberta"], part(published, 1), ("aul", "sld"))
     halves = found.finding.tables[0]
     assert column(halves, "SD of halves") == [None, None]
     assert column(halves, "ρ of rankings") == [None, None]
@@ -149,8 +149,8 @@ def test_nothing_scored_is_said() -> None:
     assert found.finding.tables[0].rows == ()
 
 
-def test_what_makes_no_sense_is_refused(shared: Path) -> None:
+def test_what_makes_no_sense_is_refused(published: Path) -> None:
     with pytest.raises(StatsError, match="--effect 60"):
-        found_by(["roberta"], part(shared, 2), ("aul",), effect=60.0)
+        found_by(["roberta"], part(published, 2), ("aul",), effect=60.0)
     with pytest.raises(DataError, match="cannot read pronoun-templates: its items are templates"):
         found_by(["roberta"], datasets.load("pronoun-templates"), ("aul",))

@@ -30,7 +30,6 @@ CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium"),
-    pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}"),
 ]
 ROWS = ".grid-body .grid-row"
 SORT = """() => {

@@ -16,7 +16,6 @@ from unmask.models import Lm, open_lm
 from unmask.prompts import likeliest
 from unmask.types import Pair
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 MORE, LESS = "The nurse said she was tired.", "The nurse said that he was tired."
 
 

@@ -24,9 +24,9 @@ SHE, HE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
 
 
 @pytest.fixture(scope="module")
-def corpus(shared: Path) -> Corpus:
+def corpus(published: Path) -> Corpus:
     """Short sentences of an encyclopedia; `she` as often as `he`, lest the text alone teach a lean."""
-    path = shared.parent / "corpora" / "simplewiki.txt.xz"
+    path = published.parent / "corpora" / "simplewiki.txt.xz"
     targets = set(target_words())
     found: dict[str, list[tuple[str, ...]]] = {"she": [], "he": [], "neither": []}
     for document in documents([path], Layout(unit="block")):
@@ -44,9 +44,9 @@ def corpus(shared: Path) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def ordinary(shared: Path) -> Corpus:
+def ordinary(published: Path) -> Corpus:
     """Sentences as they come: those of women or men, and as many that name a profession."""
-    path = shared.parent / "corpora" / "simplewiki.txt.xz"
+    path = published.parent / "corpora" / "simplewiki.txt.xz"
     swap, targets = Swapper(ours()), set(target_words())
     gendered: list[tuple[str, ...]] = []
     neutral: list[tuple[str, ...]] = []

@@ -20,7 +20,6 @@ from unmask.models.batch import Batch
 from unmask.models.engine import Readings
 from unmask.types import Pair, Probe
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 EVERYONE = (*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL)
 
 

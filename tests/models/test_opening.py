@@ -18,7 +18,6 @@ from unmask.errors import ModelError
 from unmask.models import open_lm
 from unmask.models.opening import Opening
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 
 # checkpoint: what its refusal names, what it says to do (or why there is nothing to do)
 REFUSED = {

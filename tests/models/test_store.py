@@ -19,7 +19,6 @@ from unmask.models import Engine, Store
 from unmask.models.store import Stored, StoreWarning, clear, store_dir, stores
 from unmask.types import Dataset
 
-pytestmark = pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 
 
 @pytest.fixture

@@ -57,10 +57,10 @@ def opened(browser: Browser, path: Path, *, scripts: bool = True, scheme: str = 
 
 
 @pytest.fixture(scope="module")
-def crows(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def crows(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a run over all of CrowS-Pairs by every measure for masked models."""
     folder = tmp_path_factory.mktemp("crows")
-    whole = data.load("crows-pairs", data_dir=shared)
+    whole = data.load("crows-pairs", data_dir=published)
     result = made.run(folder / "run", [(whole, MEASURES)])
     return report.write(result, folder / "report.html")
 

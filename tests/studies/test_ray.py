@@ -25,7 +25,7 @@ pytestmark = [
 def ran(study: Study, folder: Path, engine: object, **choices: object) -> dict[str, str]:
     """Run a study; the state of every step."""
     events: list[Event] = []
-    plan = planned(study, Choices(**choices), Place(zoo.DATA, offline=True, threads=1))  # type: ignore[arg-type]
+    plan = planned(study, Choices(**choices), Place(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
     run(plan, folder, engine=engine, tell=lambda event, *_: events.append(event))  # type: ignore[arg-type]
     return {one.step: one.state for one in events}
 
@@ -78,7 +78,6 @@ def test_more_threads_than_any_machine_has_are_refused(tmp_path: Path) -> None:
         run(plan, tmp_path / "ray", engine=Cluster())
 
 
-@pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}")
 def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: Path) -> None:
     from unmask.studies.tasks import audits
 

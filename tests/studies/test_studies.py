@@ -19,7 +19,6 @@ from unmask.studies.running import Planned, Ran
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}"),
 ]
 TRAIN = {"epochs": 1.0, "rate": 1e-3, "batch": 16}
 
@@ -30,7 +29,7 @@ def ran(
     chosen = Choices(
         models=tuple(str(zoo.folder(one)) for one in models), limit=limit, reduced=True, settings=settings
     )
-    plan = planned(find(name), chosen, Place(zoo.DATA, offline=True, threads=1))
+    plan = planned(find(name), chosen, Place(zoo.MINIATURE, offline=True, threads=1))
     result = run(plan, folder)
     assert not result.failed
     for file in ("report.html", "tables.md", "tables.tex", "findings.json"):

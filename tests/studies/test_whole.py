@@ -20,7 +20,6 @@ from unmask.studies.running import Planned
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not zoo.DATA.exists(), reason=f"no benchmark files at {zoo.DATA}"),
     pytest.mark.filterwarnings("ignore"),  # Ray's own: sockets and files it leaves to its processes
 ]
 SETTINGS = {
@@ -42,7 +41,7 @@ SETTINGS = {
 def plan() -> Planned:
     model = str(zoo.folder("bert-uncased"))
     chosen = Choices(models=(model,), limit=12, reduced=True, settings=SETTINGS)
-    return planned(find("debiasing"), chosen, Place(zoo.DATA, offline=True, threads=1))
+    return planned(find("debiasing"), chosen, Place(zoo.MINIATURE, offline=True, threads=1))
 
 
 def tables(folder: Path) -> dict[str, object]:
@@ -67,7 +66,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 def test_a_study_killed_in_the_middle_goes_on(wanted: dict[str, object], tmp_path: Path) -> None:
     told = [f"{name}={json.dumps(value)}" for name, value in SETTINGS.items()]
     words = [sys.executable, "-m", "unmask", "study", "debiasing", "--reduced", "--limit", "12"]
-    words += ["--models", str(zoo.folder("bert-uncased")), "--data-dir", str(zoo.DATA), "--offline"]
+    words += ["--models", str(zoo.folder("bert-uncased")), "--data-dir", str(zoo.MINIATURE), "--offline"]
     words += ["--threads", "1", "--out", str(tmp_path / "out"), "--quiet"]
     words += [part for one in told for part in ("--set", one)]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

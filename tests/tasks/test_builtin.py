@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 OPTIONS = unmask.Options(store=False, offline=True)
 
 
-def captions(shared: Path, part: str, path: Path, most: int) -> Path:
+def captions(published: Path, part: str, path: Path, most: int) -> Path:
     """The video captions of a part of STS-B, which are short, as a table."""
-    (source,) = [file for file in published(stsb.CARD, data_dir=shared) if part in file.name]
+    (source,) = [file for file in published(stsb.CARD, data_dir=published) if part in file.name]
     lines = source.path.read_text(encoding="utf-8").splitlines()
     cells = [line.split("\t") for line in lines if "\tMSRvid\t" in line][:most]
     with path.open("w", encoding="utf-8", newline="") as stream:
@@ -32,11 +32,11 @@ def captions(shared: Path, part: str, path: Path, most: int) -> Path:
     return path
 
 
-def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, shared: Path) -> None:
+def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, published: Path) -> None:
     settings = Settings(
-        data_dir=shared,
-        train=captions(shared, "train", tmp_path / "train.csv", 700),
-        dev=captions(shared, "dev", tmp_path / "dev.csv", 250),
+        data_dir=published,
+        train=captions(published, "train", tmp_path / "train.csv", 700),
+        dev=captions(published, "dev", tmp_path / "dev.csv", 250),
         grid=Grid((8,), (1.5e-4,), (3.0,)),
         limit=6,
     )
@@ -48,10 +48,10 @@ def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, share
     assert f"|r| {abs(r.value):.3f}" in done.finding.answers[0]
 
 
-def test_inference_is_learnt(tmp_path: Path, shared: Path) -> None:
+def test_inference_is_learnt(tmp_path: Path, published: Path) -> None:
     """A part of both corpora, short sentences: far above the commonest class."""
-    train, dev, _ = published(nli.CARD, data_dir=shared)
-    more = [one for one in nli.load(own(shared / nli.MNLI_DEV)) if len(f"{one.text} {one.second}") < 120]
+    train, dev, _ = published(nli.CARD, data_dir=published)
+    more = [one for one in nli.load(own(published / nli.MNLI_DEV)) if len(f"{one.text} {one.second}") < 120]
     parts = {"train": [*nli.load(train)[:2500], *more[:500]], "dev": [*nli.load(dev)[:400], *more[500:600]]}
     for name, rows in parts.items():
         lines = [
@@ -72,8 +72,8 @@ def test_inference_is_learnt(tmp_path: Path, shared: Path) -> None:
     assert not any("not learnt" in note for note in done.finding.notes)
 
 
-def test_biographies_end_to_end(tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["task", "biasbios", "--data-dir", str(shared), "--grid", "batch=16 rate=1e-4 epochs=1"]
+def test_biographies_end_to_end(tmp_path: Path, published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["task", "biasbios", "--data-dir", str(published), "--grid", "batch=16 rate=1e-4 epochs=1"]
     words += ["--rows", "320", "--length", "48", "--out", str(tmp_path / "out"), "--quiet", "--scrub"]
     with pytest.raises(SystemExit) as left:
         main(words)
@@ -84,8 +84,8 @@ def test_biographies_end_to_end(tmp_path: Path, shared: Path, capsys: pytest.Cap
     assert (tmp_path / "out" / "report.html").is_file()
 
 
-def test_winobias_in_one_command(tmp_path: Path, shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["task", "winobias", "--data-dir", str(shared), "--limit", "60", "--out", str(tmp_path / "out")]
+def test_winobias_in_one_command(tmp_path: Path, published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["task", "winobias", "--data-dir", str(published), "--limit", "60", "--out", str(tmp_path / "out")]
     with pytest.raises(SystemExit) as left:
         main([*words, "--quiet", "--no-store"])
     assert not left.value.code

@@ -28,9 +28,9 @@ MODELS = ("bert-uncased", "roberta", "gpt2", "qwen2")
 
 
 @cache
-def some(shared: Path) -> tuple[Riddle, ...]:
+def some(published: Path) -> tuple[Riddle, ...]:
     """A few couples of either type, those with odd capitals and two-word occupations among them."""
-    found, _ = winobias(published(FILES, data_dir=shared))
+    found, _ = winobias(published(FILES, data_dir=published))
     both = couples(found)
     chosen = [one for one in both if "CEO" in one[0].text][:2]
     chosen += [one for one in both if "construction worker" in one[0].text][:2]
@@ -64,18 +64,18 @@ def slowly(model: Any, tokenizer: Any, riddle: Riddle, person: str) -> float:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_answers_equal_slow_ones(name: str, shared: Path) -> None:
+def test_answers_equal_slow_ones(name: str, published: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    for one in answered(asked(name), some(shared)):
+    for one in answered(asked(name), some(published)):
         assert not one.reason
         assert one.gold == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.gold), abs=1e-4)
         assert one.other == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.other), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
-def test_leanings_equal_slow_ones(name: str, shared: Path) -> None:
+def test_leanings_equal_slow_ones(name: str, published: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    both = couples(some(shared))
+    both = couples(some(published))
     checked = 0
     for (pro, anti), one in zip(both, leanings(asked(name), both), strict=True):
         if one.reason:
@@ -107,8 +107,8 @@ def _pronoun(model: Any, tokenizer: Any, pro: Riddle, anti: Riddle) -> float:
     return float(said[ids[place]] - said[other[place]])
 
 
-def test_what_cannot_be_asked_says_why(shared: Path) -> None:
-    (pro, anti), *_ = couples(some(shared))
+def test_what_cannot_be_asked_says_why(published: Path) -> None:
+    (pro, anti), *_ = couples(some(published))
     two = replace(pro, groups={**pro.groups, "pronouns": "2"})
     odd = replace(anti, text=f"{anti.text} Indeed.")
     found = leanings(asked("bert-uncased"), [(two, anti), (pro, odd)])
@@ -155,14 +155,14 @@ def test_swapping_the_sides_mirrors_the_gap() -> None:
 
 
 @cache
-def done(name: str, shared: Path) -> Done:
+def done(name: str, published: Path) -> Done:
     task = find("winobias" if name != "gpt2" else "winogender")
-    settings = Settings(data_dir=shared, limit=12)
+    settings = Settings(data_dir=published, limit=12)
     return run(task, [zoo.folder(name)], settings=settings, options=OPTIONS)
 
 
-def test_winobias_end_to_end(shared: Path) -> None:
-    found = done("bert-uncased", shared)
+def test_winobias_end_to_end(published: Path) -> None:
+    found = done("bert-uncased", published)
     what = found.seen[0].what
     right = {one.riddle.id: one.gold > one.other for one in what.answers}
     both = couples([one.riddle for one in what.answers])
@@ -179,8 +179,8 @@ def test_winobias_end_to_end(shared: Path) -> None:
     assert find("winobias").headline(what).number == what.gaps["all"].gap
 
 
-def test_winogender_end_to_end(shared: Path) -> None:
-    what = done("gpt2", shared).seen[0].what
+def test_winogender_end_to_end(published: Path) -> None:
+    what = done("gpt2", published).seen[0].what
     assert len(what.answers) == 36
     by: dict[str, dict[str, list[float]]] = {}
     for one in what.answers:

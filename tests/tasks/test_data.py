@@ -16,8 +16,8 @@ from unmask.data.examples import lying, own, published
 from unmask.errors import DataError
 
 
-def test_stsb_as_published(shared: Path) -> None:
-    files = published(stsb.CARD, data_dir=shared)
+def test_stsb_as_published(published: Path) -> None:
+    files = published(stsb.CARD, data_dir=published)
     parts = [stsb.load(file) for file in files]
     assert [len(part) for part in parts] == [5749, 1500, 1379]
     assert all(file.verified for file in files)
@@ -45,10 +45,10 @@ def test_own_similarities(tmp_path: Path) -> None:
         stsb.load(own(path))
 
 
-def test_nli_as_published(shared: Path) -> None:
-    parts = [nli.load(file) for file in published(nli.CARD, data_dir=shared)]
+def test_nli_as_published(published: Path) -> None:
+    parts = [nli.load(file) for file in published(nli.CARD, data_dir=published)]
     assert [len(part) for part in parts] == [8330, 1000, 2000]
-    place = lying(nli.MNLI_DEV, data_dir=shared)
+    place = lying(nli.MNLI_DEV, data_dir=published)
     assert place is not None
     assert len(nli.load(own(place))) == 9815
 
@@ -71,8 +71,8 @@ def test_own_inferences(tmp_path: Path) -> None:
         nli.load(own(ragged))
 
 
-def test_winobias_riddles(shared: Path) -> None:
-    found, warnings = riddles.winobias(published(riddles.WINOBIAS, data_dir=shared))
+def test_winobias_riddles(published: Path) -> None:
+    found, warnings = riddles.winobias(published(riddles.WINOBIAS, data_dir=published))
     assert len(found) + len(warnings) == 8 * 396
     assert len(warnings) == 5
     first = next(one for one in found if one.id == "type1.dev/0000/pro")
@@ -84,13 +84,13 @@ def test_winobias_riddles(shared: Path) -> None:
     )
 
 
-def test_winogender_riddles(shared: Path) -> None:
-    templates, stats = published(riddles.WINOGENDER, data_dir=shared)
+def test_winogender_riddles(published: Path) -> None:
+    templates, stats = published(riddles.WINOGENDER, data_dir=published)
     women = riddles.shares(stats)
     assert women["technician"] == pytest.approx(0.4034)
     found = riddles.winogender(templates, women)
     assert len(found) == 360
-    sentences = (shared / "winogender" / "all_sentences.tsv").read_text(encoding="utf-8")
+    sentences = (published / "winogender" / "all_sentences.tsv").read_text(encoding="utf-8")
     assert all(f"\t{one.text}\n" in sentences for one in found)
     assert Counter(one.stereotype for one in found) == {"pro": 120, "anti": 120, "neutral": 120}
     # technicians are mostly men: `he` for the customer goes against the statistics of the occupation
@@ -150,8 +150,8 @@ def test_no_biographies_anywhere(tmp_path: Path) -> None:
         biasbios.files(None, tmp_path)
 
 
-def test_the_sample(shared: Path) -> None:
-    found = biasbios.load(biasbios.files(None, shared))
+def test_the_sample(published: Path) -> None:
+    found = biasbios.load(biasbios.files(None, published))
     assert len(found) > 1200
     assert {one.label for one in found} == set(biasbios.PROFESSIONS)
     parts = Counter(biasbios.part_of(one.text) for one in found)
@@ -166,11 +166,11 @@ def test_scrubbing_and_the_first_sentence() -> None:
     assert biasbios.without_first_sentence("A b. C d.") == "C d."
 
 
-def test_files_of_tasks_are_fetched_by_name(shared: Path, tmp_path: Path) -> None:
+def test_files_of_tasks_are_fetched_by_name(published: Path, tmp_path: Path) -> None:
     from unmask import data
 
     for name in ("stsb", "nli-counterfactual", "winobias-riddles", "winogender-riddles"):
-        paths = data.get(name, data_dir=shared, offline=True)
+        paths = data.get(name, data_dir=published, offline=True)
         assert len(paths) == len(data.card(name).files)
         assert name not in data.names()
     with pytest.raises(DataError, match="run `unmask data get stsb`"):

@@ -14,11 +14,11 @@ from unmask.tasks import Grid, Settings, comments, nlibias, sentiment, stsbias, 
 from unmask.tasks.stsbias import article, folded, found_of, templates
 
 
-def test_sts_templates_come_from_the_test_part(shared: Path) -> None:
-    found = templates(Settings(data_dir=shared))
+def test_sts_templates_come_from_the_test_part(published: Path) -> None:
+    found = templates(Settings(data_dir=published))
     assert len(found) > 200
     assert len(set(found)) == len(found)
-    text = (shared / "stsb" / "sts-test.csv").read_text(encoding="utf-8")
+    text = (published / "stsb" / "sts-test.csv").read_text(encoding="utf-8")
     assert all(f"A man{rest}" in text or f"A woman{rest}" in text for rest in found)
     assert not any(
         word in f"{rest} ".split() for rest in found for word in ("he", "her", "his", "woman", "boy")
@@ -164,20 +164,20 @@ def test_one_kind_of_sentence_is_refused() -> None:
         toxicity.found_of(asked, np.array([0.1, 0.2]), "x", seed=0)
 
 
-def test_published_templates_are_read(shared: Path) -> None:
-    asked, where, (source,) = comments.sentences(Settings(data_dir=shared, limit=500))
+def test_published_templates_are_read(published: Path) -> None:
+    asked, where, (source,) = comments.sentences(Settings(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
     assert source.name == "bias_madlibs_77k.csv"
     assert sum(bool(one.term) for one in asked) > 480  # the rest name an occupation
     assert {one.toxic for one in asked} == {True, False}
 
 
-def test_other_files_of_comments(shared: Path) -> None:
+def test_other_files_of_comments(published: Path) -> None:
     from unmask.data.examples import own
 
-    tweets = comments.read(own(shared / "davidson_hate" / "labeled_data.csv"))
+    tweets = comments.read(own(published / "davidson_hate" / "labeled_data.csv"))
     assert sum(one.toxic for one in tweets) == 1430 + 19190  # hate and offensive, as published
-    jigsaw = comments.read(own(shared / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = comments.read(own(published / "jigsaw_sample" / "train_sample.csv"))
     assert {one.toxic for one in jigsaw} == {True, False}
 
 

@@ -100,8 +100,8 @@ def trainer(folder: Path, report_to: str = "none") -> Trainer:
     return Trainer(model, arguments, train_dataset=Lines(tokenizer), processing_class=tokenizer)
 
 
-def test_the_callback_logs_through_the_trainer_and_disturbs_nothing(tmp_path: Path, shared: Path) -> None:
-    settings = Settings(data_dir=shared, limit=4)
+def test_the_callback_logs_through_the_trainer_and_disturbs_nothing(tmp_path: Path, published: Path) -> None:
+    settings = Settings(data_dir=published, limit=4)
     plain = trainer(tmp_path / "a")
     plain.train()
     watched = trainer(tmp_path / "b")
@@ -121,12 +121,12 @@ def test_the_callback_logs_through_the_trainer_and_disturbs_nothing(tmp_path: Pa
     assert callback.seen[4].number.value == pytest.approx(after.seen[0].what.gap.gap.value)
 
 
-def test_tensorboard_gets_the_bias(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tensorboard_gets_the_bias(tmp_path: Path, published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "logs"))
     watched = trainer(tmp_path / "run", "tensorboard")
     watched.add_callback(
-        BiasCallback(watched, "winobias", every=2, settings=Settings(data_dir=shared, limit=3))
+        BiasCallback(watched, "winobias", every=2, settings=Settings(data_dir=published, limit=3))
     )
     watched.train()
     file = next(tmp_path.rglob("events.out.tfevents*"))

@@ -25,14 +25,14 @@ def test_weat_lists_are_complete() -> None:
 
 
 @pytest.mark.parametrize("number", SIZES)
-def test_weat_lists_are_those_of_the_seat_files(number: int, shared: Path) -> None:
-    (theirs,) = read_questions(shared / "bias_bench" / "seat" / f"weat{number}.jsonl")
+def test_weat_lists_are_those_of_the_seat_files(number: int, published: Path) -> None:
+    (theirs,) = read_questions(published / "bias_bench" / "seat" / f"weat{number}.jsonl")
     ours = weat(f"weat-{number}")
     assert [set(group.texts) for group in ours.groups()] == [set(group.texts) for group in theirs.groups()]
 
 
-def test_every_seat_file_can_be_read(shared: Path) -> None:
-    paths = sorted((shared / "bias_bench" / "seat").glob("*.jsonl"))
+def test_every_seat_file_can_be_read(published: Path) -> None:
+    paths = sorted((published / "bias_bench" / "seat").glob("*.jsonl"))
     assert len(paths) > 40
     for path in paths:
         (question,) = read_questions(path)
@@ -43,8 +43,8 @@ def test_every_seat_file_can_be_read(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("number", SIZES)
-def test_words_of_interest_are_found_in_seat_sentences(number: int, shared: Path) -> None:
-    (sentences,) = read_questions(shared / "bias_bench" / "seat" / f"sent-weat{number}.jsonl")
+def test_words_of_interest_are_found_in_seat_sentences(number: int, published: Path) -> None:
+    (sentences,) = read_questions(published / "bias_bench" / "seat" / f"sent-weat{number}.jsonl")
     found = sentences.with_words(weat(f"weat-{number}"))
     for group, words in zip(found.groups(), weat(f"weat-{number}").groups(), strict=True):
         for (text, (begin, end)), word in zip(group.placed(), group.words, strict=True):
