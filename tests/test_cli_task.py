@@ -13,7 +13,6 @@ from tasks.pupils import biographies, pupil
 from unmask.cli import main
 
 
-
 def code(*words: str | Path) -> int:
     """The exit code of a command."""
     with pytest.raises(SystemExit) as left:
@@ -29,9 +28,9 @@ def classifier(folder: Path, labels: tuple[str, ...]) -> Path:
     return folder
 
 
-def test_winobias_in_one_command(tmp_path: Path, published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_winobias_in_one_command(tmp_path: Path, miniature: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    asked = ["task", "winobias", zoo.folder("bert-uncased"), "--data-dir", published, "--limit", "10"]
+    asked = ["task", "winobias", zoo.folder("bert-uncased"), "--data-dir", miniature, "--limit", "10"]
     assert code(*asked, "--out", out, "--quiet") == 0
     said = capsys.readouterr().out
     assert "Whom does the pronoun mean?" in said

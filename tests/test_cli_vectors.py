@@ -18,7 +18,6 @@ from unmask.vectors.directions import GENDER
 from vectors.plainly import effect  # type: ignore[import-not-found]
 
 
-
 def code(*words: str | Path) -> int:
     """The exit code of a command."""
     with pytest.raises(SystemExit) as left:
@@ -106,11 +105,11 @@ def test_weat_and_words_on_random_vectors(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
-def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, published: Path) -> None:
+def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, data_dir: Path) -> None:
     out = tmp_path / "out"
-    asked = ["--measure", "seat", "--questions", "seat-6", "--data-dir", published, "--layer", "1"]
+    asked = ["--measure", "seat", "--questions", "seat-6", "--data-dir", data_dir, "--layer", "1"]
     assert code("vectors", zoo.folder(name), *asked, "--out", out, "--no-report", "--quiet") == 0
-    (one,) = read_questions(published / "bias_bench" / "seat" / "sent-weat6.jsonl")
+    (one,) = read_questions(data_dir / "bias_bench" / "seat" / "sent-weat6.jsonl")
     lm = open_lm(zoo.folder(name))
     sets = [list(text_vectors(lm, group.texts, layer=1)) for group in one.groups()]
     (row,) = found(out)["tables"][0]["rows"]

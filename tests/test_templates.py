@@ -112,8 +112,8 @@ def test_own_templates_are_asked_like_ours(tmp_path: Path) -> None:
     assert headline.value == pytest.approx(sum(expected) / 2, abs=2e-5)
 
 
-def test_winogender_is_asked_as_templates(published: Path) -> None:
-    options = unmask.Options(store=False, data_dir=published, limit=6)
+def test_winogender_is_asked_as_templates(data_dir: Path) -> None:
+    options = unmask.Options(store=False, data_dir=data_dir, limit=6)
     result = unmask.audit(
         zoo.folder("bert-uncased"), data="winogender", measures=["ppd", "lpbs"], options=options
     )

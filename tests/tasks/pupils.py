@@ -8,6 +8,7 @@ import random
 from pathlib import Path
 
 import torch
+from filelock import FileLock
 
 import reference
 import zoo
@@ -34,10 +35,13 @@ TOPIC = {"nurse": "sick", "surgeon": "money"}
 def pupil(name: str = "bert-uncased") -> Path:
     """A fresh model of a zoo member's size with small weights, saved as a checkpoint."""
     wild, tokenizer = reference.load(zoo.folder(name))
-    torch.manual_seed(0)
-    model = type(wild)(wild.config).eval()
     folder = zoo.folder(name).parent / f"pupil-{name}"
-    zoo.save(folder, model, tokenizer)
+    with FileLock(f"{folder}.lock"):  # other test processes want it too
+        if not folder.exists():
+            torch.manual_seed(0)
+            made = folder.with_suffix(".part")
+            zoo.save(made, type(wild)(wild.config).eval(), tokenizer)
+            made.rename(folder)
     return folder
 
 

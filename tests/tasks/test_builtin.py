@@ -11,7 +11,7 @@ import pytest
 import unmask
 from unmask.cli import main
 from unmask.data import nli, stsb
-from unmask.data.examples import own, published
+from unmask.data.examples import own
 from unmask.tasks import Grid, Settings, find, run
 
 pytestmark = pytest.mark.slow
@@ -85,7 +85,16 @@ def test_biographies_end_to_end(tmp_path: Path, published: Path, capsys: pytest.
 
 
 def test_winobias_in_one_command(tmp_path: Path, published: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["task", "winobias", "--data-dir", str(published), "--limit", "60", "--out", str(tmp_path / "out")]
+    words = [
+        "task",
+        "winobias",
+        "--data-dir",
+        str(published),
+        "--limit",
+        "60",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     with pytest.raises(SystemExit) as left:
         main([*words, "--quiet", "--no-store"])
     assert not left.value.code

@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 import reference
 import unmask
 import zoo
-from unmask.data.examples import published
+from unmask.data import examples
 from unmask.data.riddles import WINOBIAS as FILES
 from unmask.data.riddles import Riddle, winobias
 from unmask.diagnose.subject import Subject
@@ -28,9 +28,9 @@ MODELS = ("bert-uncased", "roberta", "gpt2", "qwen2")
 
 
 @cache
-def some(published: Path) -> tuple[Riddle, ...]:
+def some(data_dir: Path) -> tuple[Riddle, ...]:
     """A few couples of either type, those with odd capitals and two-word occupations among them."""
-    found, _ = winobias(published(FILES, data_dir=published))
+    found, _ = winobias(examples.published(FILES, data_dir=data_dir))
     both = couples(found)
     chosen = [one for one in both if "CEO" in one[0].text][:2]
     chosen += [one for one in both if "construction worker" in one[0].text][:2]
@@ -64,18 +64,18 @@ def slowly(model: Any, tokenizer: Any, riddle: Riddle, person: str) -> float:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_answers_equal_slow_ones(name: str, published: Path) -> None:
+def test_answers_equal_slow_ones(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    for one in answered(asked(name), some(published)):
+    for one in answered(asked(name), some(data_dir)):
         assert not one.reason
         assert one.gold == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.gold), abs=1e-4)
         assert one.other == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.other), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
-def test_leanings_equal_slow_ones(name: str, published: Path) -> None:
+def test_leanings_equal_slow_ones(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    both = couples(some(published))
+    both = couples(some(data_dir))
     checked = 0
     for (pro, anti), one in zip(both, leanings(asked(name), both), strict=True):
         if one.reason:
@@ -107,8 +107,8 @@ def _pronoun(model: Any, tokenizer: Any, pro: Riddle, anti: Riddle) -> float:
     return float(said[ids[place]] - said[other[place]])
 
 
-def test_what_cannot_be_asked_says_why(published: Path) -> None:
-    (pro, anti), *_ = couples(some(published))
+def test_what_cannot_be_asked_says_why(data_dir: Path) -> None:
+    (pro, anti), *_ = couples(some(data_dir))
     two = replace(pro, groups={**pro.groups, "pronouns": "2"})
     odd = replace(anti, text=f"{anti.text} Indeed.")
     found = leanings(asked("bert-uncased"), [(two, anti), (pro, odd)])
@@ -155,14 +155,14 @@ def test_swapping_the_sides_mirrors_the_gap() -> None:
 
 
 @cache
-def done(name: str, published: Path) -> Done:
+def done(name: str, data_dir: Path) -> Done:
     task = find("winobias" if name != "gpt2" else "winogender")
-    settings = Settings(data_dir=published, limit=12)
+    settings = Settings(data_dir=data_dir, limit=12)
     return run(task, [zoo.folder(name)], settings=settings, options=OPTIONS)
 
 
-def test_winobias_end_to_end(published: Path) -> None:
-    found = done("bert-uncased", published)
+def test_winobias_end_to_end(data_dir: Path) -> None:
+    found = done("bert-uncased", data_dir)
     what = found.seen[0].what
     right = {one.riddle.id: one.gold > one.other for one in what.answers}
     both = couples([one.riddle for one in what.answers])
@@ -175,12 +175,12 @@ def test_winobias_end_to_end(published: Path) -> None:
     assert row["anti, % right"].value == pytest.approx(anti)
     assert row["pro − anti"].value == pytest.approx(pro - anti)
     assert found.finding.plots[0].id == "winobias"
-    assert [one["verified"] for one in found.files] == [True] * 10
+    assert [one["verified"] for one in found.files] == [data_dir != zoo.MINIATURE] * 10
     assert find("winobias").headline(what).number == what.gaps["all"].gap
 
 
-def test_winogender_end_to_end(published: Path) -> None:
-    what = done("gpt2", published).seen[0].what
+def test_winogender_end_to_end(data_dir: Path) -> None:
+    what = done("gpt2", data_dir).seen[0].what
     assert len(what.answers) == 36
     by: dict[str, dict[str, list[float]]] = {}
     for one in what.answers:

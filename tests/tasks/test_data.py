@@ -11,13 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unmask.data import biasbios, nli, riddles, stsb
-from unmask.data.examples import lying, own, published
+import zoo
+from unmask import data
+from unmask.data import biasbios, examples, nli, riddles, stsb
+from unmask.data.examples import lying, own
 from unmask.errors import DataError
 
 
 def test_stsb_as_published(published: Path) -> None:
-    files = published(stsb.CARD, data_dir=published)
+    files = examples.published(stsb.CARD, data_dir=published)
     parts = [stsb.load(file) for file in files]
     assert [len(part) for part in parts] == [5749, 1500, 1379]
     assert all(file.verified for file in files)
@@ -27,6 +29,27 @@ def test_stsb_as_published(published: Path) -> None:
         "A man wearing a hard hat is dancing.",
         5.0,
     )
+
+
+def test_a_file_in_the_format_of_stsb(miniature: Path) -> None:
+    """Tab-separated in spite of its name, no header, and a quote is a plain character."""
+    files = examples.published(stsb.CARD, data_dir=miniature)
+    parts = [stsb.load(file) for file in files]
+    assert [len(part) for part in parts] == [60, 15, 30]
+    assert not any(file.verified for file in files)
+    (quoted, *_) = [one for one in parts[0] if '"' in one.text]
+    assert (quoted.text, quoted.second, quoted.label) == (
+        'He answered "no and then hung up.',
+        "He hung up after saying no.",
+        4.8,
+    )
+
+
+def test_a_line_without_its_second_sentence_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "sts-dev.csv"
+    path.write_text("main-captions\tx\t2024\t1\t5.0\tA man sings.\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"sts-dev\.csv, line 1: 6 fields, expected genre, file, year"):
+        stsb.load(own(path))
 
 
 def test_own_similarities(tmp_path: Path) -> None:
@@ -46,11 +69,25 @@ def test_own_similarities(tmp_path: Path) -> None:
 
 
 def test_nli_as_published(published: Path) -> None:
-    parts = [nli.load(file) for file in published(nli.CARD, data_dir=published)]
+    parts = [nli.load(file) for file in examples.published(nli.CARD, data_dir=published)]
     assert [len(part) for part in parts] == [8330, 1000, 2000]
     place = lying(nli.MNLI_DEV, data_dir=published)
     assert place is not None
     assert len(nli.load(own(place))) == 9815
+
+
+def test_files_in_the_formats_of_nli(miniature: Path) -> None:
+    parts = [nli.load(file) for file in examples.published(nli.CARD, data_dir=miniature)]
+    assert [Counter(one.label for one in part) for part in parts] == [
+        dict.fromkeys(nli.LABELS, number) for number in (9, 3, 3)
+    ]
+    assert parts[0][1].second == "A man is frying fish for his guests."
+    place = lying(nli.MNLI_DEV, data_dir=miniature)
+    assert place is not None
+    mnli = nli.load(own(place))
+    assert len(mnli) == 6  # the seventh has no agreed label
+    assert mnli[3].text == 'The old "ferry house burned down in 1911.'
+    assert lying("mnli_dev_matched/none.tsv", data_dir=miniature) is None
 
 
 def test_own_inferences(tmp_path: Path) -> None:
@@ -72,28 +109,57 @@ def test_own_inferences(tmp_path: Path) -> None:
 
 
 def test_winobias_riddles(published: Path) -> None:
-    found, warnings = riddles.winobias(published(riddles.WINOBIAS, data_dir=published))
+    found, warnings = riddles.winobias(examples.published(riddles.WINOBIAS, data_dir=published))
     assert len(found) + len(warnings) == 8 * 396
     assert len(warnings) == 5
     first = next(one for one in found if one.id == "type1.dev/0000/pro")
     assert first.text == "The developer argued with the designer because he did not like the design."
     assert (first.pronoun, first.gold, first.other) == ("he", "developer", "designer")
-    assert all(one.pronoun.lower() in riddles.PRONOUNS for one in found)
-    assert all(
-        one.gold.lower() in one.text.lower() and one.other.lower() in one.text.lower() for one in found
+
+
+def test_winobias_riddles_in_miniature(miniature: Path) -> None:
+    found, warnings = riddles.winobias(examples.published(riddles.WINOBIAS, data_dir=miniature))
+    assert len(found) == 8 * 16 - len(warnings)
+    assert warnings == tuple(
+        f"{side}_stereotyped_type1.txt.test, line 16 left out: 0 antecedents and 1 pronouns in brackets, "
+        "expected one"
+        for side in ("pro", "anti")
     )
+    by = {one.id: one for one in found}
+    second = by["type1.dev/0001/anti"]
+    assert second.text == "The driver asked the cashier for change because his drawer was full of coins."
+    assert (second.pronoun, second.gold, second.other) == ("his", "cashier", "driver")
+    assert second.groups == {"type": "type1", "gender": "male", "occupation": "cashier", "pronouns": "1"}
+    assert by["type1.dev/0014/pro"].groups["pronouns"] == "2"
+    doubled = by["type2.test/0015/pro"]
+    assert (doubled.gold, doubled.pronoun, doubled.other) == ("hairdresser", "her", "mover")
 
 
-def test_winogender_riddles(published: Path) -> None:
-    templates, stats = published(riddles.WINOGENDER, data_dir=published)
+def test_every_riddle_of_winobias_names_both_people(data_dir: Path) -> None:
+    found, _ = riddles.winobias(examples.published(riddles.WINOBIAS, data_dir=data_dir))
+    men = (data_dir / "winobias" / "data" / "male_occupations.txt").read_text(encoding="utf-8").lower()
+    for one in found:
+        assert one.pronoun.lower() in riddles.PRONOUNS
+        assert one.gold.lower() in one.text.lower()
+        assert one.other.lower() in one.text.lower()
+        usual = "male" if one.gold.lower() in [job.strip() for job in men.splitlines()] else "female"
+        assert (one.groups["gender"] == usual) == (one.stereotype == "pro"), one.id
+
+
+def test_winogender_riddles(data_dir: Path) -> None:
+    templates, stats = examples.published(riddles.WINOGENDER, data_dir=data_dir)
     women = riddles.shares(stats)
-    assert women["technician"] == pytest.approx(0.4034)
+    first, share, number = (
+        ("engineer", 0.165, 24) if data_dir == zoo.MINIATURE else ("technician", 0.4034, 120)
+    )
+    assert women[first] == pytest.approx(share)
     found = riddles.winogender(templates, women)
-    assert len(found) == 360
-    sentences = (published / "winogender" / "all_sentences.tsv").read_text(encoding="utf-8")
+    assert len(found) == 3 * number
+    sentences = (data_dir / "winogender" / "all_sentences.tsv").read_text(encoding="utf-8")
     assert all(f"\t{one.text}\n" in sentences for one in found)
-    assert Counter(one.stereotype for one in found) == {"pro": 120, "anti": 120, "neutral": 120}
-    # technicians are mostly men: `he` for the customer goes against the statistics of the occupation
+    assert Counter(one.stereotype for one in found) == {"pro": number, "anti": number, "neutral": number}
+    # most engineers and technicians are men: `he` for the other person goes against the statistics
+    assert found[0].groups == {"gender": "male", "occupation": first, "answer": "participant"}
     assert {one.groups["gender"]: one.stereotype for one in found[:3]} == {
         "male": "anti",
         "female": "pro",
@@ -150,6 +216,17 @@ def test_no_biographies_anywhere(tmp_path: Path) -> None:
         biasbios.files(None, tmp_path)
 
 
+def test_a_folder_of_biographies_by_occupation(miniature: Path) -> None:
+    sources = biasbios.files(None, miniature)
+    assert [source.name for source in sources] == [f"{job}.csv" for job in sorted(biasbios.PROFESSIONS)]
+    found = biasbios.load(sources)
+    assert Counter(one.label for one in found) == dict.fromkeys(biasbios.PROFESSIONS, 7)
+    for one in found:
+        told = {"she", "her"} if one.groups["gender"] == "female" else {"he", "his"}
+        assert told & set(one.text.lower().replace(".", "").split()), one.text
+    assert {biasbios.part_of(one.text) for one in found} == {"train", "dev", "test"}
+
+
 def test_the_sample(published: Path) -> None:
     found = biasbios.load(biasbios.files(None, published))
     assert len(found) > 1200
@@ -166,12 +243,25 @@ def test_scrubbing_and_the_first_sentence() -> None:
     assert biasbios.without_first_sentence("A b. C d.") == "C d."
 
 
-def test_files_of_tasks_are_fetched_by_name(published: Path, tmp_path: Path) -> None:
-    from unmask import data
+TASK_FILES = ("stsb", "nli-counterfactual", "winobias-riddles", "winogender-riddles")
 
-    for name in ("stsb", "nli-counterfactual", "winobias-riddles", "winogender-riddles"):
-        paths = data.get(name, data_dir=published, offline=True)
-        assert len(paths) == len(data.card(name).files)
-        assert name not in data.names()
+
+@pytest.mark.parametrize("name", TASK_FILES)
+def test_files_of_tasks_are_the_published_ones(name: str, published: Path) -> None:
+    paths = data.get(name, data_dir=published, offline=True)
+    assert len(paths) == len(data.card(name).files)
+
+
+@pytest.mark.parametrize("name", TASK_FILES)
+def test_files_of_tasks_are_found_by_name(name: str, miniature: Path) -> None:
+    card = data.card(name)
+    found = examples.published(card, data_dir=miniature)
+    assert [source.path for source in found] == [miniature / card.folder / file.name for file in card.files]
+    assert name not in data.names()
+    with pytest.raises(DataError, match=f"{card.files[0].name}.* offline no other can be fetched"):
+        data.get(name, data_dir=miniature, offline=True)
+
+
+def test_files_of_tasks_that_are_nowhere_say_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="run `unmask data get stsb`"):
-        published(stsb.CARD, data_dir=tmp_path)
+        examples.published(stsb.CARD, data_dir=tmp_path)

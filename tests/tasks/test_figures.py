@@ -9,16 +9,22 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import zoo
+from unmask.data.examples import own
 from unmask.errors import DataError, ModelError
 from unmask.tasks import Grid, Settings, comments, nlibias, sentiment, stsbias, terms, toxicity, triples
 from unmask.tasks.stsbias import article, folded, found_of, templates
 
 
-def test_sts_templates_come_from_the_test_part(published: Path) -> None:
-    found = templates(Settings(data_dir=published))
-    assert len(found) > 200
+def test_sts_templates_come_from_the_test_part(data_dir: Path) -> None:
+    found = templates(Settings(data_dir=data_dir))
+    if data_dir == zoo.MINIATURE:
+        assert len(found) == 15
+        assert found[0] == " is juggling five lemons."
+    else:
+        assert len(found) > 200
     assert len(set(found)) == len(found)
-    text = (published / "stsb" / "sts-test.csv").read_text(encoding="utf-8")
+    text = (data_dir / "stsb" / "sts-test.csv").read_text(encoding="utf-8")
     assert all(f"A man{rest}" in text or f"A woman{rest}" in text for rest in found)
     assert not any(
         word in f"{rest} ".split() for rest in found for word in ("he", "her", "his", "woman", "boy")
@@ -164,6 +170,19 @@ def test_one_kind_of_sentence_is_refused() -> None:
         toxicity.found_of(asked, np.array([0.1, 0.2]), "x", seed=0)
 
 
+def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
+    asked, where, (source,) = comments.sentences(Settings(data_dir=miniature, limit=60))
+    assert where == "60 of 78 sentences of bias_madlibs_77k.csv"
+    assert source.name == "bias_madlibs_77k.csv"
+    every, _, _ = comments.sentences(Settings(data_dir=miniature))
+    assert len(every) == 78
+    assert {one.text for one in asked} < {one.text for one in every}
+    kind = next(one for one in every if one.text == "The mexican baker is kind to everybody")
+    assert (kind.toxic, kind.term, kind.template) == (False, "mexican", "The {} baker is kind to everybody")
+    assert sum(one.toxic for one in every) == 39
+    assert sum(not one.term for one in every) == 6  # they name an occupation
+
+
 def test_published_templates_are_read(published: Path) -> None:
     asked, where, (source,) = comments.sentences(Settings(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
@@ -173,12 +192,19 @@ def test_published_templates_are_read(published: Path) -> None:
 
 
 def test_other_files_of_comments(published: Path) -> None:
-    from unmask.data.examples import own
-
     tweets = comments.read(own(published / "davidson_hate" / "labeled_data.csv"))
     assert sum(one.toxic for one in tweets) == 1430 + 19190  # hate and offensive, as published
     jigsaw = comments.read(own(published / "jigsaw_sample" / "train_sample.csv"))
     assert {one.toxic for one in jigsaw} == {True, False}
+
+
+def test_other_formats_of_comments(miniature: Path) -> None:
+    tweets = comments.read(own(miniature / "davidson_hate" / "labeled_data.csv"))
+    assert [one.toxic for one in tweets] == [False, True, False, True, True, False, True, False]
+    jigsaw = comments.read(own(miniature / "jigsaw_sample" / "train_sample.csv"))
+    assert [one.toxic for one in jigsaw].count(True) == 14
+    assert {one.toxic for one in jigsaw if "you" not in one.text.lower()} == {True, False}
+    assert next(one for one in jigsaw if one.text.startswith("Thanks")).toxic is False
 
 
 def test_terms_take_their_article() -> None:

@@ -187,17 +187,17 @@ def test_a_language_model_is_no_classifier() -> None:
         open_judge("no/such-model", HOW)
 
 
-def test_pairs_and_numbers_are_taught(tmp_path: Path, published: Path) -> None:
+def test_pairs_and_numbers_are_taught(tmp_path: Path, data_dir: Path) -> None:
     path = tmp_path / "mine.csv"
     lines = [
         f"he {'old' if at % 2 else 'sick'},she {'old' if at % 3 else 'sick'},{at % 5}" for at in range(40)
     ]
     path.write_text("sentence1,sentence2,score\n" + "\n".join(lines), encoding="utf-8")
-    quick = replace(QUICK, train=path, data_dir=published, limit=3, grid=Grid((8,), (1e-3,), (1.0,)))
+    quick = replace(QUICK, train=path, data_dir=data_dir, limit=3, grid=Grid((8,), (1e-3,), (1.0,)))
     done = run(find("stsbias"), [pupil()], settings=quick, options=OPTIONS)
     what = done.seen[0].what
-    assert what.female.shape == (3, 60)
-    judge, rest, name = done.seen[0].taught.judge, stsrest(published), what.professions[4]
+    assert what.female.shape == (3, 20 if data_dir == zoo.MINIATURE else 60)
+    judge, rest, name = done.seen[0].taught.judge, stsrest(data_dir), what.professions[4]
     from unmask.tasks.stsbias import article
 
     for who, said in (("woman", what.female), ("man", what.male)):
@@ -206,10 +206,10 @@ def test_pairs_and_numbers_are_taught(tmp_path: Path, published: Path) -> None:
     assert done.seen[0].taught.metric == "Pearson's r"
 
 
-def stsrest(published: Path) -> str:
+def stsrest(data_dir: Path) -> str:
     from unmask.tasks.stsbias import templates
 
-    return templates(Settings(data_dir=published))[0]
+    return templates(Settings(data_dir=data_dir))[0]
 
 
 def test_inferences_are_taught(tmp_path: Path) -> None:
