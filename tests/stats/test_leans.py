@@ -56,6 +56,7 @@ def test_rows_of_one_word_do_not_count_as_independent() -> None:
     assert one.method == "two-way bootstrap over 10 words and 100 templates"
 
 
+@pytest.mark.slow
 def test_the_interval_covers() -> None:
     """Words and templates both vary; the true mean is 0."""
     inside = 0
