@@ -1,4 +1,4 @@
-"""Mutation testing on a toy package: what is edited, what is killed, survives, and is listed as equivalent."""
+"""Mutation testing on a toy package: what is edited, killed, survives, and is listed as equivalent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tools.mutants.edits import mutants
 
 ROOT = Path(__file__).parents[2]
