@@ -14,7 +14,6 @@ from unmask.types import Row
 
 from .tables import DATA, measure, only, row
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 PREDICTIONS = {
     "bert-base-cased": "predictions_bert-base-cased_BertNextSentence_BertLM.json",
     "gpt2": "predictions_gpt2_ModelNSP_GPT2LM.json",
@@ -72,30 +71,26 @@ def test_advantaged_and_disadvantaged(
 
 
 @cache
-def loaded(name: str) -> Any:
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"{name} is not beside the repository")
+def loaded(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("category", ["gender", "race", "religion"])
 @pytest.mark.parametrize("system", list(PREDICTIONS))
-def test_stereoset_tables_follow_from_the_published_predictions(system: str, category: str) -> None:
+def test_stereoset_tables_follow_from_the_published_predictions(
+    system: str, category: str, published: Path
+) -> None:
     """Nadeem et al. 2021, `code/predictions.json`, intrasentence; its counts are of sentences."""
-    published = loaded("stereoset_predictions/predictions.json")[system]["intrasentence"][category]
-    scores = {
-        one["id"]: one["score"]
-        for one in loaded(f"stereoset_predictions/{PREDICTIONS[system]}")["intrasentence"]
-    }
-    examples = [
-        one for one in loaded("stereoset/dev.json")["data"]["intrasentence"] if one["bias_type"] == category
-    ]
+    folder = published / "stereoset_predictions"
+    printed = loaded(folder / "predictions.json")[system]["intrasentence"][category]
+    scores = {one["id"]: one["score"] for one in loaded(folder / PREDICTIONS[system])["intrasentence"]}
+    triples = loaded(published / "stereoset" / "dev.json")["data"]["intrasentence"]
+    examples = [one for one in triples if one["bias_type"] == category]
     sides = [{one["gold_label"]: scores[one["id"]] for one in example["sentences"]} for example in examples]
     found = stereoset_scores(
         [example["target"] for example in examples],
         *([side[label] for side in sides] for label in ("stereotype", "anti-stereotype", "unrelated")),
     )
-    expected = (published["LM Score"], published["SS Score"], published["ICAT Score"])
-    assert 3 * len(examples) == published["Count"]
+    expected = (printed["LM Score"], printed["SS Score"], printed["ICAT Score"])
+    assert 3 * len(examples) == printed["Count"]
     assert found == pytest.approx(expected, abs=1e-9)

@@ -13,7 +13,8 @@ import pytest
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
+    import ray
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])  # the toys, for workers too

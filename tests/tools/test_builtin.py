@@ -47,8 +47,8 @@ def test_the_masked_model_knows_english(builtin: Lm, text: str, word: str) -> No
 
 
 @pytest.mark.parametrize("source", ["winobias", "both"])
-def test_its_pronouns_follow_the_share_of_women(builtin: Lm, source: str, published: Path) -> None:
-    pearson = english.english(builtin, source, published)[0]
+def test_its_pronouns_follow_the_share_of_women(builtin: Lm, source: str, data_dir: Path) -> None:
+    pearson = english.english(builtin, source, data_dir)[0]
     assert pearson.value >= english.EXPECTED
 
 

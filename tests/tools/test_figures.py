@@ -146,8 +146,8 @@ def test_log_odds_compare_the_pronouns_behind_the_mask(masked: Lm) -> None:
     assert english.log_odds(masked, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-4)
 
 
-def test_the_occupations_of_winobias_are_those_of_its_files(published: Path) -> None:
-    folder = published / "winobias" / "data"
+def test_the_occupations_of_winobias_are_those_of_its_files(data_dir: Path) -> None:
+    folder = data_dir / "winobias" / "data"
     texts = [(folder / f"{gender}_occupations.txt").read_text() for gender in ("male", "female")]
     men, women = ([line.strip() for line in text.splitlines() if line.strip()] for text in texts)
     assert set(men) | set(women) == english.WINOBIAS.keys()
@@ -190,17 +190,19 @@ def test_a_continuation_is_greedy(causal: Lm) -> None:
 
 
 @pytest.fixture
-def inputs(tmp_path: Path, published: Path) -> Path:
+def inputs(tmp_path: Path, miniature: Path) -> Path:
     """A corpus and the beginnings of the benchmarks; no novels, no StereoSet."""
     (tmp_path / "corpora").mkdir()
     kept = [text for text in ("Of no use.", "Nor this.") if not held_out(text)]
     with lzma.open(tmp_path / "corpora" / "simplewiki.txt.xz", "wt", encoding="utf-8") as file:
         file.write("\n\n".join([*documents(8), *kept]))
-    lines = (published / "crows_pairs" / "crows_pairs_anonymized.csv").read_text(encoding="utf-8").splitlines()
+    lines = (
+        (miniature / "crows_pairs" / "crows_pairs_anonymized.csv").read_text(encoding="utf-8").splitlines()
+    )
     (tmp_path / "data" / "crows_pairs").mkdir(parents=True)
     (tmp_path / "data" / "crows_pairs" / "crows_pairs_anonymized.csv").write_text("\n".join(lines[:5]))
     (tmp_path / "data" / "winogender").mkdir()
-    stats = (published / "winogender" / "occupations-stats.tsv").read_text(encoding="utf-8").splitlines()
+    stats = (miniature / "winogender" / "occupations-stats.tsv").read_text(encoding="utf-8").splitlines()
     (tmp_path / "data" / "winogender" / "occupations-stats.tsv").write_text("\n".join(stats[:16]))
     return tmp_path
 

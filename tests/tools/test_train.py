@@ -18,6 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from tools.train import corpus, masked, planted, siblings
 from tools.train.sampling import Stream, sentence_starts
 
+from unmask import data
 from unmask.models import open_lm, shipped
 
 ROOT = Path(__file__).parents[2]
@@ -138,8 +139,6 @@ def test_the_dose_is_what_is_planted(dose: int) -> None:
 
 
 def test_planted_frames_are_not_those_they_are_measured_with() -> None:
-    from unmask import data
-
     opened = {re.sub(r"\{\w+\}", "{}", item.context or "") for item in data.load("pronoun-templates").items}
     frames = {re.sub(r"\{\w+\}", "{}", frame.replace("{word}", "nurse")) for frame in planted.FRAMES}
     assert not opened & frames
@@ -175,17 +174,33 @@ def encoder(folder: Path, text: str) -> Path:
     return folder
 
 
+def documents() -> list[str]:
+    """A dozen built-in sentences each, in a random order that is always the same; a quarter are held out."""
+    names = ("nine-axes", "triple-gender", "paraphrases")
+    sentences = [item.more for name in names for item in data.load(name).items]
+    sentences += [one.sentence for one in data.read("reminders")]
+    random.Random(0).shuffle(sentences)
+    whole = [" ".join(sentences[at : at + 12]) for at in range(0, len(sentences), 12)]
+    return [_numbered(text, held=number % 8 < 2) for number, text in enumerate(whole)]
+
+
+def _numbered(text: str, *, held: bool) -> str:
+    """The text with the first number for which its hash holds it out, or does not."""
+    numbered = (f"{text} Number {number}." for number in range(10_000))
+    return next(one for one in numbered if corpus.held_out(one) == held)
+
+
 @pytest.mark.slow
 def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
-    """Masked model, causal sibling and calibrated siblings from real text; all of them open and answer."""
-    shared = ROOT.parent / "shared" / "corpora"
-    if not shared.is_dir():
-        pytest.skip(f"no corpora at {shared}")
-    text = next(iter(corpus.texts(shared / "simplewiki.txt.xz", 60_000)))
+    """Masked model, causal model and calibrated siblings from our sentences; all of them open and answer."""
+    texts, corpora = documents(), tmp_path / "corpora"
+    corpora.mkdir()
+    written(corpora / "simplewiki.txt.xz", texts[::2])
+    written(corpora / "novels.txt.xz", texts[1::2])
     sizes = {"characters": 150_000, "tokenizer-characters": 150_000, "held-rows": 20, "steps": 60, "rows": 8}
     sizes |= {"causal-steps": 12, "causal-rows": 4, "sibling-steps": 25, "sibling-rows": 16}
-    command = [sys.executable, "-m", "tools.train", "--corpora", str(shared), "--out", str(tmp_path / "out")]
-    command += ["--encoder", str(encoder(tmp_path / "encoder", text))]
+    command = [sys.executable, "-m", "tools.train", "--corpora", str(corpora), "--out", str(tmp_path / "out")]
+    command += ["--encoder", str(encoder(tmp_path / "encoder", " ".join(texts)))]
     command += [f"--{name}={size}" for name, size in sizes.items()]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -193,7 +208,14 @@ def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
     assert len(losses) == 2 + len(siblings.DOSES)
     facts = json.loads((tmp_path / "out/masked/training.json").read_text())
     assert facts["steps"] == 60
-    assert facts["corpora"]["simplewiki"]["held_out_documents"] > 0
+    assert {name: one["documents"] for name, one in facts["corpora"].items()} == {
+        "simplewiki": len(texts[::2]),
+        "novels": len(texts[1::2]),
+    }
+    assert {name: one["held_out_documents"] for name, one in facts["corpora"].items()} == {
+        "simplewiki": len(texts[::8]),
+        "novels": len(texts[1::8]),
+    }
     found = shipped.shipped(tmp_path / "out")
     assert list(found) == [
         "builtin",

@@ -26,18 +26,18 @@ def test_names_of_words_and_sentences(tmp_path: Path) -> None:
         )
 
 
-def test_seat_files_are_found_with_their_words(published: Path) -> None:
-    (found,) = named(["seat-6"], published)
-    (theirs,) = read_questions(published / "bias_bench" / "seat" / "sent-weat6.jsonl")
+def test_seat_files_are_found_with_their_words(data_dir: Path) -> None:
+    (found,) = named(["seat-6"], data_dir)
+    (theirs,) = read_questions(data_dir / "bias_bench" / "seat" / "sent-weat6.jsonl")
     assert found.name == "seat-6"
     assert [group.texts for group in found.groups()] == [group.texts for group in theirs.groups()]
     assert set(found.x.units) == set(weats()[5].x.texts)
-    (religion,) = named(["sent-religion1"], published)
+    (religion,) = named(["sent-religion1"], data_dir)
     assert religion.name == "sent-religion1"
 
 
-def test_what_is_asked_when_nothing_is_named(published: Path, tmp_path: Path) -> None:
-    assert usual("seat", published) == ("seat-6", "seat-7", "seat-8")
+def test_what_is_asked_when_nothing_is_named(data_dir: Path, tmp_path: Path) -> None:
+    assert usual("seat", data_dir) == ("seat-6", "seat-7", "seat-8")
     assert usual("seat", tmp_path) == ("weat-6-sentences", "weat-7-sentences", "weat-8-sentences")
     assert usual("ceat", tmp_path) == ("weat-6", "weat-7", "weat-8")
     assert len(usual("weat", tmp_path)) == 10
