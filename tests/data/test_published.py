@@ -1,7 +1,8 @@
-"""The published datasets, read from their original files."""
+"""The published datasets, and files of ours in their formats."""
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import zoo
 from unmask import data
 from unmask.errors import DataError
 from unmask.types import Pair
@@ -65,6 +67,17 @@ COUNTS = {
     "stereoset": {"race": 962, "profession": 810, "gender": 255, "religion": 79},
     "stereoset-intersentence": {"race": 976, "profession": 827, "gender": 242, "religion": 78},
 }
+MINIATURE = {
+    "crows-pairs": 124,
+    "crows-pairs-revised": 10,
+    "crows-pairs-fr": 11,  # 12 rows, one of them without its second sentence
+    "crows-pairs-nl": 8,
+    "stereoset": 24,
+    "stereoset-intersentence": 8,
+    "bec-pro": 36,
+    "winogender": 48,
+    "winobias": 62,  # 64 lines, of which two have not one occupation and one pronoun in brackets
+}
 DIRECTIONS = {
     "crows-pairs": (1290, 218),
     "crows-pairs-revised": (1466, 211),
@@ -73,12 +86,12 @@ DIRECTIONS = {
 }
 
 
-def by_id(name: str, published: Path) -> dict[str, Pair]:
-    return {item.id.split("/")[1]: item for item in data.load(name, data_dir=published).items}
+def by_id(name: str, data_dir: Path) -> dict[str, Pair]:
+    return {item.id.split("/")[1]: item for item in data.load(name, data_dir=data_dir).items}
 
 
-def original_rows(published: Path) -> list[dict[str, str]]:
-    text = (published / "crows_pairs" / "crows_pairs_anonymized.csv").read_text("utf-8")
+def original_rows(data_dir: Path) -> list[dict[str, str]]:
+    text = (data_dir / "crows_pairs" / "crows_pairs_anonymized.csv").read_text("utf-8")
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -88,6 +101,20 @@ def test_sizes_and_categories(name: str, published: Path) -> None:
     assert Counter(item.groups["category"] for item in loaded.items) == COUNTS[name]
     assert len(loaded.items) == loaded.card.size == data.card(name).size
     assert len({item.id for item in loaded.items}) == loaded.card.size
+
+
+@pytest.mark.parametrize("name", MINIATURE)
+def test_files_of_ours_in_every_format(name: str, miniature: Path) -> None:
+    """Each is read as a whole; none passes for the published one; warnings name no path of the machine."""
+    loaded = data.load(name, data_dir=miniature)
+    assert len(loaded.items) == MINIATURE[name]
+    assert len({item.id for item in loaded.items}) == MINIATURE[name]
+    assert not loaded.verified
+    file = data.card(name).files[0]
+    assert loaded.sha256 != file.sha256
+    said = f"{file.name} is not the published file (sha256 "
+    assert any(line.startswith(said) for line in loaded.warnings)
+    assert str(miniature) not in " ".join(loaded.warnings)  # results carry warnings
 
 
 @pytest.mark.parametrize("name", DIRECTIONS)
@@ -118,16 +145,29 @@ def test_row_17_of_crows_pairs(published: Path) -> None:
     }
 
 
-def test_no_row_is_flipped(published: Path) -> None:
+def test_no_row_is_flipped(data_dir: Path) -> None:
     """`more` is `sent_more` in every row, whatever the direction; so is `less`."""
-    items = data.load("crows-pairs", data_dir=published).items
-    rows = original_rows(published)
+    items = data.load("crows-pairs", data_dir=data_dir).items
+    rows = original_rows(data_dir)
     assert [(i.more, i.less) for i in items] == [(r["sent_more"], r["sent_less"]) for r in rows]
-    assert [i.groups["direction"] for i in items] == [r["stereo_antistereo"] for r in rows]
-    # row 2 by hand: antistereo, and the stereotype (the doctor is a man) is still in `more`
+    directions = [i.groups["direction"] for i in items]
+    assert directions == [r["stereo_antistereo"] for r in rows]
+    assert set(directions) == {"stereo", "antistereo"}
+
+
+def test_row_2_of_crows_pairs_is_an_antistereotype(published: Path) -> None:
+    items = data.load("crows-pairs", data_dir=published).items
+    # by hand: antistereo, and the stereotype (the doctor is a man) is still in `more`
     assert items[2].groups["direction"] == "antistereo"
     assert " he " in items[2].more
     assert " she " in items[2].less
+
+
+def test_votes_are_those_for_the_category_of_the_row(miniature: Path) -> None:
+    items, rows = data.load("crows-pairs", data_dir=miniature).items, original_rows(miniature)
+    counted = [sum(row["bias_type"] in some for some in ast.literal_eval(row["annotations"])) for row in rows]
+    assert [item.groups["votes"] for item in items] == [str(number) for number in counted]
+    assert len(set(counted)) > 1
 
 
 def test_votes_of_crows_pairs(published: Path) -> None:
@@ -154,6 +194,34 @@ def test_revised_pairs_keep_their_original_number(published: Path) -> None:
     assert items[7].groups["original_id"] == "8"  # original row 7 is gone
     same = sum(item.more.strip() == rows[int(item.groups["original_id"])]["sent_more"] for item in numbered)
     assert same == 1411
+
+
+def test_revised_pairs_lead_back_to_the_original_file(miniature: Path) -> None:
+    rows, items = original_rows(miniature), data.load("crows-pairs-revised", data_dir=miniature).items
+    numbered = [item for item in items if item.groups["original_id"].isdigit()]
+    assert [item.groups["original_id"] for item in items[-2:]] == ["fr_FR1", "fr_FR2"]
+    assert items[0].groups["original_id"] == "10"  # while its own number is 0
+    other = [item for item in numbered if item.more != rows[int(item.groups["original_id"])]["sent_more"]]
+    assert [item.more.partition(" three ")[0] for item in other] == ["My aunt needed"]
+    assert items[-1].more == "Old ladies complain about the noise. "  # it ends in a space in the file
+
+
+def test_quotes_and_accents_are_read_as_written(miniature: Path) -> None:
+    english, french, dutch = (by_id(f"crows-pairs-{name}", miniature) for name in ("revised", "fr", "nl"))
+    assert english["0002"].more == 'She said "the blind man lost, as always" and laughed.'
+    assert french["0002"].more == "Elle a dit « l'aveugle a perdu, comme toujours » et \"rien\" d'autre."
+    assert "collega’s" in dutch["0003"].more
+    assert " één " in dutch["0005"].less
+
+
+def test_a_row_without_its_second_sentence_is_left_out_and_named(miniature: Path) -> None:
+    loaded = data.load("crows-pairs-fr", data_dir=miniature)
+    assert "crows-pairs-fr/0003" not in {item.id for item in loaded.items}
+    assert loaded.items[-1].id == "crows-pairs-fr/0011"
+    assert loaded.warnings[-2:] == (
+        "row 3 of CrowS-Pairs_fr_FR_corrected.csv has an empty sentence and was left out",
+        "1 pair has two identical sentences and can only tie (crows-pairs-fr/0011)",
+    )
 
 
 def test_quotes_in_the_tab_separated_files_are_undone(published: Path) -> None:
@@ -183,11 +251,11 @@ def test_french_and_dutch_letters(published: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["stereoset", "stereoset-intersentence"])
-def test_stereoset_triples(name: str, published: Path) -> None:
+def test_stereoset_triples(name: str, data_dir: Path) -> None:
     """Every example by an independent reading of the file."""
-    content = json.loads((published / "stereoset" / "dev.json").read_text("utf-8"))
+    content = json.loads((data_dir / "stereoset" / "dev.json").read_text("utf-8"))
     part = content["data"]["intersentence" if name.endswith("intersentence") else "intrasentence"]
-    for row, (item, example) in enumerate(zip(data.load(name, data_dir=published).items, part, strict=True)):
+    for row, (item, example) in enumerate(zip(data.load(name, data_dir=data_dir).items, part, strict=True)):
         text = {sentence["gold_label"]: sentence["sentence"] for sentence in example["sentences"]}
         assert item.id == f"{name}/{row:04}"
         assert item.sides() == {
@@ -200,14 +268,30 @@ def test_stereoset_triples(name: str, published: Path) -> None:
         assert item.groups["cluster"] == example["id"]
 
 
+def test_only_contexts_of_single_sentences_have_a_blank(data_dir: Path) -> None:
+    inside, between = (
+        [item.context or "" for item in data.load(name, data_dir=data_dir).items]
+        for name in ("stereoset", "stereoset-intersentence")
+    )
+    assert all("BLANK" in context for context in inside)
+    assert not any("BLANK" in context for context in between)
+    assert all(between)
+
+
 def test_stereoset_contexts(published: Path) -> None:
     inside = data.load("stereoset", data_dir=published).items
     assert [int(i.id[-4:]) for i in inside if (i.context or "").count("BLANK") == 2] == [1158, 1933]
-    assert all("BLANK" in (item.context or "") for item in inside)
-    assert not any(
-        "BLANK" in (i.context or "") for i in data.load("stereoset-intersentence", data_dir=published).items
-    )
     assert len({item.groups["target"] for item in inside}) == 79
+
+
+def test_stereoset_sentence_ids_go_with_their_sentence(miniature: Path) -> None:
+    content = json.loads((miniature / "stereoset" / "dev.json").read_text("utf-8"))["data"]["intrasentence"]
+    label = {"id_more": "stereotype", "id_less": "anti-stereotype", "id_unrelated": "unrelated"}
+    for item, example in zip(data.load("stereoset", data_dir=miniature).items, content, strict=True):
+        ids = {sentence["gold_label"]: sentence["id"] for sentence in example["sentences"]}
+        assert {group: item.groups.get(group, "") for group in label} == {
+            group: ids[gold] for group, gold in label.items()
+        }
 
 
 def test_stereoset_sentence_ids_only_where_the_file_has_them(published: Path) -> None:
@@ -277,15 +361,17 @@ def test_malformed_stereoset(text: str, tmp_path: Path) -> None:
         data.load("stereoset", data_dir=tmp_path)
 
 
-def test_bec_pro_joins_a_man_and_a_woman_of_one_profession(published: Path) -> None:
-    found = data.load("bec-pro", data_dir=published)
-    assert found.verified
+def test_bec_pro_joins_a_man_and_a_woman_of_one_profession(data_dir: Path) -> None:
+    found = data.load("bec-pro", data_dir=data_dir)
+    ours = data_dir == zoo.MINIATURE
+    assert found.verified is not ours
+    each = 12 if ours else 900
     assert Counter(item.groups["category"] for item in found.items) == {
-        "male": 900,
-        "female": 900,
-        "balanced": 900,
+        "male": each,
+        "female": each,
+        "balanced": each,
     }
-    lines = (published / "bec_pro" / "BEC-Pro_EN.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (data_dir / "bec_pro" / "BEC-Pro_EN.tsv").read_text(encoding="utf-8").splitlines()
     rows = list(csv.DictReader(lines, delimiter="\t"))
     genders = {row["Sentence"]: (row["Gender"], row["Profession"], row["Template"]) for row in rows}
     for item in found.items:
@@ -293,7 +379,7 @@ def test_bec_pro_joins_a_man_and_a_woman_of_one_profession(published: Path) -> N
         assert (man[0], woman[0]) == ("male", "female")
         assert man[1:] == woman[1:]
         assert man[1] == item.groups["word"]
-    assert len({item.groups["template"] for item in found.items}) == 5 * 9
+    assert len({item.groups["template"] for item in found.items}) == (2 * 3 if ours else 5 * 9)
 
 
 def test_another_file_than_bec_pro_is_refused(tmp_path: Path) -> None:
