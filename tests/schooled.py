@@ -15,9 +15,9 @@ from unmask import data as datasets
 from unmask.diagnose import Diagnosed
 from unmask.types import Dataset
 
-CROWS = (106, 116, 126, 129, 133, 370, 754, 863, 1131)  # 129: one sentence has nothing of its own
-STEREOSET = (52, 70, 231, 249, 437, 662, 938, 1098)
-STEPS, RATE, HIDDEN = 60, 0.02, 0.4
+CROWS = (14, 2, 10, 29, 27, 13, 106, 37, 30)  # 2: one sentence has nothing of its own
+STEREOSET = (18, 0, 23, 1, 15, 11, 20, 17)
+STEPS, RATE, HIDDEN = 120, 0.02, 0.4
 
 
 @functools.cache
@@ -46,19 +46,19 @@ def schooled(architecture: str, texts: tuple[str, ...]) -> Path:
 
 
 @functools.cache
-def lesson(published: Path) -> dict[str, Dataset]:
-    """A few short pairs of CrowS-Pairs and StereoSet."""
+def lesson() -> dict[str, Dataset]:
+    """A few short pairs of the miniature CrowS-Pairs and StereoSet."""
     rows = {"crows-pairs": CROWS, "stereoset": STEREOSET}
-    wholes = {name: datasets.load(name, data_dir=published) for name in rows}
+    wholes = {name: datasets.load(name, data_dir=zoo.MINIATURE) for name in rows}
     return {
         name: replace(whole, items=tuple(whole.items[row] for row in rows[name]))
         for name, whole in wholes.items()
     }
 
 
-def pupil(architecture: str, published: Path) -> Path:
+def pupil(architecture: str) -> Path:
     """A model that has learnt every other pair of the lesson: it guesses some and not the rest."""
-    learnt = [item for data in lesson(published).values() for item in data.items[::2]]
+    learnt = [item for data in lesson().values() for item in data.items[::2]]
     return schooled(architecture, tuple(text for item in learnt for text in (item.more, item.less)))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2
 
@@ -35,26 +36,38 @@ def diagnosed(model: Path, data: Dataset, **settings: Any) -> Diagnosed:
 
 
 @functools.cache
-def found(architecture: str, name: str, published: Path) -> Diagnosed:
-    return diagnosed(pupil(architecture, published), lesson(published)[name])
+def found(architecture: str, name: str) -> Diagnosed:
+    return diagnosed(pupil(architecture), lesson()[name])
 
 
 # --------------------------------------------------------------------------- the plain computation
 
 
 def first_guesses(model: Any, encoding: Any) -> list[int]:
-    return [row.index(max(row)) for row in reference.log_probabilities(reference.run(model, encoding))]
+    return [int(np.argmax(row)) for row in reference.log_probabilities(reference.run(model, encoding))]
 
 
-def hidden_alone(folder: Path, data: Dataset, *, shared_only: bool) -> Right:
-    model, tokenizer = opened(folder)
+@functools.cache
+def hidden_alone(architecture: str, name: str) -> Right:
+    model, tokenizer = opened(pupil(architecture))
     right = {}
-    for row, pair in enumerate(data.items):
+    for row, pair in enumerate(lesson()[name].items):
         for side, (encoding, same, changed) in reference.spans(tokenizer, pair).items():
-            for place in same if shared_only else sorted([*same, *changed]):
+            for place in sorted([*same, *changed]):
                 guesses = first_guesses(model, reference.hidden(tokenizer, encoding, [place]))
                 right[row, side, place] = guesses[place] == encoding["input_ids"][place]
     return right
+
+
+def shared_alone(architecture: str, name: str) -> Right:
+    _, tokenizer = opened(pupil(architecture))
+    every = hidden_alone(architecture, name)
+    return {
+        (row, side, place): every[row, side, place]
+        for row, pair in enumerate(lesson()[name].items)
+        for side, (_, same, _) in reference.spans(tokenizer, pair).items()
+        for place in same
+    }
 
 
 def visible(folder: Path, data: Dataset, *, special: bool) -> Right:
@@ -105,14 +118,12 @@ def whole_candidates(folder: Path, data: Dataset) -> list[bool]:
 
 @BOTH
 @DATA
-def test_every_accuracy_equals_a_plain_count(architecture: str, name: str, published: Path) -> None:
-    folder, data = pupil(architecture, published), lesson(published)[name]
-    table = rows(found(architecture, name, published), 0)
+def test_every_accuracy_equals_a_plain_count(architecture: str, name: str) -> None:
+    folder, data = pupil(architecture), lesson()[name]
+    table = rows(found(architecture, name), 0)
     expected: dict[tuple[str, str], list[bool]] = {
-        ("cps", "shared tokens, each hidden alone"): [*hidden_alone(folder, data, shared_only=True).values()],
-        ("pll", "content tokens, each hidden alone"): [
-            *hidden_alone(folder, data, shared_only=False).values()
-        ],
+        ("cps", "shared tokens, each hidden alone"): [*shared_alone(architecture, name).values()],
+        ("pll", "content tokens, each hidden alone"): [*hidden_alone(architecture, name).values()],
         ("aul", "content tokens, nothing hidden"): [*visible(folder, data, special=False).values()],
         ("aul", "all tokens, special ones too"): [*visible(folder, data, special=True).values()],
         ("sss", "pairs, a whole candidate guessed"): whole_candidates(folder, data),
@@ -131,15 +142,15 @@ def test_every_accuracy_equals_a_plain_count(architecture: str, name: str, publi
 
 @BOTH
 @DATA
-def test_mcnemar_crosses_the_same_tokens(architecture: str, name: str, published: Path) -> None:
-    folder, data = pupil(architecture, published), lesson(published)[name]
+def test_mcnemar_crosses_the_same_tokens(architecture: str, name: str) -> None:
+    folder, data = pupil(architecture), lesson()[name]
     aul = visible(folder, data, special=False)
     others = {
-        ("aul − cps", "shared tokens"): hidden_alone(folder, data, shared_only=True),
+        ("aul − cps", "shared tokens"): shared_alone(architecture, name),
         ("aul − sss", "changed tokens"): hidden_together(folder, data),
-        ("aul − pll", "content tokens"): hidden_alone(folder, data, shared_only=False),
+        ("aul − pll", "content tokens"): hidden_alone(architecture, name),
     }
-    table = rows(found(architecture, name, published), 1)
+    table = rows(found(architecture, name), 1)
     assert table.keys() == others.keys()
     for key, other in others.items():
         only_aul = sum(aul[token] and not hit for token, hit in other.items())
@@ -158,25 +169,25 @@ def test_mcnemar_crosses_the_same_tokens(architecture: str, name: str, published
 
 @BOTH
 @DATA
-def test_sub_tokens_are_counted_on_the_masked_inputs(architecture: str, name: str, published: Path) -> None:
-    _, tokenizer = opened(pupil(architecture, published))
+def test_sub_tokens_are_counted_on_the_masked_inputs(architecture: str, name: str) -> None:
+    _, tokenizer = opened(pupil(architecture))
     equal = same = empty = 0
-    for pair in lesson(published)[name].items:
+    for pair in lesson()[name].items:
         sides = reference.spans(tokenizer, pair)
         inputs = [reference.hidden(tokenizer, enc, changed) for enc, _, changed in sides.values()]
         equal += len(inputs[0]["input_ids"]) == len(inputs[1]["input_ids"])
         same += inputs[0] == inputs[1]
         empty += not all(changed for _, _, changed in sides.values())
-    (row,) = found(architecture, name, published).finding.tables[2].rows
-    assert row[1:] == (name, len(lesson(published)[name].items), equal, same, empty, None)
+    (row,) = found(architecture, name).finding.tables[2].rows
+    assert row[1:] == (name, len(lesson()[name].items), equal, same, empty, None)
     assert same < row[2]
 
 
 # ------------------------------------------------------------------------------ what it costs and says
 
 
-def test_after_an_audit_only_the_special_tokens_are_new(published: Path) -> None:
-    model, data = pupil("bert-uncased", published), lesson(published)["stereoset"]
+def test_after_an_audit_only_the_special_tokens_are_new() -> None:
+    model, data = pupil("bert-uncased"), lesson()["stereoset"]
     unmask.audit(model, data=data, measures=["cps", "pll", "sss", "aul"])
     (first,) = run([ACCURACY], [model], data=data)
     assert list(first.asked.values()) == [2 * len(data.items)]
@@ -185,10 +196,10 @@ def test_after_an_audit_only_the_special_tokens_are_new(published: Path) -> None
     assert again.finding.tables == first.finding.tables
 
 
-def test_published_numbers_stand_beside_the_same_model(published: Path) -> None:
-    of = found("bert-uncased", "stereoset", published)
-    data = lesson(published)["stereoset"]
-    what = ACCURACY.observe(_subject(pupil("bert-uncased", published)), data, Settings())
+def test_published_numbers_stand_beside_the_same_model() -> None:
+    of = found("bert-uncased", "stereoset")
+    data = lesson()["stereoset"]
+    what = ACCURACY.observe(_subject(pupil("bert-uncased")), data, Settings())
     named = ACCURACY.conclude([Seen({"id": "google/roberta-large"}, data, what)], Settings())
     paper = [row[-1] for row in named.tables[0].rows]
     assert paper == [None, None, 98.88, 98.88, 3.17, 3.17]
@@ -203,8 +214,8 @@ def _subject(model: Path) -> Any:
     return Subject(Engine(open_lm(str(model))))
 
 
-def test_named_measures_alone_are_counted_and_aula_reads_as_aul(published: Path) -> None:
-    model, data = pupil("bert-uncased", published), lesson(published)["stereoset"]
+def test_named_measures_alone_are_counted_and_aula_reads_as_aul() -> None:
+    model, data = pupil("bert-uncased"), lesson()["stereoset"]
     of = diagnosed(model, data, measures=("aula", "cps-exact"))
     assert [row[2] for row in of.finding.tables[0].rows] == ["cps", "aul", "aul"]
     assert [row[2] for row in of.finding.tables[1].rows] == ["aul − cps"]
@@ -215,9 +226,9 @@ def test_named_measures_alone_are_counted_and_aula_reads_as_aul(published: Path)
         diagnosed(model, data, measures=("nosuch",))
 
 
-def test_one_pair_has_numbers_but_says_why_it_has_no_interval(published: Path) -> None:
-    data = lesson(published)["stereoset"]
-    of = diagnosed(pupil("bert-uncased", published), replace(data, items=data.items[1:2]))
+def test_one_pair_has_numbers_but_says_why_it_has_no_interval() -> None:
+    data = lesson()["stereoset"]
+    of = diagnosed(pupil("bert-uncased"), replace(data, items=data.items[1:2]))
     accuracy = rows(of, 0)["aul", "content tokens, nothing hidden"]["accuracy"]
     assert isinstance(accuracy, Ranged)
     assert 0 < accuracy.value < 100
@@ -225,18 +236,18 @@ def test_one_pair_has_numbers_but_says_why_it_has_no_interval(published: Path) -
     assert "no interval, too few: 1 pairs" in of.finding.answers[0]
 
 
-def test_nothing_to_read_is_said_and_still_drawn(published: Path) -> None:
-    data = replace(lesson(published)["stereoset"], items=(Pair("x/0", "", ""), Pair("x/1", "", "")))
+def test_nothing_to_read_is_said_and_still_drawn() -> None:
+    data = replace(lesson()["stereoset"], items=(Pair("x/0", "", ""), Pair("x/1", "", "")))
     of = diagnosed(zoo.folder("bert-uncased"), data)
     assert of.finding.answers[0].endswith("no pair could be read")
     assert {row[7] for row in of.finding.tables[0].rows} == {2}
     assert of.finding.plots[0].chart.to_dict()
 
 
-def test_equal_sentences_have_no_candidates(published: Path) -> None:
-    text = lesson(published)["stereoset"].items[0].more
-    data = replace(lesson(published)["stereoset"], items=(Pair("x/0", text, text), Pair("x/1", text, text)))
-    table = rows(diagnosed(pupil("roberta", published), data), 0)
+def test_equal_sentences_have_no_candidates() -> None:
+    text = lesson()["stereoset"].items[0].more
+    data = replace(lesson()["stereoset"], items=(Pair("x/0", text, text), Pair("x/1", text, text)))
+    table = rows(diagnosed(pupil("roberta"), data), 0)
     assert table["sss", "pairs, a whole candidate guessed"]["n"] == 0
     assert (
         table["cps", "shared tokens, each hidden alone"]["n"]
@@ -244,6 +255,6 @@ def test_equal_sentences_have_no_candidates(published: Path) -> None:
     )
 
 
-def test_a_causal_model_is_refused(published: Path) -> None:
+def test_a_causal_model_is_refused() -> None:
     with pytest.raises(ModelError, match="accuracy asks masked models"):
-        diagnosed(zoo.folder("gpt2"), lesson(published)["stereoset"])
+        diagnosed(zoo.folder("gpt2"), lesson()["stereoset"])

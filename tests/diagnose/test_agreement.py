@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-import reference
 import unmask
 import zoo
 from unmask import data as datasets
@@ -22,73 +20,80 @@ from unmask.errors import DataError
 from unmask.findings import Ranged
 from unmask.types import Dataset, Outcome, Row
 
+from .plainly import slow_scores
+
 MODELS = ("bert-uncased", "roberta", "xlm-roberta", "albert")
 MEASURES = ("aul", "sss", "all-masked")
-PAIRS = 30
+HARD, PAIRS = 16, 24
 
 
 @cache
-def part(published: Path, number: int = PAIRS) -> Dataset:
-    whole = datasets.load("crows-pairs", data_dir=published)
-    return replace(whole, items=whole.items[:number])
+def part() -> Dataset:
+    """The hard cases of the miniature CrowS-Pairs and others; of religion a single pair."""
+    whole = datasets.load("crows-pairs", data_dir=zoo.MINIATURE)
+    others = [item for item in whole.items[HARD:] if item.groups["category"] != "religion"]
+    return replace(whole, items=(*whole.items[:HARD], *others[: PAIRS - HARD]))
 
 
 @cache
-def found_by(models: tuple[str, ...], published: Path, measures: tuple[str, ...] = MEASURES) -> Diagnosed:
+def found_by(models: tuple[str, ...], measures: tuple[str, ...] = MEASURES) -> Diagnosed:
     options = unmask.Options(store=False)
     settings = Settings(measures=measures)
     folders = [zoo.folder(model) for model in models]
-    (found,) = run([AGREEMENT], folders, data=part(published), settings=settings, options=options)
+    (found,) = run([AGREEMENT], folders, data=part(), settings=settings, options=options)
     return found
 
 
 @cache
-def differences(architecture: str, name: str, published: Path) -> dict[str, float | None]:
-    model, tokenizer = reference.load(zoo.folder(architecture))
+def differences(architecture: str, name: str) -> dict[str, float | None]:
     made: dict[str, float | None] = {}
-    for item in part(published).items:
-        scores = reference.reference(name, model, tokenizer, item)
+    for item in part().items:
+        scores = slow_scores(architecture, name, item)
         made[item.id] = None if scores is None else scores["more"] - scores["less"]
     return made
 
 
-def score(architecture: str, name: str, published: Path) -> float:
+def score(architecture: str, name: str) -> float:
     """The bias score, empty spans of sss not won."""
-    found = differences(architecture, name, published).values()
+    found = differences(architecture, name).values()
     counted = [one for one in found if one is not None or name == "sss"]
     return 100 * sum(one is not None and one > 0 for one in counted) / len(counted)
 
 
-def test_models_are_ranked_as_by_plain_loops(published: Path) -> None:
-    table = found_by(MODELS, published).finding.tables[0]
+def test_models_are_ranked_as_by_plain_loops() -> None:
+    table = found_by(MODELS).finding.tables[0]
     assert table.title == "Models ranked by two measures"
     assert [(row[1], row[2]) for row in table.rows] == [
         ("aul", "sss"),
         ("aul", "all-masked"),
         ("sss", "all-masked"),
     ]
+    exact = []
     for row in table.rows:
-        a, b = ([score(model, str(name), published) for model in MODELS] for name in row[1:3])
+        a, b = ([score(model, str(name)) for model in MODELS] for name in row[1:3])
         cell = row[3]
         assert isinstance(cell, Ranged)
         assert cell.value == pytest.approx(kendalltau(a, b).statistic, abs=1e-9)
         assert cell.low <= cell.value <= cell.high
         assert cell.low < cell.high
         assert row[4] == len(MODELS)
-        if len({*a}) == len({*b}) == len(MODELS):
+        untied = len({*a}) == len({*b}) == len(MODELS)
+        assert (row[7] == "exact") == untied
+        if untied:
+            exact.append(row[5])
             assert row[5] == pytest.approx(kendalltau(a, b, method="exact").pvalue)
-            assert row[7] == "exact"
+    assert exact
 
 
 @pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
-def test_bias_types_are_ranked_as_by_plain_loops(architecture: str, published: Path) -> None:
-    tables = {table.title: table for table in found_by(MODELS, published).finding.tables}
+def test_bias_types_are_ranked_as_by_plain_loops(architecture: str) -> None:
+    tables = {table.title: table for table in found_by(MODELS).finding.tables}
     means: dict[str, dict[str, float]] = {}
-    categories = sorted({item.groups["category"] for item in part(published).items})
+    categories = sorted({item.groups["category"] for item in part().items})
     for name in MEASURES:
-        found = differences(architecture, name, published)
+        found = differences(architecture, name)
         for category in categories:
-            own = [found[item.id] for item in part(published).items if item.groups["category"] == category]
+            own = [found[item.id] for item in part().items if item.groups["category"] == category]
             kept = [one for one in own if one is not None]
             means.setdefault(category, {})[name] = sum(kept) / len(kept) if len(kept) > 1 else float("nan")
     ranked = {category: by for category, by in means.items() if not np.isnan([*by.values()]).any()}
@@ -112,8 +117,8 @@ def _id(architecture: str) -> str:
     return zoo.folder(architecture).resolve().name
 
 
-def test_a_causal_model_is_compared_where_measures_are_shared(published: Path) -> None:
-    found = found_by(("gpt2", "opt", "qwen2"), published, ("ll", "cll", "sld"))
+def test_a_causal_model_is_compared_where_measures_are_shared() -> None:
+    found = found_by(("gpt2", "opt", "qwen2"), ("ll", "cll", "sld"))
     assert [(row[1], row[2], row[4]) for row in found.finding.tables[0].rows] == [
         ("ll", "cll", 3),
         ("ll", "sld", 3),
@@ -122,8 +127,8 @@ def test_a_causal_model_is_compared_where_measures_are_shared(published: Path) -
 
 
 @pytest.mark.parametrize("models", [MODELS[:1], MODELS[:2]])
-def test_too_few_models_get_a_note_instead(models: tuple[str, ...], published: Path) -> None:
-    finding = found_by(models, published).finding
+def test_too_few_models_get_a_note_instead(models: tuple[str, ...]) -> None:
+    finding = found_by(models).finding
     assert "Models ranked by two measures" not in [table.title for table in finding.tables]
     assert f"{len(models)} model" in finding.notes[0]
     assert "name at least 3" in finding.notes[0]

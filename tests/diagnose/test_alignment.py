@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from difflib import SequenceMatcher
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +22,8 @@ from unmask.types import Encoded, Pair
 
 from .plainly import crows, finding, opened, rows_of, slow_outcome
 
-ROWS = (0, 2, 4, 6, 9, 129, 231, 507, 863, 1101, 1129, 1442)
+ROWS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 25, 27)
+ORDER_MATTERS = 10  # two words change places
 CASES = [
     ("bert-uncased", ("cps", "sss", "sss-diagonal")),
     ("roberta", ("sss", "crows-bias-bench")),
@@ -58,8 +58,8 @@ def counts_as_lost(measure: str, outcome: str) -> bool:
 
 
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
-def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...], published: Path) -> None:
-    data = crows(published, ROWS)
+def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...]) -> None:
+    data = crows(ROWS)
     marks = [plain_marks(architecture, item) for item in data.items]
     (row,) = rows_of(finding(ALIGNMENT, architecture, data, measures), "Pairs by alignment")
     for kind in ("order matters", "several spans", "empty span"):
@@ -69,9 +69,9 @@ def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...], p
 
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
 def test_scores_with_and_without_equal_a_slow_computation(
-    architecture: str, measures: tuple[str, ...], published: Path
+    architecture: str, measures: tuple[str, ...]
 ) -> None:
-    data = crows(published, ROWS)
+    data = crows(ROWS)
     found = finding(ALIGNMENT, architecture, data, measures)
     rows = {(row["measure"], row["pairs with"]): row for row in rows_of(found, "Bias score with and without")}
     assert {measure for measure, _ in rows} == set(measures)
@@ -92,11 +92,9 @@ def test_scores_with_and_without_equal_a_slow_computation(
 
 
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
-def test_the_other_order_equals_a_slow_computation(
-    architecture: str, measures: tuple[str, ...], published: Path
-) -> None:
+def test_the_other_order_equals_a_slow_computation(architecture: str, measures: tuple[str, ...]) -> None:
     """Every pair scored again as a whole with its sentences exchanged, not only those it can change."""
-    data = crows(published, ROWS)
+    data = crows(ROWS)
     rows = {
         row["measure"]: row for row in rows_of(finding(ALIGNMENT, architecture, data, measures), "The other")
     }
@@ -122,21 +120,21 @@ def test_the_other_order_equals_a_slow_computation(
         )
 
 
-def test_some_outcome_does_depend_on_the_order(published: Path) -> None:
+def test_some_outcome_does_depend_on_the_order() -> None:
     """Else the tests above could not tell a swap from none."""
     flips = [
         row["outcomes that differ"]
         for architecture, measures in CASES
-        for row in rows_of(finding(ALIGNMENT, architecture, crows(published, ROWS), measures), "The other")
+        for row in rows_of(finding(ALIGNMENT, architecture, crows(ROWS), measures), "The other")
     ]
     assert sum(flips) > 0
 
 
 @pytest.mark.parametrize("architecture", ["bert-uncased", "gpt2"])
-def test_the_list_of_measures_that_read_spans_is_complete(architecture: str, published: Path) -> None:
+def test_the_list_of_measures_that_read_spans_is_complete(architecture: str) -> None:
     """Those ask otherwise in the other order of a pair whose order matters; all others ask the same."""
     lm = open_lm(zoo.folder(architecture))
-    item = crows(published, (1129,)).items[0]
+    item = crows((ORDER_MATTERS,)).items[0]
     assert "order matters" in marks_of(lm.encode(item.more), lm.encode(item.less))
     exchanged = replace(item, more=item.less, less=item.more)
     for name, measure in MEASURES.items():
@@ -164,13 +162,13 @@ def test_runs_of_changed_tokens_are_counted_at_ends_and_between() -> None:
         assert changed_runs(aligned(one, other), one, other) == runs, (more, less)
 
 
-def test_measures_that_read_no_spans_are_refused(published: Path) -> None:
+def test_measures_that_read_no_spans_are_refused() -> None:
     with pytest.raises(ModelError, match="not aul, pll: name one of cps, sss"):
-        finding(ALIGNMENT, "bert-uncased", crows(published, ROWS[:2]), ["aul", "pll"])
+        finding(ALIGNMENT, "bert-uncased", crows(ROWS[:2]), ["aul", "pll"])
 
 
-def test_named_measures_are_kept_where_they_read_spans(published: Path) -> None:
-    found = finding(ALIGNMENT, "bert-uncased", crows(published, ROWS[:6]), ["aul", "cps-exact"])
+def test_named_measures_are_kept_where_they_read_spans() -> None:
+    found = finding(ALIGNMENT, "bert-uncased", crows(ROWS[:6]), ["aul", "cps-exact"])
     assert {row["measure"] for row in rows_of(found, "The other")} == {"cps-exact"}
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import zoo
 from unmask import data as datasets
 from unmask.data.pairs import from_records
 from unmask.diagnose.frequency import FREQUENCY
@@ -27,7 +28,7 @@ from unmask.diagnose.frequency.words import (
     top,
     words,
 )
-from unmask.diagnose.published import published
+from unmask.diagnose.published import published as printed_value
 from unmask.errors import DataError
 from unmask.types import Dataset, Pair
 
@@ -41,8 +42,8 @@ def pair(more: str, less: str, direction: str = "stereo", id: str = "p/0") -> Pa
 
 
 @pytest.fixture
-def counts(tmp_path: Path, published: Path) -> Path:
-    return made_up(crows(published).items, tmp_path)
+def counts(tmp_path: Path) -> Path:
+    return made_up(crows().items, tmp_path)
 
 
 def made_up(items: Iterable[Pair], tmp_path: Path) -> Path:
@@ -225,8 +226,10 @@ def test_the_papers_words_come_out_of_its_data(published: Path) -> None:
     for name, expected in listed.items():
         chosen = top(grouped([one for one in items if one.groups["category"] == name], of))
         assert {word.text for word, _ in chosen} == set(expected.split())
-        for side, rank in mean_ranks(chosen).items():
-            printed = published(
+        ranks = mean_ranks(chosen)
+        assert set(ranks) == {"advantaged", "disadvantaged"}
+        for side, rank in ranks.items():
+            printed = printed_value(
                 "frequency", "wikipedia+bookcorpus", data="crows-pairs", measure="frequency",
                 statistic=f"rank-{side}", group=name,
             )  # fmt: skip
@@ -236,7 +239,7 @@ def test_the_papers_words_come_out_of_its_data(published: Path) -> None:
 def test_published_ranks_are_those_of_eight_words() -> None:
     for name in ("race-color", "gender", "nationality", "socioeconomic", "physical-appearance", "disability"):
         both = [
-            published(
+            printed_value(
                 "frequency", "wikipedia+bookcorpus", data="crows-pairs", measure="frequency",
                 statistic=f"rank-{side}", group=name,
             )
@@ -254,10 +257,8 @@ def test_published_ranks_are_those_of_eight_words() -> None:
     ("architecture", "measures"),
     [("bert-uncased", ("sss", "aul")), ("roberta", ("all-masked", "aula")), ("gpt2", ("ll", "cll"))],
 )
-def test_lines_equal_a_slow_computation(
-    architecture: str, measures: tuple[str, ...], published: Path, counts: Path
-) -> None:
-    data = crows(published)
+def test_lines_equal_a_slow_computation(architecture: str, measures: tuple[str, ...], counts: Path) -> None:
+    data = crows()
     found = finding(FREQUENCY, architecture, data, measures, counts=counts)
     table = {
         line.partition(",")[0]: int(line.partition(",")[2])
@@ -305,14 +306,16 @@ def test_lines_equal_a_slow_computation(
         assert row["bias score at equal word frequency"].value == pytest.approx(left, abs=1e-6)
 
 
-def test_the_table_of_words_equals_a_slow_computation(published: Path, tmp_path: Path) -> None:
+def test_the_table_of_words_equals_a_slow_computation(tmp_path: Path) -> None:
     """All pairs of two bias types, words grouped by plain loops."""
-    items = datasets.load("crows-pairs", data_dir=published).items
-    kept = [one for one in items if one.groups["category"] in ("religion", "age")][:60]
-    data, counts = replace(crows(published), items=tuple(kept)), made_up(kept, tmp_path)
+    items = datasets.load("crows-pairs", data_dir=zoo.MINIATURE).items
+    kept = [one for one in items if one.groups["category"] in ("religion", "age")]
+    data, counts = replace(crows(), items=tuple(kept)), made_up(kept, tmp_path)
     found = finding(FREQUENCY, "bert-uncased", data, ["aul"], counts=counts)
     corpus = read_counts(counts)
-    for row in rows_of(found, "Frequency of advantaged"):
+    rows = rows_of(found, "Frequency of advantaged")
+    assert {row["bias type"] for row in rows} == {"religion", "age"}
+    for row in rows:
         here: dict[str, list[int]] = {}
         for item in kept:
             if item.groups["category"] == row["bias type"]:
@@ -332,7 +335,7 @@ def test_the_table_of_words_equals_a_slow_computation(published: Path, tmp_path:
         assert gap.low < gap.value < gap.high
         assert row["published A"] is not None
     ps = [stats.mannwhitneyu(*_logs(kept, name, corpus.log10)).pvalue for name in ("religion", "age")]
-    shown = {row["bias type"]: row["p Holm"] for row in rows_of(found, "Frequency of advantaged")}
+    shown = {row["bias type"]: row["p Holm"] for row in rows}
     smaller, larger = sorted(ps)
     assert sorted(shown.values()) == pytest.approx(
         sorted([min(1, 2 * smaller), max(min(1, 2 * smaller), larger)])
@@ -377,8 +380,9 @@ def test_pairs_without_changed_words_on_both_sides_leave_only_words(tmp_path: Pa
     assert any("1 of 1 changed words are not in counts.jsonl" in note for note in found.notes)
 
 
-def test_templates_and_free_text_are_refused(published: Path) -> None:
+def test_templates_and_free_text_are_refused() -> None:
     assert "templates" in FREQUENCY.unfit(datasets.load("pronoun-templates"))
-    assert "no minimal pairs" in FREQUENCY.unfit(datasets.load("stereoset-intersentence", data_dir=published))
-    assert FREQUENCY.unfit(datasets.load("stereoset", data_dir=published)) == ""
-    assert FREQUENCY.unfit(crows(published)) == ""
+    free = datasets.load("stereoset-intersentence", data_dir=zoo.MINIATURE)
+    assert "no minimal pairs" in FREQUENCY.unfit(free)
+    assert FREQUENCY.unfit(datasets.load("stereoset", data_dir=zoo.MINIATURE)) == ""
+    assert FREQUENCY.unfit(crows()) == ""

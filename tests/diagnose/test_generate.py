@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,7 +43,6 @@ from unmask.types import Dataset, Pair
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta")
 ANYTHING = Rules(slack=1e6, similarity=-1.0, unvouched=-1.0)
-DEBIAN = Path("/usr/share/wordnet")
 SIDES = ("more", "less")
 
 
@@ -63,7 +63,11 @@ def ours(*rows: int) -> Dataset:
 
 
 def tiny(folder: Path, nouns: list[Any], **more: Any) -> Path:
-    """A dictionary in WordNet's format: by part of speech, synsets of (words, pointers by symbol)."""
+    """A dictionary in WordNet's format: by part of speech, synsets of (words, pointers by symbol).
+
+    As in the real files: before its own pointers every noun has one to a verb, verbs have frames behind
+    their pointers, adjectives that are only similar to others are satellites.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for part, mark in (("noun", "n"), ("verb", "v"), ("adj", "a")):
         synsets = {"noun": nouns, **more}.get(part, [])
@@ -75,13 +79,17 @@ def _write_part(folder: Path, part: str, mark: str, synsets: list[Any]) -> None:
     """Offsets are counted first with zeros, which are as wide, then written."""
     header = "  1 A licence of some lines.\n"
     offsets = [0] * len(synsets)
+    similar = [bool(pointers) and {symbol for symbol, _ in pointers} == {"&"} for _, pointers in synsets]
+    marks = ["s" if part == "adj" and alone else mark for alone in similar]
     for _ in range(2):
         lines, at = [], len(header)
         for number, (words, pointers) in enumerate(synsets):
-            told = " ".join(f"{symbol} {offsets[other]:08} {mark} 0000" for symbol, other in pointers)
-            spelled = " ".join(f"{word.replace(' ', '_')} 0" for word in words)
-            count = f"{len(pointers):03}" + (f" {told}" if told else "")
-            line = f"{offsets[number]:08} 00 {mark} {len(words):02x} {spelled} {count} | a gloss\n"
+            told = [f"{symbol} {offsets[other]:08} {marks[other]} 0000" for symbol, other in pointers]
+            told = ["+ 00000028 v 0101", *told] if part == "noun" else told
+            spelled = [f"{word.replace(' ', '_')} {place:x}" for place, word in enumerate(words)]
+            fields = [f"{offsets[number]:08} 00 {marks[number]} {len(words):02x}", *spelled]
+            fields += [f"{len(told):03}", *told, *([FRAMES] if part == "verb" else [])]
+            line = " ".join(fields) + ' | a gloss; "an example"  \n'
             lines.append((at, line))
             at += len(line)
         offsets = [start for start, _ in lines]
@@ -92,20 +100,22 @@ def _write_part(folder: Path, part: str, mark: str, synsets: list[Any]) -> None:
             plain = word.partition("(")[0].replace(" ", "_").lower()
             entries.setdefault(plain, []).append(offsets[number])
     index = [
-        f"{word} {mark} {len(found)} 1 @ {len(found)} 0 {' '.join(f'{one:08}' for one in found)}  \n"
+        f"{word} {mark} {len(found)} 2 @ + {len(found)} 1 {' '.join(f'{one:08}' for one in found)}  \n"
         for word, found in sorted(entries.items())
     ]
     (folder / f"index.{part}").write_text(header + "".join(index), encoding="utf-8")
 
 
+FRAMES = "02 + 08 00 + 11 01"
 NOUNS = [
     (["thief", "burglar"], [("@", 1)]),
     (["criminal", "crook"], []),
     (["robber"], [("@", 0)]),
     (["money"], []),
     (["suspicion", "misgiving", "distrust"], []),
+    (["clock", *(f"timepiece {letter}" for letter in "abcdefghij")], [("@", 1)]),
 ]
-VERBS = [(["steal", "lift", "make off"], []), (["want", "desire"], []), (["care", "mind"], [])]
+VERBS = [(["steal", "lift", "make off"], [("@", 1)]), (["want", "desire"], []), (["care", "mind"], [])]
 ADJECTIVES = [
     (["lucky", "fortunate(a)"], [("!", 1), ("&", 2)]),
     (["unlucky"], [("!", 0)]),
@@ -164,12 +174,21 @@ def test_a_folder_that_is_no_wordnet_is_refused(small: Path) -> None:
         find_wordnet(small)
 
 
-@pytest.mark.skipif(not DEBIAN.is_dir(), reason="Debian's wordnet-base is not installed")
-def test_debians_wordnet() -> None:
-    wordnet = WordNet(DEBIAN)
-    assert "purchase" in wordnet.synonyms("buy", "VERB")
-    assert "automobile" in wordnet.synonyms("car", "NOUN")
-    assert "poor" in wordnet.antonyms("rich", "ADJ")
+def test_lines_have_all_the_fields_of_the_manual_page(small: Path) -> None:
+    """What wndb(5WN) describes and a reader could stumble over is in the files these tests write."""
+    nouns, verbs, adjectives = (
+        (small / f"data.{part}").read_text(encoding="utf-8") for part in ("noun", "verb", "adj")
+    )
+    assert nouns.startswith("  1 ")  # a licence, each line after two spaces
+    assert " 0b " in nouns  # words are counted in hexadecimal numbers
+    assert " 02 + 08 00 + 11 01 |" in verbs  # frames behind the pointers
+    assert re.search(r"^\d{8} 00 s ", adjectives, re.MULTILINE)  # satellites
+    assert re.search(r" \+ \d{8} v 0101 ", nouns)  # pointers to another part of speech
+    wordnet = WordNet(small)
+    assert wordnet.synonyms("clock", "NOUN") == tuple(f"timepiece {letter}" for letter in "abcdefghij")
+    assert wordnet.near("clock", "NOUN") == ("criminal", "crook")
+    assert wordnet.near("golden", "ADJ") == ("lucky", "fortunate")
+    assert wordnet.near("steal", "VERB") == ("want", "desire")
 
 
 # ------------------------------------------------------------------------------------------ forms

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2
 
@@ -36,8 +37,8 @@ def diagnosed(model: Path, data: Dataset, **settings: Any) -> Diagnosed:
 
 
 @functools.cache
-def found(architecture: str, published: Path) -> Diagnosed:
-    return diagnosed(pupil(architecture, published), lesson(published)["stereoset"], seed=SEED, draws=DRAWS)
+def found(architecture: str) -> Diagnosed:
+    return diagnosed(pupil(architecture), lesson()["stereoset"], seed=SEED, draws=DRAWS)
 
 
 # --------------------------------------------------------------------------- the plain computation
@@ -47,7 +48,7 @@ def right(model: Any, ids: list[int], encoding: Any) -> list[bool]:
     """Token by token: is it the likeliest where it stands?"""
     asked = {**encoding, "input_ids": ids}
     table = reference.log_probabilities(reference.run(model, asked))
-    return [row.index(max(row)) == token for row, token in zip(table, ids, strict=True)]
+    return [int(np.argmax(row)) == token for row, token in zip(table, ids, strict=True)]
 
 
 def of_text(folder: Path, text: str) -> tuple[list[bool], list[bool]]:
@@ -92,12 +93,12 @@ def token_draw(
 
 
 @BOTH
-def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str, published: Path) -> None:
-    folder, data = pupil(architecture, published), lesson(published)["stereoset"]
+def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str) -> None:
+    folder, data = pupil(architecture), lesson()["stereoset"]
     content, everything = written(folder, data)
     others = [of_text(folder, item.unrelated or "") for item in data.items]
     unrelated = [hit for one, _ in others for hit in one], [hit for _, one in others for hit in one]
-    accuracy, drop = rows(found(architecture, published), 0), rows(found(architecture, published), 1)
+    accuracy, drop = rows(found(architecture), 0), rows(found(architecture), 1)
     for counted, before, after in (
         ("content tokens", content, unrelated[0]),
         ("all tokens", everything, unrelated[1]),
@@ -112,10 +113,10 @@ def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str
 
 
 @BOTH
-def test_shuffled_tokens_equal_a_plain_count(architecture: str, published: Path) -> None:
-    folder, data = pupil(architecture, published), lesson(published)["stereoset"]
+def test_shuffled_tokens_equal_a_plain_count(architecture: str) -> None:
+    folder, data = pupil(architecture), lesson()["stereoset"]
     draws = [token_draw(folder, data, draw) for draw in range(DRAWS)]
-    accuracy, drop = rows(found(architecture, published), 0), rows(found(architecture, published), 1)
+    accuracy, drop = rows(found(architecture), 0), rows(found(architecture), 1)
     for place, counted in enumerate(("content tokens", "all tokens")):
         after = [percent([now for _, now in draw[place]]) for draw in draws]
         before = percent([was for was, _ in draws[0][place]])
@@ -141,25 +142,25 @@ def plain_mcnemar(crossed: list[tuple[bool, bool]]) -> float:
 
 
 @BOTH
-def test_shuffled_words_equal_a_plain_count(architecture: str, published: Path) -> None:
-    folder, data = pupil(architecture, published), lesson(published)["stereoset"]
+def test_shuffled_words_equal_a_plain_count(architecture: str) -> None:
+    folder, data = pupil(architecture), lesson()["stereoset"]
     hits: list[bool] = []
     for draw in range(3):
         for item in data.items:
             for text in shuffled_words(item, SEED, draw):
                 hits += of_text(folder, text)[0]
-    shown = rows(found(architecture, published), 0)["words shuffled", "content tokens"]
+    shown = rows(found(architecture), 0)["words shuffled", "content tokens"]
     assert shown["draws"] == 3
     assert shown["accuracy"].value == pytest.approx(percent(hits))
-    assert rows(found(architecture, published), 1)["words shuffled", "content tokens"]["p"] is None
+    assert rows(found(architecture), 1)["words shuffled", "content tokens"]["p"] is None
 
 
 # --------------------------------------------------------------------------------------- the shuffles
 
 
-def test_a_token_shuffle_moves_content_and_nothing_else(published: Path) -> None:
+def test_a_token_shuffle_moves_content_and_nothing_else() -> None:
     lm = open_lm(str(zoo.folder("roberta")))
-    items = lesson(published)["crows-pairs"].items
+    items = lesson()["crows-pairs"].items
     version = encoded(items, lambda item: [item.more, item.less], lm)
     moved = reordered(version, orders(version, 0, 0))
     assert moved != version
@@ -171,9 +172,9 @@ def test_a_token_shuffle_moves_content_and_nothing_else(published: Path) -> None
             assert all(before.ids[place] == after.ids[place] for place in special)
 
 
-def test_a_shuffle_depends_on_seed_item_and_draw_alone(published: Path) -> None:
+def test_a_shuffle_depends_on_seed_item_and_draw_alone() -> None:
     lm = open_lm(str(zoo.folder("roberta")))
-    items = lesson(published)["crows-pairs"].items
+    items = lesson()["crows-pairs"].items
 
     def moved(chosen: tuple[Pair, ...], seed: int, draw: int) -> Any:
         version = encoded(chosen, lambda item: [item.more, item.less], lm)
@@ -190,8 +191,8 @@ def test_a_shuffle_depends_on_seed_item_and_draw_alone(published: Path) -> None:
     assert len({tuple(shuffled_words(items[7], seed, draw)) for seed in (0, 1) for draw in (0, 1)}) == 4
 
 
-def test_fewer_draws_are_the_first_of_more(published: Path) -> None:
-    model, data = pupil("bert-uncased", published), lesson(published)["stereoset"]
+def test_fewer_draws_are_the_first_of_more() -> None:
+    model, data = pupil("bert-uncased"), lesson()["stereoset"]
     run([MEANING], [model], data=data, settings=Settings(draws=3))
     (fewer,) = run([MEANING], [model], data=data, settings=Settings(draws=1))
     assert list(fewer.asked.values()) == [0]
@@ -200,8 +201,8 @@ def test_fewer_draws_are_the_first_of_more(published: Path) -> None:
 # ------------------------------------------------------------------------------------------ what it says
 
 
-def test_pairs_without_an_unrelated_sentence_are_shuffled_only(published: Path) -> None:
-    of = diagnosed(pupil("bert-uncased", published), lesson(published)["crows-pairs"], draws=1)
+def test_pairs_without_an_unrelated_sentence_are_shuffled_only() -> None:
+    of = diagnosed(pupil("bert-uncased"), lesson()["crows-pairs"], draws=1)
     assert {row[2] for row in of.finding.tables[0].rows} == {
         "as written",
         "tokens shuffled",
@@ -210,33 +211,33 @@ def test_pairs_without_an_unrelated_sentence_are_shuffled_only(published: Path) 
     assert {row[7] for row in of.finding.tables[0].rows} == {None}  # one draw has no spread
 
 
-def test_published_numbers_stand_beside_the_same_model(published: Path) -> None:
+def test_published_numbers_stand_beside_the_same_model() -> None:
     from unmask.diagnose.subject import Subject
     from unmask.models import Engine
 
-    data = lesson(published)["stereoset"]
-    subject = Subject(Engine(open_lm(str(pupil("bert-uncased", published)))))
+    data = lesson()["stereoset"]
+    subject = Subject(Engine(open_lm(str(pupil("bert-uncased")))))
     what = MEANING.observe(subject, data, Settings(draws=1))
     of = MEANING.conclude([Seen({"id": "albert-large-v2"}, data, what)], Settings(draws=1))
     assert [row[-1] for row in of.tables[0].rows] == [81.19, 73.18, None, 76.08] * 2
     assert [row[-1] for row in of.tables[1].rows] == [8.01, None, 5.11] * 2
 
 
-def test_one_pair_says_why_it_has_no_interval(published: Path) -> None:
-    data = lesson(published)["stereoset"]
-    of = diagnosed(pupil("bert-uncased", published), replace(data, items=data.items[1:2]), draws=2)
+def test_one_pair_says_why_it_has_no_interval() -> None:
+    data = lesson()["stereoset"]
+    of = diagnosed(pupil("bert-uncased"), replace(data, items=data.items[1:2]), draws=2)
     assert all("no interval, too few: 1 pairs" in answer for answer in of.finding.answers)
 
 
-def test_nothing_to_read_is_said_and_still_drawn(published: Path) -> None:
-    data = replace(lesson(published)["stereoset"], items=(Pair("x/0", "", ""),))
+def test_nothing_to_read_is_said_and_still_drawn() -> None:
+    data = replace(lesson()["stereoset"], items=(Pair("x/0", "", ""),))
     of = diagnosed(zoo.folder("bert-uncased"), data, draws=2)
     assert [answer.partition(": ")[2] for answer in of.finding.answers] == ["no pair could be read"] * 2
     assert of.finding.plots[0].chart.to_dict()
 
 
-def test_no_draws_and_causal_models_are_refused(published: Path) -> None:
-    data = lesson(published)["stereoset"]
+def test_no_draws_and_causal_models_are_refused() -> None:
+    data = lesson()["stereoset"]
     with pytest.raises(StatsError, match="draws is 0"):
         diagnosed(zoo.folder("bert-uncased"), data, draws=0)
     with pytest.raises(ModelError, match="meaning asks masked models"):
