@@ -1,10 +1,11 @@
-# `make` alone checks everything. All set-up happens in .venv; Python 3.11+, pip and make are enough.
+# `make help` lists the targets. All set-up happens in .venv; Python 3.11+, pip and make are enough.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := check
-.PHONY: check demo test fast slow lint types bench format setup setup-dev
+.PHONY: help demo check fast test slow published mutants lint types format bench setup setup-dev
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,30 +20,40 @@ $(VENV)/.installed-dev: pyproject.toml
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
 
+help:                ## this list
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
 demo: setup          ## audit the built-in model on the built-in data
 	$(BIN)/unmask audit
 
-test: setup-dev      ## all tests, the slow ones too
-	$(BIN)/python -m pytest -n auto --dist worksteal
+fast: setup-dev      ## tier 1, while writing: quick tests, four of the eighteen architectures (2 minutes)
+	$(PYTEST) -m "not slow and not thorough"
 
-fast: setup-dev      ## the tests one runs while writing
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+test: setup-dev      ## tier 2, before committing: everything that proves a promise (10 minutes)
+	$(PYTEST) -m "not slow"
 
-slow: setup-dev
-	$(BIN)/python -m pytest -m slow
+slow: setup-dev      ## tier 3: trainings, studies, Ray, whole papers
+	$(PYTEST) -m slow
 
-lint: setup-dev
+published: setup-dev ## tests that compare with published files; needs UNMASK_DATA_DIR=FOLDER
+	@test -n "$$UNMASK_DATA_DIR" || { echo "make published: set UNMASK_DATA_DIR to the folder of published files"; exit 2; }
+	$(PYTEST) -m needs_data
+
+mutants: setup-dev   ## break measures and statistics one operator at a time; do the tests notice?
+	$(BIN)/python -m tools.mutants
+
+lint: setup-dev      ## format and lint, nothing is changed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-types: setup-dev
+types: setup-dev     ## mypy, strict
 	$(BIN)/mypy
 
-format: setup-dev
+format: setup-dev    ## format the code and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-check: lint types test
+check: lint types fast  ## lint, types and tier 1: `make` alone
 
 bench: setup-dev     ## speed and memory against the published scripts' loops, in one run
 	$(BIN)/python bench/speed.py

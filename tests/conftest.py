@@ -1,9 +1,9 @@
 """The whole suite runs offline and keeps its caches to itself.
 
-Tests read what the repository holds and what they make themselves, with one exception: tests that compare with
-published files ask for the fixture `published`, the folder named by `$UNMASK_DATA_DIR`. They carry the marker
-`needs_data`; without the variable they are deselected, and one line at the end says how many. Tests that ask for
-the fixture `chromium` carry `needs_browser` and are treated in the same way.
+Tests read what the repository holds and what they make themselves, with one exception: tests that compare
+with published files ask for the fixture `published`, the folder named by `$UNMASK_DATA_DIR`. They carry the
+marker `needs_data`; without the variable they are deselected, and one line at the end says how many. Tests that
+ask for the fixture `chromium` carry `needs_browser` and are treated in the same way.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pytest
 import torch
 
+import zoo
+
 # Models are tiny here, and the threads of several test processes get in each other's way.
 torch.set_num_threads(1)
 
@@ -34,9 +36,13 @@ NEEDS = {
         PUBLISHED is not None,
         "compare with published files and were left out; to run them: make published UNMASK_DATA_DIR=FOLDER",
     ),
-    "needs_browser": (CHROMIUM is not None, "drive a browser and were left out; to run them, install Chromium"),
+    "needs_browser": (
+        CHROMIUM is not None,
+        "drive a browser and were left out; to run them: install Chromium",
+    ),
 }
 FIXTURES = {"published": "needs_data", "chromium": "needs_browser"}
+QUICK = {"bert-uncased", "roberta", "albert", "gpt2"}  # `make fast` asks these of the zoo's architectures
 
 
 # -------------------------------------------------------------------------------------- fixtures
@@ -100,6 +106,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(lambda: os.environ.pop("UNMASK_TEST_ZOO", None))
 
 
+def _parameters(item: pytest.Item) -> set[str]:
+    """The texts a test is parametrized with."""
+    given = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return {value for value in given if isinstance(value, str)}
+
+
 class Selection:
     """Deselects what this machine cannot run, and says in one line each how many tests that were."""
 
@@ -110,10 +122,13 @@ class Selection:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        others = {*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL} - QUICK
         for item in items:
             for fixture, marker in FIXTURES.items():
                 if fixture in getattr(item, "fixturenames", ()):
                     item.add_marker(marker)
+            if item.get_closest_marker("needs_browser") or others & _parameters(item):
+                item.add_marker("thorough")
         yield  # `-m` and `-k` choose
         for name, (there, _) in NEEDS.items():
             left = [] if there else [item for item in items if item.get_closest_marker(name)]

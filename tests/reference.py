@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import math
 import re
 import string
@@ -22,7 +23,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -106,15 +109,21 @@ def hidden(tokenizer: Any, encoding: Encoding, positions: Iterable[int]) -> Enco
 
 
 def run(model: Any, encoding: Encoding, **options: Any) -> Any:
-    """One forward pass of one sequence."""
+    """One forward pass of one sequence; several measures ask for the same one, so a few are remembered."""
+    inputs = tuple((name, tuple(values)) for name, values in encoding.items())
+    return _run(model, inputs, tuple(options.items()))
+
+
+@functools.lru_cache(maxsize=300)
+def _run(model: Any, inputs: Any, options: Any) -> Any:
     with torch.no_grad():
-        return model(**{name: torch.tensor([values]) for name, values in encoding.items()}, **options)
+        return model(**{name: torch.tensor([values]) for name, values in inputs}, **dict(options))
 
 
-def log_probabilities(output: Any) -> list[list[float]]:
+def log_probabilities(output: Any) -> NDArray[np.float64]:
     """Natural-log probability of every vocabulary entry at every position."""
     logits = output.prediction_logits if "prediction_logits" in output else output.logits
-    rows: list[list[float]] = torch.log_softmax(logits[0].float(), dim=-1).tolist()
+    rows: NDArray[np.float64] = torch.log_softmax(logits[0].float(), dim=-1).double().numpy()
     return rows
 
 
@@ -598,5 +607,5 @@ def reference_decision(
     decisions = []
     for position in positions:
         rows = log_probabilities(run(model, hidden(tokenizer, encoding, [position] if masked else [])))
-        decisions.append(rows[position][ids[position]] == max(rows[position]))
+        decisions.append(rows[position][ids[position]] == rows[position].max())
     return decisions

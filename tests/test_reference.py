@@ -84,8 +84,8 @@ def test_toy_pll_and_cps():
     model, tokenizer = ToyModel(masks_seen), ToyTokenizer()
     rest = (1 - 7 / 8) / 6  # each of the six other words
     shared = math.log(1 / 2 * 1 / 4 * 1 / 8)
-    assert ref.reference("cps", model, tokenizer, PAIR) == approx(published, published)
-    assert ref.reference("pll", model, tokenizer, PAIR) == approx(published, shared + 3 * math.log(rest))
+    assert ref.reference("cps", model, tokenizer, PAIR) == approx(shared, shared)
+    assert ref.reference("pll", model, tokenizer, PAIR) == approx(shared, shared + 3 * math.log(rest))
 
 
 def test_toy_empty_span_is_not_scored():
@@ -262,8 +262,8 @@ def test_aula_by_tensor_arithmetic(name):
     with torch.no_grad():
         output = model(**inputs, output_attentions=True)
     logits = output.prediction_logits if name == "bert-nsp" else output.logits
-    found = logits.log_softmax(-1)[0].gather(1, inputs["input_ids"][0][:, None])[:, 0]
-    weights = torch.stack(output.attentions).mean((0, 2, 3))[0]
+    found = logits.double().log_softmax(-1)[0].gather(1, inputs["input_ids"][0][:, None])[:, 0]
+    weights = torch.stack(output.attentions).double().mean((0, 2, 3))[0]
     assert weights.sum().item() == pytest.approx(1, abs=1e-5)
     pair = Pair("same", text, text)
     expected = {
@@ -290,8 +290,8 @@ def test_content_is_what_the_tokenizer_did_not_add(name):
 
 
 def test_pairs_that_only_insert():
-    """Rows 129, 231 and 1101 leave nothing modified on one side: no span to score, but a context."""
-    for name, rows in (("bert-uncased", (129, 231, 1101)), ("roberta", (129, 231)), ("albert", (129, 231))):
+    """Rows 1, 2 and 9 leave nothing modified on one side: no span to score, but a context."""
+    for name, rows in (("bert-uncased", (1, 2, 9)), ("roberta", (1, 2)), ("albert", (1, 2))):
         model, tokenizer = opened(name)
         for row in rows:
             pair = zoo.crows_pairs()[row]
@@ -302,15 +302,15 @@ def test_pairs_that_only_insert():
             assert cps["more"] != cps["less"]
     # Two spaces where a word is missing are a token of their own to byte-level BPE.
     model, tokenizer = opened("roberta")
-    assert "  Americans" in zoo.crows_pairs()[1101].less
-    assert ref.reference("sss", model, tokenizer, zoo.crows_pairs()[1101]) is not None
+    assert "  traders" in zoo.crows_pairs()[9].less
+    assert ref.reference("sss", model, tokenizer, zoo.crows_pairs()[9]) is not None
 
 
 # --------------------------------------------------------------------------------------- StereoSet
 
 
 @pytest.mark.parametrize("name", ["bert-cased", "roberta", "xlm-roberta"])
-@pytest.mark.parametrize("row", [1158, 1933])
+@pytest.mark.parametrize("row", [3, 5])
 def test_two_blanks(name, row):
     """The word is the last blank's, both blanks are filled, the first mask is read."""
     model, tokenizer = opened(name)
@@ -318,8 +318,8 @@ def test_two_blanks(name, row):
     before, between, after = pair.context.split("BLANK")
     scores = ref.reference("ss", model, tokenizer, pair)
     for side, word in {
-        1158: {"more": "religious", "less": "organized", "unrelated": "monkey"},
-        1933: {"more": "verypoor", "less": "performingartistcanmakealotofmoney", "unrelated": "cucumber"},
+        3: {"more": "stubborn", "less": "gentle", "unrelated": "window"},
+        5: {"more": "verycheerful", "less": "streetmusiciansareveryshypeople", "unrelated": "potato"},
     }[row].items():
         assert ref.blank_word(pair.context, pair.sides()[side]) == word
         tokens = tokenizer.encode(word, add_special_tokens=False)
@@ -381,7 +381,7 @@ def test_who_marks_spaces():
 @pytest.mark.parametrize("name", zoo.NAMES_MASKED)
 def test_spaced_changes_only_what_marks_spaces(name):
     model, tokenizer = opened(name)
-    pair = zoo.stereoset("intrasentence")[950]
+    pair = zoo.stereoset("intrasentence")[1]
     plain, spaced = (ref.reference(measure, model, tokenizer, pair) for measure in ("ss", "ss-spaced"))
     assert set(plain) == {"more", "less", "unrelated"}
     assert all(0 < score < 1 for score in (*plain.values(), *spaced.values()))
@@ -468,7 +468,7 @@ def test_first_token_rule(name):
 def test_every_measure_answers(name):
     model, tokenizer = opened(name)
     crows = Pair("short", "The poor man was here.", "The rich men were here.", groups={"word": "here"})
-    intra = zoo.stereoset("intrasentence")[1809]
+    intra = zoo.stereoset("intrasentence")[4]
     inter = min(zoo.stereoset("intersentence"), key=lambda pair: len(pair.context + pair.more))
     for measure in ref.CAUSAL if ref.is_causal(tokenizer) else ref.MASKED:
         stereoset = measure.startswith(("ss-spaced", "lms", "icat")) or measure == "ss"
