@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from report.htmls import Page
 from unmask.cli import main
 
 
@@ -59,7 +60,10 @@ def test_json_page_and_table_hold_the_same(
     assert whole["counts"] == {"feminine": 2, "masculine": 3}
     assert whole["terms"] == {"she": 1, "women": 1, "he": 1, "his": 1, "brother": 1}
     assert whole == json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-    assert "17" in (folder / "report.html").read_text(encoding="utf-8")
+    page = Page((folder / "report.html").read_text(encoding="utf-8")).text
+    assert "2 feminine and 3 masculine words among 17 in 3 documents" in page
+    assert "-0.405 (no interval: too few words over 3 documents)" in page  # one document has all of "he"
+    assert "feminine 2 117.647 (0.000 to 724.585) 2 272 masculine 3 176.471" in page
     assert len(table.read_text(encoding="utf-8").splitlines()) == 4
 
 

@@ -76,7 +76,7 @@ def _jackknife(first: Floats, second: Floats, ratio: Ratio) -> Interval:
     with np.errstate(divide="ignore", invalid="ignore"):
         left = ratio((first.sum() - first)[:, None], (second.sum() - second)[:, None])
         error = float(np.sqrt((n - 1) / n * np.sum((left - left.mean()) ** 2)))
-    low, high = t.interval(LEVEL, n - 1, loc=whole, scale=error) if error > 0 else (whole, whole)
+    low, high = t.interval(LEVEL, n - 1, loc=whole, scale=error) if error != 0 else (whole, whole)
     return Interval(float(low), float(high), "jackknife t")
 
 
