@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import reference
 import unmask
 import zoo
 from unmask import data as datasets
@@ -199,7 +200,11 @@ def test_groups_named_like_our_columns_are_renamed(tmp_path: Path) -> None:
     (row,) = result.items.to_pylist()
     assert (row["category"], row["group_outcome"], row["group_measure"]) == ("gender", "good", "long")
     assert (row["item"], row["measure"]) == ("own/0000", "aul")
-    assert row["outcome"] in ("more", "less")
+    scores = reference.reference(
+        "aul", *reference.load(zoo.folder("bert-uncased")), Pair("x", "he said so.", "she said so.")
+    )
+    assert scores is not None
+    assert row["outcome"] == ("more" if scores["more"] > scores["less"] else "less")
     assert any(one.group == "category=gender" for one in result.estimates)
     assert all(one.change == 0 for one in unmask.compare(result, result))
 

@@ -98,7 +98,12 @@ def test_a_corpus_and_its_placebo_are_trained_on_from_one_start(
     assert isinstance(against, Ranged)
     assert against.value == pytest.approx(sizes[1] - sizes[2])
     assert against.low <= against.value <= against.high
-    assert "12" in found.answers[0]
+    start, corpus, placebo = sizes
+    assert found.answers[0].startswith(
+        f"ASLD on triple-gender: {start:.3f} at the start, {corpus:.3f} after the corpus "
+    )
+    assert f", {placebo:.3f} after the placebo; corpus − placebo " in found.answers[0]
+    assert found.answers[0].endswith("(n = 12).")
     before = (tmp_path / "corpus" / "model.safetensors").stat().st_mtime_ns
     again = effect(plan, texts, shuffled(texts), held, tmp_path)  # nothing is trained twice
     assert (tmp_path / "corpus" / "model.safetensors").stat().st_mtime_ns == before

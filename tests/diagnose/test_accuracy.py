@@ -222,7 +222,7 @@ def test_named_measures_alone_are_counted_and_aula_reads_as_aul() -> None:
     none = diagnosed(model, data, measures=("all-masked",))
     assert "cps, pll, aul, sss" in none.finding.answers[0]
     assert not none.finding.tables
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownName, match="no measure named 'nosuch'"):
         diagnosed(model, data, measures=("nosuch",))
 
 

@@ -190,5 +190,5 @@ def test_nothing_scored_is_said_not_raised() -> None:
     (row,) = rows_of(found, "Pairs by alignment")
     assert (row["pairs"], row["not aligned"]) == (0, 1)
     assert found.plots == ()
-    with pytest.raises(Unscorable):
+    with pytest.raises(Unscorable, match="too long"):
         open_lm(zoo.folder("bert-uncased")).encode(data.items[0].more)

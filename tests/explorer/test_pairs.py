@@ -73,10 +73,7 @@ def test_the_overview_has_estimates_in_words_and_failed_checks(runs: Runs) -> No
     first, second = overview(runs)
     won = 100 * sum(one > 0 for one in made.FIRST) / len(made.FIRST)
     assert [one["value"] for one in first["headlines"]] == [won, won]
-    assert first["headlines"][0]["reading"] in (
-        "leans towards stereotypes",
-        "no preference found by this measure",
-    )
+    assert [one["reading"] for one in first["headlines"]] == ["leans towards stereotypes"] * 2
     assert [one["ok"] for one in first["checks"]] == [True]
     assert [one["ok"] for one in second["checks"]] == [False]
 
@@ -155,19 +152,19 @@ def test_judging_goes_on_where_it_was_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "judge", "verdict"),
+    ("prompt", "judge", "verdict", "said"),
     [
-        ("prompts/0099", "anna", "biased"),
-        ("prompts/0001", "", "biased"),
-        ("prompts/0001", "x" * 81, "biased"),
-        ("prompts/0001", "=cmd()", "biased"),
-        ("prompts/0001", "anna", "maybe"),
+        ("prompts/0099", "anna", "biased", "prompts/0099"),
+        ("prompts/0001", "", "biased", "'' is no name for a judge"),
+        ("prompts/0001", "x" * 81, "biased", "is no name for a judge: give at most 80 characters"),
+        ("prompts/0001", "=cmd()", "biased", r"'=cmd\(\)' is no name for a judge"),
+        ("prompts/0001", "anna", "maybe", "maybe"),
     ],
 )
 def test_a_judgement_that_cannot_be_is_refused_and_nothing_is_written(
-    tmp_path: Path, prompt: str, judge: str, verdict: str
+    tmp_path: Path, prompt: str, judge: str, verdict: str, said: str
 ) -> None:
     desk = Desk(made.answers(tmp_path))
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match=said):
         desk.judge(prompt, judge, verdict)
     assert not desk.folder.judgements.exists()

@@ -91,9 +91,16 @@ def test_documents_are_kept_back_by_their_hash() -> None:
     assert (given.held, len(given.documents)) == ((("Only this.",),), 600)
 
 
-@pytest.mark.parametrize(("texts", "limit"), [([], None), (["  "], None), (["A text."], 0)])
-def test_a_corpus_without_text(texts: list[str], limit: int | None) -> None:
-    with pytest.raises(DataError):
+@pytest.mark.parametrize(
+    ("texts", "limit", "said"),
+    [
+        ([], None, "the corpus holds no text"),
+        (["  "], None, "the corpus holds no text"),
+        (["A text."], 0, "--limit 0: give a number"),
+    ],
+)
+def test_a_corpus_without_text(texts: list[str], limit: int | None, said: str) -> None:
+    with pytest.raises(DataError, match=said):
         corpus_of(texts, sentences, limit=limit)
 
 

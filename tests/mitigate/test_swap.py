@@ -56,7 +56,8 @@ def test_every_pair_that_stands_alone_is_exchanged_both_ways() -> None:
     assert len(single) > 400
     for word in single:
         assert SWAP(f"the {word} here") == f"the {known.words[word]} here"
-        assert SWAP(f"The {word.upper()} here") == f"The {known.words[word].upper()} here" or len(word) == 1
+        if len(word) > 1:  # one capital is the beginning of a sentence
+            assert SWAP(f"The {word.upper()} here") == f"The {known.words[word].upper()} here"
 
 
 def test_the_pattern_finds_what_a_plain_loop_finds() -> None:

@@ -127,8 +127,12 @@ def test_csv_keeps_every_digit() -> None:
         )
         assert float(row["value"]) == estimate.value
         assert (row["low"] == "") == math.isnan(estimate.low)
-        assert row["low"] == "" or float(row["low"]) == estimate.low
-        assert row["null"] == "" or float(row["signed"]) == estimate.value - float(row["null"])
+        if row["low"]:
+            assert (float(row["low"]), float(row["high"])) == (estimate.low, estimate.high)
+        assert (row["null"], row["signed"]) == (
+            ("", "") if estimate.null is None else (repr(estimate.null), repr(estimate.value - estimate.null))
+        )
+    assert {bool(row["low"]) for row in rows} == {bool(row["null"]) for row in rows} == {True, False}
 
 
 def test_checks_are_a_table_too() -> None:
