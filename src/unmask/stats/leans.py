@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import DegenerateDataWarning
 
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import differences, mean_estimate
@@ -47,12 +49,15 @@ def _effect(table: Table, group: str, seed: int) -> Estimate:
     value, interval = float("nan"), nowhere(f"too few: {words.size} words")
     if words.size >= FEWEST and np.ptp(words) > 0:
         value = float(_size(words))
-        low, high, method = resampled((words,), _size, rng=generator(seed, f"effect {group}"))
-        interval = Interval(float(low), float(high), f"{method} over {words.size} words").holding(value)
+        with warnings.catch_warnings():  # a resample may hold one word only: there will be no interval
+            warnings.simplefilter("ignore", DegenerateDataWarning)
+            low, high, method = resampled((words,), _size, rng=generator(seed, f"effect {group}"))
+        if np.isfinite([low, high]).all():
+            interval = Interval(float(low), float(high), f"{method} over {words.size} words").holding(value)
     plain = mean_estimate(table, "effect-size", group, interval, None)
     return replace(plain, value=value, n=words.size)
 
 
 def _size(words: Floats, axis: int = -1) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):  # a resample may hold one word only
-        return np.asarray(words.mean(axis) / words.std(axis, ddof=1))
+    spread = np.where(np.ptp(words, axis) > 0, words.std(axis, ddof=1), np.nan)
+    return np.asarray(words.mean(axis) / spread)
