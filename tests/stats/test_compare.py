@@ -12,6 +12,7 @@ import pytest
 
 from unmask.errors import StatsError
 from unmask.stats import comparisons, corrected, estimates
+from unmask.stats.pairing import unit_of
 from unmask.types import Row, Summary
 
 from .tables import DATA, measure, normal, only, row, rows, same, triple, unscored
@@ -182,3 +183,28 @@ def test_an_item_twice_is_refused() -> None:
     twice: list[Row] = [row(1, 1.0), row(1, -1.0)]
     with pytest.raises(StatsError, match="occurs twice"):
         comparisons(measure(), twice, [row(1, 1.0)], data=DATA, rng_seed=0)
+
+
+def test_mcnemar_stays_exact_however_many_flip() -> None:
+    a = rows([1.0] * 10 + [-1.0] * 30 + [1.0] * 20)
+    b = rows([-1.0] * 10 + [1.0] * 30 + [1.0] * 20)
+    found = only(comparisons(measure(), a, b, data=DATA, rng_seed=0), "bias-score")
+    assert found.flips == 40
+    assert found.p == pytest.approx(reference_mcnemar(10, 30), rel=1e-9)
+
+
+def test_of_one_run_beside_the_first_it_is_number_one() -> None:
+    found = comparisons(measure(), rows([1.0, -1.0]), rows([1.0, 1.0]), data=DATA, rng_seed=0)
+    assert {one.run for one in found} == {1}
+
+
+def test_runs_that_score_no_item_in_common_are_refused() -> None:
+    a, b = [row(0, 1.0), unscored(1)], [unscored(0), row(1, 1.0)]
+    with pytest.raises(StatsError, match="in both runs"):
+        comparisons(measure(), a, b, data=DATA, rng_seed=0)
+
+
+@pytest.mark.parametrize("statistic", ["lms", "ss", "icat"])
+def test_target_terms_are_the_units_of_triples(statistic: str) -> None:
+    assert unit_of(statistic) == "target terms"
+    assert unit_of("bias-score") == ""

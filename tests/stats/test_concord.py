@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from unmask.errors import StatsError
-from unmask.stats.concord import SHUFFLES, concord, share_of_members
+from unmask.stats.concord import SHUFFLES, agreeing, concord, share_of_members
 from unmask.types import Ints
 
 
@@ -105,3 +106,57 @@ def test_no_interval_says_why(counted: list[float], why: str) -> None:
     _, ends = share_of_members(np.array(counted), np.full(len(counted), 2.0), rng=rng())
     assert np.isnan(ends.low)
     assert ends.method.startswith(why)
+
+
+def test_one_member_always_agrees_with_itself() -> None:
+    assert agreeing(of([1], [0, 0], [0, 1])) == 2
+
+
+def test_the_least_p_is_one_of_two_thousand_and_one() -> None:
+    """Forty families of three, one outcome each: no shuffle comes near."""
+    families = of(*([value] * 3 for value in (0, 1) for _ in range(20)))
+    assert concord(families, ["x"] * 40, rng=rng()).p == pytest.approx(1 / 2001, rel=1e-12)
+
+
+def test_two_families_of_two_agree_by_chance_every_third_time() -> None:
+    """Of the three ways to pair four outcomes, two of each, one makes both families agree; else none does."""
+    found = concord(of([0, 0], [1, 1]), ["x", "x"], rng=rng())
+    assert found.p == pytest.approx(1 / 3, abs=0.04)
+    assert (found.low, found.high) == (0.0, 100.0)
+
+
+def test_the_span_of_chance_is_its_middle_95_percent() -> None:
+    """A hundred families of two, a hundred outcomes of either kind; all ways counted."""
+    ways = {}  # families that agree → ways to lay the outcomes
+    for mixed in range(0, 101, 2):
+        alike = (100 - mixed) // 2
+        chosen = math.factorial(100) // (math.factorial(mixed) * math.factorial(alike) ** 2)
+        ways[100 - mixed] = chosen * 2**mixed
+    total, below, quantiles = math.comb(200, 100), 0, {}
+    assert sum(ways.values()) == total
+    for agree in sorted(ways):
+        below += ways[agree]
+        for level in (0.025, 0.975):
+            if below / total >= level:
+                quantiles.setdefault(level, agree)
+    families = of(*([0, 0] for _ in range(50)), *([1, 1] for _ in range(50)))
+    found = concord(families, ["x"] * 100, rng=rng())
+    assert (found.low, found.high) == (quantiles[0.025], quantiles[0.975])
+
+
+def test_a_share_of_members_has_the_interval_of_a_plain_bootstrap() -> None:
+    drawn = np.random.default_rng(3)
+    sizes = drawn.integers(1, 9, 40).astype(float)
+    counted = np.floor(sizes * drawn.random(40))
+    value, interval = share_of_members(counted, sizes, rng=rng())
+    assert value == pytest.approx(100 * counted.sum() / sizes.sum())
+    picks = drawn.integers(40, size=(4000, 40))
+    low, high = np.quantile(100 * counted[picks].sum(1) / sizes[picks].sum(1), [0.025, 0.975])
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=1.5)
+
+
+def test_families_are_alike_by_their_shares_not_by_their_numbers() -> None:
+    _, alike = share_of_members(np.array([1.0, 2.0]), np.array([2.0, 4.0]), rng=rng())
+    assert alike.method == "no spread: 2 families alike"
+    _, apart = share_of_members(np.array([1.0, 2.0]), np.array([4.0, 2.0]), rng=rng())
+    assert not apart.method.startswith("no spread")

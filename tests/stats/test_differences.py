@@ -9,6 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from unmask.stats import estimates
 from unmask.stats.means import mean_interval, mean_test
@@ -180,3 +181,27 @@ def test_a_hundred_thousand_pairs() -> None:
     tracemalloc.stop()
     assert {one.method for one in found} == {"t"}
     assert peak < 100e6
+
+
+def test_the_mean_difference_is_tested_against_zero() -> None:
+    values = [0.3, -0.1, 0.8, 1.1, 0.4]
+    found = only(estimates(measure(), rows(values), data=DATA, rng_seed=0), "mean-difference")
+    error = statistics.stdev(values) / math.sqrt(5)
+    assert found.p == pytest.approx(2 * t.sf(statistics.fmean(values) / error, 4))
+
+
+def test_two_values_have_a_test_one_has_none() -> None:
+    """Of -1 and 3: mean 1, error 2, t = 0.5 with one degree of freedom, whose tail is ½ − arctan(t) / π."""
+    assert mean_test(np.array([-1.0, 3.0]), 0.0) == pytest.approx(1 - 2 * math.atan(0.5) / math.pi)
+    assert mean_test(np.array([3.0]), 0.0) is None
+
+
+def test_more_than_a_thousand_units_get_percentiles() -> None:
+    values = np.random.default_rng(0).normal(5.0, 1.0, 1001)
+    low, high, method = resampled((values,), np.mean, rng=generator(0, "x"))
+    assert method == "percentile"
+    error = values.std() / math.sqrt(1001)
+    assert (float(low), float(high)) == pytest.approx(
+        (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.15 * error
+    )
+    assert resampled((values[1:],), np.mean, rng=generator(0, "x"))[2] == "bca"

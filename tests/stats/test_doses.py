@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
-from unmask.stats import comparisons, corrected
+from unmask.stats import comparisons, corrected, doses
 from unmask.stats.doses import response, smallest_step
+from unmask.stats.table import Table
 from unmask.types import Row
 
 from .tables import DATA, measure, row, unscored
@@ -115,3 +116,60 @@ def test_two_doses_are_compared_as_two_runs_are() -> None:
         found = response(measure(), statistic, made, data=DATA, seed=0)
         assert (found.told, found.tested) == (told, 3)
         assert 0 < told < 3
+
+
+def flipping(up: int, *, n: int = 60) -> dict[int, list[Row]]:
+    """Two doses; so many of the pairs lost at the first are won at the second, the others stay lost."""
+    return {0: [row(i, -1.0) for i in range(n)], 1: [row(i, 1.0 if i < up else -1.0) for i in range(n)]}
+
+
+def test_flips_are_judged_by_the_sign_test() -> None:
+    """Five flips one way have p = 2 / 32 = 0.0625, six p = 2 / 64 = 0.03125; a t test would pass both."""
+    five, six = (response(measure(), "bias-score", flipping(up), data=DATA, seed=0) for up in (5, 6))
+    assert (five.told, six.told) == (0, 1)
+    assert five.kendall_interval.method == "percentile over pairs"
+
+
+def test_a_p_value_at_the_level_is_not_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doses, "LEVEL", 0.0625)
+    assert response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 0
+    monkeypatch.setattr(doses, "LEVEL", 0.0626)
+    assert response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 1
+
+
+def test_a_rise_is_tested_against_none() -> None:
+    """All pairs rise by about 1."""
+    made = {0: [row(i, 0.1 * (i % 3)) for i in range(9)], 1: [row(i, 1.0 + 0.1 * (i % 2)) for i in range(9)]}
+    assert response(measure(), "mean-difference", made, data=DATA, seed=0).told == 1
+
+
+def templates(values: np.ndarray) -> list[Row]:
+    """A row for every word (down) and template (across)."""
+    return [
+        row(i, float(value), word=f"w{w}", template=f"t{t}", goal="zero")
+        for i, ((w, t), value) in enumerate(np.ndenumerate(values))
+    ]
+
+
+def test_templates_of_one_word_are_no_proof_of_a_rise() -> None:
+    noise = np.random.default_rng(0).normal(0, 0.01, (8, 30))
+    one_word = noise + np.eye(8)[:, :1]
+    for before, after, told in ((noise, one_word, 0), (noise - 0.25, noise + 0.25, 1)):
+        made = {0: templates(before), 1: templates(after)}
+        assert response(measure("lean"), "appd", made, data=DATA, seed=0).told == told
+
+
+def test_words_are_resampled_with_all_their_templates() -> None:
+    """Of three words one rises by 3: the mean of three drawn ones rises by as many as the word was drawn."""
+    after = np.zeros((3, 20))
+    after[2] = 3.0
+    made = {0: templates(np.zeros((3, 20))), 1: templates(after)}
+    found = response(measure("lean"), "appd", made, data=DATA, seed=0)
+    assert found.errors[1] == pytest.approx(math.sqrt(3 * 1 / 3 * 2 / 3), rel=0.05)
+
+
+def test_sums_and_counts_by_word() -> None:
+    rows = [row(0, 1.0, word="b"), row(1, 2.0, word="a"), row(2, 4.0, word="b"), unscored(3, word="a")]
+    totals, counts = doses._units([Table.of(measure("lean"), rows, data=DATA)], "appd")
+    assert totals.tolist() == [[2.0, 5.0]]
+    assert counts.tolist() == [[1.0, 2.0]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unmask.errors import StatsError
-from unmask.stats import Verdict, gate
+from unmask.stats import Verdict, comparisons, gate
 from unmask.types import Measure, Row, Summary
 
 from .tables import DATA, measure, normal, row, rows, swapped, unscored
@@ -137,3 +137,12 @@ def test_false_alarms_are_rare(share: float) -> None:
         a, b = (rows(np.where(rng.random(1200) < share, 1.0, -1.0).tolist()) for _ in range(2))
         alarms += judged(a, b).worse
     assert alarms <= 12
+
+
+def test_the_gate_and_the_comparison_draw_the_same_resamples() -> None:
+    a, b = rows(normal(60, 1)), rows(normal(60, 2, shift=1.0))
+    of = measure("magnitude")
+    verdict = judged(a, b, of)
+    compared = comparisons(of, a, b, data=DATA, rng_seed=0)[0]
+    assert compared.statistic == verdict.statistic == "asld"
+    assert (verdict.low, verdict.high) == (compared.low, compared.high)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from unmask.stats import comparisons, estimates, gate
+from unmask.stats.crossed import crossed_mean
+from unmask.stats.table import Table
 from unmask.types import Row
 
-from .tables import DATA, measure, only, row, rows
+from .tables import DATA, measure, only, row, rows, unscored
 
 LEAN = measure("lean", null=0.0)
 
@@ -121,3 +126,142 @@ def test_a_template_of_several_words_has_a_mean_of_its_own() -> None:
         assert one.n == len(mine) == 3
         assert one.value == pytest.approx(sum(mine) / 3)
         assert one.low <= one.value <= one.high
+
+
+ASSOCIATION = measure("association", null=0.0)
+
+
+def test_the_effect_size_is_the_mean_of_words_in_their_deviations() -> None:
+    """Words at 2, 4 and 6: mean 4, standard deviation 2. A word without a score counts nowhere."""
+    table = crossed(np.array([[1.0, 3.0], [4.0, 4.0], [5.0, 7.0]]))
+    table += [unscored(90, word="none", template="zero-t0", goal="zero", category="zero")]
+    found = estimates(ASSOCIATION, table, data=DATA, rng_seed=0)
+    for group in ("all", "category=zero"):
+        mean, effect = only(found, "association", group), only(found, "effect-size", group)
+        assert (mean.value, mean.n, mean.unscored) == (pytest.approx(4.0), 6, 1)
+        assert (effect.value, effect.n) == (pytest.approx(2.0), 3)
+        assert effect.method == "too few: 3 words"  # some resamples hold one word only
+        assert np.isnan(effect.low)
+        assert np.isnan(effect.high)
+        assert effect.p is None
+
+
+def test_words_near_each_other_have_a_large_effect() -> None:
+    """Means 1.0, 1.1, 1.2: mean 1.1 in deviations of 0.1."""
+    table = crossed(np.array([[1.0, 1.0], [1.1, 1.1], [1.2, 1.2]]))
+    assert only(estimates(ASSOCIATION, table, data=DATA, rng_seed=0), "effect-size").value == pytest.approx(
+        11.0
+    )
+
+
+def test_the_effect_size_of_enough_words_has_the_interval_of_a_bootstrap_over_words() -> None:
+    words = np.random.default_rng(2).normal(1.0, 1.0, 300)
+    found = only(
+        estimates(ASSOCIATION, crossed(np.tile(words[:, None], 2)), data=DATA, rng_seed=0), "effect-size"
+    )
+    assert found.method == "bca over 300 words"
+    drawn = words[np.random.default_rng(3).integers(300, size=(4000, 300))]
+    low, high = np.quantile(drawn.mean(1) / drawn.std(1, ddof=1), [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.03)
+
+
+@pytest.mark.parametrize("effects", [[[1.0, 2.0], [3.0, 5.0]], [[1.0, 1.0]] * 4])
+def test_two_words_or_words_alike_have_no_effect_size(effects: list[list[float]]) -> None:
+    table = crossed(np.array(effects))
+    found = only(estimates(ASSOCIATION, table, data=DATA, rng_seed=0), "effect-size")
+    assert np.isnan(found.value)
+    assert np.isnan(found.low)
+    assert found.method == f"too few: {len(effects)} words"
+
+
+def test_associations_are_compared_and_gated_two_ways() -> None:
+    before = drawn(4, 8, 30)
+    a, b = crossed(before), crossed(before + 0.5)
+    change = only(comparisons(ASSOCIATION, a, b, data=DATA, rng_seed=0), "association")
+    assert change.change == pytest.approx(0.5)
+    assert change.method.startswith("two-way")
+    verdict = gate(ASSOCIATION, a, b, data=DATA, rng_seed=0)
+    assert verdict.statistic == "association"
+    assert verdict.method.startswith("two-way")
+    assert verdict.worse
+
+
+def test_only_a_template_of_several_words_is_a_group() -> None:
+    table = [
+        row(0, 1.0, word="a", template="both"),
+        row(1, 2.0, word="b", template="both"),
+        row(2, 4.0, word="a", template="alone"),
+    ]
+    found = estimates(LEAN, table, data=DATA, rng_seed=0)
+    groups = [one.group for one in found if one.group.startswith("template=")]
+    assert groups == ["template=both"]
+
+
+# ----------------------------------------------------------------------------- the two-way bootstrap
+
+
+def two_way(effects: np.ndarray, null: float = 0.0, *, kept: np.ndarray | None = None) -> tuple[Any, Any]:
+    """Interval and p-value of the mean of the cells kept."""
+    table = crossed(effects)
+    some = table if kept is None else [one for one, keep in zip(table, kept.ravel(), strict=True) if keep]
+    made = Table.of(LEAN, some, data=DATA)
+    return crossed_mean(made.difference, made, rng=np.random.default_rng(0), null=null)
+
+
+def test_two_words_and_two_templates_are_resampled() -> None:
+    """Words at +1 and −1: a resample has mean 1, 0 or −1 in 1 : 2 : 1; half of them lie on the null."""
+    interval, p = two_way(np.array([[1.0, 1.0], [-1.0, -1.0]]))
+    assert interval.method == "two-way bootstrap over 2 words and 2 templates"
+    assert (interval.low, interval.high) == (-1.0, 1.0)
+    assert p == 1.0
+
+
+def test_the_least_p_is_two_of_two_thousand_and_one() -> None:
+    _, p = two_way(drawn(1, 4, 4) + 9.0)
+    assert p == pytest.approx(2 / 2001, rel=1e-12)
+
+
+def test_the_ends_cut_off_as_much_on_either_side() -> None:
+    effects = np.random.default_rng(5).normal(0, 1, (60, 1)) + np.zeros((1, 5))
+    interval, _ = two_way(effects)
+    error = effects.mean(1).std() / np.sqrt(60)  # templates do not differ: words alone are resampled
+    assert (effects.mean() - interval.low) / error == pytest.approx(1.96, rel=0.08)
+    assert (interval.high - effects.mean()) / error == pytest.approx(1.96, rel=0.08)
+
+
+def test_all_values_on_the_null_are_no_change() -> None:
+    interval, p = two_way(np.full((3, 3), 5.0), null=5.0)
+    assert (interval.low, interval.high, interval.method, p) == (5.0, 5.0, "no change", None)
+    interval, _ = two_way(np.full((3, 3), -5.0), null=5.0)
+    assert interval.method.startswith("two-way")
+
+
+def test_a_resample_may_hold_one_row_or_none() -> None:
+    """Three words, each in a template of its own: many resamples have no word with its template."""
+    interval, p = two_way(np.diag([1.0, 2.0, 3.0]), kept=np.eye(3, dtype=bool))
+    assert (interval.low, interval.high) == (1.0, 3.0)
+    assert 0 < p < 0.01
+
+
+# ----------------------------------------------------------------------------------- the third word
+
+
+def test_the_third_word_by_hand() -> None:
+    def made(item: int, third: float | None, category: str) -> Row:
+        plain = row(item, 0.0, word=f"w{item % 2}", template=f"t{item // 2}", category=category)
+        return replace(plain, scores={**plain.scores, **({} if third is None else {"unrelated": third})})
+
+    table = [made(0, 0.1, "x"), made(1, 0.2, "x"), made(2, 0.3, "y"), made(3, None, "y"), unscored(4)]
+    found = estimates(LEAN, table, data=DATA, rng_seed=0)
+    whole = only(found, "third")
+    assert whole.value == pytest.approx(0.2)
+    assert (whole.n, whole.ties, whole.unscored, whole.null) == (3, 0, 2, None)
+    assert whole.low <= 0.2 <= whole.high
+    assert only(found, "third", "category=x").value == pytest.approx(0.15)
+    assert only(found, "third", "category=y").n == 1
+    assert only(found, "appd").ties == 4
+
+
+def test_without_a_third_word_nothing_is_said_of_one() -> None:
+    found = estimates(LEAN, crossed(drawn(1, 3, 3)), data=DATA, rng_seed=0)
+    assert {one.statistic for one in found} == {"appd"}

@@ -43,3 +43,14 @@ def test_what_agrees_plays_no_part_and_which_comes_first_neither() -> None:
 def test_without_disagreement_there_is_no_test() -> None:
     assert mcnemar_p(Crossed(10, 0, 0, 10)) is None
     assert mcnemar_p(Crossed(0, 0, 0, 0)) is None
+
+
+def test_crossing_tells_neither_from_either() -> None:
+    first = np.array([True, True, False, False, False, False])
+    second = np.array([False, False, True, False, False, False])
+    assert crossed(first, second) == Crossed(both=0, first=2, second=1, neither=3)
+
+
+def test_below_25_disagreements_the_test_is_exact() -> None:
+    assert mcnemar_p(Crossed(0, 14, 10, 0)) == pytest.approx(binomtest(10, 24).pvalue, rel=1e-12)
+    assert mcnemar_p(Crossed(0, 15, 10, 0)) == pytest.approx(chi2.sf(16 / 25, 1), rel=1e-12)

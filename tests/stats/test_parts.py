@@ -74,3 +74,9 @@ def test_groups_too_small_for_an_interval_still_have_a_difference() -> None:
     none = contrast(np.empty(0), np.array([-4.0]))
     assert math.isnan(none.value)
     assert none.p is None
+
+
+def test_parts_and_methods_are_named() -> None:
+    found = set_apart(table(WON), INSIDE)
+    assert (found.inside.group, found.others.group, found.method) == ("inside", "others", "newcombe")
+    assert contrast(np.array([1.0, 2.0, 4.0]), np.array([0.0, 3.0])).method == "welch"

@@ -101,3 +101,20 @@ def test_no_difference_anywhere_is_said_so() -> None:
 def test_a_difference_needs_the_same_units() -> None:
     with pytest.raises(StatsError, match="2 pairs against 1"):
         difference_interval(Counts.of([(1, 2), (1, 2)]), Counts.of([(1, 2)]), rng=generator(0, "x"))
+
+
+def test_linearised_values_by_hand() -> None:
+    """1 of 1 and 0 of 3: the share is 25; 25 + (100 − 25) / 2 and 25 + (0 − 75) / 2."""
+    assert Counts.of([(1, 1), (0, 3)]).linearised().tolist() == pytest.approx([62.5, -12.5])
+
+
+def test_the_scale_ends_at_0_and_100() -> None:
+    """Of three units Student's interval would go far beyond."""
+    low = share_interval(Counts.of([(0, 2), (0, 2), (1, 2)]), rng=generator(0, "x"))
+    high = share_interval(Counts.of([(2, 2), (2, 2), (1, 2)]), rng=generator(0, "x"))
+    assert low.low == 0.0
+    assert 50 < low.high < 100
+    assert high.high == 100.0
+    much, little = Counts.of([(2, 2), (2, 2), (1, 2)]), Counts.of([(0, 2), (1, 2), (0, 2)])
+    assert difference_interval(much, little, rng=generator(0, "x")).high == 100.0
+    assert difference_interval(little, much, rng=generator(0, "x")).low == -100.0

@@ -60,3 +60,17 @@ def test_what_cannot_be_seen() -> None:
     assert pairs_to_see(51.0) is None
     assert math.isnan(least_effect(0))
     assert math.isnan(least_effect(2))
+
+
+def test_the_largest_effect_there_is() -> None:
+    """A model that always prefers the stereotype: (1.96 + 0.84)² / (π/2)² = 3.2 decisions."""
+    assert pairs_to_see(50.0) == 4
+    assert pairs_to_see(50.1) is None
+    assert pairs_to_see(10.0, decided=0.0) is None
+
+
+def test_the_least_number_that_shows_anything() -> None:
+    """Three decisions would need an arcsine beyond 90 degrees; four show 49 points."""
+    assert math.isnan(least_effect(3))
+    angle = (norm.ppf(0.975) + norm.ppf(0.8)) / math.sqrt(4) / 2 + math.pi / 4
+    assert least_effect(4) == pytest.approx(100 * (math.sin(angle) ** 2 - 0.5), abs=0.01)

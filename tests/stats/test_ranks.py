@@ -110,3 +110,62 @@ def test_an_interval_needs_resamples() -> None:
     assert math.isnan(percentiles(drawn, 0.5, "pairs").low)
     found = percentiles(np.linspace(0, 1, 1001), 0.5, "pairs")
     assert (found.low, found.high) == (pytest.approx(0.025), pytest.approx(0.975))
+
+
+def test_three_things_in_common_are_enough_to_agree_on() -> None:
+    scores = np.array([[1.0, 2.0, 3.0, np.nan], [10.0, 20.0, 30.0, 5.0], [np.nan, np.nan, 2.0, 1.0]])
+    drawn = np.broadcast_to(scores, (4, *scores.shape))
+    (found,) = agreements(["a", "b", "c"], scores, drawn, unit="items")
+    assert (found.a, found.b, found.n, found.test.value) == ("a", "b", 3, 1.0)
+
+
+def test_up_to_seven_tied_things_are_permuted_in_all_ways() -> None:
+    tied = np.array([1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    plain = np.arange(8.0)
+    assert kendall(tied[:7], plain[:7]).method == "all permutations"
+    assert kendall(tied, plain).method == "asymptotic"
+
+
+def test_two_things_have_a_rank_correlation() -> None:
+    x, y = np.array([1.0, 2.0]), np.array([5.0, 3.0])
+    assert kendall(x, y).value == pytest.approx(-1.0)
+    assert spearman(x, y) == pytest.approx(-1.0)
+    assert taus(x, y) == pytest.approx(-1.0)
+    assert rhos(x, y) == pytest.approx(-1.0)
+
+
+def test_correlations_run_along_the_last_axis() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 3, 5)), rng.normal(size=(2, 3, 5))
+    for place in np.ndindex(2, 3):
+        assert taus(x, y)[place] == pytest.approx(kendalltau(x[place], y[place]).statistic)
+        assert rhos(x, y)[place] == pytest.approx(spearmanr(x[place], y[place]).statistic)
+
+
+def test_counting_a_thing_several_times_is_repeating_it() -> None:
+    x, y = np.array([1.0, 4.0, 2.0, 2.0, 9.0]), np.array([3.0, 5.0, 1.0, 4.0, 4.0])
+    times = np.array([2, 0, 1, 3, 1])
+    expected = kendalltau(np.repeat(x, times), np.repeat(y, times)).statistic
+    assert taus(x, y, times.astype(float)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("units", [3, 700, 1000])
+def test_there_are_two_thousand_resamples_however_many_are_drawn_at_a_time(units: int) -> None:
+    totals = np.ones((2, units))
+    found = resampled_means(totals, totals, rng=np.random.default_rng(0))
+    assert found.shape == (2000, 2)
+    assert (found == 1.0).all()
+
+
+def test_a_resample_of_one_value_has_that_mean_and_one_of_none_has_none() -> None:
+    """Of two units only the first counts in the row: it is drawn in three of four resamples."""
+    found = resampled_means(np.array([[3.0, 0.0]]), np.array([[1.0, 0.0]]), rng=np.random.default_rng(0))
+    assert set(found[np.isfinite(found)].tolist()) == {3.0}
+    assert np.isfinite(found).mean() == pytest.approx(0.75, abs=0.03)
+
+
+def test_half_of_the_resamples_are_enough_for_an_interval() -> None:
+    half = percentiles(np.array([1.0, 2.0, np.nan, np.nan]), 1.5, "items")
+    fewer = percentiles(np.array([1.0, np.nan, np.nan, np.nan]), 1.5, "items")
+    assert 1.0 <= half.low < half.high <= 2.0
+    assert math.isnan(fewer.low)

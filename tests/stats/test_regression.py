@@ -9,10 +9,11 @@ import pytest
 from scipy import stats
 
 from unmask.errors import StatsError
-from unmask.stats.regression import correlation, explained, line
+from unmask.stats import estimates
+from unmask.stats.regression import Explained, Fitted, correlation, explained, line
 from unmask.types import Floats
 
-from .tables import DATA, measure, row, unscored
+from .tables import DATA, measure, normal, only, row, unscored
 
 X = np.array([-2.0, -1.0, -0.5, 0.0, 0.3, 0.7, 1.5, 2.0, 2.5, 4.0])
 Y = np.array([-1.2, -2.5, 0.4, 0.1, 1.9, -0.3, 2.2, 0.8, 4.5, 1.1])
@@ -174,3 +175,58 @@ def test_r_squared_folds_the_interval_of_r() -> None:
 def test_no_rows_are_an_error() -> None:
     with pytest.raises(StatsError, match="nothing to estimate"):
         explained(measure(), [], {}, data=DATA, seed=0)
+
+
+def test_a_few_units_have_a_correlation_without_an_interval() -> None:
+    for n, method in ((2, "too few: 2 items"), (3, "too few: 3 items"), (4, "too few of 4 items differ")):
+        found = correlation([X[:n]], [Y[:n]], rng=np.random.default_rng(0))
+        assert found.value == pytest.approx(np.corrcoef(X[:n], Y[:n])[0, 1])
+        assert math.isnan(found.low)
+        assert math.isnan(found.high)
+        assert found.method == method
+
+
+@pytest.mark.parametrize(
+    ("r", "squared"),
+    [
+        ((0.5, 0.2, 0.8), (0.25, 0.04, 0.64)),
+        ((-0.5, -0.8, -0.2), (0.25, 0.04, 0.64)),
+        ((0.1, -0.2, 0.5), (0.01, 0.0, 0.25)),
+    ],
+)
+def test_r_squared_by_hand(r: tuple[float, float, float], squared: tuple[float, float, float]) -> None:
+    none = line(np.empty(0), np.empty(0))
+    found = Explained(none, Fitted(*r, "bca"), none.slope, None, None).r_squared
+    assert (found.value, found.low, found.high) == pytest.approx(squared)
+    assert found.method == "bca"
+
+
+def test_three_points_have_a_line_with_an_interval() -> None:
+    found = line(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]))
+    assert found.slope.value == pytest.approx(1.5)
+    assert found.slope.low < 1.5 < found.slope.high
+    assert found.p is not None
+
+
+def test_why_a_point_has_no_interval() -> None:
+    one, two = line(np.zeros(1), np.array([3.0])), line(np.zeros(2), np.array([3.0, 3.0]))
+    assert [one.intercept.value, two.intercept.value] == pytest.approx([3.0, 3.0])
+    assert one.intercept.method.startswith("too few: 1 items")
+    assert two.intercept.method == "no spread: 2 items alike"
+
+
+def test_an_infinite_difference_has_no_place_on_a_line() -> None:
+    rows = [row(i, 1 + 2 * float(x)) for i, x in enumerate(X)] + [row(10, math.inf)]
+    by = {f"{i:05}": float(x) for i, x in enumerate([*X, 5.0])}
+    found = explained(measure(), rows, by, data=DATA, seed=0)
+    assert (found.line.n, found.line.slope.value) == (10, pytest.approx(2.0))
+    assert found.score is not None
+    assert (found.score.n, found.score.group) == (11, "all")
+
+
+def test_the_mean_has_the_interval_an_audit_gives_it() -> None:
+    rows = [row(i, value) for i, value in enumerate(normal(40, 3))]
+    by = {one.item: float(i) for i, one in enumerate(rows)}
+    found = explained(measure(), rows, by, data=DATA, seed=0).mean
+    audited = only(estimates(measure(), rows, data=DATA, rng_seed=0), "mean-difference")
+    assert (found.value, found.low, found.high) == (audited.value, audited.low, audited.high)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import mannwhitneyu, norm
 from sklearn.metrics import auc as under
 
 from unmask.errors import StatsError
@@ -106,3 +106,34 @@ def test_what_cannot_be_had_is_said() -> None:
         area(np.ones(3, dtype=bool), np.arange(3.0), rng=rng)
     with pytest.raises(StatsError, match="finite"):
         curve(labels, np.array([1.0, np.nan, 2.0, 3.0]))
+
+
+def test_the_test_of_an_area_is_mann_and_whitneys() -> None:
+    labels, a, _ = case(2, n=40)
+    found = area(labels, a, rng=np.random.default_rng(0))
+    assert found.p == pytest.approx(mannwhitneyu(a[labels], a[~labels]).pvalue)
+    assert (found.positives, found.negatives) == (labels.sum(), (~labels).sum())
+    assert found.positives != found.negatives
+
+
+def test_an_area_has_the_interval_of_a_plain_bootstrap_of_either_group() -> None:
+    rng = np.random.default_rng(6)
+    ups, downs = rng.normal(0.5, 1, 12), rng.normal(0, 1, 8)
+    labels = np.arange(20) < 12
+    found = area(labels, np.concatenate([ups, downs]), rng=np.random.default_rng(0)).interval
+    above = np.array([[psi(x, y) for y in downs] for x in ups])
+    drawn = [above[np.ix_(rng.integers(12, size=12), rng.integers(8, size=8))].mean() for _ in range(4000)]
+    assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02)
+
+
+def test_two_items_in_a_group_are_enough_for_a_difference() -> None:
+    labels = np.array([True, True, False, False, False])
+    a, b = np.array([3.0, 1.0, 2.0, 0.0, 1.5]), np.array([1.0, 2.0, 3.0, 0.5, 1.2])
+    found = area_difference(labels, a, b)
+    value, p = delong(labels, a, b)
+    assert (found.value, found.p) == pytest.approx((value, p))
+    assert found.interval.method == "delong"
+    error = abs(value) / norm.isf(p / 2)
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (value - 1.959964 * error, value + 1.959964 * error), rel=1e-5
+    )

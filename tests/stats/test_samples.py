@@ -88,3 +88,30 @@ def test_nothing_scored_and_one_pair() -> None:
     one = samples(Table.of(measure(), [row(1, 2.0, category="age")], data=DATA), 5, seed=0)
     assert one is not None
     assert (one.score, one.halves.size, one.rankings.size) == (100.0, 0, 0)
+
+
+def test_sizes_double_after_a_hundred() -> None:
+    assert sizes(200) == (20, 40, 60, 80, 100, 200)
+    assert sizes(250) == (20, 40, 60, 80, 100, 200, 250)
+
+
+def test_of_an_odd_number_one_is_left_out_of_both_halves() -> None:
+    """Of 0, 1 and 3 one stands against another, a thousand times."""
+    found = half_differences(np.array([0.0, 1.0, 3.0]), rng=np.random.default_rng(0))
+    assert found.size == 1000
+    assert set(found.tolist()) == {-3.0, -2.0, -1.0, 1.0, 2.0, 3.0}
+
+
+def test_three_groups_of_two_are_ranked_and_a_single_item_is_left_out() -> None:
+    groups = [np.array([0.0, 0.1]), np.array([5.0, 5.1]), np.array([9.0, 9.1])]
+    found = half_rankings([*groups, np.array([7.0])], rng=np.random.default_rng(0))
+    assert found.size == 1000
+    assert found == pytest.approx(1.0)
+    assert half_rankings([*groups[:2], np.array([7.0])], rng=np.random.default_rng(0)).size == 0
+
+
+def test_rankings_of_odd_groups_by_hand() -> None:
+    """A half of the first group is 0 or 30: below both others, or above. Alike: ρ = 1; else −½."""
+    groups = [np.array([0.0, 0.0, 30.0]), np.array([10.0] * 3), np.array([20.0] * 3)]
+    found = half_rankings(groups, rng=np.random.default_rng(0))
+    assert set(np.round(found, 9).tolist()) == {1.0, -0.5}

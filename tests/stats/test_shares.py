@@ -207,3 +207,28 @@ def test_signed_needs_a_null() -> None:
     found = estimates(measure(), table_of(2, 2), data=DATA, rng_seed=0)[0]
     with pytest.raises(StatsError, match="no null"):
         signed(replace(found, null=None))
+
+
+def test_the_gap_between_directions_counts_both() -> None:
+    table = [
+        *(row(f"s{i}", value, direction="stereo") for i, value in enumerate([1.0, 0.0, 0.0, -1.0])),
+        *(row(f"a{i}", value, direction="antistereo") for i, value in enumerate([1.0, 0.0])),
+        unscored("u0", direction="stereo"),
+        unscored("u1", direction="antistereo"),
+        unscored("u2", direction="antistereo"),
+    ]
+    found = only(estimates(measure(), table, data=DATA, rng_seed=0), "direction-gap")
+    assert (found.value, found.n, found.ties, found.unscored) == (pytest.approx(25.0), 6, 3, 3)
+
+
+def test_no_gap_is_wider_than_a_hundred() -> None:
+    table = [row(f"s{i}", -1.0, direction="stereo") for i in range(10)]
+    table += [row(f"a{i}", 1.0, direction="antistereo") for i in range(10)]
+    found = only(estimates(measure(), table, data=DATA, rng_seed=0), "direction-gap")
+    assert (found.value, found.high) == pytest.approx((100.0, 100.0), abs=1e-9)
+
+
+def test_folding_keeps_ends_that_lie_on_one_side() -> None:
+    assert (folded(0.5, 8.0).low, folded(0.5, 8.0).high) == (0.5, 8.0)
+    assert (folded(-8.0, -0.5).low, folded(-8.0, -0.5).high) == (0.5, 8.0)
+    assert (folded(-8.0, 0.5).low, folded(-8.0, 0.5).high) == (0.0, 8.0)

@@ -12,7 +12,7 @@ import pytest
 from unmask.errors import StatsError
 from unmask.stats import estimates, stereoset_scores
 from unmask.stats.resampling import generator
-from unmask.stats.triples import Terms, icat_interval
+from unmask.stats.triples import Terms, icat_change_interval, icat_interval
 from unmask.types import Row, Summary
 
 from .tables import DATA, measure, only, row, triple, unscored
@@ -163,3 +163,28 @@ def test_nothing_scored(summary: Summary) -> None:
     found = estimates(measure(summary), [unscored(1, target="nurse")], data=DATA, rng_seed=0)[0]
     assert np.isnan([found.value, found.low, found.high]).all()
     assert (found.n, found.unscored, found.method) == (0, 1, "too few: 0 target terms")
+
+
+def nearly(lms: float, ss: float, terms: int = 10) -> Terms:
+    """Terms that hardly differ, so that every interval is as good as its value."""
+    spread = 1e-3 * np.linspace(-1, 1, terms)
+    return Terms(lms + spread, ss + spread[::-1])
+
+
+@pytest.mark.parametrize(("ss", "icat"), [(80.0, 36.0), (20.0, 36.0), (55.0, 81.0)])
+def test_the_interval_of_icat_closes_in_on_it(ss: float, icat: float) -> None:
+    """90 · min(ss, 100 − ss) / 50; ten terms are enough, nine are not."""
+    found = icat_interval(nearly(90.0, ss), rng=generator(0, "x"))
+    assert (found.low, found.high) == pytest.approx((icat, icat), abs=0.01)
+    assert found.low < icat < found.high
+    assert icat_interval(nearly(90.0, ss, 9), rng=generator(0, "x")).method == "too few: 9 target terms"
+
+
+def test_the_interval_of_a_change_of_icat_closes_in_on_it() -> None:
+    """72 before, 36 after; and the other way round."""
+    before, after = nearly(90.0, 60.0), nearly(90.0, 80.0)
+    for a, b, change in ((before, after, -36.0), (after, before, 36.0)):
+        found = icat_change_interval(a, b, rng=generator(0, "x"))
+        assert (found.low, found.high) == pytest.approx((change, change), abs=0.01)
+    few = icat_change_interval(nearly(90.0, 60.0, 9), nearly(90.0, 80.0, 9), rng=generator(0, "x"))
+    assert few.method == "too few: 9 target terms"
