@@ -2,8 +2,8 @@
 
 Tests read what the repository holds and what they make themselves, with one exception: tests that compare
 with published files ask for the fixture `published`, the folder named by `$UNMASK_DATA_DIR`. They carry the
-marker `needs_data`; without the variable they are deselected, and one line at the end says how many. Tests that
-ask for the fixture `chromium` carry `needs_browser` and are treated in the same way.
+marker `needs_data`; without the variable they are deselected, and one line at the end says how many. Tests
+that ask for the fixture `chromium` carry `needs_browser` and are treated in the same way.
 """
 
 from __future__ import annotations
