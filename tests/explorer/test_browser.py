@@ -1,11 +1,10 @@
-"""The page in a real browser: Debian's chromium, driven by Playwright."""
+"""The page in a real browser: Chromium, driven by Playwright."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -26,11 +25,7 @@ from unmask.result import load
 
 from . import made
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium"),
-]
+pytestmark = pytest.mark.slow
 ROWS = ".grid-body .grid-row"
 SORT = """() => {
   const begin = performance.now();
@@ -42,9 +37,9 @@ expect.set_options(timeout=15_000)
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(chromium: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield opened
         opened.close()
 

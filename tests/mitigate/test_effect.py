@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,45 +22,46 @@ from unmask.training import TrainSettings
 pytestmark = pytest.mark.slow
 ENOUGH = 450  # sentences with her pronouns, and with his; twice as many that name a profession
 SHE, HE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
+SWAP, TARGETS = Swapper(ours()), set(target_words())
+
+
+Kind = Callable[[str, set[str]], str]  # of a sentence and its words; empty: not wanted
+
+
+def balanced(text: str, words: set[str]) -> str:
+    """Of women, of men, or of neither and naming a profession."""
+    if words & SHE and words & HE:
+        return ""
+    return "she" if words & SHE else "he" if words & HE else "neither" if words & TARGETS else ""
+
+
+def as_they_come(text: str, words: set[str]) -> str:
+    """Of women or men, or of neither and naming a profession."""
+    return "gendered" if SWAP.touches(text) else "neither" if words & TARGETS else ""
+
+
+def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> Corpus:
+    """The first short sentences of every kind, as many as are enough."""
+    found: dict[str, list[tuple[str, ...]]] = {name: [] for name in enough}
+    for document in documents([path], Layout(unit="block")):
+        for one in sentences(document.text):
+            if 6 <= len(one.split()) <= 14:
+                name = kind(one, set(one.lower().replace(",", " ").rstrip(".").split()))
+                if name and len(found[name]) < enough[name]:
+                    found[name].append((one,))
+        if all(len(found[name]) == most for name, most in enough.items()):
+            return Corpus(tuple(one for some in found.values() for one in some), ())
+    raise AssertionError(f"{path.name} has too few sentences")
 
 
 @pytest.fixture(scope="module")
-def corpus(published: Path) -> Corpus:
-    """Short sentences of an encyclopedia; `she` as often as `he`, lest the text alone teach a lean."""
-    path = published.parent / "corpora" / "simplewiki.txt.xz"
-    targets = set(target_words())
-    found: dict[str, list[tuple[str, ...]]] = {"she": [], "he": [], "neither": []}
-    for document in documents([path], Layout(unit="block")):
-        for one in sentences(document.text):
-            words = set(one.lower().replace(",", " ").rstrip(".").split())
-            if not 6 <= len(one.split()) <= 14 or (words & SHE and words & HE):
-                continue
-            kind = "she" if words & SHE else "he" if words & HE else "neither"
-            most = ENOUGH if kind != "neither" else 2 * ENOUGH
-            if len(found[kind]) < most and (kind != "neither" or words & targets):
-                found[kind].append((one,))
-        if sum(map(len, found.values())) == 4 * ENOUGH:
-            break
-    return Corpus((*found["she"], *found["he"], *found["neither"]), ())
-
-
-@pytest.fixture(scope="module")
-def ordinary(published: Path) -> Corpus:
-    """Sentences as they come: those of women or men, and as many that name a profession."""
-    path = published.parent / "corpora" / "simplewiki.txt.xz"
-    swap, targets = Swapper(ours()), set(target_words())
-    gendered: list[tuple[str, ...]] = []
-    neutral: list[tuple[str, ...]] = []
-    for document in documents([path], Layout(unit="block")):
-        for one in sentences(document.text):
-            words = one.lower().rstrip(".").split()
-            if 6 <= len(words) <= 14:
-                kind = gendered if swap.touches(one) else neutral if targets & set(words) else None
-                if kind is not None and len(kind) < 2 * ENOUGH:
-                    kind.append((one,))
-        if len(gendered) == len(neutral) == 2 * ENOUGH:
-            break
-    return Corpus((*gendered, *neutral), ())
+def corpora(published: Path) -> dict[str, Corpus]:
+    """Short sentences of an encyclopedia: `she` as often as `he`, lest the text alone teach a lean; or any."""
+    path = published / "corpora" / "simplewiki.txt.xz"
+    return {
+        "balanced": short_sentences(path, balanced, {"she": ENOUGH, "he": ENOUGH, "neither": 2 * ENOUGH}),
+        "ordinary": short_sentences(path, as_they_come, {"gendered": 2 * ENOUGH, "neither": 2 * ENOUGH}),
+    }
 
 
 def leans(engine: Engine) -> dict[str, float]:
@@ -94,15 +96,17 @@ def taught(method: str, corpus: Corpus, out: Path, rate: float, remind: int = 0)
 
 @pytest.mark.parametrize(("method", "rate"), [("cda", 1e-4), ("cds", 3e-4), ("at", 5e-4), ("dropout", 5e-4)])
 def test_professions_lean_less(
-    corpus: Corpus, before: dict[str, float], tmp_path: Path, method: str, rate: float
+    corpora: dict[str, Corpus], before: dict[str, float], tmp_path: Path, method: str, rate: float
 ) -> None:
-    after = taught(method, corpus, tmp_path / "out", rate)
+    after = taught(method, corpora["balanced"], tmp_path / "out", rate)
     assert after["zero"] < before["zero"]
 
 
-def test_reminders_bring_pregnant_back(ordinary: Corpus, before: dict[str, float], tmp_path: Path) -> None:
-    plain = taught("cda", ordinary, tmp_path / "plain", 1e-4)
-    reminded = taught("cda", ordinary, tmp_path / "reminded", 1e-4, remind=2)
+def test_reminders_bring_pregnant_back(
+    corpora: dict[str, Corpus], before: dict[str, float], tmp_path: Path
+) -> None:
+    plain = taught("cda", corpora["ordinary"], tmp_path / "plain", 1e-4)
+    reminded = taught("cda", corpora["ordinary"], tmp_path / "reminded", 1e-4, remind=2)
     assert reminded["women"] < plain["women"]
     assert reminded["women"] < 0
     assert reminded["zero"] < before["zero"]

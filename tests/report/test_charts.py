@@ -4,7 +4,6 @@ import math
 import re
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -108,12 +107,12 @@ def test_alt_text_carries_the_numbers() -> None:
     assert "cps · our-pairs 61.2 (interval 57.2 to 65.2)" in figures.headline(fake.whole())[0].alt
 
 
-@given(st.lists(st.floats(-100, 100), min_size=1, max_size=60), st.booleans())
+@given(st.lists(st.integers(-(10**6), 10**6).map(lambda n: n / 1e4), min_size=1, max_size=60), st.booleans())
 def test_histogram_counts_every_pair_on_its_side(values: list[float], banded: bool) -> None:
     rows = charts.bins(values, charts.reach(values, banded=banded))
     assert sum(int(row["pairs"]) for row in rows) == len(values)
     less = sum(int(row["pairs"]) for row in rows if row["side"] == "less")
-    assert less == int(np.sum(np.array(values) < 0)) or min(abs(v) for v in values) < 1e-6
+    assert less == sum(one < 0 for one in values)
     assert all(float(row["left"]) < float(row["right"]) for row in rows)
 
 
