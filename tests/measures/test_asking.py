@@ -1,0 +1,81 @@
+"""The few ways of asking and of adding up, on sentences whose tokens can be counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unmask.measures import asking
+from unmask.types import Encoded, Probe
+
+from .hand import Hand, reading
+
+SENTENCE = Encoded((0, 7, 8, 9, 1), (1, 2, 3), split=2)
+PROBE = Probe((0, 7, 8, 9, 1), ((1, 7), (3, 9)))
+
+
+def test_each_place_masked_alone_and_its_own_token_read() -> None:
+    probe = asking.each_masked(SENTENCE, (1, 3))
+    assert probe == Probe((0, 7, 8, 9, 1), ((1, 7), (3, 9)), (1, 3), apart=True, split=2)
+
+
+def test_nothing_masked_and_every_content_token_read() -> None:
+    plain, attentive = asking.unmasked(SENTENCE), asking.unmasked(SENTENCE, attention=True)
+    assert plain == Probe((0, 7, 8, 9, 1), ((1, 7), (2, 8), (3, 9)))
+    assert (plain.masked, plain.apart, plain.attention) == ((), False, False)
+    assert attentive.attention
+    assert attentive.reads == plain.reads
+
+
+def test_all_content_masked_at_once() -> None:
+    probe = asking.all_masked(SENTENCE)
+    assert probe.masked == (1, 2, 3)
+    assert probe.reads == ((1, 7), (2, 8), (3, 9))
+    assert not probe.apart
+
+
+def test_a_causal_token_is_read_one_place_earlier_and_the_first_of_all_nowhere() -> None:
+    probe = asking.next_tokens(SENTENCE, (0, 1, 3))
+    assert probe.reads == ((0, 7), (2, 9))
+    assert probe.masked == ()
+
+
+def test_the_sum_of_log_probabilities() -> None:
+    score = asking.total([PROBE], [reading(-1.0, -2.5)])
+    assert score.value == -3.5
+    assert score.positions == (1, 3)
+    assert score.weights.tolist() == [1.0, 1.0]
+    assert score.logprobs.tolist() == [-1.0, -2.5]
+
+
+def test_the_mean_of_log_probabilities() -> None:
+    score = asking.mean([PROBE], [reading(-1.0, -2.5)])
+    assert score.value == pytest.approx(-1.75)
+    assert score.positions == (1, 3)
+    assert score.weights.tolist() == [0.5, 0.5]
+
+
+def test_the_causal_sum_names_the_token_after_the_place_read() -> None:
+    score = asking.next_total([PROBE], [reading(-1.0, -2.5)])
+    assert score.value == -3.5
+    assert score.positions == (2, 4)
+    assert score.weights.tolist() == [1.0, 1.0]
+
+
+def test_a_weighted_sum() -> None:
+    score = asking.weighted([4, 5], np.array([-1.0, -2.0]), np.array([0.5, 2.0]))
+    assert (score.value, score.positions, score.tokens) == (-4.5, (4, 5), None)
+
+
+def test_the_reader_made_by_hand_does_what_it_says() -> None:
+    """Everything below rests on it."""
+    lm = Hand()
+    assert lm.tokens(lm.encode("the doctor.").ids) == ["[CLS]", "the", "doct", "##or", ".", "[SEP]"]
+    assert lm.text(lm.pieces("the doctor")) == "the doctor"
+    assert lm.places("the doctor.", 4, 10) == (2, 3)
+    two = lm.encode("a cat", "it ran")
+    assert lm.tokens(two.ids) == ["[CLS]", "a", "cat", "[SEP]", "it", "ran", "[SEP]"]
+    assert (two.content, two.split) == ((4, 5), 4)
+    causal = Hand("causal", spaced=True)
+    assert causal.tokens(causal.encode("a man").ids) == ["[BOS]", "a", "_man"]
+    assert causal.places("a man", 2, 5) == (2,)
