@@ -9,25 +9,31 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from statsmodels.stats.proportion import proportion_confint
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import unmask
 import zoo
 from unmask.data.examples import Example
 from unmask.errors import DataError, ModelError, ResultError
+from unmask.findings import Finding, Ranged
 from unmask.models.opening import Opening
+from unmask.running import written
 from unmask.tasks import Done, Grid, Settings, find, run
-from unmask.tasks.finetune import Trial, search
-from unmask.tasks.grading import chosen_rows, commonest, score, truth
+from unmask.tasks.finetune import Taught, Trial, search
+from unmask.tasks.grading import beats, chosen_rows, commonest, rated, score, truth
 from unmask.tasks.heads import is_classifier, new_judge, open_judge
 from unmask.tasks.judge import Judge
+from unmask.tasks.running import whole
 from unmask.tasks.starting import scaled
+from unmask.tasks.types import Headline, Seen
 
 from .pupils import biographies, pupil
 
@@ -125,6 +131,38 @@ def test_scores_by_hand() -> None:
     assert score(Fixed([[0.0], [3.0], [1.0]]), numbers, ()) == pytest.approx(wanted)
     with pytest.raises(DataError, match="label 'c' was not taught"):
         truth(examples, ("a", "b"))
+
+
+class Sure(Judge):
+    """Says the second of two classes, or always the first."""
+
+    def __init__(self, place: int) -> None:
+        self.row = [float(at == place) for at in range(2)]
+
+    def logits(self, texts: Sequence[object], progress: object = None) -> np.ndarray:
+        return np.array([self.row] * len(texts))
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_score_without_exceptions_has_wilsons_interval(right: bool) -> None:
+    found = rated(Sure(int(right)), [Example("x", None, "b")] * 20, ("a", "b"), seed=0)
+    low, high = proportion_confint(20 * right, 20, method="wilson")
+    assert (found.value, found.low, found.high) == pytest.approx((float(right), low, high))
+    assert beats(found, 0.5) is right  # all of them right: the task was learnt
+
+
+def test_a_number_that_is_not_known_is_written_as_null(tmp_path: Path) -> None:
+    unknown = Ranged(float("nan"), float("nan"), float("nan"), "no spread")
+    trial = Trial(16, 1e-3, 1.0, score=float("nan"), steps=3)
+    told = Taught(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", rows=40, held_out=20)
+    task = replace(find("stsbias"), headline=lambda _: Headline("|r|", unknown, 3))
+    done = Done(task, Finding((), ()), (Seen({"id": "x"}, None, told),), ())
+    written(tmp_path / "task.json", whole(done, Settings()))
+    wrote = json.loads((tmp_path / "task.json").read_text(encoding="utf-8"))
+    nothing = {"value": None, "low": None, "high": None, "method": "no spread"}
+    assert wrote["taught"][0]["dev"] == wrote["taught"][0]["test"] == nothing
+    assert wrote["taught"][0]["trials"][0]["score"] is None
+    assert wrote["headlines"][0]["value"] is None
 
 
 def test_rows_are_drawn_by_the_seed() -> None:

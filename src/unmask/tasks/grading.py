@@ -11,6 +11,7 @@ from unmask.errors import DataError, StatsError
 from unmask.findings import Ranged
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.resampling import generator
+from unmask.stats.shares import wilson
 from unmask.tasks.judge import Judge
 from unmask.tasks.types import Settings
 from unmask.types import Floats
@@ -33,7 +34,7 @@ def score(judge: Judge, examples: Sequence[Example], labels: Sequence[str]) -> f
 
 
 def rated(judge: Judge, examples: Sequence[Example], labels: Sequence[str], *, seed: int) -> Ranged:
-    """The same with its interval, examples resampled."""
+    """The same with its interval, examples resampled; Wilson's where all or none are right."""
     from unmask.stats.regression import correlation
 
     logits = judge.logits([(one.text, one.second) for one in examples])
@@ -42,6 +43,9 @@ def rated(judge: Judge, examples: Sequence[Example], labels: Sequence[str], *, s
         r = correlation([logits[:, 0]], [real], rng=generator(seed, "rated"))
         return Ranged(r.value, r.low, r.high, r.method)
     right = (logits.argmax(axis=1) == real).astype(np.float64)
+    if right.size and np.ptp(right) == 0:
+        sure = wilson(int(right.sum()), right.size)
+        return Ranged(mean(right), sure.low / 100, sure.high / 100, sure.method)
     interval = mean_interval(right, rng=generator(seed, "rated")).within(0.0, 1.0)
     return Ranged(mean(right), interval.low, interval.high, interval.method)
 

@@ -148,19 +148,23 @@ def _taught(one: Seen) -> dict[str, Any]:
     return {
         "model": one.model["id"],
         "metric": told.metric,
-        "dev": asdict(told.dev),
-        "test": asdict(told.test) if told.test else None,
+        "dev": _numbers(told.dev),
+        "test": _numbers(told.test) if told.test else None,
         "commonest": told.base,
-        "chosen": asdict(told.chosen),
-        "trials": [asdict(trial) for trial in told.trials],
+        "chosen": _numbers(told.chosen),
+        "trials": [_numbers(trial) for trial in told.trials],
         "rows": told.rows,
     }
 
 
 def _headline(task: Task, one: Seen) -> dict[str, Any]:
     found = task.headline(one.what)
-    number = {key: _plain(value) for key, value in asdict(found.number).items()}
-    return {"model": one.model["id"], "name": found.name, **number, "n": found.n}
+    return {"model": one.model["id"], "name": found.name, **_numbers(found.number), "n": found.n}
+
+
+def _numbers(one: Any) -> dict[str, Any]:
+    """The fields of a record; None where a number is not known."""
+    return {key: _plain(value) for key, value in asdict(one).items()}
 
 
 def _plain(value: Any) -> Any:
