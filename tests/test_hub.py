@@ -19,11 +19,13 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SCRIPT = """
 import sys
 from unmask import Opening, UnmaskError, open_lm
-try:
-    lm = open_lm(sys.argv[1], Opening(offline=len(sys.argv) > 2))
-except UnmaskError as error:
-    sys.exit(f"refused: {error}")
-print(lm.facts.id, lm.facts.revision, lm.facts.architecture)
+for asked in sys.argv[1:]:
+    name, _, how = asked.partition("|")
+    try:
+        facts = open_lm(name, Opening(offline=how == "offline")).facts
+        print(facts.id, facts.revision, facts.architecture)
+    except UnmaskError as error:
+        print(f"refused: {error}")
 """
 
 
@@ -72,8 +74,8 @@ class Hub(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def hub(tmp_path: Path) -> Iterator[dict[str, str]]:
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment of a process whose hub is our server."""
     handler = type("Bound", (Hub,), {"folder": zoo.folder("bert-uncased"), "asked": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -81,7 +83,7 @@ def hub(tmp_path: Path) -> Iterator[dict[str, str]]:
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
     yield environment | {
         "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-        "HF_HOME": str(tmp_path / "hf"),
+        "HF_HOME": str(tmp_path_factory.mktemp("hub") / "hf"),
         "HF_HUB_DISABLE_XET": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "NO_PROXY": "127.0.0.1",
@@ -91,29 +93,31 @@ def hub(tmp_path: Path) -> Iterator[dict[str, str]]:
     server.server_close()
 
 
-def opened(name: str, environment: dict[str, str], *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", SCRIPT, name, *more]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+def opened(environment: dict[str, str], *asked: str) -> list[str]:
+    """What a fresh process says of each: the model it opened, or why it did not."""
+    command = [sys.executable, "-c", SCRIPT, *asked]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
-def test_a_hub_name_is_fetched_then_opened_offline(hub: dict[str, str]) -> None:
-    first = opened("team/tiny@main", hub)
-    assert first.returncode == 0, first.stderr
-    assert first.stdout.split() == ["team/tiny", COMMIT, "BertForMaskedLM"]
-    again = opened("team/tiny", hub | {"HF_ENDPOINT": "http://127.0.0.1:9"}, "offline")
-    assert again.returncode == 0, again.stderr
-    assert again.stdout == first.stdout
+@pytest.fixture(scope="module")
+def said(hub: dict[str, str]) -> list[str]:
+    """In one process, the cache empty at first: asked offline, by a name nobody has, and by the right one."""
+    found = opened(hub, "team/tiny|offline", "team/other", "team/tiny@main")
+    assert len(found) == 3  # each one line
+    return found
 
 
-def test_offline_refuses_what_is_not_in_the_cache(hub: dict[str, str]) -> None:
-    refused = opened("team/tiny", hub, "offline")
-    assert refused.returncode == 1
-    assert "refused: cannot open team/tiny" in refused.stderr
-    assert "the network is off" in refused.stderr
+def test_a_hub_name_is_fetched_then_opened_offline(hub: dict[str, str], said: list[str]) -> None:
+    assert said[2].split() == ["team/tiny", COMMIT, "BertForMaskedLM"]
+    assert opened(hub | {"HF_ENDPOINT": "http://127.0.0.1:9"}, "team/tiny|offline") == [said[2]]
 
 
-def test_an_unknown_name_is_one_line(hub: dict[str, str]) -> None:
-    refused = opened("team/other", hub)
-    assert refused.returncode == 1
-    assert refused.stderr.strip().startswith("refused: cannot open team/other")
-    assert len(refused.stderr.strip().splitlines()) == 1
+def test_offline_refuses_what_is_not_in_the_cache(said: list[str]) -> None:
+    assert said[0].startswith("refused: cannot open team/tiny")
+    assert "the network is off" in said[0]
+
+
+def test_an_unknown_name_is_one_line(said: list[str]) -> None:
+    assert said[1].startswith("refused: cannot open team/other")

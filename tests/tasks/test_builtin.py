@@ -68,11 +68,12 @@ def published_captions(folder: Path, part: str, most: int) -> list[tuple[str, st
 
 
 def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, data_dir: Path) -> None:
+    ours = data_dir == zoo.MINIATURE
     parts = {
-        part: own_captions(number, seed)
-        if data_dir == zoo.MINIATURE
-        else published_captions(data_dir, part, number)
-        for seed, (part, number) in enumerate((("train", 700), ("dev", 250)))
+        part: own_captions(number, seed) if ours else published_captions(data_dir, part, number)
+        for seed, (part, number) in enumerate(
+            (("train", 400 if ours else 700), ("dev", 120 if ours else 250))
+        )
     }
     paths = {
         part: write_table(tmp_path / f"{part}.csv", [("sentence1", "sentence2", "score"), *rows])
@@ -128,7 +129,7 @@ def test_inference_is_learnt(tmp_path: Path, data_dir: Path) -> None:
     """Far above the commonest class."""
     ours = data_dir == zoo.MINIATURE
     parts = (
-        {"train": own_inferences(1200, 0), "dev": own_inferences(240, 1)}
+        {"train": own_inferences(600, 0), "dev": own_inferences(150, 1)}
         if ours
         else published_inferences(data_dir)
     )
