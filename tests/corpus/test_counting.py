@@ -215,6 +215,20 @@ def test_nothing_to_count_is_an_error(tmp_path: Path) -> None:
         count([tmp_path / "e.txt"], Counter(TERMS))
 
 
+def test_columns_of_a_file_without_a_header_are_counted(miniature: Path) -> None:
+    """Both sentences of every line of a file in STS-B's format, a lone quote among them."""
+    lines = (miniature / "stsb" / "sts-train.csv").read_text(encoding="utf-8").splitlines()
+    tokens = [token for line in lines for text in line.split("\t")[5:7] for token in text.lower().split()]
+    lists = made(
+        ("women", "men"), (["woman", "girl", "her", "mother"], ["man", "boy", "his", "he"]), source="s"
+    )
+    path = miniature / "stsb" / "sts-train.csv"
+    found = count([path], Counter(lists, Layout(("6", "7"), header=False), spaced=True))
+    assert found.documents == len(lines) == 60
+    for side, words in enumerate(lists.sets):
+        assert found.of_set(side) == sum(token in words for token in tokens) > 5
+
+
 def test_the_paper_count_of_sts_b_is_met_within_one_percent(published: Path) -> None:
     """Kaneko et al. (2022), Table 1: 1,304 and 2,126 words; whitespace tokens of both training sentences."""
     lists = read_lists(*(published / "gn_glove" / f"{sex}_word_file.txt" for sex in ("female", "male")))
