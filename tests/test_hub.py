@@ -15,6 +15,8 @@ import pytest
 
 import zoo
 
+pytestmark = pytest.mark.thorough  # fresh processes
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SCRIPT = """
 import sys

@@ -183,7 +183,7 @@ def test_an_output_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     assert not is_done(tmp_path, key)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_killed_study_is_taken_up_again(tmp_path: Path) -> None:
     """SIGKILL in the middle: what was done is kept, the tables are those of an undisturbed run."""
     code = """

@@ -180,7 +180,7 @@ def taught(tmp_path: Path, *, planted: bool) -> Done:
     return run(find("biasbios"), [pupil()], settings=replace(QUICK, train=path), options=OPTIONS)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_planted_association_is_found(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=True)
     gaps = {one.name: one.gap for one in done.seen[0].what.gaps.occupations}
@@ -191,7 +191,7 @@ def test_a_planted_association_is_found(tmp_path: Path) -> None:
     assert told.dev.value > told.base
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_without_one_the_interval_covers_zero(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=False)
     found = done.seen[0].what
@@ -273,7 +273,7 @@ def test_inferences_are_taught(tmp_path: Path) -> None:
     assert (fn.female.value, fn.male.value) == pytest.approx(tuple(wanted))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_killed_search_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
     train = biographies(tmp_path / "bios.jsonl", planted=True, n=160)
     words = [sys.executable, str(Path(__file__).parent / "killed.py"), str(pupil()), str(train)]

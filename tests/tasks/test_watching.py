@@ -23,7 +23,7 @@ OPTIONS = unmask.Options(store=False, offline=True)
 QUICK = Settings(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_curve_ends_where_a_plain_fine_tuning_ends(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
     settings = replace(QUICK, train=path)

@@ -38,14 +38,14 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_hold_the_same_weights_after_every_method(beside: Path) -> None:
     first, second = (json.loads((beside / f"process-{rank}.json").read_text()) for rank in (0, 1))
     assert first == second
     assert {name: one["same"] for name, one in first.items()} == dict.fromkeys(first, True)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_with_a_row_each_are_one_with_two(beside: Path, tmp_path: Path) -> None:
     line = Line()
     took = train(
@@ -61,7 +61,7 @@ def test_two_processes_with_a_row_each_are_one_with_two(beside: Path, tmp_path: 
     assert found["a"] == pytest.approx(line.a.item(), abs=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("method", "model"), [("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")]
 )
@@ -77,7 +77,7 @@ def test_one_of_them_writes_the_checkpoint(beside: Path, method: str, model: str
     assert all(torch.isfinite(one).all() for one in held.values())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_task_in_two_processes(tmp_path: Path) -> None:
     from tasks.test_finetune import biographies, pupil
 
