@@ -17,12 +17,13 @@ PROBE = Probe((0, 7, 8, 9, 1), ((1, 7), (3, 9)))
 def test_each_place_masked_alone_and_its_own_token_read() -> None:
     probe = asking.each_masked(SENTENCE, (1, 3))
     assert probe == Probe((0, 7, 8, 9, 1), ((1, 7), (3, 9)), (1, 3), apart=True, split=2)
+    assert asking.each_masked(Encoded((0, 7, 1), (1,)), (1,)).split == 0  # one text
 
 
 def test_nothing_masked_and_every_content_token_read() -> None:
     plain, attentive = asking.unmasked(SENTENCE), asking.unmasked(SENTENCE, attention=True)
     assert plain == Probe((0, 7, 8, 9, 1), ((1, 7), (2, 8), (3, 9)))
-    assert (plain.masked, plain.apart, plain.attention) == ((), False, False)
+    assert (plain.masked, plain.apart, plain.attention, plain.split) == ((), False, False, 0)
     assert attentive.attention
     assert attentive.reads == plain.reads
 

@@ -85,6 +85,10 @@ def test_hits_are_tokens_the_model_finds_likeliest() -> None:
     assert evidence.accuracy("unmasked") == pytest.approx(3 / 4)
     assert evidence.accuracy("masked") == 0.0
     assert str(evidence.accuracy("causal")) == "nan"
+    sentence = CAUSAL.encode("he ran home")
+    answer = reading(-1.0, -2.0, -3.0, ranks=(0, 1, 0))
+    evidence.add_readings({next_tokens(sentence, sentence.content): answer}, lm(CAUSAL))
+    assert evidence.accuracy("causal") == pytest.approx(2 / 3)
 
 
 def test_of_several_readings_of_a_sentence_the_fullest_counts() -> None:
@@ -183,8 +187,11 @@ def test_every_check_has_its_name() -> None:
 
 @pytest.mark.parametrize(
     ("how", "name", "hits", "of"),
-    [("masked", "masked-accuracy", 10, MASKED), ("unmasked", "unmasked-accuracy", 25, MASKED)]
-    + [("causal", "next-token-accuracy", 5, CAUSAL)],
+    [
+        ("masked", "masked-accuracy", 10, MASKED),
+        ("unmasked", "unmasked-accuracy", 25, MASKED),
+        ("causal", "next-token-accuracy", 5, CAUSAL),
+    ],
 )
 def test_a_model_that_guesses_too_little_is_warned_of(how: Any, name: str, hits: int, of: Hand) -> None:
     enough = made(Evidence(hits={how: hits}, reads={how: 100}), of=of)[name]
@@ -277,6 +284,7 @@ def test_one_token_in_a_hundred_may_be_unknown() -> None:
     assert (good.ok, bad.ok) == (True, False)
     assert good.detail == "1.00% of 1,000 tokens are unknown to the tokenizer"
     assert made(Evidence())["unknown-tokens"].ok
+    assert made(Evidence(tokens=1, unknown=1))["unknown-tokens"].detail.startswith("100.00% of 1 ")
 
 
 def test_the_facade_of_a_model_is_all_that_is_needed() -> None:

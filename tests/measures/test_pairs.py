@@ -86,6 +86,7 @@ def test_sss_masks_all_changed_tokens_and_reads_each_at_every_place() -> None:
 
 def test_sss_diagonal_reads_each_at_its_own_place() -> None:
     found = only("sss-diagonal")
+    assert MASKED.shown(found["more"]) == (["man@2"], "[CLS] the <man> ran [SEP]")
     assert MASKED.shown(found["less"]) == (["old@2", "lady@3"], "[CLS] the <old> <lady> ran [SEP]")
     assert not found["less"].apart
 
@@ -182,6 +183,7 @@ def test_the_first_token_by_stereosets_rule(begin: bool) -> None:
     assert lm.shown(rest) == (["man@0", "ran@1"], "the man ran")
     (alone,) = asked("ll-stereoset", lm, pair("ran", "sat"))["less"]
     assert lm.shown(alone) == (["sat@0"], start)
+    assert lm.shown(asked("ll-stereoset", lm, pair("he ran", "sat"))["more"][1]) == (["ran@0"], "he ran")
     score = find("ll-stereoset").score((first, rest), [reading(-1.0), reading(-2.0, -4.0)])
     assert score.value == -7.0
     assert score.positions == (0, 1, 2)

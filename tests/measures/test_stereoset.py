@@ -51,6 +51,20 @@ def test_with_the_space_mended_the_word_is_encoded_as_it_stands() -> None:
     assert mended.texts[1:3] == ["The[MASK] sat.", "The gard[MASK] sat."]
 
 
+def test_nothing_but_spaces_is_taken_away() -> None:
+    """Neither of the word's head nor of what stands before the blank."""
+    item = triple(
+        "In room X BLANK sat.", "In room X cats sat.", "In room X Xylophones sat.", "In room X dogs sat."
+    )
+    lm = Hand(spaced=True)
+    find("ss-spaced").probes(item, lm)
+    assert lm.texts[1:4] == [
+        "In room X[MASK] sat.",
+        "In room X Xylo[MASK] sat.",
+        "In room X Xylophon[MASK] sat.",
+    ]
+
+
 def test_a_word_at_the_start_has_no_space_to_mend() -> None:
     item = triple("BLANK sat.", "Kings sat.", "Gardeners sat.", "Ships sat.")
     assert shown(item, SPACED, "ss-spaced")["more"][0][0] == ["King@1"]
@@ -144,7 +158,7 @@ def test_a_sentence_scores_the_geometric_mean() -> None:
 
 def test_a_sentence_of_one_token_is_no_word() -> None:
     """Masked with `apart`, or after the start token alone: both are sentences, and one token has one mean."""
-    word = Probe((0, 7, 1), ((1, 7),))
+    word = Probe((7, 1), ((0, 7),))
     for sentence in (Probe((0, 7, 1), ((1, 7),), (1,), apart=True), Probe((3,), ((0, 7),))):
         both = [reading(math.log(1 / 2)), reading(math.log(1 / 8))]
         assert find("ss").score([word, sentence], both).value == pytest.approx(1 / 4)

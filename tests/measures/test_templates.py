@@ -120,14 +120,17 @@ def test_the_word_is_found_whole_and_in_any_case() -> None:
 
 
 def test_a_word_that_is_the_target_itself_cannot_be_scored() -> None:
-    item = pair("the king sat", "the lady sat", slot="subject", word="king")
-    both = pair("the king sat", "the king ran", slot="subject", word="king")
-    with pytest.raises(Unscorable, match="no word"):
+    """Both sentences have the word, but it is among the changed tokens."""
+    item = pair("he is king", "king is she", slot="subject", word="king")
+    with pytest.raises(Unscorable, match="no word: it has no tokens apart from those of the target"):
         find("lpbs").probes(item, MASKED)
-    assert find("lpbs").probes(both, MASKED)["more"]
-    swallowed = pair("the king sat", "the king's sat", slot="subject", word="king")
-    with pytest.raises(Unscorable, match="empty span"):
-        find("lpbs").probes(swallowed, MASKED)
+
+
+def test_targets_of_different_length() -> None:
+    item = pair("the lady sat down", "the brother sat down", slot="subject", word="sat")
+    found = shown("lpbs", item, MASKED)
+    assert [reads for reads, _ in found["more"]] == [["lady@2"]] * 2
+    assert [reads for reads, _ in found["less"]] == [["brot@2"], ["##her@3"]] * 2
 
 
 @pytest.mark.parametrize(

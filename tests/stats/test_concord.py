@@ -160,3 +160,11 @@ def test_families_are_alike_by_their_shares_not_by_their_numbers() -> None:
     assert alike.method == "no spread: 2 families alike"
     _, apart = share_of_members(np.array([1.0, 2.0]), np.array([4.0, 2.0]), rng=rng())
     assert not apart.method.startswith("no spread")
+
+
+def test_families_that_hardly_differ_have_a_narrow_interval() -> None:
+    """Fifty in a hundred, give or take one in a thousand."""
+    counted, sizes = 500.0 + np.arange(12) % 3 - 1, np.full(12, 1000.0)
+    value, interval = share_of_members(counted, sizes, rng=rng())
+    assert value == pytest.approx(50.0)
+    assert 49.9 < interval.low < 50.0 < interval.high < 50.1

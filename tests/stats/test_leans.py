@@ -217,8 +217,10 @@ def test_two_words_and_two_templates_are_resampled() -> None:
 
 
 def test_the_least_p_is_two_of_two_thousand_and_one() -> None:
-    _, p = two_way(drawn(1, 4, 4) + 9.0)
-    assert p == pytest.approx(2 / 2001, rel=1e-12)
+    """However many are drawn at a time."""
+    for words, templates in ((4, 4), (10, 70)):
+        _, p = two_way(drawn(1, words, templates) + 9.0)
+        assert p == pytest.approx(2 / 2001, rel=1e-12)
 
 
 def test_the_ends_cut_off_as_much_on_either_side() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from unmask.errors import StatsError
 from unmask.stats import estimates, stereoset_scores
@@ -188,3 +190,22 @@ def test_the_interval_of_a_change_of_icat_closes_in_on_it() -> None:
         assert (found.low, found.high) == pytest.approx((change, change), abs=0.01)
     few = icat_change_interval(nearly(90.0, 60.0, 9), nearly(90.0, 80.0, 9), rng=generator(0, "x"))
     assert few.method == "too few: 9 target terms"
+
+
+@pytest.mark.parametrize(("summary", "by_term"), [("lms", [100.0, 50.0, 75.0]), ("ss", [50.0, 100.0, 100.0])])
+def test_students_interval_and_test_over_terms(summary: Summary, by_term: list[float]) -> None:
+    """Terms a, b, c: 4, 2 and 3 of 4 candidates beat the unrelated one; 1, 2 and 2 of 2 stereotypes win."""
+    table = [
+        triple(0, (3.0, 2.0, 1.0), "a"),
+        triple(1, (2.0, 3.0, 1.0), "a"),
+        triple(2, (3.0, 1.0, 2.0), "b"),
+        triple(3, (3.0, 1.0, 2.0), "b"),
+        triple(4, (3.0, 2.0, 1.0), "c"),
+        triple(5, (3.0, 1.0, 2.0), "c"),
+    ]
+    found = only(estimates(measure(summary), table, data=DATA, rng_seed=0), summary)
+    mean, error = statistics.fmean(by_term), statistics.stdev(by_term) / math.sqrt(3)
+    assert found.value == pytest.approx(mean)
+    assert found.low == pytest.approx(max(0.0, mean - t.ppf(0.975, 2) * error))
+    assert found.high == 100.0
+    assert found.p == pytest.approx(2 * t.sf((mean - 50) / error, 2))

@@ -32,7 +32,7 @@ from tools.mutants.edits import Mutant, mutated
 
 FIRST = 40  # tests tried on a mutant before the others
 PATIENCE, TIMES = 10.0, 5.0  # a mutant has so many seconds, and so many times what its tests take
-LONGEST = 3.0  # seconds; longer tests (simulations) are not used
+LONGEST = 5.0  # seconds; longer tests (simulations) are not used
 MEMORY = 4 << 30  # bytes a mutant may take beyond what the libraries take
 
 
