@@ -23,11 +23,11 @@ import torch
 
 import loops
 import shapes
-from unmask.evidence import Evidence
+from unmask.audit.checks import Evidence
+from unmask.audit.scoring import scored
 from unmask.measures import find
 from unmask.models import Engine, Lm, Store, open_lm
-from unmask.models.opening import Opening
-from unmask.scoring import scored
+from unmask.models.loading import Opening
 
 MODES = {
     "fp32": Opening(device="cuda"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from unmask.types import Pair
+from unmask.core.types import Pair
 
 Copy = tuple[list[int], list[int], list[int]]  # input ids, positions read, tokens wanted
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import shapes
 import unmask
 from unmask import data as datasets
-from unmask.types import Dataset
+from unmask.core.types import Dataset
 
 BATTERY = ["cps", "pll", "sld", "sss", "aul", "aula", "all-masked"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data as datasets
+from unmask.core.types import Pair
 from unmask.models import Engine
-from unmask.types import Pair
 
 BERT_BASE = {"vocab_size": 30522}
 ROBERTA_LARGE = {

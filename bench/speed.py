@@ -25,8 +25,8 @@ import torch
 import loops
 import shapes
 import unmask
+from unmask.core.types import Dataset
 from unmask.models import Lm
-from unmask.types import Dataset
 
 ROUNDS = 5  # of what is compared most closely
 BATTERY = ("cps", "pll", "sld", "sss", "aul", "aula", "all-masked")

@@ -34,7 +34,7 @@ from transformers import (
     AutoTokenizer,
 )
 
-from unmask.types import Pair, Side
+from unmask.core.types import Pair, Side
 
 Scores = dict[Side, float]
 Encoding = dict[str, list[int]]  # what a tokenizer returns for one text: input_ids, attention_mask, …

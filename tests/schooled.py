@@ -12,8 +12,8 @@ import torch
 import reference
 import zoo
 from unmask import data as datasets
+from unmask.core.types import Dataset
 from unmask.diagnose import Diagnosed
-from unmask.types import Dataset
 
 CROWS = (14, 2, 10, 29, 27, 13, 106, 37, 30)  # 2: one sentence has nothing of its own
 STEREOSET = (18, 0, 23, 1, 15, 11, 20, 17)

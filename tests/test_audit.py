@@ -18,13 +18,13 @@ import reference
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.audit.result import Result
 from unmask.cli.audit import show
-from unmask.errors import DataError, ModelError, ResultError, UnknownName
+from unmask.core.errors import DataError, ModelError, ResultError, UnknownName
+from unmask.core.types import Dataset, Pair
 from unmask.measures import DEFAULTS, MEASURES, TRIPLE_DEFAULTS
 from unmask.measures.spans import spans
 from unmask.models import open_lm
-from unmask.result import Result
-from unmask.types import Dataset, Pair
 
 KEYS = {"schema", "unmask", "model", "data", "options", "versions", "estimates", "checks"}
 OFF = unmask.Options(store=False)

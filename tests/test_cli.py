@@ -17,7 +17,7 @@ import pytest
 import unmask
 import zoo
 from unmask.cli import main
-from unmask.cli.words import spread
+from unmask.cli.console import spread
 
 PAIRS = "more,less,category\nHe said so.,She said so.,gender\nMy father left.,My mother left.,family\n"
 

@@ -20,8 +20,8 @@ import reference
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core.types import Dataset
 from unmask.measures import MEASURES
-from unmask.types import Dataset
 
 # Rows by dataset, hard cases first. On the published files they are the rows known to be odd.
 ROWS = {
@@ -147,9 +147,9 @@ def test_the_order_of_items_changes_nothing(architecture: str, data_dir: Path) -
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_token_decisions_are_exact(architecture: str, data_dir: Path) -> None:
     """Is the token the model's first guess? Masked alone and unmasked, or as the next token."""
-    from unmask.evidence import Evidence
+    from unmask.audit.checks import Evidence
+    from unmask.audit.scoring import scored
     from unmask.models import Engine, open_lm
-    from unmask.scoring import scored
 
     model, tokenizer = opened(architecture)
     data = part("crows-pairs", data_dir)

@@ -10,7 +10,7 @@ import transformers as hf
 
 import reference as ref
 import zoo
-from unmask.types import Pair
+from unmask.core.types import Pair
 
 opened = functools.cache(lambda name: ref.load(zoo.folder(name)))
 

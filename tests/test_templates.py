@@ -12,9 +12,9 @@ import reference
 import unmask
 import zoo
 from unmask import data
+from unmask.core.types import Pair, Row
 from unmask.measures import find
 from unmask.stats import estimates
-from unmask.types import Pair, Row
 
 OFF = unmask.Options(store=False)
 MASKED = ("bert-uncased", "roberta", "roberta-plainmask", "albert", "xlm-roberta")

@@ -31,7 +31,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokeniz
 from tokenizers.models import BPE
 
 from unmask import data
-from unmask.types import Pair
+from unmask.core.types import Pair
 
 VOCABULARY = 900
 POSITIONS = 160  # no sentence pair of the data has more tokens under any tokenizer here

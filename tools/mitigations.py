@@ -40,7 +40,7 @@ def main() -> None:
 
 def _run(args: argparse.Namespace) -> None:
     """Every method from the same start; scores are written after each, those there are not made again."""
-    from unmask.mitigate.looking import as_json, looked
+    from unmask.mitigate.evaluation import as_json, looked
     from unmask.models import Engine, open_lm
 
     path = args.out / "scores.json"
@@ -70,8 +70,8 @@ def _run(args: argparse.Namespace) -> None:
 def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> dict[str, Any]:
     """One method: its checkpoint is scored and thrown away, unless it is to be kept."""
     from unmask.mitigate import at, cda, cds, dropout
-    from unmask.mitigate.looking import as_json, looked
-    from unmask.mitigate.running import mitigate
+    from unmask.mitigate.evaluation import as_json, looked
+    from unmask.mitigate.run import mitigate
     from unmask.models import Engine, open_lm
     from unmask.training import TrainSettings
 
@@ -93,9 +93,9 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
 def table(out: Path) -> str:
     """Before and after of every method as Markdown, also in `table.md`; the whole in `table.json`."""
     from unmask.findings import as_json
-    from unmask.mitigate.judging import judged
-    from unmask.mitigate.looking import from_json
-    from unmask.report.findings import shown
+    from unmask.findings.html import shown
+    from unmask.mitigate.comparison import judged
+    from unmask.mitigate.evaluation import from_json
 
     kept = json.loads((out / "scores.json").read_text())
     before = from_json(kept["before"]["seen"])
@@ -128,7 +128,7 @@ def table(out: Path) -> str:
 
 
 def _wiki(args: argparse.Namespace) -> Any:
-    from unmask.corpus.reading import Layout, documents
+    from unmask.corpus.documents import Layout, documents
     from unmask.corpus.sentences import sentences
     from unmask.mitigate.texts import corpus_of
 
@@ -138,7 +138,7 @@ def _wiki(args: argparse.Namespace) -> Any:
 
 
 def _gap(args: argparse.Namespace) -> Any:
-    from unmask.corpus.reading import Layout, documents
+    from unmask.corpus.documents import Layout, documents
     from unmask.corpus.sentences import sentences
     from unmask.mitigate.texts import corpus_of
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from unmask import report
-from unmask.result import load
+from unmask.audit.result import load
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

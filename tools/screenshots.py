@@ -77,7 +77,7 @@ def prompts(folder: Path) -> Path:
     from unmask import data
     from unmask.models import open_lm
     from unmask.prompts import ask
-    from unmask.prompts.folders import ANSWERS, create
+    from unmask.prompts.folder import ANSWERS, create
 
     if not (folder / ANSWERS).exists():
         create(folder, ask(open_lm(), data.read("prompts")))
@@ -90,7 +90,7 @@ def served(folders: list[Path]) -> Iterator[str]:
     from unmask.explorer.app import Site
     from unmask.explorer.folders import opened
     from unmask.explorer.live import Live
-    from unmask.explorer.serving import address, listening, server
+    from unmask.explorer.server import address, listening, server
     from unmask.models import open_lm
 
     runs, desk = opened(folders)

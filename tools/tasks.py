@@ -46,10 +46,10 @@ def main() -> None:
 
 def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
     """Search the way of fine-tuning with the first model, teach all by it; the way as a grid of one."""
-    from unmask.models.opening import Opening
-    from unmask.running import Options
+    from unmask.audit.plan import Options
+    from unmask.models.loading import Opening
     from unmask.tasks import Grid, Settings, find
-    from unmask.tasks.running import looked_at
+    from unmask.tasks.run import looked_at
 
     rows: list[dict[str, Any]] = []
     grid = told.sts_grid if task == "stsbias" else told.nli_grid
@@ -92,10 +92,10 @@ def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
 
 def relearnt(models: dict[str, str], grid: str | None, told: argparse.Namespace) -> None:
     """STS-bias every so many steps for every model, by the way found."""
-    from unmask.models.opening import Opening
-    from unmask.running import Options
+    from unmask.audit.plan import Options
+    from unmask.models.loading import Opening
     from unmask.tasks import Grid, Settings, find
-    from unmask.tasks.relearning import curve_of
+    from unmask.tasks.bias_curve import curve_of
 
     task = find("stsbias")
     settings = Settings(
@@ -140,8 +140,8 @@ def markdown(task: str, rows: list[dict[str, Any]]) -> str:
 
 def draw(out: Path) -> None:
     """The curve as SVG and Vega-Lite, where the package is whole."""
-    from unmask import plots
-    from unmask.report import drawing
+    from unmask.findings import charts
+    from unmask.findings import figure as drawing
 
     points = json.loads((out / "relearning.json").read_text(encoding="utf-8"))
     name = points[0]["name"]
@@ -156,7 +156,7 @@ def draw(out: Path) -> None:
         for p in points
     ]
     figure = drawing.figure(
-        "relearning", "Re-learning", plots.curves(rows, x="step", y=name, band=True), name
+        "relearning", "Re-learning", charts.curves(rows, x="step", y=name, band=True), name
     )
     (out / "relearning.svg").write_text(figure.svg, encoding="utf-8")
     (out / "relearning.vl.json").write_text(json.dumps(figure.spec), encoding="utf-8")

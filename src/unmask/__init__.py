@@ -14,24 +14,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmask.auditing import audit, compare, gate
-    from unmask.errors import UnmaskError
+    from unmask.audit.plan import Options
+    from unmask.audit.result import Result, load
+    from unmask.audit.run import audit, compare, gate
+    from unmask.core.errors import UnmaskError
     from unmask.models import open_lm
-    from unmask.models.opening import Opening
-    from unmask.result import Result, load
-    from unmask.running import Options
+    from unmask.models.loading import Opening
 
 __all__ = ["Opening", "Options", "Result", "UnmaskError", "audit", "compare", "gate", "load", "open_lm"]
 
 _HOMES = {
-    "Opening": "unmask.models.opening",
-    "Options": "unmask.running",
-    "Result": "unmask.result",
-    "UnmaskError": "unmask.errors",
-    "audit": "unmask.auditing",
-    "compare": "unmask.auditing",
-    "gate": "unmask.auditing",
-    "load": "unmask.result",
+    "Opening": "unmask.models.loading",
+    "Options": "unmask.audit.plan",
+    "Result": "unmask.audit.result",
+    "UnmaskError": "unmask.core.errors",
+    "audit": "unmask.audit.run",
+    "compare": "unmask.audit.run",
+    "gate": "unmask.audit.run",
+    "load": "unmask.audit.result",
     "open_lm": "unmask.models",
 }
 

@@ -12,21 +12,21 @@ import pytest
 
 import zoo
 from unmask import data
-from unmask.corpus import biasing
-from unmask.corpus.biasing import Plan, effect
-from unmask.corpus.effects import finding
+from unmask.audit.checks import Evidence
+from unmask.audit.plan import Options
+from unmask.audit.scoring import scored
+from unmask.core.errors import DataError
+from unmask.corpus import training_effect
+from unmask.corpus.effect_findings import finding
 from unmask.corpus.placebo import given, shuffled
-from unmask.errors import DataError
-from unmask.evidence import Evidence
+from unmask.corpus.training_effect import Plan, effect
 from unmask.findings import Ranged
 from unmask.measures import find
-from unmask.mitigate.looking import Seen
+from unmask.mitigate.evaluation import Seen
 from unmask.models import Engine, open_lm
-from unmask.models.opening import Opening
-from unmask.running import Options
-from unmask.scoring import scored
+from unmask.models.loading import Opening
 from unmask.training import TrainSettings
-from unmask.training.ability import ability
+from unmask.training.perplexity import ability
 
 TEXTS = [
     f"The {job} said that he was tired of the {thing}."
@@ -72,7 +72,7 @@ def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: A
 def test_a_corpus_and_its_placebo_are_trained_on_from_one_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(biasing, "looked", few_looks)
+    monkeypatch.setattr(training_effect, "looked", few_looks)
     settings = TrainSettings(epochs=1, rate=1e-3, batch=4)
     plan = Plan(str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False), 32)
     texts = TEXTS * 2

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import beta, t
 
+from unmask.core.errors import DataError
 from unmask.corpus import Layout, counting, sentences
 from unmask.corpus.counting import GROUPS, Counter, added, count
 from unmask.corpus.per_document import written_to
 from unmask.corpus.ranges import begins_of, part_of
 from unmask.corpus.ratios import ilps, share
 from unmask.corpus.terms import Terms, built_in, made, plural, read_lists, read_terms
-from unmask.errors import DataError
 
 TERMS = Terms(
     ("f", "m"), (("she", "woman"), ("he", "man")), {"nurse": ("nurse", "nurses"), "cook": ("cook",)}, "here"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unmask.core.errors import DataError
 from unmask.corpus.matching import BLOCK, Matcher
 from unmask.corpus.terms import pattern_of
-from unmask.errors import DataError
 
 TERMS = (
     "she", "he", "her", "woman", "mother", "mother-in-law", "first lady", "lady", "ma'am", "fiancée", "Miss",

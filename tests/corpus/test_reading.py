@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from unmask.core.errors import DataError
 from unmask.corpus import Layout, Problems, documents, sentences
-from unmask.errors import DataError
 
 TEXTS = ["She is a nurse.", "Él y ella — “no”.", "The last one."]
 

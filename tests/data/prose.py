@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from unmask import data
-from unmask.types import Pair
+from unmask.core.types import Pair
 
 OURS = ("nine-axes", "triple-gender", "pronoun-templates", "noun-templates", "paraphrases")
 _NO_LETTER = str.maketrans(dict.fromkeys('.,;:!?"()[]{}<>/\\|_*#@+=~`^&%$\t\n\r0123456789', " "))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from unmask import data
+from unmask.core.errors import DataError
 from unmask.data import crows_pairs, files
-from unmask.errors import DataError
 
 from .conftest import Server
 

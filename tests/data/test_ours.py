@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from unmask import data
+from unmask.core.errors import DataError
 from unmask.data import nine_axes, prompts
 from unmask.data.files import sha256_of
-from unmask.errors import DataError
 
 from .prose import OURS, all_sentences, words
 

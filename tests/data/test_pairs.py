@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from unmask import data
-from unmask.errors import DataError
-from unmask.types import Dataset
+from unmask.core.errors import DataError
+from unmask.core.types import Dataset
 
 Records = list[dict[str, str]]
 

@@ -9,9 +9,9 @@ from collections import Counter, defaultdict
 import pytest
 
 from unmask import data
+from unmask.core.errors import DataError
+from unmask.core.types import Pair
 from unmask.data.templates import filled
-from unmask.errors import DataError
-from unmask.types import Pair
 
 from .prose import changed, flaws, shared_sequences, words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from unmask.types import Pair
+from unmask.core.types import Pair
 
 from .prose import changed, flaws, shared_sequences, words, wrong_articles
 

@@ -14,8 +14,8 @@ import pytest
 
 import zoo
 from unmask import data
-from unmask.errors import DataError
-from unmask.types import Pair
+from unmask.core.errors import DataError
+from unmask.core.types import Pair
 
 COUNTS = {
     "crows-pairs": {

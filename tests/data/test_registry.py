@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from unmask import data
-from unmask.errors import DataError, UnknownName
+from unmask.core.errors import DataError, UnknownName
 
 ALL = (*data.names(), *data.tables())
 PUBLISHED = [name for name in data.names() if data.card(name).files[0].url]

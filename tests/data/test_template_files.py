@@ -8,7 +8,7 @@ import pytest
 
 import zoo
 from unmask import data
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 
 YAML = """\
 slots:

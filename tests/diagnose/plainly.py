@@ -11,10 +11,10 @@ import reference
 import zoo
 from unmask import Options
 from unmask import data as datasets
-from unmask.diagnose.running import run
-from unmask.diagnose.types import Diagnosis, Settings
+from unmask.core.types import Dataset, Pair
+from unmask.diagnose.run import run
+from unmask.diagnose.spec import Diagnosis, Settings
 from unmask.findings import Finding, Table
-from unmask.types import Dataset, Pair
 
 ROWS = (*range(14), 21, 25)  # the hard cases among them
 DECIMALS = {"cps": 3, "crows-bias-bench": 3}  # scores are rounded so before they are compared

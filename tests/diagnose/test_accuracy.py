@@ -15,12 +15,12 @@ import reference
 import unmask
 import zoo
 from schooled import lesson, opened, pupil, rows
+from unmask.core.errors import ModelError, UnknownName
+from unmask.core.types import Dataset, Pair
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.accuracy import ACCURACY
-from unmask.diagnose.types import Seen
-from unmask.errors import ModelError, UnknownName
+from unmask.diagnose.spec import Seen
 from unmask.findings import Ranged
-from unmask.types import Dataset, Pair
 
 ARCHITECTURES = ("bert-uncased", "roberta")
 BOTH = pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -208,7 +208,7 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
 
 
 def _subject(model: Path) -> Any:
-    from unmask.diagnose.subject import Subject
+    from unmask.audit.session import Subject
     from unmask.models import Engine, open_lm
 
     return Subject(Engine(open_lm(str(model))))

@@ -13,12 +13,12 @@ from scipy.stats import kendalltau
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core.errors import DataError
+from unmask.core.types import Dataset, Outcome, Row
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.agreement import AGREEMENT
-from unmask.diagnose.types import Seen
-from unmask.errors import DataError
+from unmask.diagnose.spec import Seen
 from unmask.findings import Ranged
-from unmask.types import Dataset, Outcome, Row
 
 from .plainly import slow_scores
 

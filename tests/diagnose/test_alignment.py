@@ -11,14 +11,14 @@ from scipy import stats
 
 import reference
 import zoo
+from unmask.core.errors import ModelError, Unscorable
+from unmask.core.types import Encoded, Pair
 from unmask.data.pairs import from_records
 from unmask.diagnose.alignment import ALIGNMENT
-from unmask.diagnose.alignment.looking import READ_SPANS, VARIANTS, changed_runs, marks_of
-from unmask.errors import ModelError, Unscorable
+from unmask.diagnose.alignment.observe import READ_SPANS, VARIANTS, changed_runs, marks_of
 from unmask.measures import MEASURES
 from unmask.measures.spans import aligned
 from unmask.models import open_lm
-from unmask.types import Encoded, Pair
 
 from .plainly import crows, finding, opened, rows_of, slow_outcome
 

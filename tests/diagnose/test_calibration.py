@@ -17,14 +17,14 @@ import reference
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core.errors import DataError, ModelError
+from unmask.core.types import Dataset, Row
 from unmask.diagnose import Settings, run
 from unmask.diagnose.calibration import CALIBRATION
 from unmask.diagnose.siblings import SIBLINGS, dose_of
-from unmask.diagnose.types import Seen
-from unmask.errors import DataError, ModelError
+from unmask.diagnose.spec import Seen
 from unmask.findings import Finding
-from unmask.models.shipped import shipped
-from unmask.types import Dataset, Row
+from unmask.models.builtin import shipped
 
 DOSES = (-1, 0, 2)
 WORDS = {"doctor": 1, "registered nurse": -1, "programmer": 1}  # whether a man is the stereotype

@@ -14,11 +14,11 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core.errors import DataError
+from unmask.core.types import Dataset
 from unmask.diagnose import Settings, run
 from unmask.diagnose.direction import DIRECTION
-from unmask.diagnose.running import Diagnosed
-from unmask.errors import DataError
-from unmask.types import Dataset
+from unmask.diagnose.run import Diagnosed
 
 from .plainly import slow_outcome
 

@@ -15,6 +15,8 @@ from scipy import stats
 
 import zoo
 from unmask import data as datasets
+from unmask.core.errors import DataError
+from unmask.core.types import Dataset, Pair
 from unmask.data.pairs import from_records
 from unmask.diagnose.frequency import FREQUENCY
 from unmask.diagnose.frequency.corpus import corpus_for, read_counts
@@ -29,8 +31,6 @@ from unmask.diagnose.frequency.words import (
     words,
 )
 from unmask.diagnose.published import published as printed_value
-from unmask.errors import DataError
-from unmask.types import Dataset, Pair
 
 from .plainly import crows, finding, rows_of, slow_outcome, slow_scores
 

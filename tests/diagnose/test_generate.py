@@ -20,25 +20,25 @@ import reference
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.audit.plan import engine_for
+from unmask.audit.session import Subject
+from unmask.core.errors import DataError, ModelError
+from unmask.core.types import Dataset, Pair
 from unmask.diagnose import generate as package
 from unmask.diagnose import run
 from unmask.diagnose.generate import NO_WORDNET, Rules, generate, generate_file, write
 from unmask.diagnose.generate import wordnet as wordnet_module
-from unmask.diagnose.generate.fitting import Candidate, plausibility, similarity
+from unmask.diagnose.generate.candidates import likeliest_form, proposed
+from unmask.diagnose.generate.fit import Candidate, plausibility, similarity
 from unmask.diagnose.generate.forms import Form, inflected, readings
-from unmask.diagnose.generate.network import fillers
-from unmask.diagnose.generate.proposing import likeliest_form, proposed
+from unmask.diagnose.generate.states import fillers
 from unmask.diagnose.generate.targets import Target, changed_words, shared_words, targets
 from unmask.diagnose.generate.wordnet import WordNet, find_wordnet
 from unmask.diagnose.generate.words import usable
 from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.paraphrase.families import family_set
-from unmask.diagnose.subject import Subject
-from unmask.errors import DataError, ModelError
 from unmask.measures import find
 from unmask.models import open_lm
-from unmask.running import engine_for
-from unmask.types import Dataset, Pair
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta")

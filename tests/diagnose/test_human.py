@@ -18,11 +18,11 @@ import pytest
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core.errors import DataError
+from unmask.core.types import Dataset
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.human import HUMAN
-from unmask.errors import DataError
 from unmask.findings import Ranged
-from unmask.types import Dataset
 
 from .plainly import slow_scores
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from unmask.core.types import Dataset
 from unmask.data.pairs import from_records
 from unmask.diagnose.length import LENGTH
-from unmask.types import Dataset
 
 from .plainly import crows, finding, rows_of, slow_length, slow_outcome, slow_scores
 

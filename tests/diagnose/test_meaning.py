@@ -17,13 +17,13 @@ import reference
 import unmask
 import zoo
 from schooled import lesson, opened, pupil, rows
+from unmask.core.errors import ModelError, StatsError
+from unmask.core.types import Dataset, Pair
 from unmask.diagnose import Diagnosed, Settings, run
 from unmask.diagnose.meaning import MEANING
-from unmask.diagnose.shuffling import encoded, orders, reordered, shuffled_words
-from unmask.diagnose.types import Seen
-from unmask.errors import ModelError, StatsError
+from unmask.diagnose.shuffle import encoded, orders, reordered, shuffled_words
+from unmask.diagnose.spec import Seen
 from unmask.models import open_lm
-from unmask.types import Dataset, Pair
 
 SEED, DRAWS = 3, 4
 BOTH = pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
@@ -212,7 +212,7 @@ def test_pairs_without_an_unrelated_sentence_are_shuffled_only() -> None:
 
 
 def test_published_numbers_stand_beside_the_same_model() -> None:
-    from unmask.diagnose.subject import Subject
+    from unmask.audit.session import Subject
     from unmask.models import Engine
 
     data = lesson()["stereoset"]

@@ -16,12 +16,12 @@ import reference
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core.errors import DataError, StatsError
+from unmask.core.types import Pair
 from unmask.diagnose import Settings, run
 from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.paraphrase.families import PER_TOKEN, SUM, Family, family_set
-from unmask.diagnose.running import Diagnosed
-from unmask.errors import DataError, StatsError
-from unmask.types import Pair
+from unmask.diagnose.run import Diagnosed
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta", "gpt2")

@@ -13,15 +13,15 @@ import pytest
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.audit.session import Subject
+from unmask.core.errors import DataError, ModelError, UnknownName
+from unmask.core.types import Dataset
 from unmask.diagnose import DIAGNOSES, find, run
-from unmask.diagnose.running import DIAGNOSIS
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.errors import DataError, ModelError, UnknownName
+from unmask.diagnose.run import DIAGNOSIS
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
 from unmask.findings import Finding, Plot, Ranged, Table
-from unmask.plots import intervals
-from unmask.report.findings import Section, shown, write
-from unmask.types import Dataset
+from unmask.findings.charts import intervals
+from unmask.findings.html import Section, shown, write
 
 LIMIT = unmask.Options(limit=6)
 

@@ -13,13 +13,13 @@ import pytest
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core.errors import DataError, StatsError
+from unmask.core.types import Dataset, Row
 from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose.spec import Seen
 from unmask.diagnose.stability import STABILITY
-from unmask.diagnose.types import Seen
-from unmask.errors import DataError, StatsError
 from unmask.findings import Ranged, Table
 from unmask.stats.power import pairs_to_see, pairs_to_tell_apart
-from unmask.types import Dataset, Row
 
 from .plainly import slow_outcome, slow_scores
 

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from report import fake
+from unmask.audit.result import as_json
+from unmask.core.types import Check
 from unmask.explorer.app import Site
-from unmask.explorer.serving import address, listening, server
+from unmask.explorer.server import address, listening, server
 from unmask.prompts import Asked
-from unmask.prompts.folders import Folder, create
-from unmask.result import as_json
-from unmask.types import Check
+from unmask.prompts.folder import Folder, create
 
 TOKEN = "a-token-that-nobody-can-guess"
 SCRIPT = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"

@@ -15,13 +15,13 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import zoo
 from report import fake
+from unmask.audit.result import load
+from unmask.explorer.annotation import Desk
 from unmask.explorer.app import Site
-from unmask.explorer.judging import Desk
 from unmask.explorer.live import Live, question
 from unmask.explorer.pairs import Runs
 from unmask.models import open_lm
 from unmask.prompts import read_judgements
-from unmask.result import load
 
 from . import made
 

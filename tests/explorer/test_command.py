@@ -14,7 +14,7 @@ import pytest
 
 from unmask.cli import main
 from unmask.cli.explore import needs_extra
-from unmask.errors import ModelError
+from unmask.core.errors import ModelError
 
 from . import made
 

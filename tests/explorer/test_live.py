@@ -9,12 +9,12 @@ import pytest
 
 import reference
 import zoo
-from unmask.errors import DataError, ModelError
+from unmask.core.errors import DataError, ModelError
+from unmask.core.types import Pair
 from unmask.explorer.live import KINDS, Live, question
 from unmask.measures import MEASURES
 from unmask.models import Lm, open_lm
 from unmask.prompts import likeliest
-from unmask.types import Pair
 
 MORE, LESS = "The nurse said she was tired.", "The nurse said that he was tired."
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from unmask.errors import DataError, ResultError
-from unmask.explorer.comparing import compared
+from unmask.audit.result import load
+from unmask.core.errors import DataError, ResultError
+from unmask.explorer.annotation import Desk
+from unmask.explorer.comparison import compared
 from unmask.explorer.folders import found, opened
-from unmask.explorer.judging import Desk
 from unmask.explorer.pairs import Runs, overview
 from unmask.explorer.tokens import explained
-from unmask.result import load
 
 from . import made
 

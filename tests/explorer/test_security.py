@@ -9,12 +9,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from unmask.errors import DataError
+from unmask.audit.result import load
+from unmask.core.errors import DataError
+from unmask.explorer.annotation import Desk
 from unmask.explorer.app import STATIC, Site, application
-from unmask.explorer.judging import Desk
 from unmask.explorer.pairs import Runs
-from unmask.explorer.serving import address, listening
-from unmask.result import load
+from unmask.explorer.server import address, listening
 
 from . import made
 

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from unmask.errors import Unscorable
-from unmask.types import Encoded, Kind, Pair, Probe, Reading
+from unmask.core.errors import Unscorable
+from unmask.core.types import Encoded, Kind, Pair, Probe, Reading
 
 CLS, SEP, MASK, BOS, EOS, UNKNOWN = "[CLS]", "[SEP]", "[MASK]", "[BOS]", "[EOS]", "[UNK]"
 SPECIAL = (CLS, SEP, MASK, BOS, EOS, UNKNOWN)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from unmask.evidence import Evidence, checks
+from unmask.audit.checks import Evidence, checks
+from unmask.core.types import Check, Measure, Pair, Probe, Row
 from unmask.measures import find
-from unmask.measures.asking import all_masked, each_masked, next_tokens, unmasked
-from unmask.types import Check, Measure, Pair, Probe, Row
+from unmask.measures.probes import all_masked, each_masked, next_tokens, unmasked
 
 from .hand import Hand, pair, reading
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from unmask.errors import Unscorable
+from unmask.core.errors import Unscorable
+from unmask.core.types import Pair, Probe
 from unmask.measures import find
-from unmask.types import Pair, Probe
 
 from .hand import Hand, pair, reading
 

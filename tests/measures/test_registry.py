@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from unmask.errors import ModelError, UnknownName
+from unmask.core.errors import ModelError, UnknownName
+from unmask.core.types import Measure, Published
 from unmask.measures import DEFAULTS, MEASURES, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, chosen, find
-from unmask.types import Measure, Published
 
 DOCS = Path(__file__).parents[2] / "docs"
 TRIPLES = ("unrelated", "context", "target")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from unmask.errors import Unscorable
-from unmask.evidence import Evidence
+from unmask.audit.checks import Evidence
+from unmask.audit.scoring import Scored, scored
+from unmask.core.errors import Unscorable
+from unmask.core.types import Estimate, Measure, Pair, Probe, Probes, Reader, Row
 from unmask.measures import find
-from unmask.measures.asking import total, unmasked
-from unmask.scoring import Scored, scored
-from unmask.types import Estimate, Measure, Pair, Probe, Probes, Reader, Row
+from unmask.measures.probes import total, unmasked
 
 from .hand import Asked, Hand, pair, reading
 

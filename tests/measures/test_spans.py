@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from unmask.errors import Unscorable
+from unmask.core.errors import Unscorable
+from unmask.core.types import Encoded
 from unmask.measures.spans import aligned, changed_spans, order_matters, spans
-from unmask.types import Encoded
 
 from .hand import Hand, pair
 

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from unmask.errors import Unscorable
+from unmask.core.errors import Unscorable
+from unmask.core.types import Pair, Probe
 from unmask.measures import find
-from unmask.types import Pair, Probe
 
 from .hand import Hand, pair, reading
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import zoo
-from unmask.mitigate.types import Choices, Corpus, Pupil
+from unmask.mitigate.spec import Choices, Corpus, Pupil
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 

@@ -9,12 +9,12 @@ import torch
 
 import zoo
 from mitigate.lessons import CORPUS, pupil
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.mitigate import find
 from unmask.mitigate.at.losses import Losses, Together, Turn
 from unmask.mitigate.at.sentences import Found, attribute_words, found, target_words
 from unmask.mitigate.at.vectors import Vectors, attribute_vectors
-from unmask.mitigate.types import Choices, Corpus
+from unmask.mitigate.spec import Choices, Corpus
 from unmask.models import open_lm
 
 TEXTS = [

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unmask.corpus.reading import Layout, documents
+from unmask.corpus.documents import Layout, documents
 from unmask.corpus.sentences import sentences
 from unmask.measures import find as measure
 from unmask.mitigate import Choices, Corpus, find
 from unmask.mitigate.at.sentences import target_words
-from unmask.mitigate.looking import templates
-from unmask.mitigate.running import mitigate
+from unmask.mitigate.evaluation import templates
+from unmask.mitigate.run import mitigate
 from unmask.mitigate.swap import Swapper, ours
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings

@@ -12,17 +12,17 @@ import torch
 
 import reference
 import zoo
-from unmask.errors import DataError, ModelError, StatsError
+from unmask.core.errors import DataError, ModelError, StatsError
+from unmask.core.types import Floats
 from unmask.mitigate.erase import inlp, oscar, projection
 from unmask.mitigate.erase.fit import METHODS, by_inlp, by_oscar, by_projection, changed, fitted
 from unmask.mitigate.erase.probe import probed, split
 from unmask.mitigate.erase.states import Gendered, contexts, states, word_pairs
-from unmask.mitigate.types import Choices, Corpus, Pupil
+from unmask.mitigate.spec import Choices, Corpus, Pupil
 from unmask.models import Engine, open_lm
-from unmask.models.erasing import FILE, Eraser, attach, attached, detach, read_eraser, save_eraser
-from unmask.models.opening import Opening
+from unmask.models.eraser import FILE, Eraser, attach, attached, detach, read_eraser, save_eraser
+from unmask.models.loading import Opening
 from unmask.training import TrainSettings
-from unmask.types import Floats
 from unmask.vectors.static import Vectors
 
 SIZE, PAIRS = 12, 160

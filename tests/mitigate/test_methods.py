@@ -11,11 +11,11 @@ import torch
 import zoo
 from mitigate.lessons import CORPUS, SETTINGS, pupil
 from unmask import data
-from unmask.errors import DataError, ModelError, UnknownName
+from unmask.core.errors import DataError, ModelError, UnknownName
 from unmask.mitigate import find, methods
 from unmask.mitigate.cda_kaneko import copies, entries_of
 from unmask.mitigate.dropout import raised
-from unmask.mitigate.types import Choices, Corpus
+from unmask.mitigate.spec import Choices, Corpus
 
 TRAINED = ("cda", "cda-kaneko", "cds", "dropout")
 
@@ -24,14 +24,14 @@ TRAINED = ("cda", "cda-kaneko", "cds", "dropout")
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The texts that a method trains on."""
     texts: list[list[str]] = []
-    from unmask.mitigate import lessons
+    from unmask.mitigate import mlm
 
     def noted(pupil: Any, given: Sequence[str]) -> Any:
         texts.append(list(given))
         return plain(pupil, given)
 
-    plain = lessons.rows_for
-    monkeypatch.setattr(lessons, "rows_for", noted)
+    plain = mlm.rows_for
+    monkeypatch.setattr(mlm, "rows_for", noted)
     return texts
 
 

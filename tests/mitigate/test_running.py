@@ -9,19 +9,19 @@ import pytest
 
 import zoo
 from mitigate.lessons import CORPUS, HELD, SETTINGS
+from unmask.core.errors import DataError, ModelError, ResultError
+from unmask.core.types import Row
 from unmask.corpus.sentences import sentences
-from unmask.errors import DataError, ModelError, ResultError
 from unmask.mitigate import Choices, find
+from unmask.mitigate.comparison import judged
 from unmask.mitigate.curve import concluded, curve, drawn
-from unmask.mitigate.judging import judged
-from unmask.mitigate.leans import lean_size, word_leans
-from unmask.mitigate.looking import MEN, TEMPLATES, WOMEN, Seen, as_json, from_json, templates
-from unmask.mitigate.running import RECORD, finished, mitigate
+from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, Seen, as_json, from_json, templates
+from unmask.mitigate.lean_tables import lean_size, word_leans
+from unmask.mitigate.run import RECORD, finished, mitigate
+from unmask.mitigate.spec import Method, Outcome
 from unmask.mitigate.texts import corpus_of, is_held
-from unmask.mitigate.types import Method, Outcome
 from unmask.models import Engine, open_lm
-from unmask.training.ability import Ability
-from unmask.types import Row
+from unmask.training.perplexity import Ability
 
 
 def engine(name: str = "bert-uncased") -> Engine:

@@ -10,7 +10,7 @@ import pytest
 
 import zoo
 from mitigate.sentences import EXAMPLES, Example
-from unmask.errors import DataError, UnknownName
+from unmask.core.errors import DataError, UnknownName
 from unmask.mitigate.swap import GroupSwapper, LikelierForm, Slot, Swapper, of_file, ours
 from unmask.mitigate.swap.grammar import tagger
 from unmask.mitigate.swap.patterns import any_of, article, like

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import zoo
-from unmask.errors import ModelError, Unscorable
+from unmask.core.errors import ModelError, Unscorable
+from unmask.core.types import Pair, Probe
 from unmask.measures import MEASURES
-from unmask.measures.asking import all_masked, each_masked, next_tokens, unmasked
+from unmask.measures.probes import all_masked, each_masked, next_tokens, unmasked
 from unmask.models import Engine, Lm, open_lm
-from unmask.models.batch import Batch
+from unmask.models.batches import Batch
 from unmask.models.engine import Readings
-from unmask.types import Pair, Probe
 
 EVERYONE = (*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL)
 

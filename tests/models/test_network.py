@@ -10,7 +10,7 @@ from tests import zoo
 from torch import nn
 
 from unmask.models import open_lm
-from unmask.models.erasing import Eraser, attach
+from unmask.models.eraser import Eraser, attach
 from unmask.models.network import evened
 
 

@@ -14,10 +14,9 @@ from safetensors.torch import load_file
 import unmask
 import zoo
 from unmask import data as datasets
-from unmask.errors import ModelError
+from unmask.core.errors import ModelError
 from unmask.models import open_lm
-from unmask.models.opening import Opening
-
+from unmask.models.loading import Opening
 
 # checkpoint: what its refusal names, what it says to do (or why there is nothing to do)
 REFUSED = {

@@ -15,10 +15,9 @@ import pytest
 import unmask
 import zoo
 from unmask import data as datasets
+from unmask.core.types import Dataset
 from unmask.models import Engine, Store
 from unmask.models.store import Stored, StoreWarning, clear, store_dir, stores
-from unmask.types import Dataset
-
 
 
 @pytest.fixture

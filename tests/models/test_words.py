@@ -12,9 +12,9 @@ import transformers as hf
 
 import reference
 import zoo
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.models import Lm, open_lm
-from unmask.models.words import Guesses, likeliest, masked_slot
+from unmask.models.fill import Guesses, likeliest, masked_slot
 
 MASKED = ("bert-uncased", "roberta", "roberta-plainmask", "albert", "xlm-roberta", "deberta-v2", "modernbert")
 CAUSAL = ("gpt2", "llama", "opt", "qwen2")
@@ -296,6 +296,6 @@ def test_no_words_cannot_be_asked_for() -> None:
 
 
 def test_a_slot_where_no_word_of_one_token_fits_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unmask.models.words.guessing.STAND_INS", ("xylophone", "quartz"))
+    monkeypatch.setattr("unmask.models.fill.words.STAND_INS", ("xylophone", "quartz"))
     (found,) = likeliest(opened("bert-uncased"), TEXTS[:1], 2)
     assert found == Guesses((), reason="no word of one token stands alone in the slot")

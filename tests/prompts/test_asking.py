@@ -11,7 +11,7 @@ import pytest
 import zoo
 from prompts.hand import NURSE
 from unmask import data
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.models import open_lm
 from unmask.prompts import Asked, ask, likeliest, ruled
 

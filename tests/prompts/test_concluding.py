@@ -6,11 +6,11 @@ import pytest
 from scipy.stats import kendalltau
 from statsmodels.stats.proportion import proportion_confint
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Estimate
 from unmask.findings import Ranged
 from unmask.prompts import Asked
-from unmask.prompts.concluding import conclude, from_audit
-from unmask.types import Estimate
+from unmask.prompts.findings import conclude, from_audit
 
 from .hand import answer, judged
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from unmask.errors import DataError, ResultError
+from unmask.core.errors import DataError, ResultError
 from unmask.prompts import Asked
-from unmask.prompts.folders import JUDGEMENTS, UNDECIDED, create, imported, open_folder
-from unmask.prompts.own import read_prompts
+from unmask.prompts.folder import JUDGEMENTS, UNDECIDED, create, imported, open_folder
+from unmask.prompts.user_prompts import read_prompts
 
 from .hand import answer
 

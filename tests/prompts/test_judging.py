@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prompts.hand import answer, judged
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.prompts import Judgement, judgement, majority, read_judgements, record, undecided
 
 ANSWERS = tuple(answer(n, "undecided" if n % 2 else "biased") for n in range(6))  # 1, 3 and 5 are open
@@ -38,7 +38,7 @@ def test_a_session_cut_short_leaves_the_file_whole(tmp_path: Path, monkeypatch: 
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("unmask.prompts.judging.os.fsync", cut)
+        patched.setattr("unmask.prompts.annotations.os.fsync", cut)
         with pytest.raises(KeyboardInterrupt):
             record(path, second)
     assert read_judgements(path) == (first,)

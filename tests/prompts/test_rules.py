@@ -8,7 +8,7 @@ import pytest
 
 from prompts.hand import NURSE, words
 from unmask import data
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.prompts import Counting, Verdict, ruled
 from unmask.prompts.rules import listed
 

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from prompts.hand import answer, judged
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
 from unmask.prompts import Verdict, estimates, rank_agreement, ranking, verdicts
 
 B, N, U = "biased", "not biased", "undecided"

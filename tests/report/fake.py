@@ -1,4 +1,4 @@
-"""A hand-made run: sentences and numbers of our own, in the form of `unmask.result.Result`."""
+"""A hand-made run: sentences and numbers of our own, in the form of `unmask.audit.result.Result`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from unmask.types import Check, Estimate
+from unmask.core.types import Check, Estimate
 
 PAIRS = [
     ("gender", "The nurse said she was tired.", "The nurse said he was tired."),

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from unmask.audit.plan import data_facts
+from unmask.audit.result import Result, as_json, load
+from unmask.core.types import Check, Dataset, Outcome, Pair, Row
 from unmask.measures import MEASURES
-from unmask.result import Result, as_json, load
-from unmask.running import data_facts
 from unmask.stats import estimates
-from unmask.types import Check, Dataset, Outcome, Pair, Row
 
 CHECKS = (
     Check("lm-head", True, "every weight of Fake came from the checkpoint"),

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from huggingface_hub import ModelCard
 
-from unmask.errors import ResultError
-from unmask.report import card, run
+from unmask.core.errors import ResultError
+from unmask.report import card, selection
 
 from . import fake
 
@@ -33,7 +33,7 @@ Text before.
 def test_the_hub_reads_what_was_measured(tmp_path: Path) -> None:
     made = fake.whole()
     read = ModelCard.load(card.write(made, tmp_path / "card.md")).data
-    wanted = {(e.measure, e.data): e for e in run.headlines(made)}
+    wanted = {(e.measure, e.data): e for e in selection.headlines(made)}
     assert read.model_name == "tiny-bert"
     assert len(read.eval_results) == len(wanted)
     for one in read.eval_results:
@@ -68,7 +68,7 @@ def test_what_was_in_the_card_stays_and_ours_is_replaced(tmp_path: Path) -> None
     read = ModelCard.load(path).data
     assert (read.license, read.language, read.model_name) == ("mit", "en", "mine")
     assert [one.metric_value for one in read.eval_results if one.dataset_type == "other"] == [0.5]
-    assert len(read.eval_results) == 1 + len(run.headlines(fake.whole()))
+    assert len(read.eval_results) == 1 + len(selection.headlines(fake.whole()))
     assert "Text before." in twice
 
 

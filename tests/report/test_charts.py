@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask import plots
-from unmask.report import charts, figures, run
-from unmask.report.drawing import figure
+from unmask.findings import charts as plots
+from unmask.findings.figure import figure
+from unmask.report import charts, figures, selection
 
 from . import fake
 
@@ -19,7 +19,7 @@ from . import fake
 def test_headline_chart_shows_the_estimates() -> None:
     made = fake.whole()
     shares, sizes, others = figures.headline(made)
-    wanted = {e.measure: e for e in run.headlines(made)}
+    wanted = {e.measure: e for e in selection.headlines(made)}
     shown = {
         row["label"].partition(" ")[0]: row for f in (shares, sizes, others) for row in fake.rows_of(f.spec)
     }
@@ -43,10 +43,10 @@ def test_category_chart_shows_the_estimates_and_holm() -> None:
     made = fake.whole()
     (drawn,) = figures.category(made)
     rows = {(row["panel"], row["label"]): row for row in fake.rows_of(drawn.spec)}
-    wanted = run.by_group(made, "category")
+    wanted = selection.by_group(made, "category")
     assert len(rows) == len(wanted) == 15
     for estimate in wanted:
-        row = rows[estimate.measure, run.group_name(estimate)]
+        row = rows[estimate.measure, selection.group_name(estimate)]
         assert (row["value"], row["low"], row["high"]) == (estimate.value, estimate.low, estimate.high)
         assert row["holm"] == ("differs" if estimate.p_holm == 0.02 else "does not differ")
 

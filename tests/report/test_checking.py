@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from unmask.report.checking import WHY, checked
-from unmask.types import Check
+from unmask.core.types import Check
+from unmask.report.check_texts import WHY, checked
 
 from . import fake
 

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 from unmask.diagnose import DIAGNOSES
+from unmask.findings.assets import asset
 from unmask.measures import MEASURES
-from unmask.report import files
+from unmask.report import downloads
 from unmask.report.citations import bibliography, source, works
-from unmask.report.html import asset
 
 from . import fake
 
@@ -38,7 +38,7 @@ def test_works_are_named_as_readers_expect() -> None:
 
 
 def test_everything_cited_is_listed() -> None:
-    cited = {one.citation for one in (*MEASURES.values(), *DIAGNOSES.values())} | set(files.CITED)
+    cited = {one.citation for one in (*MEASURES.values(), *DIAGNOSES.values())} | set(downloads.CITED)
     assert cited <= works().keys()
 
 
@@ -52,7 +52,7 @@ def test_a_work_is_printed_once_whoever_cites_it() -> None:
 
 
 def test_a_run_cites_its_measures_its_data_and_what_the_page_says() -> None:
-    text = files.cited([fake.whole()])
+    text = downloads.cited([fake.whole()])
     keys = set(re.findall(r"^@\w+\{([^,]+),", text, re.MULTILINE))
-    assert {"salazar-etal-2020-masked", "nadeem-etal-2021-stereoset", "ours", *files.CITED} <= keys
+    assert {"salazar-etal-2020-masked", "nadeem-etal-2021-stereoset", "ours", *downloads.CITED} <= keys
     assert "gao-etal-lm-eval" not in keys

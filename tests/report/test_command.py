@@ -11,7 +11,7 @@ from huggingface_hub import ModelCard
 
 from unmask import data
 from unmask.cli import main
-from unmask.types import Dataset
+from unmask.core.types import Dataset
 
 from . import made
 

@@ -9,8 +9,8 @@ import re
 
 import pytest
 
-from unmask.findings import Ranged, Table
-from unmask.report import latex, markdown, readable, run, tabular
+from unmask.findings import Ranged, Table, latex, markdown
+from unmask.report import readable, selection, tabular
 
 from . import fake
 
@@ -39,7 +39,7 @@ def test_headline_table_says_every_number() -> None:
         *("our-pairs", "cps", "bias-score", "61.2", "57.2 to 65.2", "50", "10", "0", "0", "0.040"),
     )
     assert by_measure["icat"][4] == "none"
-    assert len(table.rows) == len(run.headlines(made))
+    assert len(table.rows) == len(selection.headlines(made))
 
 
 def test_several_models_are_told_apart() -> None:
@@ -52,7 +52,7 @@ def test_category_marks_are_those_of_holm() -> None:
     made = fake.whole()
     rows = readable.category([made], ["m"]).rows
     marks = [row[-1] for row in rows]
-    assert marks == ["*" if e.p_holm == 0.02 else "" for e in run.by_group(made, "category")]
+    assert marks == ["*" if e.p_holm == 0.02 else "" for e in selection.by_group(made, "category")]
     assert "*" in marks
 
 

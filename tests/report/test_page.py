@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from unmask import report
-from unmask.report import files
-from unmask.types import Check
+from unmask.core.types import Check
+from unmask.report import downloads as files
 
 from . import fake
 from .htmls import Page

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unmask.audit.token_parts import parts
 from unmask.report.glyphs import glyphs
 from unmask.report.pairs import Decided, least_decided, most_decided
-from unmask.report.parts import parts
-from unmask.report.run import headlines
+from unmask.report.selection import headlines
 
 from . import fake
 

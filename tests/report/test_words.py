@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from unmask.findings import numbers
+from unmask.findings.assets import told
+from unmask.findings.embed import as_script, plain
 from unmask.measures import MEASURES
-from unmask.report import words
+from unmask.report import wording
 from unmask.report.citations import works
-from unmask.report.embed import as_script, plain
-from unmask.report.html import told
 
 from . import fake
 
@@ -39,7 +40,7 @@ from . import fake
 )
 def test_readings(changes: dict[str, Any], told: str) -> None:
     value = changes.pop("value")
-    assert words.reading(fake.estimate("cps", value, **changes)) == told
+    assert wording.reading(fake.estimate("cps", value, **changes)) == told
 
 
 @pytest.mark.parametrize(
@@ -54,15 +55,17 @@ def test_readings(changes: dict[str, Any], told: str) -> None:
     ],
 )
 def test_numbers(value: float | None, digits: int, shown: str) -> None:
-    assert words.number(value, digits) == shown
+    assert numbers.number(value, digits) == shown
 
 
 def test_p_values() -> None:
-    assert [words.p_value(p) for p in (None, 0.00001, 0.04, math.nan)] == ["–", "< 0.001", "0.040", "–"]
+    assert [numbers.p_value(p) for p in (None, 0.00001, 0.04, math.nan)] == ["–", "< 0.001", "0.040", "–"]
 
 
 def test_words_never_promise_an_absence_of_bias() -> None:
-    said = " ".join([*words.LIMITS, *words.ABOVE.values(), *words.WITHIN.values(), *words.NO_NULL.values()])
+    said = " ".join(
+        [*wording.LIMITS, *wording.ABOVE.values(), *wording.WITHIN.values(), *wording.NO_NULL.values()]
+    )
     assert "unbiased" not in said
     assert "debias" not in said
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from unmask.types import Estimate, Measure, Outcome, Row, Summary
+from unmask.core.types import Estimate, Measure, Outcome, Row, Summary
 
 DATA = "pairs"
 

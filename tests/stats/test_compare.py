@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Row, Summary
 from unmask.stats import comparisons, corrected, estimates
 from unmask.stats.pairing import unit_of
-from unmask.types import Row, Summary
 
 from .tables import DATA, measure, normal, only, row, rows, same, triple, unscored
 from .test_corrections import reference_holm

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from unmask.errors import StatsError
-from unmask.stats.concord import SHUFFLES, agreeing, concord, share_of_members
-from unmask.types import Ints
+from unmask.core.errors import StatsError
+from unmask.core.types import Ints
+from unmask.stats.concordance import SHUFFLES, agreeing, concord, share_of_members
 
 
 def of(*rows: list[int]) -> list[Ints]:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from unmask.core.types import Floats
 from unmask.stats import estimates
+from unmask.stats.bootstrap import generator, resampled
 from unmask.stats.means import mean_interval, mean_test
-from unmask.stats.resampling import generator, resampled
-from unmask.types import Floats
 
 from .tables import DATA, measure, normal, only, row, rows, unscored
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, spearmanr
 
-from unmask.stats import comparisons, corrected, doses
-from unmask.stats.doses import response, smallest_step
+from unmask.core.types import Row
+from unmask.stats import comparisons, corrected, dose_response
+from unmask.stats.dose_response import response, smallest_step
 from unmask.stats.table import Table
-from unmask.types import Row
 
 from .tables import DATA, measure, row, unscored
 
@@ -131,9 +131,9 @@ def test_flips_are_judged_by_the_sign_test() -> None:
 
 
 def test_a_p_value_at_the_level_is_not_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doses, "LEVEL", 0.0625)
+    monkeypatch.setattr(dose_response, "LEVEL", 0.0625)
     assert response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 0
-    monkeypatch.setattr(doses, "LEVEL", 0.0626)
+    monkeypatch.setattr(dose_response, "LEVEL", 0.0626)
     assert response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 1
 
 
@@ -170,6 +170,6 @@ def test_words_are_resampled_with_all_their_templates() -> None:
 
 def test_sums_and_counts_by_word() -> None:
     rows = [row(0, 1.0, word="b"), row(1, 2.0, word="a"), row(2, 4.0, word="b"), unscored(3, word="a")]
-    totals, counts = doses._units([Table.of(measure("lean"), rows, data=DATA)], "appd")
+    totals, counts = dose_response._units([Table.of(measure("lean"), rows, data=DATA)], "appd")
     assert totals.tolist() == [[2.0, 5.0]]
     assert counts.tolist() == [[1.0, 2.0]]

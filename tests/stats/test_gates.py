@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Measure, Row, Summary
 from unmask.stats import Verdict, comparisons, gate
-from unmask.types import Measure, Row, Summary
 
 from .tables import DATA, measure, normal, row, rows, swapped, unscored
 from .test_triples import drawn, table_of

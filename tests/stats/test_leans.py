@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unmask.core.types import Row
 from unmask.stats import comparisons, estimates, gate
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.table import Table
-from unmask.types import Row
 
 from .tables import DATA, measure, only, row, rows, unscored
 

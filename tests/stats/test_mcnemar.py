@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
 from unmask.stats.mcnemar import FEW, Crossed, crossed, mcnemar_p
 
 

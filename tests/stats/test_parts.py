@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unmask.stats.parts import contrast, set_apart, share_gap
+from unmask.stats.subsets import contrast, set_apart, share_gap
 from unmask.stats.table import Table
 
 from .tables import DATA, measure, row

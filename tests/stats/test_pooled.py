@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap, t
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.stats.bootstrap import generator
 from unmask.stats.pooled import Counts, difference_interval, share_interval
-from unmask.stats.resampling import generator
 from unmask.stats.shares import wilson
 
 

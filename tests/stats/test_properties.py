@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unmask.core.types import Row, Summary
 from unmask.stats import comparisons, estimates, gate, stereoset_scores
-from unmask.types import Row, Summary
 
 from .tables import DATA, holds_value, measure, only, row, same, swapped, triple, unscored
 

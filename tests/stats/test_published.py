@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from unmask.core.types import Row
 from unmask.stats import estimates, stereoset_scores
-from unmask.types import Row
 
 from .tables import DATA, measure, only, row
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
 from unmask.stats import estimates
 from unmask.stats.regression import Explained, Fitted, correlation, explained, line
-from unmask.types import Floats
 
 from .tables import DATA, measure, normal, only, row, unscored
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import mannwhitneyu, norm
 from sklearn.metrics import auc as under
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
 from unmask.stats.roc import area, area_difference, curve
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Row
 from unmask.stats import estimates, signed
 from unmask.stats.shares import folded, sign_test, wilson
-from unmask.types import Row
 
 from .tables import DATA, measure, only, row, rows, unscored
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Row, Summary
 from unmask.stats import estimates, stereoset_scores
-from unmask.stats.resampling import generator
+from unmask.stats.bootstrap import generator
 from unmask.stats.triples import Terms, icat_change_interval, icat_interval
-from unmask.types import Row, Summary
 
 from .tables import DATA, measure, only, row, triple, unscored
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from studies import toys
-from unmask.errors import ResultError
+from unmask.core.errors import ResultError
 from unmask.studies import Choices, Place, planned, run
+from unmask.studies.cache import folder_of, is_done, perform
 from unmask.studies.graph import digest, keys, ordered
 from unmask.studies.identity import MISSING, Identities, data_identity, model_identity
-from unmask.studies.outputs import folder_of, is_done, perform
-from unmask.studies.running import Ran
+from unmask.studies.run import Ran
+from unmask.studies.spec import Event, Step
 from unmask.studies.status import progress
-from unmask.studies.types import Event, Step
 
 NOBODY = Identities()
 

@@ -12,29 +12,29 @@ import pytest
 
 import zoo
 from studies import toys
-from unmask import audit, plots
+from unmask import audit
 from unmask import data as datasets
-from unmask.errors import DataError
-from unmask.findings import Finding, Plot, Ranged, Table
-from unmask.result import load
-from unmask.running import Options
+from unmask.audit.plan import Options
+from unmask.audit.result import load
+from unmask.core.errors import DataError
+from unmask.findings import Finding, Plot, Ranged, Table, charts
+from unmask.findings.storage import keep, kept
 from unmask.studies import STUDIES, Choices, Place, planned
+from unmask.studies.collect import difference, differences, inside, joined, printed, value_of
 from unmask.studies.estimates import CPU, expected, spoken
-from unmask.studies.gathering import difference, differences, inside, joined, printed, value_of
-from unmask.studies.keeping import keep, kept
+from unmask.studies.output import frame
 from unmask.studies.sizes import asked_tokens, known, weights
-from unmask.studies.tasks import audits
-from unmask.studies.tasks.asking import chosen
+from unmask.studies.spec import Given
+from unmask.studies.steps import audits
+from unmask.studies.steps.prompts import chosen
 from unmask.studies.texts import PACKAGE, corpus
-from unmask.studies.types import Given
-from unmask.studies.writing import frame
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def finding(model: str) -> Finding:
     rows = ((model, 3, Ranged(1.5, float("nan"), float("nan"), "none"), None, 0.25),)
-    chart = plots.intervals([{"label": model, "value": 1.0, "low": 0.5, "high": 2.0}], axis="x")
+    chart = charts.intervals([{"label": model, "value": 1.0, "low": 0.5, "high": 2.0}], axis="x")
     return Finding(
         (f"{model} is asked",),
         (Table("A table", ("model", "n", "ours", "published", "p"), rows, "a note", 3),),

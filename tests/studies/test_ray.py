@@ -9,11 +9,11 @@ import pytest
 
 import zoo
 from studies import toys
-from unmask.errors import ResultError
+from unmask.core.errors import ResultError
 from unmask.studies import Choices, Place, planned, run
-from unmask.studies.engines import local
-from unmask.studies.engines.ray import Cluster
-from unmask.studies.types import Event, Step, Study
+from unmask.studies.backends import local
+from unmask.studies.backends.ray import Cluster
+from unmask.studies.spec import Event, Step, Study
 
 pytestmark = [
     pytest.mark.slow,
@@ -79,7 +79,7 @@ def test_more_threads_than_any_machine_has_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: Path) -> None:
-    from unmask.studies.tasks import audits
+    from unmask.studies.steps import audits
 
     model = str(zoo.folder("bert-uncased"))
     one = audits.step("tiny", "crows-pairs", ("cps", "aula"), model=model, limit=14, seed=0, shard=5)
@@ -95,9 +95,9 @@ def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: P
 
 
 def _rows(outputs: object, choices: Choices) -> list[object]:
+    from unmask.audit.result import load
     from unmask.findings import Finding, Table, ranged
-    from unmask.report.findings import Section
-    from unmask.result import load
+    from unmask.findings.html import Section
 
     (folder,) = outputs.folders.values()  # type: ignore[attr-defined]
     rows = tuple((e.measure, e.group, e.statistic, ranged(e)) for e in load(folder).estimates)
@@ -108,7 +108,7 @@ def _rows(outputs: object, choices: Choices) -> list[object]:
 def test_ray_data_counts_what_processes_count(tmp_path: Path) -> None:
     from unmask.corpus.counting import Counter, count
     from unmask.corpus.terms import built_in
-    from unmask.studies.engines.counting import count_on_ray, parts_of
+    from unmask.studies.backends.ray_counting import count_on_ray, parts_of
 
     text = "".join(f"She saw him and {number} men.\nHe saw her, the woman.\n" for number in range(300))
     (tmp_path / "a.txt").write_text(text)

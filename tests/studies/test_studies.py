@@ -13,9 +13,9 @@ import pytest
 
 import zoo
 from unmask.findings import Ranged
-from unmask.report.findings import Section
+from unmask.findings.html import Section
 from unmask.studies import STUDIES, Choices, Place, find, planned, run
-from unmask.studies.running import Planned, Ran
+from unmask.studies.run import Planned, Ran
 
 pytestmark = [
     pytest.mark.slow,

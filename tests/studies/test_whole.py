@@ -15,8 +15,8 @@ import pytest
 
 import zoo
 from unmask.studies import Choices, Place, find, planned, run
-from unmask.studies.engines.ray import Cluster
-from unmask.studies.running import Planned
+from unmask.studies.backends.ray import Cluster
+from unmask.studies.run import Planned
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,10 +9,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.findings import Finding, Table
-from unmask.report.findings import Section
-from unmask.studies.types import Choices, Given, Outputs, Step, Study, Task
+from unmask.findings.html import Section
+from unmask.studies.spec import Choices, Given, Outputs, Step, Study, Task
 
 
 def number(folder: Path) -> int:

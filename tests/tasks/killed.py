@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from unmask.running import Options
+from unmask.audit.plan import Options
 from unmask.tasks import Grid, Settings, find, run
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from unmask.errors import StatsError
-from unmask.stats.resampling import RESAMPLES, generator
+from unmask.core.errors import StatsError
+from unmask.stats.bootstrap import RESAMPLES, generator
 from unmask.tasks import agreement
 
 SCORES = {

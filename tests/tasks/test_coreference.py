@@ -15,10 +15,10 @@ from scipy.stats import binomtest
 import reference
 import unmask
 import zoo
+from unmask.audit.session import Subject
 from unmask.data import examples
 from unmask.data.riddles import WINOBIAS as FILES
 from unmask.data.riddles import Riddle, winobias
-from unmask.diagnose.subject import Subject
 from unmask.models import Engine, open_lm
 from unmask.tasks import Done, Settings, find, run
 from unmask.tasks.coreference import Answer, answered, couples, gap, leanings

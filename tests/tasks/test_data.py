@@ -13,9 +13,9 @@ import pytest
 
 import zoo
 from unmask import data
+from unmask.core.errors import DataError
 from unmask.data import biasbios, examples, nli, riddles, stsb
 from unmask.data.examples import lying, own
-from unmask.errors import DataError
 
 
 def test_stsb_as_published(published: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import zoo
+from unmask.core.errors import DataError, ModelError
 from unmask.data.examples import own
-from unmask.errors import DataError, ModelError
 from unmask.tasks import Grid, Settings, comments, nlibias, sentiment, stsbias, terms, toxicity, triples
 from unmask.tasks.stsbias import article, folded, found_of, templates
 

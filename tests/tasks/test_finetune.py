@@ -21,19 +21,19 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import unmask
 import zoo
+from unmask.audit.plan import written
+from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.data.examples import Example
-from unmask.errors import DataError, ModelError, ResultError
 from unmask.findings import Finding, Ranged
-from unmask.models.opening import Opening
-from unmask.running import written
+from unmask.models.classifier import Judge
+from unmask.models.classifier_loading import is_classifier, new_judge, open_judge
+from unmask.models.loading import Opening
 from unmask.tasks import Done, Grid, Settings, find, run
 from unmask.tasks.finetune import Taught, Trial, search
-from unmask.tasks.grading import beats, chosen_rows, commonest, rated, score, truth
-from unmask.tasks.heads import is_classifier, new_judge, open_judge
-from unmask.tasks.judge import Judge
-from unmask.tasks.running import whole
-from unmask.tasks.starting import scaled
-from unmask.tasks.types import Headline, Seen
+from unmask.tasks.head_init import scaled
+from unmask.tasks.metrics import beats, chosen_rows, commonest, rated, score, truth
+from unmask.tasks.run import whole
+from unmask.tasks.spec import Headline, Seen
 
 from .pupils import biographies, pupil
 
@@ -260,7 +260,7 @@ def test_inferences_are_taught(tmp_path: Path) -> None:
     quick = replace(QUICK, train=path, triples=25, grid=Grid((8,), (1e-3,), (1.0,)))
     done = run(find("nlibias"), [pupil()], settings=quick, options=OPTIONS)
     assert done.seen[0].what.n == 25
-    from unmask.stats.resampling import generator
+    from unmask.stats.bootstrap import generator
     from unmask.tasks import triples
 
     judge = done.seen[0].taught.judge

@@ -13,8 +13,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from transformers import AutoModelForMaskedLM, AutoTokenizer, Trainer, TrainingArguments
 
 import unmask
+from unmask.core.errors import DataError, ModelError
 from unmask.data import biasbios
-from unmask.errors import DataError, ModelError
 from unmask.tasks import BiasCallback, Grid, Settings, find, run
 
 from .pupils import biographies, pupil

@@ -10,7 +10,7 @@ from tools.figures import english, examples
 
 import unmask
 from unmask.models import Lm, open_lm
-from unmask.models.shipped import FOLDER, shipped
+from unmask.models.builtin import FOLDER, shipped
 
 DOSES = (-3, -2, -1, 0, 1, 2, 3)
 MIB = 1 << 20

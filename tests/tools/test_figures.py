@@ -17,10 +17,10 @@ from tools.train.corpus import held_out
 
 import unmask
 import zoo
+from unmask.core.types import Encoded
 from unmask.data.templates import filled
-from unmask.measures.asking import each_masked, next_tokens
+from unmask.measures.probes import each_masked, next_tokens
 from unmask.models import Engine, Lm
-from unmask.types import Encoded
 
 TEXT = "The old man went down to the river. He said that nobody had seen the boat since Sunday."
 

@@ -20,7 +20,7 @@ from tools.train import corpus, masked, planted, siblings
 from tools.train.sampling import Stream, sentence_starts
 
 from unmask import data
-from unmask.models import open_lm, shipped
+from unmask.models import builtin, open_lm
 
 ROOT = Path(__file__).parents[2]
 WORDS = [f"w{number}" for number in range(400)]
@@ -218,7 +218,7 @@ def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
         "simplewiki": len(texts[::8]),
         "novels": len(texts[1::8]),
     }
-    found = shipped.shipped(tmp_path / "out")
+    found = builtin.shipped(tmp_path / "out")
     assert list(found) == [
         "builtin",
         "builtin-causal",
@@ -227,6 +227,6 @@ def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
     assert open_lm(tmp_path / "out/causal").kind == "causal"
     model = open_lm(tmp_path / "out/masked").network.model
     before = {name: weight.clone() for name, weight in model.named_parameters()}
-    shipped.changed(model, tmp_path / "out/siblings/dose+3.safetensors")
+    builtin.changed(model, tmp_path / "out/siblings/dose+3.safetensors")
     moved = [name for name, weight in model.named_parameters() if not torch.equal(weight, before[name])]
     assert len(moved) == 12  # the six matrices of either layer

@@ -20,10 +20,10 @@ import zoo
 from mitigate.lessons import CORPUS, SETTINGS
 from training.test_train import ROWS, Line, pairs, squares
 from unmask.mitigate import Choices, find
-from unmask.mitigate.running import mitigate
+from unmask.mitigate.run import mitigate
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings, train
-from unmask.training.processes import by_chief
+from unmask.training.distributed import by_chief
 
 
 def main(folder: Path) -> None:

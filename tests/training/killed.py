@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import zoo
 from unmask.training import Moment, TrainSettings, train
-from unmask.training.masked import Hiding, rows_of
+from unmask.training.collators import Hiding, rows_of
 
 TEXTS = [
     f"The {who} said that {one} was late for the {what}."

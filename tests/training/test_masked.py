@@ -6,7 +6,7 @@ import torch
 
 import zoo
 from unmask.models.network import Network
-from unmask.training.masked import Foreseeing, GuessedOnly, Hiding, batches_for, padded, rows_of
+from unmask.training.collators import Foreseeing, GuessedOnly, Hiding, batches_for, padded, rows_of
 
 TEXT = "The nurse said that she was late, and the doctor said that he was on time."
 

@@ -12,10 +12,10 @@ import torch
 
 import zoo
 from training.test_train import ROWS, Line, pairs, squares
-from unmask.mitigate.running import RECORD
+from unmask.mitigate.run import RECORD
 from unmask.models import open_lm
 from unmask.training import TrainSettings, train
-from unmask.training.processes import by_chief, chief, several
+from unmask.training.distributed import by_chief, chief, several
 
 
 def launched(*words: str) -> subprocess.CompletedProcess[str]:

@@ -15,10 +15,10 @@ import torch
 
 import zoo
 from training import killed
-from unmask.errors import DataError, ModelError, ResultError
+from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.training import Moment, TrainSettings, Watcher, train
 from unmask.training.checkpoints import last_whole
-from unmask.training.loop import Order
+from unmask.training.trainer import Order
 
 
 class Line(torch.nn.Module):

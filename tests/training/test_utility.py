@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import zoo
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.models import Engine, open_lm
 from unmask.training.utility import Ability, ability, accuracy, accuracy_change, perplexity, perplexity_change
 

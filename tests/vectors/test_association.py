@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
 from unmask.vectors import Group, Question, Vectors, associated, read_vectors, weat
 from unmask.vectors import partitions as module
 from unmask.vectors.intervals import effect_size

@@ -8,9 +8,9 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from unmask.errors import StatsError
-from unmask.stats.resampling import generator
-from unmask.types import Floats
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import generator
 from unmask.vectors import Group, Question, associated, ceat
 from vectors import plainly
 

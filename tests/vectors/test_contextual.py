@@ -12,9 +12,9 @@ import torch
 
 import reference
 import zoo
-from unmask.errors import DataError, ModelError
+from unmask.core.errors import DataError, ModelError
+from unmask.core.types import Floats
 from unmask.models import Lm, open_lm
-from unmask.types import Floats
 from unmask.vectors import Group, Question, cseat, read_questions, seat, text_vectors, word_vectors
 from unmask.vectors.contexts import in_corpus
 from unmask.vectors.contextual import by_alignment, by_offsets, token_places
@@ -101,7 +101,7 @@ def test_a_words_tokens_spell_the_word(name: str, word: str) -> None:
 def test_two_words_of_one_text_and_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     placed = [(TEXTS[1], (4, 9)), (TEXTS[0], (8, 12)), (TEXTS[1], (14, 21)), (TEXTS[2], (0, 8))]
     together = word_vectors(lm("roberta"), placed)
-    monkeypatch.setattr("unmask.models.rows.TOKENS", 1)
+    monkeypatch.setattr("unmask.models.states.TOKENS", 1)
     alone = [word_vectors(lm("roberta"), [one])[0] for one in placed]
     np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
     assert np.abs(together[0] - together[2]).max() > 1e-2

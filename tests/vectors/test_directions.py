@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from unmask.errors import DataError, StatsError
+from unmask.core.errors import DataError, StatsError
 from unmask.vectors import GENDER, Vectors, direct_bias, direction, knn_bias, leans, ripa
 from vectors import plainly
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unmask.cli.words import VECTORS, spread
-from unmask.vectors.answering import VECTOR_MEASURES
+from unmask.cli.console import VECTORS, spread
+from unmask.vectors.run import VECTOR_MEASURES
 
 DOCS = Path(__file__).parents[2] / "docs"
 SECTIONS = [

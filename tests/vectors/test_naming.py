@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from unmask.errors import DataError, UnknownName
+from unmask.core.errors import DataError, UnknownName
 from unmask.vectors import read_questions, weats
-from unmask.vectors.naming import SENTENCES, in_sentences, named, usual
+from unmask.vectors.named_questions import SENTENCES, in_sentences, named, usual
 
 
 def test_names_of_words_and_sentences(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import zoo
-from unmask.errors import DataError, UnknownName
+from unmask.core.errors import DataError, UnknownName
 from unmask.vectors import Group, Question, read_questions, weats
 from unmask.vectors.questions import weat
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.vectors import Vectors, read_vectors
 from unmask.vectors.static import format_of
 

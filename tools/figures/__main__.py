@@ -24,8 +24,8 @@ from tools.figures.examples import examples
 from tools.figures.held import held_text, text_figures
 from tools.figures.page import as_text, page
 from tools.figures.types import Found, Job
-from unmask.errors import UnmaskError
-from unmask.types import Check, Kind
+from unmask.core.errors import UnmaskError
+from unmask.core.types import Check, Kind
 
 BENCHMARKS: dict[Kind, dict[str, tuple[str, ...]]] = {  # with the measures named, if not the usual ones
     "masked": {"crows-pairs": (), "stereoset": ()},

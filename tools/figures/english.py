@@ -12,11 +12,11 @@ from scipy.stats import pearsonr, rankdata
 
 from tools.figures.intervals import resampled
 from tools.figures.types import Figure
+from unmask.core.errors import DataError, Unscorable
+from unmask.core.types import Floats, Probe
 from unmask.data.templates import Filled, filled
-from unmask.errors import DataError, Unscorable
-from unmask.measures.asking import next_tokens
+from unmask.measures.probes import next_tokens
 from unmask.models import Engine, Lm
-from unmask.types import Floats, Probe
 
 EXPECTED = 0.5  # a correlation of at least this says that the model knows who works as what
 WINOBIAS = {  # percent of women by the US labour statistics, as Zhao et al. (2018) list their occupations

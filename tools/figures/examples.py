@@ -6,7 +6,7 @@ import numpy as np
 
 from tools.figures.types import Example
 from unmask.models import Lm
-from unmask.models.words import SLOT, distributions, likeliest
+from unmask.models.fill import SLOT, distributions, likeliest
 
 BLANK = "___"
 SENTENCES = (

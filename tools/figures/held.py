@@ -14,12 +14,12 @@ import numpy as np
 from tools.figures.intervals import SEED, resampled
 from tools.figures.types import Answers, Figure, Found, Job, Sample
 from tools.train import corpus
-from unmask.errors import DataError
-from unmask.measures.asking import each_masked, next_tokens, unmasked
+from unmask.core.errors import DataError
+from unmask.core.types import Encoded, Floats, Probe
+from unmask.measures.probes import each_masked, next_tokens, unmasked
 from unmask.models import Engine, Lm
-from unmask.stats.resampling import generator
+from unmask.stats.bootstrap import generator
 from unmask.stats.shares import wilson
-from unmask.types import Encoded, Floats, Probe
 
 READ = ("simplewiki", "novels")  # the corpora whose held-out documents are read
 LENGTH = 256  # tokens of a row

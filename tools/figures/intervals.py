@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from unmask.stats import resampling
-from unmask.stats.resampling import Statistic, generator
-from unmask.types import Floats
+from unmask.core.types import Floats
+from unmask.stats import bootstrap
+from unmask.stats.bootstrap import Statistic, generator
 
 SEED = 0
 
@@ -14,5 +14,5 @@ def resampled(statistic: Statistic, *columns: Floats, label: str) -> tuple[float
     value = float(statistic(*columns, axis=-1))
     if len(columns[0]) < 2:
         return value, float("nan"), float("nan"), "none: one unit"
-    low, high, method = resampling.resampled(columns, statistic, rng=generator(SEED, label))
+    low, high, method = bootstrap.resampled(columns, statistic, rng=generator(SEED, label))
     return value, float(low), float(high), method

@@ -14,8 +14,8 @@ from tools.figures.english import EXPECTED, FRAMES
 from tools.figures.held import HIDDEN, LENGTH, LONGEST, SHORTEST
 from tools.figures.intervals import SEED
 from tools.figures.types import Found, Job
+from unmask.audit.result import as_json
 from unmask.models import Lm
-from unmask.result import as_json
 
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy")
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unmask.errors import UnmaskError, Unscorable
+from unmask.core.errors import UnmaskError, Unscorable
+from unmask.core.types import Check, Encoded, Estimate, Reading
 from unmask.models import Lm
-from unmask.types import Check, Encoded, Estimate, Reading
 
 
 @dataclass(frozen=True, slots=True)

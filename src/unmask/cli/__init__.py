@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import typer
 
 from unmask.cli import (
+    annotate,
     audit,
     compare,
     corpus,
@@ -21,8 +22,6 @@ from unmask.cli import (
     explain,
     explore,
     gate,
-    judge,
-    listing,
     mitigate,
     prompts,
     report,
@@ -31,9 +30,10 @@ from unmask.cli import (
     task,
     vectors,
 )
-from unmask.cli.words import spread
-from unmask.errors import DataError, UnmaskError
-from unmask.training.processes import chief, several
+from unmask.cli import list as listing
+from unmask.cli.console import spread
+from unmask.core.errors import DataError, UnmaskError
+from unmask.training.distributed import chief, several
 
 TRAINING = ("mitigate", "task")  # commands that several processes may run together
 GRACE = 5.0  # seconds: a launcher ends all processes when one ends, and the first has to speak
@@ -58,7 +58,7 @@ app.command("list")(listing.listing)
 app.command("mitigate")(mitigate.mitigate)
 app.command("task")(task.task)
 app.command("prompts")(prompts.prompts)
-app.command("judge")(judge.judge)
+app.command("judge")(annotate.judge)
 app.command("vectors")(vectors.vectors)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(data.app, name="data")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.words import console, names, new_folder, progress_bar, say
+from unmask.cli.console import console, names, new_folder, progress_bar, say
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from unmask.result import Result
+    from unmask.audit.result import Result
 
 SHOWN = 3  # words at either end of a ranking
 
@@ -52,11 +52,11 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Without arguments the built-in model is asked about the built-in data, offline.
     """
-    from unmask.auditing import DEFAULT_DATA
-    from unmask.auditing import audit as run
-    from unmask.models.opening import Opening
-    from unmask.models.shipped import BUILT_IN
-    from unmask.running import Options
+    from unmask.audit.plan import Options
+    from unmask.audit.run import DEFAULT_DATA
+    from unmask.audit.run import audit as run
+    from unmask.models.builtin import BUILT_IN
+    from unmask.models.loading import Opening
 
     speak = say(quiet)
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
@@ -104,7 +104,8 @@ def show(result: Result) -> None:
 
 def _leanings(result: Result, data: str) -> list[str]:
     """For template data: the words that lean furthest, and whether words proper to one gender lean at all."""
-    from unmask.report.words import interval, number, signed
+    from unmask.findings.numbers import number, signed
+    from unmask.report.wording import interval
 
     made = [one for one in result.estimates if one.data == data and one.statistic in ("appd", "third")]
     mine = [one for one in made if one.measure == made[0].measure]  # of several such measures the first
@@ -146,8 +147,9 @@ def _checks(result: Result) -> list[str]:
 def _table(result: Result, card: dict[str, object], *, broken: bool) -> Table:
     from rich.table import Table
 
+    from unmask.findings.numbers import number
     from unmask.measures import MEASURES
-    from unmask.report.words import digits_of, interval, number, reading
+    from unmask.report.wording import digits_of, interval, reading
 
     unverified = ", unverified copy" if card["verified"] is False else ""
     table = Table(

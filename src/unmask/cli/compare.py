@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.words import console
-from unmask.errors import ResultError
+from unmask.cli.console import console
+from unmask.core.errors import ResultError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,9 +25,9 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons as JSON.")] = False,
 ) -> None:
     """Compare runs item by item: change of every score, interval, paired test, Holm-corrected."""
-    from unmask.auditing import compare as compared
-    from unmask.result import as_json as as_plain
-    from unmask.result import load
+    from unmask.audit.result import as_json as as_plain
+    from unmask.audit.result import load
+    from unmask.audit.run import compare as compared
 
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
@@ -46,7 +46,8 @@ def compare(
 def _table(title: str, rows: Sequence[Comparison]) -> Table:
     from rich.table import Table
 
-    from unmask.report.words import digits_of, number, p_value, signed
+    from unmask.findings.numbers import number, p_value, signed
+    from unmask.report.wording import digits_of
 
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in (

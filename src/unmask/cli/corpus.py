@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmask.cli import findings, options
-from unmask.cli.words import names, new_folder, progress_bar, say
-from unmask.errors import DataError
+from unmask.cli import options
+from unmask.cli.console import names, new_folder, progress_bar, say
+from unmask.core.errors import DataError
+from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from unmask.corpus.biasing import Effect
     from unmask.corpus.counting import Counter, Counts
-    from unmask.corpus.reading import Layout
+    from unmask.corpus.documents import Layout
     from unmask.corpus.terms import Terms
+    from unmask.corpus.training_effect import Effect
     from unmask.findings import Finding
     from unmask.mitigate import Corpus
 
@@ -97,11 +98,11 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     A number above 0 means more feminine words, below 0 more masculine ones.
     """
-    from unmask.corpus.counted import finding
+    from unmask.corpus.count_findings import finding
     from unmask.corpus.counting import Counter
     from unmask.corpus.counting import count as counted
+    from unmask.corpus.documents import Layout
     from unmask.corpus.per_document import written_to
-    from unmask.corpus.reading import Layout
 
     layout = Layout(tuple(names(column)), not no_header, documents)  # type: ignore[arg-type]
     sets = _terms(terms, lists, professions=not no_professions)
@@ -119,7 +120,7 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
     if as_json:
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:
-        findings.show(found)
+        terminal.show(found)
     for line in counts.problems.first[1:]:
         say(quiet)(f"problem: {line}")
     if out is not None:
@@ -169,13 +170,13 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Both checkpoints stay in the result folder. The same command again goes on where a killed one was.
     """
-    from unmask.cli.training import training_bar
-    from unmask.corpus.biasing import Plan, effect
-    from unmask.corpus.effects import finding
+    from unmask.audit.plan import Options
+    from unmask.cli.training_progress import training_bar
+    from unmask.corpus.documents import Layout
+    from unmask.corpus.effect_findings import finding
     from unmask.corpus.placebo import given, shuffled
-    from unmask.corpus.reading import Layout
-    from unmask.models.opening import Opening
-    from unmask.running import Options
+    from unmask.corpus.training_effect import Plan, effect
+    from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
     layout = Layout(tuple(names(column)), not no_header, documents)  # type: ignore[arg-type]
@@ -200,14 +201,14 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     if as_json:
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:
-        findings.show(found)
+        terminal.show(found)
     lead = f"{made.model['id']} trained further on {', '.join(Path(one).name for one in files[:5])}."
     _write(folder, "What a corpus does to a model", lead, found, whole, report=not no_report)
     say(quiet)(f"result and both checkpoints in {folder}")
 
 
 def _text(files: list[str], layout: Layout, limit: int | None) -> Corpus:
-    from unmask.corpus.reading import documents
+    from unmask.corpus.documents import documents
     from unmask.corpus.sentences import sentences
     from unmask.mitigate.texts import corpus_of
 
@@ -218,8 +219,8 @@ def _text(files: list[str], layout: Layout, limit: int | None) -> Corpus:
 def _effect_json(found: Finding, made: Effect, text: Corpus) -> dict[str, Any]:
     from importlib.metadata import version
 
+    from unmask.audit.plan import versions
     from unmask.findings import as_json
-    from unmask.running import versions
 
     return {
         "schema": 1,
@@ -252,7 +253,7 @@ def _counted_json(
 ) -> dict[str, Any]:
     from importlib.metadata import version
 
-    from unmask.corpus.counted import every_profession
+    from unmask.corpus.count_findings import every_profession
     from unmask.findings import as_json
 
     by_set = zip(counter.terms.names, (0, 1), strict=True)
@@ -279,13 +280,13 @@ def _counted_json(
 
 def _write(out: Path, title: str, lead: str, found: Finding, whole: dict[str, Any], *, report: bool) -> None:
     """The result object, and the page where one is wanted."""
-    from unmask.running import refuse_foreign, written
+    from unmask.audit.plan import refuse_foreign, written
 
     refuse_foreign(out, (RESULT, "corpus"))
     out.mkdir(parents=True, exist_ok=True)
     made = written(out / RESULT, whole)
     if report:
-        from unmask.report.findings import Section, write
+        from unmask.findings.html import Section, write
 
         write(title, lead, [Section("corpus", title, lead, found)], made, out, download=RESULT)
 

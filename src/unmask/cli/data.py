@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmask.cli.words import console
+from unmask.cli.console import console
 
 if TYPE_CHECKING:
-    from unmask.types import Card
+    from unmask.core.types import Card
 
 app = typer.Typer(help="Fetch and verify datasets; show a card and a sample.", no_args_is_help=True)
 
@@ -40,7 +40,7 @@ def show(
 ) -> None:
     """Print a dataset's card, and some of its items if it is on this machine."""
     from unmask import data
-    from unmask.errors import DataError
+    from unmask.core.errors import DataError
 
     if name in data.tables():
         table = data.read(name)

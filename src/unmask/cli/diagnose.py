@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmask.cli import findings, options
-from unmask.cli.words import console, names, new_folder, progress_bar, say
-from unmask.errors import DataError
+from unmask.cli import options
+from unmask.cli.console import console, names, new_folder, progress_bar, say
+from unmask.core.errors import DataError
+from unmask.findings import terminal
 
 if TYPE_CHECKING:
+    from unmask.audit.plan import Options
     from unmask.diagnose import Diagnosed
-    from unmask.models.opening import Opening
-    from unmask.running import Options
+    from unmask.models.loading import Opening
 
 EVERYTHING = "all"
 
@@ -75,10 +76,10 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Readings are shared with `unmask audit`: only what is new is asked of the model.
     """
+    from unmask.audit.plan import Options
     from unmask.diagnose import DIAGNOSES, Settings, find, run
-    from unmask.diagnose.running import as_json as whole_of
-    from unmask.models.opening import Opening
-    from unmask.running import Options
+    from unmask.diagnose.run import as_json as whole_of
+    from unmask.models.loading import Opening
 
     chosen = list(DIAGNOSES.values()) if name == EVERYTHING else [find(one) for one in names([name])]
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
@@ -116,7 +117,7 @@ def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
 ) -> None:
     """Write paraphrases for review, and say how many."""
     from unmask.diagnose.generate import generate_file
-    from unmask.models.shipped import BUILT_IN
+    from unmask.models.builtin import BUILT_IN
 
     if name != "paraphrase" or len(models) > 1 or len(data) > 1:
         raise DataError("--generate belongs to `paraphrase` and takes one model and one dataset")
@@ -137,14 +138,14 @@ def show(found: Diagnosed) -> None:
     """Print what one diagnosis found, and how much was asked for it."""
     screen = console()
     screen.print(f"{found.diagnosis.name}: {found.diagnosis.question}", style="bold")
-    findings.show(found.finding)
+    terminal.show(found.finding)
     for model, rows in found.asked.items():
         screen.print(f"  {model}: {rows:,} sentences asked anew")
     screen.print()
 
 
 def _page(found: Sequence[Diagnosed], whole: Mapping[str, Any], folder: Path) -> None:
-    from unmask.report.findings import Section, write
+    from unmask.findings.html import Section, write
 
     models = ", ".join(model["id"] for model in whole["models"])
     sections = [

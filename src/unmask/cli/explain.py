@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.words import console
+from unmask.cli.console import console
 
 if TYPE_CHECKING:
-    from unmask.explain import Explanation, TokenPart
-    from unmask.result import Result
+    from unmask.audit.attribution import Explanation, TokenPart
+    from unmask.audit.result import Result
 
 
 def explain(
@@ -21,7 +21,7 @@ def explain(
     top: Annotated[int, typer.Option(help="How many items or tokens to show.")] = 5,
 ) -> None:
     """Show token by token why a pair was won; without ITEM, the most decided pairs."""
-    from unmask.result import load, measures_of, require_measure
+    from unmask.audit.result import load, measures_of, require_measure
 
     result = load(run)
     if measure is not None:

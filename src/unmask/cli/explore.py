@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.words import RUNS, console
-from unmask.errors import ModelError
+from unmask.cli.console import RUNS, console
+from unmask.core.errors import ModelError
 
 if TYPE_CHECKING:
     from unmask.explorer.live import Live
@@ -42,7 +42,7 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     from unmask.explorer.app import Site
     from unmask.explorer.folders import found, opened
-    from unmask.explorer.serving import address, listening, server
+    from unmask.explorer.server import address, listening, server
 
     results, desk = opened(runs if runs else found(RUNS))
     place = listening(port)
@@ -72,11 +72,11 @@ def needs_extra() -> None:
 def _live(model: str | None, device: str | None, *, offline: bool) -> Live:
     """The model, opened while the page is already there."""
     from unmask.explorer.live import Live
-    from unmask.models.shipped import BUILT_IN
+    from unmask.models.builtin import BUILT_IN
 
     def opened() -> Lm:
         from unmask.models import open_lm
-        from unmask.models.opening import Opening
+        from unmask.models.loading import Opening
 
         return open_lm(model, Opening(device=device, offline=offline))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.words import console, names
+from unmask.cli.console import console, names
 
 if TYPE_CHECKING:
     from unmask.stats import Verdict
@@ -28,9 +28,9 @@ def gate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Exit with 1 when the run is worse than the baseline beyond noise, or its model was not really read."""
-    from unmask.auditing import gate as judged
-    from unmask.result import as_json as as_plain
-    from unmask.result import load, require_measure
+    from unmask.audit.result import as_json as as_plain
+    from unmask.audit.result import load, require_measure
+    from unmask.audit.run import gate as judged
 
     candidate, before = load(run), load(baseline)
     for name in names(measure):
@@ -48,7 +48,8 @@ def gate(
 
 
 def _show(verdicts: Sequence[Verdict]) -> None:
-    from unmask.report.words import digits_of, number, signed
+    from unmask.findings.numbers import number, signed
+    from unmask.report.wording import digits_of
 
     for one in verdicts:
         digits = digits_of(one.statistic)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.findings import show
-from unmask.cli.training import training_bar
-from unmask.cli.words import names, progress_bar, say
-from unmask.errors import DataError
+from unmask.cli.console import names, progress_bar, say
+from unmask.cli.training_progress import training_bar
+from unmask.core.errors import DataError
+from unmask.findings.terminal import show
 
 if TYPE_CHECKING:
+    from unmask.audit.plan import Options
     from unmask.findings import Finding
     from unmask.mitigate import Choices, Corpus, Method
-    from unmask.models.opening import Opening
-    from unmask.running import Options
+    from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
 Text = Annotated[
@@ -86,11 +86,11 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     CHECKPOINT is an ordinary Hugging Face checkpoint with `mitigation.json` beside it. A run that was killed
     goes on where it was when the same command is given again.
     """
+    from unmask.audit.plan import Options
     from unmask.mitigate import Choices, find
-    from unmask.models.opening import Opening
-    from unmask.running import Options
+    from unmask.models.loading import Opening
     from unmask.training import TrainSettings
-    from unmask.training.processes import chief, several
+    from unmask.training.distributed import chief, several
 
     chosen = find(method)
     settings = TrainSettings(
@@ -129,7 +129,7 @@ def _text(
     unit: str,
     limit: int | None,
 ) -> Corpus:
-    from unmask.corpus.reading import Layout, documents
+    from unmask.corpus.documents import Layout, documents
     from unmask.corpus.sentences import sentences
     from unmask.mitigate.texts import corpus_of, untaught
 
@@ -163,12 +163,12 @@ class _Run:
 
     def mitigated(self, limits: Options) -> tuple[dict[str, Any], Finding]:
         """Ask, change, write, ask again, judge."""
+        from unmask.audit.plan import engine_for, written
         from unmask.findings import as_json
-        from unmask.mitigate.judging import judged
-        from unmask.mitigate.looking import looked
-        from unmask.mitigate.running import RECORD, finished, mitigate, refuse_misuse
+        from unmask.mitigate.comparison import judged
+        from unmask.mitigate.evaluation import looked
+        from unmask.mitigate.run import RECORD, finished, mitigate, refuse_misuse
         from unmask.models import open_lm
-        from unmask.running import engine_for, written
 
         lm, held, seed = open_lm(self.model, self.how), self.text.held_sentences, self.settings.seed
         record = finished(self.out, self.method, lm, self.text, self.settings, self.choices)
@@ -193,7 +193,7 @@ class _Run:
 
     def train_along(self) -> None:
         """Train beside the process that measures, speaks and writes."""
-        from unmask.mitigate.running import finished, mitigate
+        from unmask.mitigate.run import finished, mitigate
         from unmask.models import Engine, open_lm
 
         lm = open_lm(self.model, self.how)
@@ -224,15 +224,15 @@ class _Run:
 def _made_by() -> dict[str, Any]:
     from importlib.metadata import version
 
-    from unmask.running import versions
+    from unmask.audit.plan import versions
 
     return {"unmask": version("unmask"), "versions": versions()}
 
 
 def _page(method: Method, whole: dict[str, Any], finding: Finding, out: Path, *, curve: bool) -> None:
+    from unmask.findings.html import Section, write
     from unmask.mitigate.curve import CURVE
-    from unmask.mitigate.running import RECORD
-    from unmask.report.findings import Section, write
+    from unmask.mitigate.run import RECORD
 
     behaviour = "as published" if method.published else "corrected, see the documentation"
     lead = f"{method.title}: {method.about}. Behaviour: {behaviour}."

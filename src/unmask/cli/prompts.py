@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmask.cli import findings, options
-from unmask.cli.words import new_folder, say
+from unmask.cli import options
+from unmask.cli.console import new_folder, say
+from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from unmask.data.prompts import Prompt
-    from unmask.prompts.concluding import Concluded
-    from unmask.prompts.folders import Folder
+    from unmask.prompts.findings import Concluded
+    from unmask.prompts.folder import Folder
 
 Pll = Annotated[
     Path | None,
@@ -61,12 +62,12 @@ def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from dataclasses import asdict
 
+    from unmask.audit.plan import refuse_foreign, versions
     from unmask.models import open_lm
-    from unmask.models.opening import Opening
-    from unmask.models.shipped import BUILT_IN
+    from unmask.models.builtin import BUILT_IN
+    from unmask.models.loading import Opening
     from unmask.prompts import ask
-    from unmask.prompts.folders import FILES, create, imported
-    from unmask.running import refuse_foreign, versions
+    from unmask.prompts.folder import FILES, create, imported
 
     folder = out or new_folder(f"prompts-{Path(model or BUILT_IN).name}")
     refuse_foreign(folder, FILES)
@@ -98,9 +99,9 @@ def finish(  # noqa: PLR0913 - what the two commands end with
     quiet: bool,
 ) -> None:
     """Score, write hld.json, undecided.csv and the page, and print."""
-    from unmask.prompts.concluding import conclude
-    from unmask.prompts.folders import RESULT, UNDECIDED
-    from unmask.running import written
+    from unmask.audit.plan import written
+    from unmask.prompts.findings import conclude
+    from unmask.prompts.folder import RESULT, UNDECIDED
 
     found = conclude(folder.asked, folder.said(), data=meta["data"]["name"], seed=seed, other=other)
     whole = written(folder.path / RESULT, _meta(meta, found))
@@ -110,7 +111,7 @@ def finish(  # noqa: PLR0913 - what the two commands end with
     if as_json:
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:
-        findings.show(found.finding)
+        terminal.show(found.finding)
     speak = say(quiet)
     speak(
         f"result in {folder.path}"
@@ -137,7 +138,7 @@ def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
             "sha256": card.files[0].sha256,
         }
     from unmask.data.pairs import slug
-    from unmask.prompts.own import read_prompts
+    from unmask.prompts.user_prompts import read_prompts
 
     found = read_prompts(file)
     title = f"Prompts of {file.name}"
@@ -148,8 +149,8 @@ def ranking_of(pll: Path | None) -> Any:
     """The ranking of an audit, where one was named."""
     if pll is None:
         return None
-    from unmask.prompts.concluding import from_audit
-    from unmask.result import load
+    from unmask.audit.result import load
+    from unmask.prompts.findings import from_audit
 
     return from_audit(load(pll).estimates)
 
@@ -158,9 +159,9 @@ def _meta(meta: dict[str, Any], found: Concluded) -> dict[str, Any]:
     from dataclasses import asdict
     from importlib.metadata import version
 
+    from unmask.audit.result import as_json as as_plain
     from unmask.findings import as_json
-    from unmask.report.embed import plain
-    from unmask.result import as_json as as_plain
+    from unmask.findings.embed import plain
 
     kept = {key: meta[key] for key in ("model", "data", "options", "versions")}
     whole = {
@@ -177,8 +178,8 @@ def _meta(meta: dict[str, Any], found: Concluded) -> dict[str, Any]:
 
 
 def _page(folder: Folder, found: Concluded, whole: dict[str, Any]) -> None:
-    from unmask.prompts.folders import RESULT
-    from unmask.report.findings import Section, write
+    from unmask.findings.html import Section, write
+    from unmask.prompts.folder import RESULT
 
     sections = [
         Section("hld", "Share judged biased", "How many answers are judged biased?", found.finding),

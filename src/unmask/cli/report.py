@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.words import console, say
-from unmask.errors import ResultError
+from unmask.cli.console import console, say
+from unmask.core.errors import ResultError
 
 if TYPE_CHECKING:
-    from unmask.report.versus import Compared
-    from unmask.result import Result
+    from unmask.audit.result import Result
+    from unmask.report.comparison_page import Compared
 
 
 class Format(StrEnum):
@@ -60,8 +60,8 @@ def report(
     ] = None,
 ) -> None:
     """Write a page one can read offline and send by mail; several runs give a comparison."""
+    from unmask.audit.result import load
     from unmask.report import written
-    from unmask.result import load
 
     results = [load(run) for run in runs]
     asked = _checked(results, kind, table or [], card)
@@ -97,20 +97,21 @@ def _checked(
 
 
 def _compared(results: Sequence[Result], *, needed: bool) -> Compared | None:
-    from unmask.report import versus
+    from unmask.report import comparison_page
 
-    return versus.compared(results) if needed and len(results) > 1 else None
+    return comparison_page.compared(results) if needed and len(results) > 1 else None
 
 
 def _page(results: Sequence[Result], found: Compared | None) -> str:
-    from unmask.report import versus, view
+    from unmask.report import audit_page, comparison_page
 
-    return view.page(results[0]) if found is None else versus.page(results, found)
+    return audit_page.page(results[0]) if found is None else comparison_page.page(results, found)
 
 
 def _tables(results: Sequence[Result], kind: Format, asked: Sequence[Table], found: Compared | None) -> str:
-    from unmask.report import latex, markdown, readable
-    from unmask.report.run import model_names
+    from unmask.findings import latex, markdown
+    from unmask.report import readable
+    from unmask.report.selection import model_names
 
     if kind is Format.csv:
         return _csv(results, asked, found)
@@ -128,7 +129,7 @@ def _tables(results: Sequence[Result], kind: Format, asked: Sequence[Table], fou
 def _csv(results: Sequence[Result], asked: Sequence[Table], found: Compared | None) -> str:
     """One table, for a file of CSV holds no more: every estimate where none was named."""
     from unmask.report import tabular
-    from unmask.report.run import model_names
+    from unmask.report.selection import model_names
 
     names = model_names(results)
     if found is not None and Table.changes in asked:
@@ -143,9 +144,10 @@ def _csv(results: Sequence[Result], asked: Sequence[Table], found: Compared | No
 
 
 def _figures(results: Sequence[Result], found: Compared | None, folder: Path) -> int:
-    from unmask.report import export, versus, view
+    from unmask.findings import export
+    from unmask.report import audit_page, comparison_page
 
-    groups = view.drawn(results[0]) if found is None else versus.drawn(results, found)
+    groups = audit_page.drawn(results[0]) if found is None else comparison_page.drawn(results, found)
     return len(export.write([figure for group in groups.values() for figure in group], folder))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from unmask.cli.words import console
+from unmask.cli.console import console
 
 
 def store(

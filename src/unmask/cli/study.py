@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.words import console, names, new_folder, say
-from unmask.errors import DataError
+from unmask.cli.console import console, names, new_folder, say
+from unmask.core.errors import DataError
 
 if TYPE_CHECKING:
     from unmask.studies import Planned
-    from unmask.studies.engines import Engine
-    from unmask.studies.running import Telling
+    from unmask.studies.backends import Engine
+    from unmask.studies.run import Telling
 
 STATUS = "status"
 WORDS = {"kept": "done before", "done": "done", "failed": "FAILED", "blocked": "left out"}
@@ -94,7 +94,7 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter an option
     for note in plan.notes:
         say(quiet)(f"note: {note}")
     ran = run(plan, root, engine=_engine(engine, ray_address), tell=_teller(quiet))
-    from unmask.cli.findings import show
+    from unmask.findings.terminal import show
 
     for section in ran.sections:
         console().print(section.title, style="bold")
@@ -105,8 +105,8 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def _engine(name: str, address: str | None) -> Engine:
-    from unmask.studies.engines import local
-    from unmask.studies.engines.ray import Cluster
+    from unmask.studies.backends import local
+    from unmask.studies.backends.ray import Cluster
 
     if name not in ("local", "ray"):
         raise DataError(f"no engine {name!r}: give local or ray")

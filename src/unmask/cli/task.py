@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.words import console, new_folder, progress_bar, say
+from unmask.cli.console import console, new_folder, progress_bar, say
 
 if TYPE_CHECKING:
     from unmask.tasks import Done
@@ -82,11 +82,11 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     classification head already; winobias and winogender ask it as it is; sentiment and toxicity take a
     classifier.
     """
-    from unmask.models.opening import Opening
-    from unmask.running import Options
+    from unmask.audit.plan import Options
+    from unmask.models.loading import Opening
     from unmask.tasks import Grid, Settings, find, run
-    from unmask.tasks.running import whole
-    from unmask.training.processes import by_chief, chief
+    from unmask.tasks.run import whole
+    from unmask.training.distributed import by_chief, chief
 
     chosen = find(name)
     settings = Settings(
@@ -123,7 +123,7 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     else:
         _show(done)
     if not no_report:
-        from unmask.report.findings import Section, write
+        from unmask.findings.html import Section, write
 
         files = ", ".join(f"{one['name']} (sha256 {one['sha256'][:12]}…)" for one in done.files)
         section = Section(chosen.name, chosen.title, chosen.question, done.finding, files)
@@ -133,7 +133,7 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def _show(done: Done) -> None:
-    from unmask.cli.findings import show
+    from unmask.findings.terminal import show
 
     console().print(f"{done.task.name}: {done.task.question}", style="bold")
     show(done.finding)

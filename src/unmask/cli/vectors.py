@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmask.cli import findings, options
-from unmask.cli.words import names, new_folder, say
-from unmask.errors import DataError
+from unmask.cli import options
+from unmask.cli.console import names, new_folder, say
+from unmask.core.errors import DataError
+from unmask.findings import terminal
 
 if TYPE_CHECKING:
-    from unmask.models.opening import Opening
-    from unmask.vectors.answering import Answered, Sets, Settings, Source, VectorMeasure
+    from unmask.models.loading import Opening
+    from unmask.vectors.run import Answered, Sets, Settings, Source, VectorMeasure
 
 RESULT = "vectors.json"
 
@@ -89,8 +90,8 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     WEAT, SEAT, C-SEAT, CEAT, direct bias, RIPA and the company of nearest neighbours, with intervals.
     """
-    from unmask.models.opening import Opening
-    from unmask.vectors.answering import Settings, find
+    from unmask.models.loading import Opening
+    from unmask.vectors.run import Settings, find
 
     _refuse(pooling, ("first", "last", "mean", "mean-all"), "--pooling")
     _refuse(variance, ("published", "sampling"), "--variance")
@@ -107,7 +108,7 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:
         for one in found[0]:
-            findings.show(one)
+            terminal.show(one)
     if not no_report:
         _page(found[0], chosen, whole, folder)
     say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
@@ -125,9 +126,9 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     quiet: bool,
 ) -> tuple[list[Any], dict[str, Any]]:
     """Ask every measure; the findings, and everything as it is written to vectors.json."""
-    from unmask.running import refuse_foreign, written
-    from unmask.vectors.answering import answered
-    from unmask.vectors.concluding import conclude
+    from unmask.audit.plan import refuse_foreign, written
+    from unmask.vectors.findings import conclude
+    from unmask.vectors.run import answered
 
     refuse_foreign(folder, (RESULT,))
     source, facts = _source(named, how)
@@ -161,7 +162,7 @@ def _is_file(named: str | None) -> bool:
 
 
 def _questions(measure: VectorMeasure, given: list[str], data_dir: Path | None) -> Any:
-    from unmask.vectors.naming import named, usual
+    from unmask.vectors.named_questions import named, usual
 
     if measure.asks == "words":
         return ()
@@ -172,9 +173,9 @@ def _sets(words: Path | None, pairs: Path | None) -> Sets:
     """The words and pairs of a direction: our occupations and Bolukbasi's pairs, or those of files."""
     from unmask import data
     from unmask.data.formats import decoded, table
-    from unmask.vectors.answering import Sets
     from unmask.vectors.directions import GENDER
     from unmask.vectors.questions import weats
+    from unmask.vectors.run import Sets
 
     kept = (
         tuple(dict.fromkeys(_lines(words))) if words else tuple(one.name for one in data.read("occupations"))
@@ -214,9 +215,9 @@ def _meta(
     from dataclasses import asdict
     from importlib.metadata import version
 
+    from unmask.audit.plan import versions
     from unmask.findings import as_json
-    from unmask.report.embed import plain
-    from unmask.running import versions
+    from unmask.findings.embed import plain
 
     options = asdict(settings) | {"corpus": None if settings.corpus is None else settings.corpus.name}
     found = [
@@ -235,7 +236,7 @@ def _meta(
 
 
 def _page(made: list[Any], chosen: list[VectorMeasure], whole: dict[str, Any], folder: Path) -> None:
-    from unmask.report.findings import Section, write
+    from unmask.findings.html import Section, write
 
     sections = [
         Section(one.name, one.title, f"{one.reads[:1].upper()}{one.reads[1:]}.", finding)

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
+from unmask.core.errors import DataError
+from unmask.core.types import Ints
+from unmask.corpus.cooccurrence import together
+from unmask.corpus.documents import TABLES, Layout, Problems, existing, is_plain_text, kind_of, of_file
 from unmask.corpus.matching import Matcher
 from unmask.corpus.ranges import begins_of, part_of, ranges
-from unmask.corpus.reading import TABLES, Layout, Problems, existing, is_plain_text, kind_of, of_file
 from unmask.corpus.terms import Terms
-from unmask.corpus.together import together
-from unmask.errors import DataError
-from unmask.types import Ints
 
 GROUPS = 1_000  # of documents; what intervals are computed over
 SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting

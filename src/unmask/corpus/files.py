@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, cast, get_args
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 
 Unit = Literal["line", "block", "file"]
 UNITS: tuple[Unit, ...] = get_args(Unit)

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.corpus.longer import Longer, longer_at, sign_of, text_of, without_overlaps
+from unmask.core.errors import DataError
+from unmask.core.types import Ints
+from unmask.corpus.multiword import Longer, longer_at, sign_of, text_of, without_overlaps
 from unmask.corpus.terms import pattern_of
-from unmask.errors import DataError
-from unmask.types import Ints
 
 BLOCK = 1 << 17  # bytes looked at together: what is made of them stays in the processor's cache
 _STOP, _LINE, _SPACE = 1, 2, 32  # what marks and gaps become

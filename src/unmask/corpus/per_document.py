@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from unmask.core.errors import DataError
+from unmask.core.types import Ints
 from unmask.corpus.counting import Counts
-from unmask.errors import DataError
-from unmask.types import Ints
 
 Writing = Callable[[Path, Counts], None]
 

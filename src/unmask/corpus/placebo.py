@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 from unmask.mitigate.swap import Swapper, ours
-from unmask.stats.resampling import generator
+from unmask.stats.bootstrap import generator
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from unmask.corpus.reading import Unit, refuse_wide
-from unmask.errors import DataError
-from unmask.types import Ints
+from unmask.core.errors import DataError
+from unmask.core.types import Ints
+from unmask.corpus.documents import Unit, refuse_wide
 
 PART = 16 << 20  # bytes of a part, about
 _STEP = 1 << 16  # bytes read at a time when looking for the end of a document

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import binomtest, t
 
+from unmask.core.types import Floats, Ints
 from unmask.findings import Ranged
+from unmask.stats.bootstrap import Interval, generator, nowhere, resampled
 from unmask.stats.means import FEW
-from unmask.stats.resampling import Interval, generator, nowhere, resampled
-from unmask.types import Floats, Ints
 
 LEVEL = 0.95
 

@@ -11,8 +11,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from unmask.core.errors import DataError
 from unmask.corpus.files import COMPRESSED, Layout, Problems, kind_of, opened, raw_lines
-from unmask.errors import DataError
 
 USUAL = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
 _BATCH = 1024  # rows of Parquet read at a time

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask import data
+from unmask.core.errors import DataError
 from unmask.data.formats import decoded, table
-from unmask.errors import DataError
 
 FEMININE, MASCULINE = "feminine", "masculine"
 

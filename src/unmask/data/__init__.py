@@ -20,6 +20,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
+from unmask.core.errors import DataError, UnknownName
+from unmask.core.types import Card, Dataset
 from unmask.data import (
     bec_pro,
     crows_pairs,
@@ -48,8 +50,6 @@ from unmask.data import (
     word_pairs,
 )
 from unmask.data.items import Loaded
-from unmask.errors import DataError, UnknownName
-from unmask.types import Card, Dataset
 
 if TYPE_CHECKING:
     import pandas as pd

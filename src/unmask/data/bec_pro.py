@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decoded, table
 from unmask.data.items import Loaded, with_warnings
 from unmask.data.pairs import slug
-from unmask.errors import DataError
-from unmask.types import Card, DataFile, Pair
 
 CITATION = """\
 @inproceedings{bartl-etal-2020-unmasking,

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from unmask.core.errors import DataError
 from unmask.data.examples import Example, Source, column, lying, own, rows_of
 from unmask.data.formats import SUFFIXES
-from unmask.errors import DataError
 
 FOLDERS = ("biasbios", "bias_in_bios", "biasbios_sample")
 PROFESSIONS = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile
 from unmask.data.crows_table import Layout, Row, load_table
 from unmask.data.items import Loaded
-from unmask.errors import DataError
-from unmask.types import Card, DataFile
 
 CITATION = """\
 @inproceedings{nangia-etal-2020-crows,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unmask.core.types import Card, DataFile
 from unmask.data.crows_table import Layout, load_table, original_id
 from unmask.data.items import Loaded
-from unmask.types import Card, DataFile
 
 CITATION = """\
 @inproceedings{strazda-spanakis-2025-dutch,

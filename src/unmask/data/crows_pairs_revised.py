@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unmask.core.types import Card, DataFile
 from unmask.data.crows_table import Layout, load_table, original_id
 from unmask.data.items import Loaded
-from unmask.types import Card, DataFile
 
 CITATION = r"""@inproceedings{neveol-etal-2022-french,
   title = {{French CrowS-Pairs}: Extending a challenge dataset for measuring social bias in masked language

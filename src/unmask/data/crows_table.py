@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from unmask.core.errors import DataError
+from unmask.core.types import Pair
 from unmask.data.formats import decoded, table
 from unmask.data.items import Loaded, with_warnings
-from unmask.errors import DataError
-from unmask.types import Pair
 
 Row = Mapping[str, str]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card
 from unmask.data.files import cache_dir, locate, sha256_of
 from unmask.data.formats import SUFFIXES, decoded, records
-from unmask.errors import DataError
-from unmask.types import Card
 
 
 @dataclass(frozen=True, slots=True)

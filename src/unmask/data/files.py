@@ -15,9 +15,9 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from unmask import places
-from unmask.errors import DataError
-from unmask.types import Card, DataFile
+from unmask.core import paths
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile
 
 TIMEOUT = 60  # seconds without an answer before a download fails
 RETRIES = 1
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 def cache_dir() -> Path:
     """Where downloads go: `$UNMASK_CACHE_DIR/data`, or the user's cache folder."""
-    return places.cache_dir() / "data"
+    return paths.cache_dir() / "data"
 
 
 def ships_with_us(file: DataFile) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 
 ORIGINAL, NUMBER = "original", "paraphrase"  # the groups of a set of paraphrases
 ITSELF = "0"  # the number of the original among its paraphrases

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 
 
 def decoded(data: bytes, where: str, encoding: str = "utf-8-sig") -> str:

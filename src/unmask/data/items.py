@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from unmask.types import Pair
+from unmask.core.types import Pair
 
 SHOWN = 5  # ids named in a warning before it is cut short
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile
 from unmask.data.examples import Example, Source, column, rows_of
-from unmask.errors import DataError
-from unmask.types import Card, DataFile
 
 LABELS = ("entailment", "neutral", "contradiction")
 _CAD = (

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from unmask.core.types import Card, DataFile
 from unmask.data.formats import decoded, table
 from unmask.data.ours import FOLDER
-from unmask.types import Card, DataFile
 
 CITATION = """\
 @misc{bls-cps-2020-table-11,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decoded, table
 from unmask.data.items import Loaded, with_warnings
-from unmask.types import Card, DataFile, Pair
 
 FOLDER = "builtin"
 WRITERS = "Few writers, one second reader of every line, no annotators; English of the US only."

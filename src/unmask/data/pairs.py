@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile, Dataset, Pair
 from unmask.data import finspector
 from unmask.data.formats import records as records_of
 from unmask.data.items import Loaded, with_warnings
-from unmask.errors import DataError
-from unmask.types import Card, DataFile, Dataset, Pair
 
 if TYPE_CHECKING:
     import pandas as pd

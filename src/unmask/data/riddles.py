@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile
 from unmask.data.examples import Source, rows_of
 from unmask.data.formats import decoded
-from unmask.errors import DataError
-from unmask.types import Card, DataFile
 
 _WINOBIAS = (
     "https://raw.githubusercontent.com/uclanlp/corefBias/0bce984dd081bbc10b0622f326727a024c607895/"

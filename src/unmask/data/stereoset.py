@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile, Pair, Side
 from unmask.data.formats import decoded
 from unmask.data.items import Loaded, with_warnings
-from unmask.errors import DataError
-from unmask.types import Card, DataFile, Pair, Side
 
 CITATION = """\
 @inproceedings{nadeem-etal-2021-stereoset,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unmask.core.types import Card
 from unmask.data.items import Loaded
 from unmask.data.stereoset import CITATION, FILE, load_part
-from unmask.types import Card
 
 CARD = Card(
     name="stereoset-intersentence",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile
 from unmask.data.examples import Example, Source, column, rows_of
 from unmask.data.formats import decoded
-from unmask.errors import DataError
-from unmask.types import Card, DataFile
 
 _FROM = (
     "https://raw.githubusercontent.com/zhangzhenhu/Semantic-Texual-Similarity-Toolkits/"

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile, Dataset
 from unmask.data.formats import SUFFIXES, decoded, records
 from unmask.data.items import Loaded, with_warnings
 from unmask.data.templates import FORMS, GOALS, Line, Slots, expanded
-from unmask.errors import DataError
-from unmask.types import Card, DataFile, Dataset
 
 YAML = (".yaml", ".yml")
 COLUMNS = ("template", "word", "category", "goal", "article", "first", "second", "third")

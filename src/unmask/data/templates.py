@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from unmask.core.errors import DataError
+from unmask.core.types import Pair
 from unmask.data.pairs import slug
-from unmask.errors import DataError
-from unmask.types import Pair
 
 Slots = Mapping[str, tuple[str, ...]]  # by slot: the man's word, the woman's, perhaps a third
 FORMS: Slots = {

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decoded
 from unmask.data.items import Loaded, with_warnings
 from unmask.data.winogender import slot_of
-from unmask.errors import DataError
-from unmask.types import Card, DataFile, Pair
 
 CITATION = """\
 @inproceedings{zhao-etal-2018-gender,

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from unmask.core.errors import DataError
+from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decoded, table
 from unmask.data.items import Loaded, with_warnings
 from unmask.data.templates import FORMS
-from unmask.errors import DataError
-from unmask.types import Card, DataFile, Pair
 
 CITATION = """\
 @inproceedings{rudinger-etal-2018-gender,

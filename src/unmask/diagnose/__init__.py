@@ -7,6 +7,7 @@ found.finding.answers, found.finding.tables
 
 from __future__ import annotations
 
+from unmask.core.errors import UnknownName
 from unmask.diagnose.accuracy import ACCURACY
 from unmask.diagnose.agreement import AGREEMENT
 from unmask.diagnose.alignment import ALIGNMENT
@@ -17,10 +18,9 @@ from unmask.diagnose.human import HUMAN
 from unmask.diagnose.length import LENGTH
 from unmask.diagnose.meaning import MEANING
 from unmask.diagnose.paraphrase import PARAPHRASE
-from unmask.diagnose.running import Diagnosed, run
+from unmask.diagnose.run import Diagnosed, run
+from unmask.diagnose.spec import Diagnosis, Settings
 from unmask.diagnose.stability import STABILITY
-from unmask.diagnose.types import Diagnosis, Settings
-from unmask.errors import UnknownName
 from unmask.findings import Finding
 
 _ALL = (

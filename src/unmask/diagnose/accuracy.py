@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask import plots
-from unmask.diagnose.guesses import (
+from unmask.audit.session import Subject
+from unmask.core.types import Dataset
+from unmask.diagnose.published import published
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.diagnose.token_accuracy import (
     AUL,
     CPS,
     PLL,
@@ -25,14 +28,10 @@ from unmask.diagnose.guesses import (
     told,
     versus,
 )
-from unmask.diagnose.published import published
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.findings import Cell, Finding, Plot, Table
+from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import chosen
 from unmask.stats.mcnemar import FEW, mcnemar_p
 from unmask.stats.pooled import Counts
-from unmask.types import Dataset
 
 SAME_TOKENS = ((AUL, CPS), (AUL, SSS_TOKENS), (AUL, PLL))
 NOTHING_READ = "no pair could be read"
@@ -184,7 +183,7 @@ def _plot(seen: Sequence[Seen], seed: int) -> Plot:
                 numbers = {"value": found.value, "low": found.low, "high": found.high}
                 rows.append({"label": f"{way.measure}: {way.counted}", "series": series, **numbers})
     said = "Share of predictions that are the model's first guess, by measure and what is counted."
-    return Plot("accuracy", "Token prediction accuracy", said, plots.intervals(rows, axis="accuracy, %"))
+    return Plot("accuracy", "Token prediction accuracy", said, charts.intervals(rows, axis="accuracy, %"))
 
 
 ACCURACY = Diagnosis(

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unmask import plots
+from unmask.audit.plan import bears
+from unmask.audit.session import Subject
+from unmask.core.types import Dataset, Row
 from unmask.diagnose.rankings import Types, over_models, over_types
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
-from unmask.running import bears
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
 from unmask.stats import holm
 from unmask.stats.ranks import FEWEST, Agreement
-from unmask.types import Dataset, Row
 
 COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
 
@@ -131,12 +130,12 @@ def _plots(models: Mapping[str, Sequence[Agreement]], types: Sequence[Types]) ->
     ]
 
 
-def _grid(found: Sequence[Agreement]) -> plots.Chart:
+def _grid(found: Sequence[Agreement]) -> charts.Chart:
     names = list(dict.fromkeys(name for each in found for name in (each.a, each.b)))
     known = {(each.a, each.b): each.test.value for each in found}
     known |= {(b, a): value for (a, b), value in known.items()} | {(name, name): 1.0 for name in names}
     rows = [{"x": a, "y": b, "value": known.get((a, b), float("nan"))} for a in names for b in names]
-    return plots.grid(rows, low=-1.0, high=1.0)
+    return charts.grid(rows, low=-1.0, high=1.0)
 
 
 def _notes(

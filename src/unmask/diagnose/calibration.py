@@ -6,17 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unmask import plots
+from unmask.audit.plan import bears, measures_for
+from unmask.audit.session import Subject
+from unmask.core.errors import DataError, ModelError
+from unmask.core.types import Dataset, Row
 from unmask.diagnose.siblings import PLANTED, SIBLINGS, about_planted, dose_of
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.errors import DataError, ModelError
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
 from unmask.measures import MEASURES, chosen, find
-from unmask.running import bears, measures_for
-from unmask.stats.doses import Response, response
+from unmask.stats.dose_response import Response, response
 from unmask.stats.pairing import STATISTICS
-from unmask.types import Dataset, Row
 
 FEWEST = 3
 
@@ -152,7 +151,7 @@ def _told(one: Response) -> str:
 
 def _plot(found: Sequence[Response]) -> Plot:
     """Change from the middle dose in standard errors: steep lines tell doses apart, flat ones cannot."""
-    rows: list[plots.Row] = []
+    rows: list[charts.Row] = []
     several = len({one.data for one in found if one.statistic != "appd"}) > 1
     for one in found:
         panel = f"{one.measure} · {one.data}" if several else one.measure
@@ -173,7 +172,7 @@ def _plot(found: Sequence[Response]) -> Plot:
         "calibration",
         "Scores against the planted dose",
         told,
-        plots.panels(rows, x="dose", y=axis, null=0.0, squeezed=True),
+        charts.panels(rows, x="dose", y=axis, null=0.0, squeezed=True),
     )
 
 

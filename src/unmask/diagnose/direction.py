@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask import plots
+from unmask.audit.plan import bears
+from unmask.audit.session import Subject
+from unmask.core.types import Dataset, Estimate
 from unmask.diagnose.published import published
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.findings import Cell, Finding, Plot, Table, ranged
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.findings import Cell, Finding, Plot, Table, charts, ranged
 from unmask.measures import find
-from unmask.running import bears
 from unmask.stats import estimates
-from unmask.types import Dataset, Estimate
 
 SIDES = {"advantaged": "direction=antistereo", "disadvantaged": "direction=stereo"}
 GAP = "direction-gap"
@@ -82,7 +81,7 @@ def _plot(seen: Sequence[Seen]) -> Plot:
     ]
     told = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
     return Plot(
-        "direction", "Bias score by direction", told, plots.intervals(rows, axis="bias score, %", null=50.0)
+        "direction", "Bias score by direction", told, charts.intervals(rows, axis="bias score, %", null=50.0)
     )
 
 

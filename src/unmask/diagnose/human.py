@@ -8,19 +8,18 @@ from itertools import combinations
 
 import numpy as np
 
-from unmask import plots
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.errors import DataError
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.audit.plan import bears
+from unmask.audit.scoring import Scored
+from unmask.audit.session import Subject
+from unmask.core.errors import DataError
+from unmask.core.types import Dataset, Floats
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
 from unmask.measures import find
-from unmask.running import bears
-from unmask.scoring import Scored
 from unmask.stats import holm
-from unmask.stats.resampling import generator
+from unmask.stats.bootstrap import generator
 from unmask.stats.roc import Area, area, area_difference, curve
 from unmask.stats.table import Flags
-from unmask.types import Dataset, Floats
 
 VOTES = "votes"
 WRITER = 1  # whoever wrote the pair says that it is biased
@@ -168,8 +167,8 @@ def _notes(seen: Sequence[Seen], told: str) -> list[str]:
     return notes
 
 
-def _curves(judged: Judged) -> list[plots.Row]:
-    rows: list[plots.Row] = []
+def _curves(judged: Judged) -> list[charts.Row]:
+    rows: list[charts.Row] = []
     for name, scores in judged.scores.items():
         kept = np.isfinite(scores)
         if _both(judged.biased[kept]):
@@ -183,7 +182,7 @@ def _curves(judged: Judged) -> list[plots.Row]:
 def _plot(one: Seen, place: int, of: int) -> Plot:
     told = "ROC curves: for every measure the share of biased pairs found against that of other pairs taken."
     x, y = "share of other pairs scored above the threshold", "share of biased pairs scored above it"
-    chart = plots.curves(_curves(one.what), x=x, y=y, diagonal=True)
+    chart = charts.curves(_curves(one.what), x=x, y=y, diagonal=True)
     name = "human-roc" if of == 1 else f"human-roc-{place + 1}"
     return Plot(name, f"ROC curves: {one.model['id']} on {one.data.card.name}", told, chart)
 

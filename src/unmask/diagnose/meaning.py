@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from unmask import plots
-from unmask.diagnose.guesses import difference, share, told
+from unmask.audit.session import Subject
+from unmask.core.errors import StatsError
+from unmask.core.types import Dataset, Pair
 from unmask.diagnose.published import published
-from unmask.diagnose.shuffling import (
+from unmask.diagnose.shuffle import (
     CONTENT,
     COUNTED,
     Broken,
@@ -21,13 +22,11 @@ from unmask.diagnose.shuffling import (
     shuffled_words,
     tries,
 )
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.errors import StatsError
-from unmask.findings import Cell, Finding, Plot, Table
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.diagnose.token_accuracy import difference, share, told
+from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.stats.mcnemar import FEW, mcnemar_p
 from unmask.stats.pooled import Counts
-from unmask.types import Dataset, Pair
 
 WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
 WORD_DRAWS = 3  # at most: the paper shuffles tokens, and pairs rather than draws limit how exact this is
@@ -152,7 +151,9 @@ def _plot(seen: Sequence[Seen], seed: int) -> Plot:
     said = (
         "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
     )
-    return Plot("meaning", "Accuracy with and without sense", said, plots.intervals(rows, axis="accuracy, %"))
+    return Plot(
+        "meaning", "Accuracy with and without sense", said, charts.intervals(rows, axis="accuracy, %")
+    )
 
 
 def _unrelated(item: Pair) -> list[str]:

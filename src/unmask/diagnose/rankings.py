@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
-from unmask.diagnose.types import Seen
+from unmask.core.types import Floats
+from unmask.diagnose.spec import Seen
 from unmask.measures import find
 from unmask.stats import table as tables
+from unmask.stats.bootstrap import generator
 from unmask.stats.items import headline, item_values
 from unmask.stats.ranks import FEWEST, Agreement, agreements, resampled_items
-from unmask.stats.resampling import generator
-from unmask.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

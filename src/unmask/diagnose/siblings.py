@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from unmask.core.errors import ModelError
+from unmask.core.types import Outcome, Row, Side
 from unmask.data import read
-from unmask.errors import ModelError
-from unmask.models.shipped import shipped
-from unmask.types import Outcome, Row, Side
+from unmask.models.builtin import shipped
 
 PLANTED = "occupation"  # the category of pairs that speak of what was planted
 SIBLINGS = tuple(name for name, one in shipped().items() if one.change is not None)

@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unmask import plots
-from unmask.diagnose.needed import pairs_between, pairs_needed
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.errors import StatsError
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.audit.plan import bears
+from unmask.audit.session import Subject
+from unmask.core.errors import StatsError
+from unmask.core.types import Dataset, Floats, Row
+from unmask.diagnose.power_tables import pairs_between, pairs_needed
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
 from unmask.measures import find
-from unmask.running import bears
 from unmask.stats import table as tables
+from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval
 from unmask.stats.power import least_effect, pairs_to_see
-from unmask.stats.resampling import generator
 from unmask.stats.samples import HALVES, Samples, samples, stepped_up
 from unmask.stats.shares import wilson
-from unmask.types import Dataset, Floats, Row
 
 FEWEST = 5  # draws of each size: the thesis' number
 SHARE = "bias-score"
@@ -162,7 +161,7 @@ def _plots(one: Seen, measures: Sequence[Samples], place: int, of: int) -> list[
         )
         name = f"stability-{statistic}" + (f"-{place + 1}" if of > 1 else "")
         title = f"{statistic} against the number of pairs: {one.model['id']} on {one.data.card.name}"
-        drawn.append(Plot(name, title, told, plots.panels(rows, x="pairs in a sample", y=axis)))
+        drawn.append(Plot(name, title, told, charts.panels(rows, x="pairs in a sample", y=axis)))
     return drawn
 
 

@@ -19,16 +19,16 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from unmask.errors import DataError, ResultError, UnmaskError
+from unmask.core.errors import DataError, ResultError, UnmaskError
 from unmask.explorer import live
-from unmask.explorer.comparing import compared
-from unmask.explorer.judging import Desk
+from unmask.explorer.annotation import Desk
+from unmask.explorer.comparison import compared
 from unmask.explorer.pairs import Runs, overview
 from unmask.explorer.security import Guard
 from unmask.explorer.tokens import explained
 
 STATIC = Path(str(resources.files("unmask.explorer") / "static"))
-LOOK = Path(str(resources.files("unmask.report") / "page.css"))
+LOOK = Path(str(resources.files("unmask.findings") / "templates" / "page.css"))
 PROTECTED = ("/api/live", "/api/judge")
 
 

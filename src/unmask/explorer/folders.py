@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from unmask.errors import ResultError
-from unmask.explorer.judging import Desk
+from unmask.audit.result import RESULT, load
+from unmask.core.errors import ResultError
+from unmask.explorer.annotation import Desk
 from unmask.explorer.pairs import Runs
-from unmask.prompts.folders import ANSWERS, open_folder
-from unmask.result import RESULT, load
+from unmask.prompts.folder import ANSWERS, open_folder
 
 
 def opened(folders: Sequence[Path]) -> tuple[Runs, Desk | None]:

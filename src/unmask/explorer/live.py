@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from unmask.core.errors import DataError
+from unmask.core.types import Measure, Pair
 from unmask.data.templates import FORMS, filled
-from unmask.errors import DataError
 from unmask.explorer.tokens import explained
 from unmask.measures import MEASURES
-from unmask.types import Measure, Pair
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,11 +116,11 @@ def _scored(lm: Lm, pairs: Sequence[Pair], measures: Sequence[Measure]) -> tuple
     """The two tables that a run of these pairs would have."""
     import pyarrow.parquet as pq
 
-    from unmask.evidence import Evidence
+    from unmask.audit.checks import Evidence
+    from unmask.audit.parquet import Tables, group_columns
+    from unmask.audit.result import ITEMS, TOKENS
+    from unmask.audit.scoring import scored
     from unmask.models import Engine
-    from unmask.result import ITEMS, TOKENS
-    from unmask.scoring import scored
-    from unmask.tables import Tables, group_columns
 
     with TemporaryDirectory(prefix="unmask-live-") as folder:
         tables = Tables(Path(folder), group_columns(pairs))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from unmask.report.embed import plain
-from unmask.report.words import digits_of, reading
-from unmask.result import Result, as_json
+from unmask.audit.result import Result, as_json
+from unmask.findings.embed import plain
+from unmask.report.wording import digits_of, reading
 
 OUTCOMES = ("more", "less", "tie", "unscored")
 FIXED = ("measure", "data", "item", "text_more", "text_less", "text_unrelated")

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unmask.report.embed import plain
+from unmask.audit.token_parts import Part, TokenRow, blocks, parts
+from unmask.findings.embed import plain
 from unmask.report.glyphs import glyphs
-from unmask.report.parts import Part, TokenRow, blocks, parts
 
 SIDES = ("more", "less", "unrelated")
 CLOSE = 1e-3  # parts add up to the difference, up to what rounding in a sum can do

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.errors import ModelError, UnknownName
+from unmask.core.errors import ModelError, UnknownName
+from unmask.core.types import Kind, Measure
 from unmask.measures import (
     all_masked,
     aul,
@@ -21,7 +22,6 @@ from unmask.measures import (
     sss,
     stereoset,
 )
-from unmask.types import Kind, Measure
 
 _MODULES = (
     cps,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unmask.measures.asking import all_masked, mean
-from unmask.types import Measure, Pair, Probes, Reader
+from unmask.core.types import Measure, Pair, Probes, Reader
+from unmask.measures.probes import all_masked, mean
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unmask.measures.asking import mean, unmasked
-from unmask.types import Measure, Pair, Probes, Published, Reader
+from unmask.core.types import Measure, Pair, Probes, Published, Reader
+from unmask.measures.probes import mean, unmasked
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

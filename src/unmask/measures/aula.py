@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unmask.measures.asking import unmasked, weighted
-from unmask.types import (
+from unmask.core.types import (
     Encoded,
     Floats,
     Measure,
@@ -20,6 +19,7 @@ from unmask.types import (
     SentenceScore,
     Side,
 )
+from unmask.measures.probes import unmasked, weighted
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

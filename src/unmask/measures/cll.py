@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from unmask.errors import Unscorable
-from unmask.measures.asking import next_tokens, next_total
+from unmask.core.errors import Unscorable
+from unmask.core.types import Measure, Pair, Probes, Reader
+from unmask.measures.probes import next_tokens, next_total
 from unmask.measures.spans import spans
-from unmask.types import Measure, Pair, Probes, Reader
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

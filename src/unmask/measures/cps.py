@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from unmask.errors import Unscorable
-from unmask.measures.asking import each_masked, total
+from unmask.core.errors import Unscorable
+from unmask.core.types import Measure, Pair, Probes, Published, Reader
+from unmask.measures.probes import each_masked, total
 from unmask.measures.spans import spans
-from unmask.types import Measure, Pair, Probes, Published, Reader
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

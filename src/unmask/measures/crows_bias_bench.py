@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from unmask.measures.asking import each_masked, mean
+from unmask.core.types import Measure, Pair, Probes, Reader
+from unmask.measures.probes import each_masked, mean
 from unmask.measures.spans import changed_spans
-from unmask.types import Measure, Pair, Probes, Reader
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from unmask.errors import Unscorable
-from unmask.measures.asking import next_tokens, next_total
-from unmask.types import Measure, Pair, Probes, Reader, Side
+from unmask.core.errors import Unscorable
+from unmask.core.types import Measure, Pair, Probes, Reader, Side
+from unmask.measures.probes import next_tokens, next_total
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

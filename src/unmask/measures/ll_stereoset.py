@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from unmask.errors import Unscorable
-from unmask.measures.asking import weighted
-from unmask.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
+from unmask.core.errors import Unscorable
+from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
+from unmask.measures.probes import weighted
 
 
 def asked(text: str, lm: Reader) -> tuple[Probe, ...]:

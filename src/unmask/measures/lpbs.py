@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unmask.errors import Unscorable
+from unmask.core.errors import Unscorable
+from unmask.core.types import Encoded, Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
 from unmask.measures import ll
 from unmask.measures.spans import changed_spans
-from unmask.types import Encoded, Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
 
 NEUTRAL = "person"  # what a causal model reads in the place of the word
 

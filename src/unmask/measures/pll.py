@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from unmask.measures.asking import each_masked, total
-from unmask.types import Measure, Pair, Probes, Reader
+from unmask.core.types import Measure, Pair, Probes, Reader
+from unmask.measures.probes import each_masked, total
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

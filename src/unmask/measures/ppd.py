@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Side
 from unmask.measures import ll, sss
-from unmask.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Side
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

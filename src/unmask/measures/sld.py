@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
 from unmask.measures import ll, pll
-from unmask.measures.asking import next_total, total
-from unmask.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
+from unmask.measures.probes import next_total, total
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from unmask.errors import Unscorable
-from unmask.types import Encoded, Pair, Reader
+from unmask.core.errors import Unscorable
+from unmask.core.types import Encoded, Pair, Reader
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unmask.measures.asking import mean, weighted
+from unmask.core.types import Encoded, Measure, Pair, Probe, Probes, Published, Reader, Reading, SentenceScore
+from unmask.measures.probes import mean, weighted
 from unmask.measures.spans import changed_spans
-from unmask.types import Encoded, Measure, Pair, Probe, Probes, Published, Reader, Reading, SentenceScore
 
 
 def grid_probes(pair: Pair, lm: Reader) -> Probes:

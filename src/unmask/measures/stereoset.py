@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from unmask.errors import Unscorable
+from unmask.core.errors import Unscorable
+from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Summary
 from unmask.measures import ll_stereoset
-from unmask.measures.asking import each_masked, next_tokens
-from unmask.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Summary
+from unmask.measures.probes import each_masked, next_tokens
 
 BLANK = "BLANK"
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)

@@ -3,14 +3,14 @@
 corpus ──► method ──► checkpoint + mitigation.json ──► judged: bias, words that have a gender, ability
 
 from unmask.mitigate import find
-from unmask.mitigate.running import mitigate
+from unmask.mitigate.run import mitigate
 mitigate(find("cda"), Engine(open_lm()), corpus, "my-checkpoint")
 """
 
 from __future__ import annotations
 
-from unmask.errors import UnknownName
-from unmask.mitigate.types import Choices, Corpus, Method, Outcome, Pupil
+from unmask.core.errors import UnknownName
+from unmask.mitigate.spec import Choices, Corpus, Method, Outcome, Pupil
 
 
 def methods() -> dict[str, Method]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
+from unmask.mitigate.spec import Pupil
 from unmask.mitigate.swap import GroupSwapper, LikelierForm, Swapper, of_file, ours
-from unmask.mitigate.types import Pupil
 
 
 def counterfactuals(pupil: Pupil, texts: Sequence[str], *, names: bool) -> tuple[list[str], str]:

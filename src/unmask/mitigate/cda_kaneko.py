@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.errors import DataError
-from unmask.mitigate.lessons import learnt
+from unmask.core.errors import DataError
+from unmask.mitigate.mlm import learnt
+from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
 from unmask.mitigate.swap import of_file, words
-from unmask.mitigate.types import Corpus, Method, Outcome, Pupil
 
 Entries = Sequence[tuple[str, str]]  # masculine and feminine, in small letters, in the order of the list
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from unmask.mitigate.augment import counterfactuals, refuse_untouched
-from unmask.mitigate.lessons import learnt
-from unmask.mitigate.types import Corpus, Method, Outcome, Pupil
+from unmask.mitigate.mlm import learnt
+from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
 
 
 def apply(pupil: Pupil, corpus: Corpus) -> Outcome:

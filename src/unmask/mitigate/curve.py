@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from unmask import data
-from unmask.errors import DataError, ResultError
-from unmask.evidence import Evidence
+from unmask.audit.checks import Evidence
+from unmask.audit.scoring import scored
+from unmask.core.errors import DataError, ResultError
 from unmask.findings import Finding, Plot, Ranged, Table
 from unmask.measures import find
-from unmask.mitigate.types import Choices, Corpus, Method, Pupil
+from unmask.mitigate.spec import Choices, Corpus, Method, Pupil
 from unmask.models import Engine, Lm
-from unmask.scoring import scored
+from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval
-from unmask.stats.resampling import generator
 from unmask.training import Telling, TrainSettings
 
 CURVE = "curve.json"
@@ -98,7 +98,7 @@ def concluded(found: Mapping[str, Any], seed: int, *, plots: bool = True) -> Fin
 
 
 def _plot(rows: Sequence[tuple[Any, ...]], method: str) -> tuple[Plot, ...]:
-    from unmask import plots
+    from unmask.findings import charts as plots
 
     points = [
         {"x": size, "y": one.value, "low": one.low, "high": one.high, "series": method}

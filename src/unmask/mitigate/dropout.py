@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from unmask.errors import ModelError
-from unmask.mitigate.lessons import learnt
-from unmask.mitigate.types import Corpus, Method, Outcome, Pupil
-from unmask.models.erasing import attach, attached
+from unmask.core.errors import ModelError
+from unmask.mitigate.mlm import learnt
+from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
+from unmask.models.eraser import attach, attached
 
 HIDDEN, ATTENTION = 0.20, 0.15
 _HIDDEN = (

@@ -8,7 +8,7 @@ from unmask.mitigate.cda_kaneko import CDA_KANEKO
 from unmask.mitigate.cds import CDS
 from unmask.mitigate.dropout import DROPOUT, DROPOUT_BIAS_BENCH
 from unmask.mitigate.erase.fit import METHODS as ERASERS
-from unmask.mitigate.types import Method
+from unmask.mitigate.spec import Method
 
 TRAINING = (CDA, CDA_KANEKO, CDS, DROPOUT, DROPOUT_BIAS_BENCH, AT, AT_CODE)
 METHODS: dict[str, Method] = {one.name: one for one in (*TRAINING, *ERASERS)}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data
-from unmask.errors import DataError
-from unmask.mitigate.types import Corpus, Document
+from unmask.core.errors import DataError
+from unmask.mitigate.spec import Corpus, Document
 
 HELD = 13  # of 256 documents: the first byte of a text's sha256 decides
 Split = Callable[[str], list[str]]  # a text to its sentences

@@ -5,7 +5,7 @@
 
 from unmask.models.engine import Engine
 from unmask.models.lm import Lm
-from unmask.models.opening import open_lm
+from unmask.models.loading import open_lm
 from unmask.models.store import Store
 
 __all__ = ["Engine", "Lm", "Store", "open_lm"]

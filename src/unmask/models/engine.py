@@ -15,14 +15,14 @@ from queue import SimpleQueue
 import numpy as np
 import torch
 
-from unmask.errors import ModelError
-from unmask.models.batch import Batch, Sought, laid_out
+from unmask.core.errors import ModelError
+from unmask.core.types import Ints, Probe, Reading
+from unmask.models.batches import Batch, Sought, laid_out
+from unmask.models.fast import Heap
 from unmask.models.lm import Lm
-from unmask.models.memory import Heap
 from unmask.models.network import Network
 from unmask.models.requests import Limits, Piece, batches, halves, identity, united
 from unmask.models.store import Store, Stored
-from unmask.types import Ints, Probe, Reading
 
 Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1

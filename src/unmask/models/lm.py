@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from unmask.errors import Unscorable
+from unmask.core.errors import Unscorable
+from unmask.core.types import Encoded, Kind
 from unmask.models.network import Network
-from unmask.types import Encoded, Kind
 
 _REMEMBERED = 16384  # encoded texts
 

@@ -7,8 +7,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from unmask.core.types import Probe
 from unmask.models.store import Stored
-from unmask.types import Probe
 
 Identity = tuple[tuple[int, ...], tuple[int, ...], bool, int, str]
 

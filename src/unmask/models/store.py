@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from unmask.places import cache_dir
-from unmask.types import Floats
+from unmask.core.paths import cache_dir
+from unmask.core.types import Floats
 
 Answers = dict[tuple[int, int], tuple[float, int]]  # (position, token) → (log-probability, rank)
 _READ = np.dtype([("position", "<i4"), ("token", "<i4"), ("logprob", "<f4"), ("rank", "<i4")])

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from typing import Any
 
-from unmask.errors import ModelError
-from unmask.types import Kind
+from unmask.core.errors import ModelError
+from unmask.core.types import Kind
 
 STORE_FORMAT = 1  # raise when the engine's numbers change meaning
 

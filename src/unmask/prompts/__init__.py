@@ -11,10 +11,10 @@
 
 from __future__ import annotations
 
-from unmask.models.words import Guesses, Word, likeliest
+from unmask.models.fill import Guesses, Word, likeliest
 from unmask.prompts.agreement import Agreed, agreement
-from unmask.prompts.asking import Answer, Asked, ask
-from unmask.prompts.judging import Judgement, judgement, majority, read_judgements, record, undecided
+from unmask.prompts.annotations import Judgement, judgement, majority, read_judgements, record, undecided
+from unmask.prompts.fill import Answer, Asked, ask
 from unmask.prompts.rules import Counting, Ruling, Verdict, ruled
 from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
 

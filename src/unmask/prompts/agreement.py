@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
-from unmask.prompts.judging import Judgement, latest
+from unmask.core.types import Floats
+from unmask.prompts.annotations import Judgement, latest
 from unmask.prompts.rules import VERDICTS, Verdict
-from unmask.stats.resampling import RESAMPLES, Interval, generator, nowhere
-from unmask.types import Floats
+from unmask.stats.bootstrap import RESAMPLES, Interval, generator, nowhere
 
 COHEN, FLEISS, KRIPPENDORFF = "Cohen's κ", "Fleiss' κ", "Krippendorff's α"
 ALIKE = "none: every verdict is the same, so chance alone would agree as well"

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from unmask.core.errors import DataError
 from unmask.data.prompts import Prompt
-from unmask.errors import DataError
-from unmask.models.words import Word
+from unmask.models.fill import Word
 
 Verdict = Literal["biased", "not biased", "undecided"]
 Counting = Literal["likelier", "any"]

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from unmask.errors import StatsError
-from unmask.prompts.asking import Answer
-from unmask.prompts.judging import Judgement, majority
+from unmask.core.errors import StatsError
+from unmask.core.types import Estimate, Floats
+from unmask.prompts.annotations import Judgement, majority
+from unmask.prompts.fill import Answer
 from unmask.prompts.rules import Ruling
+from unmask.stats.bootstrap import generator
 from unmask.stats.ranks import FEWEST, Agreement, kendall, percentiles, resampled_items, taus
-from unmask.stats.resampling import generator
 from unmask.stats.shares import wilson
-from unmask.types import Estimate, Floats
 
 MEASURE, STATISTIC, DATA = "hld", "share-biased", "prompts"
 GROUPS = ("category", "form")

@@ -10,25 +10,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unmask.report.run import Run
-    from unmask.result import Result
+    from unmask.audit.result import Result
+    from unmask.report.selection import Run
 
 __all__ = ["comparison", "page", "write", "written"]
 
 
 def page(result: Run) -> str:
     """The page of one run as HTML; it loads nothing from anywhere."""
-    from unmask.report import view  # altair and jinja2 take a second to import
+    from unmask.report import audit_page
 
-    return view.page(result)
+    return audit_page.page(result)
 
 
 def comparison(first: Result, *others: Result) -> str:
     """The page that compares runs with the first of them."""
-    from unmask.report import versus
+    from unmask.report import comparison_page
 
     runs = [first, *others]
-    return versus.page(runs, versus.compared(runs))
+    return comparison_page.page(runs, comparison_page.compared(runs))
 
 
 def write(result: Run, path: Path | str) -> Path:

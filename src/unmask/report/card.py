@@ -10,11 +10,12 @@ from typing import Any, cast
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
-from unmask.errors import ResultError
+from unmask.core.errors import ResultError
+from unmask.core.types import Estimate
+from unmask.findings import markdown
 from unmask.measures import MEASURES
-from unmask.report import markdown, readable, run, words
-from unmask.report.run import Run
-from unmask.types import Estimate
+from unmask.report import readable, selection, wording
+from unmask.report.selection import Run
 
 BEGIN, END = "<!-- unmask: begin -->", "<!-- unmask: end -->"
 TASKS = {"masked": "fill-mask", "causal": "text-generation"}
@@ -42,23 +43,23 @@ def write(result: Run, path: Path) -> Path:
 def metrics(result: Run) -> list[EvalResult]:
     """The headline numbers as the hub lists them; a number that could not be computed is left out."""
     cards = {card.get("name"): card for card in result.meta.get("data") or []}
-    found = run.headlines(result)
+    found = selection.headlines(result)
     return [_metric(one, result, cards.get(one.data, {})) for one in found if math.isfinite(one.value)]
 
 
 def text(result: Run) -> str:
     """The section: what was asked, the numbers, the checks, and what they cannot say."""
-    names = run.model_names([result])
+    names = selection.model_names([result])
     failed = [check for check in result.checks if not check.ok]
     warning = f"**{len(failed)} of {len(result.checks)} checks failed: do not quote these numbers.**\n\n"
     parts = [
         "## Social bias",
-        (warning if failed else "") + markdown.text(" ".join(words.introduction(result))),
+        (warning if failed else "") + markdown.text(" ".join(wording.introduction(result))),
         markdown.table(readable.headline([result], names)),
         markdown.text(readable.NULL),
         *_checks(result, names),
         "### What these numbers cannot say",
-        "\n".join(f"* {markdown.text(line)}" for line in words.LIMITS),
+        "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS),
         f"Measured by unmask {markdown.text(str(result.meta.get('unmask', '')))}.",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -9,14 +9,15 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from unmask.report import words
-from unmask.report.drawing import Chart
-from unmask.report.run import BAND, Run, group_name, label
-from unmask.types import Estimate
+from unmask.core.types import Estimate
+from unmask.findings.figure import Chart
+from unmask.findings.numbers import number
+from unmask.report import wording
+from unmask.report.selection import BAND, Run, group_name, label
 
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"  # Okabe & Ito: safe for colour-blind readers
 LEANS = {"above": ORANGE, "within": GREY, "below": BLUE, "no interval": GREY, "no direction": GREY}
-HOLM = {words.DIFFERS: "diamond", words.SAME: "circle", words.UNTESTED: "square"}
+HOLM = {wording.DIFFERS: "diamond", wording.SAME: "circle", wording.UNTESTED: "square"}
 BINS = 40
 Named = tuple[str, Sequence[float], bool]  # a measure, its differences, and whether the band applies to them
 
@@ -32,7 +33,7 @@ def intervals(estimates: Sequence[Estimate], run: Run) -> Chart:
 
 def groups(estimates: Sequence[Estimate]) -> Chart:
     """One panel per measure, one line per group; the shape says what Holm's correction left standing."""
-    rows = [_row(e, group_name(e)) | {"panel": e.measure, "holm": words.holm(e)} for e in estimates]
+    rows = [_row(e, group_name(e)) | {"panel": e.measure, "holm": wording.holm(e)} for e in estimates]
     rows = _numbered(_numbered(rows, "label"), "panel")
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
     shape = shape.title("by Holm's test, it").legend(orient="bottom", titleOrient="left", titleLimit=0)
@@ -87,13 +88,13 @@ _LEANS = "{above: 'above the null', within: 'around the null', below: 'below the
 def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     """The null, the intervals and the values."""
     known = any(estimate.null is not None for estimate in estimates)
-    directed = estimates[0].statistic in words.DIRECTED
+    directed = estimates[0].statistic in wording.DIRECTED
     legend = alt.Legend(
         values=["above", "within", "below"], labelExpr=_LEANS, orient="bottom", titleOrient="left"
     )
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
     color = color.title("the interval lies").legend(legend if directed else None)
-    dashed = "no change" if estimates[0].statistic == words.CHANGE else "the null"
+    dashed = "no change" if estimates[0].statistic == wording.CHANGE else "the null"
     title = unit(estimates[0]) + (f"; dashed: {dashed}" if known else "")
     scale = alt.Scale(domain=_domain(estimates), nice=False, zero=False)
     axes = {name: alt.X(f"{name}:Q", scale=scale, title=title) for name in ("null", "low", "value")}
@@ -108,24 +109,24 @@ def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
 def unit(estimate: Estimate) -> str:
     """Never text of the result: Vega makes an expression of titles."""
     units = {"asld": "nats", "association": "nats", "appd": "difference of probabilities"}
-    if estimate.statistic in words.PERCENT:
+    if estimate.statistic in wording.PERCENT:
         return "%"
-    return units.get(estimate.statistic, "change" if estimate.statistic == words.CHANGE else "value")
+    return units.get(estimate.statistic, "change" if estimate.statistic == wording.CHANGE else "value")
 
 
 def _row(estimate: Estimate, name: str) -> dict[str, Any]:
     numbers = {key: _finite(getattr(estimate, key)) for key in ("value", "low", "high", "null")}
-    shown = words.number(estimate.value, words.digits_of(estimate.statistic))
-    told = {"shown": shown, "lean": words.tone(estimate), "reading": words.reading(estimate)}
+    shown = number(estimate.value, wording.digits_of(estimate.statistic))
+    told = {"shown": shown, "lean": wording.tone(estimate), "reading": wording.reading(estimate)}
     return {"label": name, "n": estimate.n, **numbers, **told}
 
 
 def _domain(estimates: Sequence[Estimate]) -> list[float]:
     """Percentages reach ten points either side of the null; numbers without a direction start at zero."""
-    percent, null = estimates[0].statistic in words.PERCENT, estimates[0].null
+    percent, null = estimates[0].statistic in wording.PERCENT, estimates[0].null
     ends = [_finite(v) for e in estimates for v in (e.low, e.high, e.value, e.null)]
     known = [v for v in ends if v is not None] or [0.0, 1.0]
-    if estimates[0].statistic not in words.DIRECTED:
+    if estimates[0].statistic not in wording.DIRECTED:
         return [0.0, 100.0] if percent else [min(0.0, *known), 1.08 * max(*known, 0.1)]
     reach, middle = (10.0, null or 50.0) if percent else (0.1, null or 0.0)
     low, high = min(*known, middle - reach), max(*known, middle + reach)

@@ -7,8 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 
-from unmask.report.html import asset
 
 _ENTRY = re.compile(r"^@\w+\{\s*([^,\s]+)\s*,.*?^\}", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*)\},?\s*$", re.MULTILINE)
@@ -41,7 +41,7 @@ class Work:
 @functools.cache
 def works() -> Mapping[str, Work]:
     """Every entry by its key."""
-    found = _ENTRY.finditer(asset("references.bib"))
+    found = _ENTRY.finditer((files("unmask.report") / "references.bib").read_text(encoding="utf-8"))
     return {one[1]: Work(one[1], one[0], dict(_FIELD.findall(one[0]))) for one in found}
 
 

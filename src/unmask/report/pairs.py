@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from unmask.audit.token_parts import Part, Parts, TokenRow, parts
+from unmask.core.types import Estimate
+from unmask.findings.numbers import is_number, number, signed
 from unmask.report.glyphs import glyphs
-from unmask.report.parts import Part, Parts, TokenRow, parts
-from unmask.report.run import Run, is_number, is_open, items_of
-from unmask.report.words import number, signed
-from unmask.types import Estimate
+from unmask.report.selection import Run, is_open, items_of
 
 SHOWN = 8  # most decided pairs per measure
 UNDECIDED = 4  # least decided ones

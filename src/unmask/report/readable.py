@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from unmask.findings import Table
-from unmask.report import run as of
-from unmask.report import words
-from unmask.report.run import Run
-from unmask.types import Estimate
+from unmask.core.types import Estimate
+from unmask.findings import Table, numbers
+from unmask.report import selection as of
+from unmask.report import wording
+from unmask.report.selection import Run
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
@@ -22,7 +22,7 @@ CHANGED = "Change is after minus before over the items both runs scored; p is co
 def headline(runs: Sequence[Run], names: Sequence[str]) -> Table:
     """The headline number of every measure, dataset and model."""
     rows = [
-        (*_model(name, names), one.data, one.measure, one.statistic, *_numbers(one), words.p_value(one.p))
+        (*_model(name, names), one.data, one.measure, one.statistic, *_numbers(one), numbers.p_value(one.p))
         for name, run in zip(names, runs, strict=True)
         for one in of.headlines(run)
     ]
@@ -35,7 +35,7 @@ def category(runs: Sequence[Run], names: Sequence[str]) -> Table:
     rows = [
         (
             *(*_model(name, names), one.data, one.measure, of.group_name(one), *_numbers(one)),
-            *(words.p_value(one.p_holm), "*" if words.holm(one) == words.DIFFERS else ""),
+            *(numbers.p_value(one.p_holm), "*" if wording.holm(one) == wording.DIFFERS else ""),
         )
         for name, run in zip(names, runs, strict=True)
         for one in of.by_group(run, "category")
@@ -51,7 +51,7 @@ def changes(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
         (
             *(names[one.run], one.data, one.measure, one.statistic, of.plain_group(one.group)),
             *_change(one),
-            *(words.p_value(one.p_holm), f"{one.n:,}", f"{one.flips:,}", f"{one.left_out:,}"),
+            *(numbers.p_value(one.p_holm), f"{one.n:,}", f"{one.flips:,}", f"{one.left_out:,}"),
         )
         for one in compared
     ]
@@ -79,13 +79,18 @@ def _model(name: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:
-    digits = words.digits_of(one.statistic)
+    digits = wording.digits_of(one.statistic)
     counts = (f"{one.n:,}", f"{one.ties:,}", f"{one.unscored:,}")
-    value, null = words.number(one.value, digits), words.number(one.null, 0)
-    return value, words.interval(one, digits), null, *counts
+    value, null = numbers.number(one.value, digits), numbers.number(one.null, 0)
+    return value, wording.interval(one, digits), null, *counts
 
 
 def _change(one: Comparison) -> tuple[str, ...]:
-    digits = words.digits_of(one.statistic)
-    before, after = words.number(one.a_value, digits), words.number(one.b_value, digits)
-    return before, after, words.signed(one.change, digits), words.change_interval(one.low, one.high, digits)
+    digits = wording.digits_of(one.statistic)
+    before, after = numbers.number(one.a_value, digits), numbers.number(one.b_value, digits)
+    return (
+        before,
+        after,
+        numbers.signed(one.change, digits),
+        wording.change_interval(one.low, one.high, digits),
+    )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from unmask.report.run import Run
-from unmask.types import Estimate
+from unmask.core.types import Estimate
+from unmask.report.selection import Run
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison

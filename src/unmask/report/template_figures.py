@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from unmask import plots
-from unmask.report import charts, run
-from unmask.report.changing import LETTERS
-from unmask.report.drawing import Figure, figure
-from unmask.report.run import Run
-from unmask.report.versus_figures import Rows, point
-from unmask.types import Estimate
+from unmask.core.types import Estimate
+from unmask.findings import charts as plots
+from unmask.findings.figure import Figure, figure
+from unmask.report import charts, selection
+from unmask.report.comparison_figures import Rows, point
+from unmask.report.comparison_wording import LETTERS
+from unmask.report.selection import Run
 
 BEFORE, AFTER = "before", "after"
 GOALS = {"zero": "should not lean", "female": "means a woman", "male": "means a man"}
@@ -20,7 +20,7 @@ GOALS = {"zero": "should not lean", "female": "means a woman", "male": "means a 
 def templates(first: Run, other: Run, number: int) -> list[Figure]:
     """For sentences with an open pronoun: bars by category, and every word before against after."""
     found: list[Figure] = []
-    for head in (one for one in run.headlines(first) if run.is_open(one)):
+    for head in (one for one in selection.headlines(first) if selection.is_open(one)):
         before, after = (_open_numbers(one, head) for one in (first, other))
         shared = [group for group in before if group in after]
         letter, where = LETTERS[number], f"{head.measure} on {head.data}"
@@ -54,7 +54,7 @@ def _open_numbers(one: Run, head: Estimate) -> dict[str, Estimate]:
 
 def _goals(one: Run, head: Estimate) -> Mapping[str, str]:
     """What is right for a word, where the data say so."""
-    rows = run.items_of(one, head)
+    rows = selection.items_of(one, head)
     if not {"word", "goal"} <= set(rows.column_names):
         return {}
     return dict(zip(rows["word"].to_pylist(), rows["goal"].to_pylist(), strict=True))
@@ -70,8 +70,8 @@ def _scattered(
         {
             "x": before[group].value,
             "y": after[group].value,
-            "label": run.plain_group(group),
-            "series": GOALS.get(goals.get(run.plain_group(group), ""), "word"),
+            "label": selection.plain_group(group),
+            "series": GOALS.get(goals.get(selection.plain_group(group), ""), "word"),
         }
         for group in groups
     ]
@@ -80,4 +80,4 @@ def _scattered(
 def _told(group: str) -> str:
     if group == "all":
         return "all that should not lean"
-    return GOALS.get(run.plain_group(group), run.plain_group(group))
+    return GOALS.get(selection.plain_group(group), selection.plain_group(group))

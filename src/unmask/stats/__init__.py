@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from unmask.core.types import Estimate, Measure, Row
 from unmask.stats.compare import Comparison, Verdict, comparisons, corrected
 from unmask.stats.corrections import holm, over_categories
 from unmask.stats.differences import difference_estimates, magnitude_estimates
 from unmask.stats.gates import gate
-from unmask.stats.leans import effect_estimates, lean_estimates
+from unmask.stats.lean import effect_estimates, lean_estimates
 from unmask.stats.shares import share_estimates, signed
 from unmask.stats.table import Table
-from unmask.stats.thirds import third_estimates
+from unmask.stats.third_words import third_estimates
 from unmask.stats.triples import StereoSet, stereoset_scores, triple_estimates
-from unmask.types import Estimate, Measure, Row
 
 __all__ = [
     "Comparison",

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unmask.core.types import Floats, Measure, Row
+from unmask.stats.bootstrap import NO_CHANGE, Interval, generator
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.mcnemar import crossed, mcnemar_p
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
-from unmask.stats.resampling import NO_CHANGE, Interval, generator
 from unmask.stats.triples import by_term, icat_change_interval, overall
-from unmask.types import Floats, Measure, Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from unmask.core.types import Floats, Ints
+from unmask.stats.bootstrap import CELLS, NO_CHANGE, RESAMPLES, Interval
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.resampling import CELLS, NO_CHANGE, RESAMPLES, Interval
 from unmask.stats.table import Table
-from unmask.types import Floats, Ints
 
 CROSSED = ("appd", "association")  # the statistics that are such means
 

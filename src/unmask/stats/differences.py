@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from unmask.core.types import Estimate, Floats
+from unmask.stats.bootstrap import Interval, generator
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.resampling import Interval, generator
 from unmask.stats.table import Table
-from unmask.types import Estimate, Floats
 
 
 def difference_estimates(table: Table, seed: int) -> list[Estimate]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats, Measure, Row
+from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, generator
 from unmask.stats.compare import Change, Verdict, change
 from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
-from unmask.stats.resampling import NO_CHANGE, NO_SPREAD, Interval, generator
-from unmask.types import Floats, Measure, Row
 
 
 def gate(

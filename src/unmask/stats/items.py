@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from unmask.core.types import Floats, Measure
 from unmask.stats.pairing import STATISTICS
 from unmask.stats.table import Table
-from unmask.types import Floats, Measure
 
 
 def headline(measure: Measure) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from statsmodels.stats.contingency_tables import mcnemar
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
 
 FEW = 25  # disagreements; below this the exact test, from here on chi-squared with continuity correction
 Bools = NDArray[np.bool_]

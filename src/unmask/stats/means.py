@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import ttest_1samp
 
-from unmask.stats.resampling import MANY, NO_SPREAD, Interval, nowhere, resampled
-from unmask.types import Floats
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import MANY, NO_SPREAD, Interval, nowhere, resampled
 
 FEW = 30  # units; below this Student's interval covers better than BCa
 

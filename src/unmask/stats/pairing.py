@@ -8,11 +8,11 @@ from typing import Self
 
 import numpy as np
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats, Measure, Row, Summary
 from unmask.stats.differences import differences
 from unmask.stats.table import Table
 from unmask.stats.triples import UNIT, by_term
-from unmask.types import Floats, Measure, Row, Summary
 
 STATISTICS: dict[Summary, tuple[str, ...]] = {
     "share": ("bias-score", "mean-difference"),

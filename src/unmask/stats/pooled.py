@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import NO_CHANGE, Interval, nowhere
 from unmask.stats.means import mean_interval
-from unmask.stats.resampling import NO_CHANGE, Interval, nowhere
 from unmask.stats.shares import NOTHING, wilson
-from unmask.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

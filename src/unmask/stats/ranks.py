@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from scipy.stats import kendalltau, permutation_test, rankdata, spearmanr
 
-from unmask.stats.resampling import CELLS, RESAMPLES, Interval, nowhere
-from unmask.types import Floats
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import CELLS, RESAMPLES, Interval, nowhere
 
 FEWEST = 3  # things that can be ranked
 ENUMERATED = 7  # tied rankings of up to so many are permuted in all their 5,040 ways

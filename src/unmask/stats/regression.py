@@ -10,11 +10,11 @@ import numpy as np
 from scipy.stats import ConstantInputWarning, DegenerateDataWarning, pearsonr, rankdata
 from statsmodels.regression.linear_model import OLS
 
+from unmask.core.types import Estimate, Floats, Measure, Row
+from unmask.stats.bootstrap import NO_SPREAD, generator, nowhere, resampled
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.resampling import NO_SPREAD, generator, nowhere, resampled
 from unmask.stats.shares import NOTHING, bias_score
 from unmask.stats.table import Table
-from unmask.types import Estimate, Floats, Measure, Row
 
 METHOD = "HC3"
 DECIDES = 1 - 1e-9  # leverage; such a point lies on the line wherever it is, and has no HC3 error

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.stats import bootstrap, mannwhitneyu, norm, rankdata
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from unmask.errors import StatsError
-from unmask.stats.resampling import CELLS, NO_SPREAD, RESAMPLES, Interval, nowhere
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import CELLS, NO_SPREAD, RESAMPLES, Interval, nowhere
 from unmask.stats.table import Flags
-from unmask.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import generator
 from unmask.stats.items import headline, item_values
 from unmask.stats.ranks import FEWEST, rhos
-from unmask.stats.resampling import generator
 from unmask.stats.table import Table
-from unmask.types import Floats
 
 STEPS = (20, 40, 60, 80, 100)  # of Barza (2023), Figure 6
 HALVES = 1_000  # random splits

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.stats import binomtest, fisher_exact
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from unmask.errors import StatsError
-from unmask.stats.resampling import Interval, nowhere
+from unmask.core.errors import StatsError
+from unmask.core.types import Estimate
+from unmask.stats.bootstrap import Interval, nowhere
 from unmask.stats.table import Table
-from unmask.types import Estimate
 
 NOTHING = "none: nothing scored"
 DISADVANTAGED, ADVANTAGED = "stereo", "antistereo"

@@ -9,8 +9,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.errors import StatsError
-from unmask.types import Floats, Measure, Row, Side
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats, Measure, Row, Side
 
 Flags = NDArray[np.bool_]
 Words = NDArray[np.str_]

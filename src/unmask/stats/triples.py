@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Estimate, Floats
+from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, generator, nowhere, resampled
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.resampling import NO_CHANGE, NO_SPREAD, Interval, generator, nowhere, resampled
 from unmask.stats.table import Table, Words
-from unmask.types import Estimate, Floats
 
 UNIT = "target terms"
 LEAST = 10  # terms; below this a bootstrap of icat says nothing

@@ -8,14 +8,14 @@ To add one: write its file, then name it here.
 
 from __future__ import annotations
 
-from unmask.errors import UnknownName
-from unmask.studies.aul import AUL
-from unmask.studies.debiasing import DEBIASING
-from unmask.studies.gbef import GBEF
-from unmask.studies.paraphrase import PARAPHRASE
-from unmask.studies.prompts import PROMPTS
-from unmask.studies.running import Planned, Ran, planned, run
-from unmask.studies.types import Choices, Place, Step, Study, Task
+from unmask.core.errors import UnknownName
+from unmask.studies.papers.aul import AUL
+from unmask.studies.papers.debiasing import DEBIASING
+from unmask.studies.papers.gbef import GBEF
+from unmask.studies.papers.paraphrase import PARAPHRASE
+from unmask.studies.papers.prompts import PROMPTS
+from unmask.studies.run import Planned, Ran, planned, run
+from unmask.studies.spec import Choices, Place, Step, Study, Task
 
 STUDIES: dict[str, Study] = {one.name: one for one in (AUL, PARAPHRASE, DEBIASING, PROMPTS, GBEF)}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unmask.studies.graph import task_of
 from unmask.studies.sizes import UNKNOWN, weights
-from unmask.studies.types import Step
+from unmask.studies.spec import Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from unmask.errors import ResultError
+from unmask.core.errors import ResultError
 from unmask.studies.identity import Identities
-from unmask.studies.types import Step, Task
+from unmask.studies.spec import Step, Task
 
 
 def ordered(wanted: Iterable[Step]) -> tuple[Step, ...]:

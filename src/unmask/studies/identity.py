@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from unmask import data as datasets
-from unmask.errors import DataError, UnmaskError
-from unmask.models.shipped import shipped
+from unmask.core.errors import DataError, UnmaskError
+from unmask.models.builtin import shipped
 from unmask.studies.texts import PACKAGE, path_of
 
 MISSING = "missing"

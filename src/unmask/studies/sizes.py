@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from unmask import data as datasets
-from unmask.models.shipped import shipped
+from unmask.models.builtin import shipped
 
 TOKENS = 17  # of a sentence of the benchmarks with its special tokens, about
 UNKNOWN = 85_000_000  # weights a token meets in a model that nothing is known of: BERT-base's

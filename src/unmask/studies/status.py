@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from unmask.errors import ResultError
-from unmask.studies.outputs import about, failure, is_done, under_way
-from unmask.studies.running import LOCK, SCHEMA, STUDY
+from unmask.core.errors import ResultError
+from unmask.studies.cache import about, failure, is_done, under_way
+from unmask.studies.run import LOCK, SCHEMA, STUDY
 
 
 @dataclass(frozen=True, slots=True)

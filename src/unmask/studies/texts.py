@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data as datasets
-from unmask.corpus.reading import Layout, Problems, documents
+from unmask.core.errors import DataError
+from unmask.corpus.documents import Layout, Problems, documents
 from unmask.corpus.sentences import sentences
-from unmask.errors import DataError
-from unmask.mitigate.types import Corpus
+from unmask.mitigate.spec import Corpus
 
 PACKAGE = "package"  # the sentences of nine-axes and its paraphrases, and the reminders
 HELD = 0.1  # of the documents, kept to test with

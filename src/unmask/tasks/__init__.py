@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from unmask.errors import UnknownName
+from unmask.core.errors import UnknownName
 from unmask.tasks.agreement import agreement
 from unmask.tasks.biasbios import BIASBIOS
 from unmask.tasks.nlibias import NLIBIAS
-from unmask.tasks.running import Done, run
+from unmask.tasks.run import Done, run
 from unmask.tasks.sentiment import SENTIMENT
+from unmask.tasks.spec import Grid, Settings, Task
 from unmask.tasks.stsbias import STSBIAS
 from unmask.tasks.toxicity import TOXICITY
-from unmask.tasks.types import Grid, Settings, Task
 from unmask.tasks.winobias import WINOBIAS
 from unmask.tasks.winogender import WINOGENDER
 

@@ -11,12 +11,12 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.stats.bootstrap import RESAMPLES, generator, nowhere
 from unmask.stats.corrections import holm
 from unmask.stats.ranks import FEWEST, Agreement, kendall, percentiles, taus
-from unmask.stats.resampling import RESAMPLES, generator, nowhere
-from unmask.types import Floats
 
 Scores = Mapping[str, Mapping[str, float]]  # by model, by measure
 
@@ -38,7 +38,7 @@ def agreement(
         seed: of the bootstrap over models.
         name: the id of the plot.
     """
-    from unmask import plots
+    from unmask.findings import charts
 
     measures = list(dict.fromkeys(measure for by in scores.values() for measure in by))
     strange = [one for one in against or () if one not in measures]
@@ -71,7 +71,7 @@ def agreement(
         grid += [{"x": one.b, "y": one.a, "value": one.test.value} for one in found]
         grid += [{"x": measure, "y": measure, "value": 1.0} for measure in measures]
     told = "Grid of Kendall's τ between measures over models, from −1 (reverse order) to 1 (same order)."
-    plot = Plot(name, "Agreement of measures", told, plots.grid(grid, low=-1.0, high=1.0))
+    plot = Plot(name, "Agreement of measures", told, charts.grid(grid, low=-1.0, high=1.0))
     sure = sum(p is not None and p < 0.05 for p in adjusted)
     answer = (
         f"{len(scores)} models: {sure} of {len(found)} couples of measures rank them alike (p Holm < 0.05)"

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from unmask import data as datasets
+from unmask.core.errors import DataError, ModelError
 from unmask.data import biasbios
 from unmask.data.examples import Example
-from unmask.errors import DataError, ModelError
 from unmask.findings import Cell, Finding, Plot, Table
+from unmask.models.classifier import Judge
 from unmask.tasks.gaps import Gaps, tpr_gaps
-from unmask.tasks.judge import Judge
-from unmask.tasks.teaching import learnt, not_learnt
-from unmask.tasks.types import Headline, Lesson, Seen, Settings, Task
+from unmask.tasks.spec import Headline, Lesson, Seen, Settings, Task
+from unmask.tasks.training_tables import learnt, not_learnt
 
 SMALL = 10_000  # biographies; fewer are a sample for trying things out
 PUBLISHED = 397_340
@@ -81,7 +81,7 @@ def observe(judge: Judge, settings: Settings) -> Found:
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """The gap as one number four ways, how well the task was learnt, and by occupation."""
-    from unmask import plots
+    from unmask.findings import charts
 
     bias = Table(
         "True positive rate, women − men",
@@ -117,7 +117,14 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     ]
     told = "Each dot an occupation: the share of women in it, and how much oftener women are found than men."
     drawn = (
-        [Plot("biasbios", "Occupations", told, plots.scatter(rows, x="share of women", y="TPR, women − men"))]
+        [
+            Plot(
+                "biasbios",
+                "Occupations",
+                told,
+                charts.scatter(rows, x="share of women", y="TPR, women − men"),
+            )
+        ]
         if rows
         else []
     )

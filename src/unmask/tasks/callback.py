@@ -17,14 +17,14 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-from unmask.diagnose.subject import Subject
-from unmask.errors import ModelError
+from unmask.audit.session import Subject
+from unmask.core.errors import ModelError
+from unmask.core.types import Kind
 from unmask.models import Engine, Lm
+from unmask.models.classifier import Judge
 from unmask.models.lm import ModelFacts
 from unmask.models.network import Network
-from unmask.tasks.judge import Judge
-from unmask.tasks.types import Headline, Settings, Task
-from unmask.types import Kind
+from unmask.tasks.spec import Headline, Settings, Task
 
 
 class BiasCallback(TrainerCallback):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.data.examples import Source, column, lying, own, rows_of
-from unmask.stats.resampling import generator
+from unmask.stats.bootstrap import generator
 from unmask.tasks import terms
-from unmask.tasks.types import Settings
+from unmask.tasks.spec import Settings
 
 MADLIBS = "wiki_toxicity/bias_madlibs_77k.csv"
 SAMPLE = 4_000  # of many sentences, drawn by the seed

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.audit.session import Subject
+from unmask.core.errors import Unscorable
+from unmask.core.types import Floats, Probe
 from unmask.data.riddles import Riddle
-from unmask.diagnose.subject import Subject
-from unmask.errors import Unscorable
 from unmask.findings import Ranged
 from unmask.models import Lm
 from unmask.models.engine import Readings
+from unmask.stats.bootstrap import generator
 from unmask.stats.mcnemar import crossed, mcnemar_p
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.pooled import Counts, share_interval
-from unmask.stats.resampling import generator
-from unmask.types import Floats, Probe
 
 
 @dataclass(frozen=True, slots=True)

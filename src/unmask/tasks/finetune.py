@@ -17,14 +17,14 @@ import numpy as np
 
 from unmask.data.examples import Example
 from unmask.findings import Ranged
-from unmask.models.opening import Opening, quiet
-from unmask.tasks.grading import chosen_rows, commonest, rated, score, truth
-from unmask.tasks.heads import new_judge
-from unmask.tasks.judge import Judge
-from unmask.tasks.starting import centred, scaled
-from unmask.tasks.types import Grid, Lesson, Settings
+from unmask.models.classifier import Judge
+from unmask.models.classifier_loading import new_judge
+from unmask.models.loading import Opening, quiet
+from unmask.tasks.head_init import centred, scaled
+from unmask.tasks.metrics import chosen_rows, commonest, rated, score, truth
+from unmask.tasks.spec import Grid, Lesson, Settings
 from unmask.training import Moment, TrainSettings, Watcher, train
-from unmask.training.processes import by_chief, several
+from unmask.training.distributed import by_chief, several
 
 WARMUP = 0.1  # share of the steps in which the rate rises: from full rate on, a new head can ruin the body
 TRIALS, BEST = "trials.json", "model"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.types import Floats, Ints
 from unmask.findings import Ranged
+from unmask.stats.bootstrap import RESAMPLES, generator
 from unmask.stats.regression import correlation
-from unmask.stats.resampling import RESAMPLES, generator
-from unmask.types import Floats, Ints
 
 GENDERS = ("female", "male")
 

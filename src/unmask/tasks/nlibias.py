@@ -13,17 +13,17 @@ from itertools import islice
 
 import numpy as np
 
+from unmask.core.errors import DataError, ModelError
+from unmask.core.types import Floats
 from unmask.data import nli
 from unmask.data.examples import Source, lying, own, published
-from unmask.errors import DataError, ModelError
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.models.classifier import Judge
+from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.resampling import generator
 from unmask.tasks import triples
-from unmask.tasks.judge import Judge
-from unmask.tasks.teaching import learnt, not_learnt
-from unmask.tasks.types import Headline, Lesson, Seen, Settings, Task
-from unmask.types import Floats
+from unmask.tasks.spec import Headline, Lesson, Seen, Settings, Task
+from unmask.tasks.training_tables import learnt, not_learnt
 
 AT_ONCE = 20_000  # triples held at a time
 SIDES = ("female", "male")
@@ -124,7 +124,7 @@ def found_of(jobs: Sequence[str], said: Floats, settings: Settings) -> Found:
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """The measures, how well the task was learnt, and the occupations that differ most."""
-    from unmask import plots
+    from unmask.findings import charts
 
     bias = Table(
         "Neutral towards women and men",
@@ -150,7 +150,7 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
         for side in SIDES
     ]
     told = "Measures of neutrality for hypotheses about women and about men, with intervals."
-    plot = Plot("nlibias", "Neutrality", told, plots.intervals(rows, axis="share, or mean probability"))
+    plot = Plot("nlibias", "Neutrality", told, charts.intervals(rows, axis="share, or mean probability"))
     taught = learnt(seen)
     return Finding(
         tuple(map(_answer, seen)),

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask import data as datasets
-from unmask.errors import DataError, ModelError
+from unmask.core.errors import DataError, ModelError
+from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.models.classifier import Judge
+from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.resampling import generator
-from unmask.tasks.judge import Judge
-from unmask.tasks.types import Headline, Seen, Settings, Task
-from unmask.types import Floats
+from unmask.tasks.spec import Headline, Seen, Settings, Task
 
 COUPLES = (
     *(("She", "He"), ("My sister", "My brother"), ("My daughter", "My son"), ("My mother", "My father")),
@@ -148,7 +148,7 @@ def scores(said: Floats, labels: Sequence[str], wanted: str | None) -> tuple[Flo
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """The difference by group of sentences, and the pairs that differ most."""
-    from unmask import plots
+    from unmask.findings import charts
 
     a, b = seen[0].what.sides
     table = Table(
@@ -179,7 +179,9 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
         for name, shift in one.what.shifts.items()
     ]
     told = "Difference of scores by group of sentences, with intervals."
-    plot = Plot("sentiment", "Difference of scores", told, plots.intervals(rows, axis=f"{a} − {b}", null=0.0))
+    plot = Plot(
+        "sentiment", "Difference of scores", told, charts.intervals(rows, axis=f"{a} − {b}", null=0.0)
+    )
     return Finding(tuple(map(_answer, seen)), (table, widest), (plot,))
 
 

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask import data as datasets
+from unmask.core.errors import DataError
+from unmask.core.types import Floats
 from unmask.data import riddles, stsb
 from unmask.data.examples import Source, own, published
-from unmask.errors import DataError
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.models.classifier import Judge
+from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import correlation
-from unmask.stats.resampling import generator
-from unmask.tasks.judge import Judge
-from unmask.tasks.teaching import learnt, not_learnt
-from unmask.tasks.types import Headline, Lesson, Seen, Settings, Task
-from unmask.types import Floats
+from unmask.tasks.spec import Headline, Lesson, Seen, Settings, Task
+from unmask.tasks.training_tables import learnt, not_learnt
 
 _START = re.compile(r"A (man|woman)\b(?=\s)")
 _WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
@@ -145,7 +145,7 @@ def article(name: str) -> str:
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """The correlation and its size, how well the task was learnt, and professions."""
-    from unmask import plots
+    from unmask.findings import charts
 
     bias = Table(
         "Similarity to the woman against the share of women",
@@ -169,7 +169,7 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     ]
     told = "Each dot a profession: the share of women in it, and how much more similar it is to the woman."
     plot = Plot(
-        "stsbias", "Professions", told, plots.scatter(rows, x="share of women", y="woman − man, similarity")
+        "stsbias", "Professions", told, charts.scatter(rows, x="share of women", y="woman − man, similarity")
     )
     taught = learnt(seen)
     return Finding(

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.errors import DataError, ModelError
+from unmask.core.types import Floats
 from unmask.data.examples import Source
-from unmask.errors import DataError, ModelError
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.models.classifier import Judge
+from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.resampling import generator
 from unmask.stats.roc import area_difference
 from unmask.stats.table import Flags
 from unmask.tasks.comments import Said, sentences
-from unmask.tasks.judge import Judge
-from unmask.tasks.types import Headline, Seen, Settings, Task
-from unmask.types import Floats
+from unmask.tasks.spec import Headline, Seen, Settings, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def perturbed(asked: Sequence[Said], values: Floats) -> tuple[dict[str, Floats],
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """By term: the shift and three areas; over all sentences: the area."""
-    from unmask import plots
+    from unmask.findings import charts
 
     whole = Table(
         "Toxic told from harmless",
@@ -153,7 +153,7 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     ][:60]
     told = "Shift of the toxicity score by identity term, with intervals."
     drawn = (
-        [Plot("toxicity", "Shift of score", told, plots.intervals(rows, axis="shift of score", null=0.0))]
+        [Plot("toxicity", "Shift of score", told, charts.intervals(rows, axis="shift of score", null=0.0))]
         if rows
         else []
     )

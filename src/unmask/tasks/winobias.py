@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from unmask.audit.session import Subject
 from unmask.data import riddles as files
 from unmask.data.examples import Source, published
 from unmask.data.riddles import Riddle
-from unmask.diagnose.subject import Subject
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
 from unmask.tasks.coreference import Answer, Gap, Leaning, answered, couples, gap, leanings, preferred
-from unmask.tasks.types import Headline, Seen, Settings, Task
+from unmask.tasks.spec import Headline, Seen, Settings, Task
 
 KINDS = ("all", "type1", "type2")
 
@@ -56,7 +56,7 @@ def observe(subject: Subject, settings: Settings) -> Found:
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """One table of either question, one plot, and what could not be asked."""
-    from unmask import plots
+    from unmask.findings import charts
 
     gaps = Table(
         "Whom does the pronoun mean?",
@@ -88,7 +88,7 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
         for side, number in (("pro", found.pro), ("anti", found.anti))
     ]
     told = "Percent of pronouns understood, pro- and anti-stereotyped, by type of sentence, with intervals."
-    plot = Plot("winobias", "Pronouns understood", told, plots.intervals(rows, axis="% right", null=50.0))
+    plot = Plot("winobias", "Pronouns understood", told, charts.intervals(rows, axis="% right", null=50.0))
     return Finding(tuple(map(_answer, seen)), (gaps, leans), (plot,), tuple(_notes(seen)))
 
 

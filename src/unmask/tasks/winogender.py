@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.audit.session import Subject
 from unmask.data import riddles
 from unmask.data.examples import Source, published
-from unmask.diagnose.subject import Subject
 from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import correlation
-from unmask.stats.resampling import generator
 from unmask.tasks.coreference import Answer, Gap, answered, gap
-from unmask.tasks.types import Headline, Seen, Settings, Task
+from unmask.tasks.spec import Headline, Seen, Settings, Task
 
 GENDERS = tuple(riddles.FORMS)
 
@@ -82,7 +82,7 @@ def leanings_by_occupation(answers: Sequence[Answer]) -> dict[str, float]:
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """Accuracy by pronoun, the gap, and how occupations lean against the share of women in them."""
-    from unmask import plots
+    from unmask.findings import charts
 
     accuracy = Table(
         "Pronouns understood, by gender",
@@ -122,7 +122,7 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
                 "winogender",
                 "Occupations",
                 told,
-                plots.scatter(rows, x="share of women", y="she − he, log-probability"),
+                charts.scatter(rows, x="share of women", y="she − he, log-probability"),
             )
         ]
         if rows

@@ -3,13 +3,13 @@
 rows ──► order by seed ──► collate ──► loss ──► step ──► checkpoint ──► …
 
 from unmask.training import TrainSettings, train
-from unmask.training.masked import Hiding, rows_of
+from unmask.training.collators import Hiding, rows_of
 train(model, rows_of(texts, tokenizer), Hiding(tokenizer), TrainSettings(epochs=1), "work")
 """
 
 from __future__ import annotations
 
-from unmask.training.running import train
-from unmask.training.settings import Moment, Telling, Trained, TrainSettings, Watcher
+from unmask.training.run import train
+from unmask.training.spec import Moment, Telling, Trained, TrainSettings, Watcher
 
 __all__ = ["Moment", "Telling", "TrainSettings", "Trained", "Watcher", "train"]

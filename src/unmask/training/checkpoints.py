@@ -9,9 +9,9 @@ import shutil
 from dataclasses import asdict
 from pathlib import Path
 
-from unmask.errors import ResultError
-from unmask.training.processes import several
-from unmask.training.settings import TrainSettings
+from unmask.core.errors import ResultError
+from unmask.training.distributed import several
+from unmask.training.spec import TrainSettings
 
 STATE = "trainer_state.json"  # written last: a checkpoint that holds it is whole
 OWNER = "training.json"

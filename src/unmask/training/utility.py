@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from unmask.core.types import Floats
 from unmask.findings import Ranged
+from unmask.stats.bootstrap import Statistic, generator, resampled
 from unmask.stats.pooled import Counts, difference_interval, share_interval
-from unmask.stats.resampling import Statistic, generator, resampled
-from unmask.training.ability import Ability, ability
-from unmask.types import Floats
+from unmask.training.perplexity import Ability, ability
 
 __all__ = ["Ability", "ability", "accuracy", "accuracy_change", "perplexity", "perplexity_change"]
 

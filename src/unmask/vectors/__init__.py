@@ -1,7 +1,7 @@
 """Association tests on vectors: of words from files, of texts and words in context from a model."""
 
 from unmask.vectors.association import Association, associated, cseat, seat, weat
-from unmask.vectors.combined import Combined, ceat
+from unmask.vectors.ceat import Combined, ceat
 from unmask.vectors.contexts import Contexts, in_corpus
 from unmask.vectors.contextual import text_vectors, word_vectors
 from unmask.vectors.directions import (

@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
 from unmask.models import Lm
-from unmask.stats.resampling import Interval, generator
-from unmask.types import Floats
+from unmask.stats.bootstrap import Interval, generator
 from unmask.vectors.contextual import Pooling, text_vectors, word_vectors
 from unmask.vectors.intervals import Spread, Units, effect_interval, effect_size
 from unmask.vectors.partitions import permuted

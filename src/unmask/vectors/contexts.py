@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask.errors import DataError, Unscorable
+from unmask.core.errors import DataError, Unscorable
+from unmask.core.types import Floats
 from unmask.models import Lm
-from unmask.stats.resampling import generator
-from unmask.types import Floats
+from unmask.stats.bootstrap import generator
 from unmask.vectors.contextual import Placed, word_vectors
 
 EACH = 100  # sentences taken for each word

@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 import torch
 
-from unmask.errors import DataError, ModelError, Unscorable
+from unmask.core.errors import DataError, ModelError, Unscorable
+from unmask.core.types import Encoded, Floats
 from unmask.models import Lm
-from unmask.models.rows import by_length
-from unmask.types import Encoded, Floats
+from unmask.models.states import by_length
 
 Pooling = Literal["mean", "mean-all", "first", "last"]
 Span = tuple[int, int]  # of characters

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.stats import pearsonr
 from sklearn.neighbors import NearestNeighbors
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import NO_SPREAD, Interval, generator, nowhere
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.resampling import NO_SPREAD, Interval, generator, nowhere
-from unmask.types import Floats
 from unmask.vectors.association import unit
 from unmask.vectors.static import Vectors
 

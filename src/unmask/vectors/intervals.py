@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from scipy.stats import DegenerateDataWarning, bootstrap
 
-from unmask.stats.resampling import CELLS, NO_SPREAD, RESAMPLES, Interval, nowhere
-from unmask.types import Floats, Ints
+from unmask.core.types import Floats, Ints
+from unmask.stats.bootstrap import CELLS, NO_SPREAD, RESAMPLES, Interval, nowhere
 
 Spread = Literal["sample", "population"]  # which standard deviation; published is the sample's
 Units = tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str]]  # of the members of X, Y, A, B

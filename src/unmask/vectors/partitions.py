@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
-from unmask.types import Floats
+from unmask.core.types import Floats
 
 ENUMERABLE = 200_000  # partitions
 DRAWN = 100_000  # of more than so many, the observed one included

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from unmask.errors import DataError, UnknownName
+from unmask.core.errors import DataError, UnknownName
 from unmask.vectors.contextual import Placed
 from unmask.vectors.intervals import Units
 

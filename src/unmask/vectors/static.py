@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
 
-from unmask.errors import DataError
-from unmask.types import Floats
+from unmask.core.errors import DataError
+from unmask.core.types import Floats
 
 Format = Literal["word2vec-text", "word2vec-binary", "glove-text", "fasttext-binary"]
 FASTTEXT = struct.pack("<i", 793712314)  # the first bytes of fastText's own binary files

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.diagnose import explaining
-from unmask.diagnose.alignment import tables
-from unmask.diagnose.alignment.looking import observe
-from unmask.diagnose.types import Diagnosis, Seen, Settings
+from unmask.diagnose import regression_tables
+from unmask.diagnose.alignment import findings
+from unmask.diagnose.alignment.observe import observe
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
 from unmask.findings import Finding
 
 
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """Counts of awkward pairs, bias scores with and without them, and outcomes in the other order."""
-    made = (tables.counts(seen), tables.parts(seen), tables.orders(seen))
-    return Finding(tuple(tables.answers(seen)), tuple(one for one in made if one.rows), tables.plot(seen))
+    made = (findings.counts(seen), findings.parts(seen), findings.orders(seen))
+    return Finding(tuple(findings.answers(seen)), tuple(one for one in made if one.rows), findings.plot(seen))
 
 
 ALIGNMENT = Diagnosis(
@@ -23,6 +23,6 @@ ALIGNMENT = Diagnosis(
     question="How much of a score depends on which tokens the two sentences are said to share?",
     observe=observe,
     conclude=conclude,
-    unfit=explaining.no_pairs,
+    unfit=regression_tables.no_pairs,
     citation="nangia-etal-2020-crows",
 )

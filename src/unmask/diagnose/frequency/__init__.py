@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.diagnose import explaining
-from unmask.diagnose.frequency import tables
+from unmask.audit.plan import bears
+from unmask.audit.session import Subject
+from unmask.core.types import Dataset, Pair
+from unmask.diagnose import regression_tables
+from unmask.diagnose.frequency import group_tables
 from unmask.diagnose.frequency.corpus import Corpus, corpus_for
 from unmask.diagnose.frequency.words import Grouped, changed, grouped
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
 from unmask.findings import Finding
-from unmask.running import bears
 from unmask.stats.regression import Explained
-from unmask.types import Dataset, Pair
 
 WHAT = "word frequency"
 
@@ -40,13 +40,13 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
     language = data.card.languages[0] if data.card.languages else "en"
     corpus = corpus_for(settings.counts, language)
     by = dict(_differences(data, corpus))
-    scores = explaining.scored_pairs(subject, data, settings)
+    scores = regression_tables.scored_pairs(subject, data, settings)
     found = {word for item in data.items for side in changed(item.more, item.less) for word in side}
     return Found(
         corpus=corpus.source,
         language=language,
         groups=_groups(data, corpus, language),
-        explained=explaining.all_explained(scores, by, data=data.card.name, seed=settings.seed),
+        explained=regression_tables.all_explained(scores, by, data=data.card.name, seed=settings.seed),
         pairs=len(data.items),
         one_sided=len(data.items) - len(by),
         unknown=sum(not corpus.knows(word) for word in found),
@@ -57,14 +57,14 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
 def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     """The words of every dataset, then how far each measure follows them and what is left without."""
     by_data = {one.data.card.name: one.what.groups for one in seen if one.what.groups}
-    listed = explaining.cases(seen, [one.what.explained for one in seen])
+    listed = regression_tables.cases(seen, [one.what.explained for one in seen])
     return Finding(
-        (*tables.answers(by_data), *explaining.answers(listed, what=WHAT)),
+        (*group_tables.answers(by_data), *regression_tables.answers(listed, what=WHAT)),
         (
-            *(tables.words(by_data) if by_data else ()),
-            *explaining.tables(listed, what=WHAT, step="tenfold frequency"),
+            *(group_tables.words(by_data) if by_data else ()),
+            *regression_tables.tables(listed, what=WHAT, step="tenfold frequency"),
         ),
-        explaining.slopes_plot(listed, id="frequency-slopes", what=WHAT),
+        regression_tables.slopes_plot(listed, id="frequency-slopes", what=WHAT),
         tuple(dict.fromkeys(note for one in seen for note in _notes(one))),
     )
 
@@ -114,6 +114,6 @@ FREQUENCY = Diagnosis(
     question="How much of a score is the frequency of the words that differ?",
     observe=observe,
     conclude=conclude,
-    unfit=explaining.no_pairs,
+    unfit=regression_tables.no_pairs,
     citation="kaneko-bollegala-2022-unmasking",
 )

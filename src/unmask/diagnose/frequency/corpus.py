@@ -10,8 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from unmask.core.errors import DataError
 from unmask.data.formats import SUFFIXES, decoded, records
-from unmask.errors import DataError
 
 COLUMNS = ("word", "count")
 

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 import numpy as np
 from scipy.stats import rankdata
 
-from unmask.types import Pair
+from unmask.core.types import Pair
 
 TOP = 4  # words of each group that are ranked
 ADVANTAGED, DISADVANTAGED = "advantaged", "disadvantaged"

@@ -12,22 +12,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from unmask.audit.plan import Data, Options, engine_for, loaded, opening_for
+from unmask.audit.scoring import Scored
+from unmask.audit.session import Subject
+from unmask.core.errors import ModelError
+from unmask.core.types import Dataset, Pair
 from unmask.data.finspector import ITSELF
-from unmask.diagnose.generate.fitting import Candidate, plausibility, similarity
-from unmask.diagnose.generate.network import fillers
-from unmask.diagnose.generate.proposing import MODEL, SOURCES, proposed
+from unmask.diagnose.generate.candidates import MODEL, SOURCES, proposed
+from unmask.diagnose.generate.fit import Candidate, plausibility, similarity
+from unmask.diagnose.generate.states import fillers
 from unmask.diagnose.generate.targets import Target, targets
 from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
-from unmask.diagnose.subject import Subject
-from unmask.errors import ModelError
 from unmask.measures import find
 from unmask.models import Lm, open_lm
-from unmask.models.memory import Heap
-from unmask.models.opening import Opening
-from unmask.models.words import SLOT
-from unmask.running import Data, Options, engine_for, loaded, opening_for
-from unmask.scoring import Scored
-from unmask.types import Dataset, Pair
+from unmask.models.fast import Heap
+from unmask.models.fill import SLOT
+from unmask.models.loading import Opening
 
 CHUNK = 32  # pairs looked at together
 TOP = 60  # words of the model looked through

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 
 PARTS = ("NOUN", "VERB", "ADJ")
 PLAIN = "JJ"  # adjectives are compared only in forms the dictionary knows: no "intelligenter"

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from unmask.audit.scoring import Scored
+from unmask.core.types import Pair, SentenceScore
 from unmask.diagnose.generate.words import usable
 from unmask.models import Lm
-from unmask.scoring import Scored
-from unmask.types import Pair, SentenceScore
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 

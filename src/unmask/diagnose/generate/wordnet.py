@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from unmask.errors import DataError
+from unmask.core.errors import DataError
 
 FILES = {"NOUN": "noun", "VERB": "verb", "ADJ": "adj"}
 SENSES = 3  # of a word, the most frequent

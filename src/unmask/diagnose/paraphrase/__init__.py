@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from unmask.audit.plan import bears
+from unmask.audit.session import Subject
+from unmask.core.errors import StatsError
+from unmask.core.types import Dataset, Kind
 from unmask.data.finspector import NUMBER, ORIGINAL
 from unmask.diagnose.paraphrase import figures, tables
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, differences, family_set
 from unmask.diagnose.paraphrase.verdicts import Verdicts
-from unmask.diagnose.subject import Subject
-from unmask.diagnose.types import Diagnosis, Seen, Settings
-from unmask.errors import StatsError
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
 from unmask.findings import Finding
 from unmask.measures import find
-from unmask.running import bears
-from unmask.types import Dataset, Kind
 
 DEFAULT: dict[Kind, str] = {"masked": "cps-exact", "causal": "cll"}
 

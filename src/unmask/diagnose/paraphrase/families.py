@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmask import data as datasets
+from unmask.audit.scoring import Scored
+from unmask.core.errors import DataError
+from unmask.core.types import Dataset, Floats, Ints, Pair, SentenceScore
 from unmask.data.finspector import ITSELF, NUMBER, ORIGINAL
-from unmask.errors import DataError
-from unmask.scoring import Scored
-from unmask.types import Dataset, Floats, Ints, Pair, SentenceScore
 
 PER_TOKEN, SUM, OWN = "mean per token", "sum", "the measure's own"
 KEEP, REPLACEMENT = "keep", "replacement"  # columns of generated files, filled by a reviewer and by us

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask import plots
 from unmask.diagnose.paraphrase.tables import cells
 from unmask.diagnose.paraphrase.verdicts import Verdicts
-from unmask.diagnose.types import Settings
-from unmask.findings import Plot
+from unmask.diagnose.spec import Settings
+from unmask.findings import Plot, charts
 
 
 def histograms(main: Sequence[Verdicts], settings: Settings) -> Plot:
@@ -26,7 +25,7 @@ def histograms(main: Sequence[Verdicts], settings: Settings) -> Plot:
         f"paraphrases; dashed lines mark ±{settings.band:g}, and each title says how many lie within."
     )
     units = " or ".join(dict.fromkeys(one.unit for one in main))
-    chart = plots.histograms(rows, axis=f"difference, {units}", band=settings.band)
+    chart = charts.histograms(rows, axis=f"difference, {units}", band=settings.band)
     return Plot("paraphrase-differences", "Differences of originals and paraphrases", told, chart)
 
 
@@ -42,7 +41,7 @@ def types(main: Sequence[Verdicts]) -> tuple[Plot, ...]:
     if not rows:
         return ()
     told = "Share of originals in agreement with all their paraphrases by bias type, seen and by chance."
-    chart = plots.intervals(rows, axis="originals in agreement, %")
+    chart = charts.intervals(rows, axis="originals in agreement, %")
     return (Plot("paraphrase-agreement", "Agreement by bias type", told, chart),)
 
 

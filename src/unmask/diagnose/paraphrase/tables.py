@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from unmask.diagnose.paraphrase.families import Family
 from unmask.diagnose.paraphrase.verdicts import Verdicts, ranged
 from unmask.diagnose.published import published
-from unmask.diagnose.types import Settings
+from unmask.diagnose.spec import Settings
 from unmask.findings import Cell, Ranged, Table
 from unmask.stats import holm
-from unmask.stats.concord import Concord
+from unmask.stats.concordance import Concord
 
 BANDS = (0.0, 0.1, 0.25, 0.5, 1.0)
 SHOWN = 10  # originals in the list of the most opposed

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.types import Floats
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
 from unmask.findings import Ranged
-from unmask.stats.concord import Concord, concord, share_of_members
+from unmask.stats.bootstrap import Interval, generator
+from unmask.stats.concordance import Concord, concord, share_of_members
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.resampling import Interval, generator
 from unmask.stats.shares import wilson
-from unmask.types import Floats
 
 UNITS = {PER_TOKEN: "nats per token", OWN: "units of the measure"}
 

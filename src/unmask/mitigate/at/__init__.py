@@ -16,12 +16,12 @@ import numpy as np
 from unmask.mitigate.at.losses import Losses, Together, Turn
 from unmask.mitigate.at.sentences import Found, found, refuse_lack
 from unmask.mitigate.at.vectors import Vectors
-from unmask.mitigate.lessons import reminders, rows_for
-from unmask.mitigate.types import Corpus, Method, Outcome, Pupil
-from unmask.models.erasing import attach, attached, detach
+from unmask.mitigate.mlm import reminders, rows_for
+from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
+from unmask.models.eraser import attach, attached, detach
 from unmask.training import train
-from unmask.training.masked import Row
-from unmask.training.processes import by_chief
+from unmask.training.collators import Row
+from unmask.training.distributed import by_chief
 
 
 def apply(pupil: Pupil, corpus: Corpus, *, as_code: bool = False) -> Outcome:

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from unmask.mitigate.at.sentences import Found
 from unmask.mitigate.at.vectors import Vectors, states, weights
-from unmask.mitigate.types import Choices
-from unmask.training.masked import Hiding, Row, padded
+from unmask.mitigate.spec import Choices
+from unmask.training.collators import Hiding, Row, padded
 
 if TYPE_CHECKING:
-    from unmask.training.settings import Batch
+    from unmask.training.spec import Batch
 
 
 @dataclass(frozen=True, slots=True)

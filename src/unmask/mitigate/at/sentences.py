@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from unmask import data
+from unmask.core.errors import DataError, Unscorable
 from unmask.data.occupations import Occupation
-from unmask.errors import DataError, Unscorable
 from unmask.mitigate.swap import words
 from unmask.mitigate.swap.patterns import any_of
 from unmask.models import Lm

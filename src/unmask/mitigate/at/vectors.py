@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from unmask.mitigate.at.sentences import Found
-from unmask.training.masked import padded
-from unmask.training.processes import by_chief
+from unmask.training.collators import padded
+from unmask.training.distributed import by_chief
 
 MOST = 100  # sentences of one word that its vector is the mean of
 _TOGETHER = 64

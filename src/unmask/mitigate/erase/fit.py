@@ -11,13 +11,13 @@ import numpy as np
 import torch
 
 from unmask import data
+from unmask.core.types import Floats
 from unmask.mitigate.erase import inlp, oscar, projection
 from unmask.mitigate.erase.probe import as_facts, probed, split
 from unmask.mitigate.erase.states import Gendered, contexts, states, word_states
-from unmask.mitigate.types import Corpus, Method, Outcome, Pupil
+from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
 from unmask.models import Lm
-from unmask.models.erasing import Eraser, attach, detach
-from unmask.types import Floats
+from unmask.models.eraser import Eraser, attach, detach
 
 Facts = dict[str, Any]
 Fitting = Callable[[Lm, Gendered, int, int], tuple[Eraser, Facts]]  # model, states to fit on, layer, seed

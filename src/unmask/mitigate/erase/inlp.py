@@ -13,12 +13,12 @@ from functools import partial
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
 from unmask.mitigate.erase.probe import by_pair, split
 from unmask.mitigate.erase.projection import without
 from unmask.mitigate.erase.states import Gendered
 from unmask.stats.means import mean_test
-from unmask.types import Floats
 from unmask.vectors.static import Vectors
 
 ROUNDS = 80  # at most; published: 80 for language models (Meade et al. 2022), 35 for GloVe

@@ -1,7 +1,7 @@
 """`oscar`: turn occupations to a right angle from gender, and leave both as they are (Dev et al. 2021).
 
 Nothing is taken away: gender can still be read of words that have one. What is undone is that occupations
-lie along it. The rotation is graded (`unmask.models.erasing`): full at the occupations' direction, none at
+lie along it. The rotation is graded (`unmask.models.eraser`): full at the occupations' direction, none at
 that of gender.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from sklearn.decomposition import PCA
 
-from unmask.errors import StatsError
+from unmask.core.errors import StatsError
+from unmask.core.types import Floats
 from unmask.mitigate.erase.projection import subspace
-from unmask.models.erasing import Eraser
-from unmask.types import Floats
+from unmask.models.eraser import Eraser
 from unmask.vectors.directions import GENDER, Pairs
 from unmask.vectors.static import Vectors
 

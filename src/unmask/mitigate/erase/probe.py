@@ -12,11 +12,11 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from unmask.core.types import Floats
 from unmask.findings import Ranged
 from unmask.mitigate.erase.states import Gendered
+from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.resampling import generator
-from unmask.types import Floats
 
 HELD = 0.25  # share of the word pairs kept to test with
 CHANCE = 50.0

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from unmask.errors import DataError, StatsError
-from unmask.types import Floats
+from unmask.core.errors import DataError, StatsError
+from unmask.core.types import Floats
 from unmask.vectors.association import unit
 from unmask.vectors.directions import GENDER, Pairs
 from unmask.vectors.static import Vectors

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 
 from unmask import data
-from unmask.errors import ModelError, Unscorable
+from unmask.core.errors import ModelError, Unscorable
+from unmask.core.types import Floats
 from unmask.models import Lm
-from unmask.models.erasing import watched
-from unmask.models.rows import by_length
-from unmask.stats.resampling import generator
-from unmask.types import Floats
+from unmask.models.eraser import watched
+from unmask.models.states import by_length
+from unmask.stats.bootstrap import generator
 from unmask.vectors.contextual import token_places
 
 Words = tuple[str, str]  # a masculine word and its counterpart

@@ -6,9 +6,9 @@ Swapper(ours())("He gave her his coat.")    # "She gave him her coat."
 
 from __future__ import annotations
 
-from unmask.mitigate.swap.choosing import LikelierForm
 from unmask.mitigate.swap.groups import AXES, GroupSwapper
 from unmask.mitigate.swap.lexicon import Lexicon, of_file, ours, words
+from unmask.mitigate.swap.pronoun_choice import LikelierForm
 from unmask.mitigate.swap.swapper import Chooser, Slot, Swapper
 
 __all__ = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
-from unmask.mitigate.swap.tables import BETWEEN, CLOSED, ED_ADJECTIVES, LY_ADJECTIVES
+from unmask.mitigate.swap.word_lists import BETWEEN, CLOSED, ED_ADJECTIVES, LY_ADJECTIVES
 
 WINDOW = 200  # characters on either side of a pronoun that whoever is asked about it sees
 _NEXT = re.compile(r"\s+[\"'“‘(\[*_]*([^\W_][\w'’-]*)|(\s*$)|(\s*[^\w\s]\s*)")

@@ -9,11 +9,11 @@ from functools import cached_property
 
 import numpy as np
 
+from unmask.core.errors import UnknownName
 from unmask.data.word_pairs import TermSet
-from unmask.errors import UnknownName
 from unmask.mitigate.swap.lexicon import words
 from unmask.mitigate.swap.patterns import any_of, article, opens_sentence
-from unmask.mitigate.swap.tables import CLOSED, PEOPLE
+from unmask.mitigate.swap.word_lists import CLOSED, PEOPLE
 
 AXES = ("race", "religion")
 _COLOURS = frozenset(("black", "white"))  # words for things, too

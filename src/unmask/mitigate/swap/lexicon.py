@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from unmask import data
+from unmask.core.errors import DataError
 from unmask.data.word_pairs import NamePair, WordPair, Words
-from unmask.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

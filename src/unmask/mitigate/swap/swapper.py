@@ -11,7 +11,7 @@ from typing import Protocol
 from unmask.mitigate.swap.grammar import tagged_possessive, tagger, verdict
 from unmask.mitigate.swap.lexicon import Lexicon
 from unmask.mitigate.swap.patterns import any_of, article, like
-from unmask.mitigate.swap.tables import EXACT_IDIOMS, IDIOMS, PLACES
+from unmask.mitigate.swap.word_lists import EXACT_IDIOMS, IDIOMS, PLACES
 
 _EDGE, _END = r"(?<![\w@#])", r"(?![\w@])"
 _SURNAME = re.compile(r"\s+([A-Z][\w'’-]+)")

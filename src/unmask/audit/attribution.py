@@ -1,0 +1,99 @@
+"""Why a pair was won: every token's part in the difference between the two sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unmask.audit.result import require_measure
+from unmask.core.errors import ResultError
+
+if TYPE_CHECKING:
+    from unmask.audit.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPart:
+    """A token and what it adds to its sentence's score; None where the measure does not read it."""
+
+    position: int
+    token: str
+    logprob: float | None
+    weight: float
+    in_span: bool
+
+    @property
+    def part(self) -> float:
+        """Weight × log-probability."""
+        return 0.0 if self.logprob is None else self.weight * self.logprob
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One item under one measure, token by token."""
+
+    item: str
+    measure: str
+    outcome: str
+    difference: float
+    text_more: str
+    text_less: str
+    more: tuple[TokenPart, ...]
+    less: tuple[TokenPart, ...]
+
+    def deciding(self) -> list[tuple[str, float, bool]]:
+        """Tokens by the size of their part in the difference: (token, part, in the changed span).
+
+        Tokens both sentences share are taken together: what counts is how much likelier one is beside the
+        other sentence's changed words. Their parts and those of the changed tokens add up to the difference.
+        """
+        shared = [[one for one in side if not one.in_span] for side in (self.more, self.less)]
+        parts: list[tuple[str, float, bool]] = []
+        if len(shared[0]) == len(shared[1]):
+            both = zip(*shared, strict=True)
+            parts += [(a.token, a.part - b.part, False) for a, b in both]
+        else:
+            parts += [(one.token, one.part, False) for one in shared[0]]
+            parts += [(one.token, -one.part, False) for one in shared[1]]
+        parts += [(one.token, one.part, True) for one in self.more if one.in_span]
+        parts += [(one.token, -one.part, True) for one in self.less if one.in_span]
+        return sorted(parts, key=lambda part: -abs(part[1]))
+
+
+def explained(result: Result, item: str, measure: str | None = None) -> Explanation:
+    """The explanation of one item, from the result folder alone."""
+    import pyarrow.compute as pc
+
+    table = result.items
+    rows: list[dict[str, Any]] = table.filter(pc.equal(table["item"], item)).to_pylist()
+    if not rows:
+        example = table["item"][0].as_py() if len(table) else "none"
+        raise ResultError(f"no item {item!r} in this result; items look like {example!r}")
+    if measure is not None:
+        require_measure(result, measure)
+    fitting = [row for row in rows if measure in (None, row["measure"])]
+    row = next((row for row in fitting if row["outcome"] != "unscored"), fitting[0])
+    if row["outcome"] == "unscored":
+        raise ResultError(f"{item} was not scored by {row['measure']}: {row['reason']}")
+    tokens = result.tokens
+    mine = pc.and_(pc.equal(tokens["item"], item), pc.equal(tokens["measure"], row["measure"]))
+    parts = tokens.filter(mine).to_pylist()
+    return Explanation(
+        item,
+        row["measure"],
+        row["outcome"],
+        row["difference"],
+        row["text_more"],
+        row["text_less"],
+        _side(parts, "more"),
+        _side(parts, "less"),
+    )
+
+
+def _side(parts: Sequence[dict[str, Any]], side: str) -> tuple[TokenPart, ...]:
+    return tuple(
+        TokenPart(one["position"], one["token"], one["logprob"], one["weight"], one["in_span"])
+        for one in parts
+        if one["side"] == side
+    )

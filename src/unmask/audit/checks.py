@@ -1,0 +1,216 @@
+"""Evidence that the model was really read, gathered meanwhile: 50 is "no preference" and "broken" alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from unmask.core.errors import Unscorable
+from unmask.core.types import Check, Encoded, Measure, Pair, Probe, Reading, Row
+from unmask.measures.probes import each_masked, next_tokens, unmasked
+from unmask.measures.spans import order_matters
+from unmask.models import Lm
+
+SAMPLE = 12  # items asked for evidence alone when no measure asks the like
+NEAR = 0.25  # Kwon & Mihindukulasooriya (2022): differences this small are hardly decisions
+MASKED_FLOOR, UNMASKED_FLOOR, CAUSAL_FLOOR = 0.10, 0.25, 0.05
+How = Literal["masked", "unmasked", "causal"]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """Counts over one dataset."""
+
+    hits: dict[How, int] = field(default_factory=dict)
+    reads: dict[How, int] = field(default_factory=dict)
+    asked: set[How] = field(default_factory=set)
+    tokens: int = 0
+    unknown: int = 0
+    pairs: int = 0
+    ambiguous: list[str] = field(default_factory=list)  # alignment depends on the order of the sentences
+    unequal: set[str] = field(default_factory=set)  # sentences of different length in tokens
+    too_long: int = 0
+
+    def more_probes(self, items: Sequence[Pair], asked: Iterable[Probe], lm: Lm) -> list[Probe]:
+        """Probes for the kinds of accuracy that no measure's own probes show, on the first items."""
+        wanted: set[How] = {"causal"} if lm.kind == "causal" else {"masked", "unmasked"}
+        lacking = wanted - self.asked
+        self.asked |= wanted
+        for probe in asked:
+            if not lacking:
+                return []
+            lacking.discard(_how(probe, lm))
+        sentences = [one for item in items[:SAMPLE] for one in _encoded(item, lm)]
+        return [_probe(sentence, how) for how in sorted(lacking) for sentence in sentences]
+
+    def add_items(self, items: Sequence[Pair], lm: Lm) -> None:
+        """Count what the tokenizer made of these items."""
+        for item in items:
+            self._add_item(item, lm)
+
+    def add_readings(self, readings: Mapping[Probe, Reading], lm: Lm) -> None:
+        """Count which tokens were the model's first guess."""
+        for (how, _), reading in _fullest(readings, lm).items():
+            self.hits[how] = self.hits.get(how, 0) + int((reading.ranks == 0).sum())
+            self.reads[how] = self.reads.get(how, 0) + len(reading.ranks)
+
+    def accuracy(self, how: How) -> float:
+        """Share of tokens the model finds likeliest where they stand; NaN when none was read."""
+        return self.hits[how] / self.reads[how] if self.reads.get(how) else float("nan")
+
+    def _add_item(self, item: Pair, lm: Lm) -> None:
+        self.pairs += 1
+        sentences = _encoded(item, lm)
+        self.tokens += sum(len(one.content) for one in sentences)
+        self.unknown += sum(one.ids.count(lm.unknown_id) for one in sentences if lm.unknown_id != lm.begin)
+        if len(sentences) < 2:
+            self.too_long += 1
+            return
+        if len(sentences[0].content) != len(sentences[1].content):
+            self.unequal.add(item.id)
+        if order_matters(*sentences):
+            self.ambiguous.append(item.id)
+
+
+def checks(
+    evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]], lm: Lm
+) -> tuple[Check, ...]:
+    """What the evidence and the rows (by measure) of one dataset say."""
+    return (
+        Check("lm-head", True, f"every weight of {lm.facts.architecture} came from the checkpoint"),
+        *_accuracies(evidence, lm),
+        _counted("ties", rows, "tie", "are ties"),
+        _counted("unscored", rows, "unscored", "could not be scored"),
+        _too_long(evidence),
+        _alignment(evidence),
+        *_unequal_lengths(evidence, measures, rows),
+        *_near_zero(measures, rows),
+        _unknown(evidence),
+    )
+
+
+def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
+    floors: dict[How, float] = (
+        {"causal": CAUSAL_FLOOR}
+        if lm.kind == "causal"
+        else {"masked": MASKED_FLOOR, "unmasked": UNMASKED_FLOOR}
+    )
+    made = []
+    for how, floor in floors.items():
+        share, n = evidence.accuracy(how), evidence.reads.get(how, 0)
+        verdict = (
+            ""
+            if share >= floor
+            else f"; under {floor:.0%} it hardly knows this language: do not read its scores"
+        )
+        name = "next-token-accuracy" if how == "causal" else f"{how}-accuracy"
+        made.append(
+            Check(name, share >= floor, f"{share:.1%} of {n:,} tokens are the model's first guess{verdict}")
+        )
+    return made
+
+
+def _counted(name: str, rows: Mapping[str, Sequence[Row]], outcome: str, words: str) -> Check:
+    counts = {measure: sum(row.outcome == outcome for row in some) for measure, some in rows.items()}
+    worst = max((counts[measure] / len(some) for measure, some in rows.items() if some), default=0.0)
+    listed = ", ".join(f"{measure} {count}" for measure, count in counts.items() if count) or "none"
+    return Check(name, worst <= 0.05, f"pairs that {words}: {listed}")
+
+
+def _too_long(evidence: Evidence) -> Check:
+    detail = f"{evidence.too_long} items are too long or empty for this model; none was cut"
+    return Check("truncated", evidence.too_long <= 0.05 * evidence.pairs, detail)
+
+
+def _alignment(evidence: Evidence) -> Check:
+    some = ", ".join(evidence.ambiguous[:3]) + (" …" if len(evidence.ambiguous) > 3 else "")
+    named = f" ({some})" if some else ""
+    detail = (
+        f"{len(evidence.ambiguous)} pairs align otherwise when the sentences are passed the other way{named}"
+    )
+    return Check("alignment", len(evidence.ambiguous) <= 0.01 * max(1, evidence.pairs), detail)
+
+
+def _unequal_lengths(
+    evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]
+) -> list[Check]:
+    """How the bias score changes without the pairs whose sentences differ in length."""
+    share = len(evidence.unequal) / max(1, evidence.pairs)
+    changes = {}
+    for measure in measures:
+        everyone = [row for row in rows[measure.name] if row.scores]
+        equal = [row for row in everyone if row.item not in evidence.unequal]
+        if measure.summary == "share" and everyone and equal:
+            changes[measure.name] = _bias_score(equal) - _bias_score(everyone)
+    if not changes:
+        return []
+    listed = ", ".join(f"{name} {change:+.1f}" for name, change in changes.items())
+    detail = f"{share:.0%} of pairs differ in length; without them the scores move by {listed}"
+    return [Check("length", max(map(abs, changes.values())) <= 5.0, detail)]
+
+
+def _near_zero(measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]) -> list[Check]:
+    shares = {}
+    for measure in measures:
+        kept = [row for row in rows[measure.name] if row.scores]
+        if measure.in_nats and kept:
+            shares[measure.name] = sum(abs(row.difference) <= NEAR for row in kept) / len(kept)
+    if not shares:
+        return []
+    listed = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+    return [Check("near-zero", max(shares.values()) <= 0.5, f"differences inside ±{NEAR}: {listed}")]
+
+
+def _unknown(evidence: Evidence) -> Check:
+    share = evidence.unknown / max(1, evidence.tokens)
+    return Check(
+        "unknown-tokens",
+        share <= 0.01,
+        f"{share:.2%} of {evidence.tokens:,} tokens are unknown to the tokenizer",
+    )
+
+
+def _bias_score(rows: Collection[Row]) -> float:
+    return 100 * sum(row.outcome == "more" for row in rows) / len(rows)
+
+
+def _encoded(item: Pair, lm: Lm) -> list[Encoded]:
+    """The two sentences of an item, without those that cannot be encoded."""
+    found = []
+    for text in (item.more, item.less):
+        try:
+            found.append(lm.encode(text))
+        except Unscorable:
+            continue
+    return found
+
+
+def _probe(sentence: Encoded, how: How) -> Probe:
+    if how == "masked":
+        return each_masked(sentence, sentence.content)
+    return unmasked(sentence) if how == "unmasked" else next_tokens(sentence, sentence.content)
+
+
+def _fullest(readings: Mapping[Probe, Reading], lm: Lm) -> dict[tuple[How, tuple[int, ...]], Reading]:
+    """Of all readings of one sentence in one way, the one with the most tokens: none is counted twice."""
+    best: dict[tuple[How, tuple[int, ...]], Reading] = {}
+    for probe, reading in readings.items():
+        how = _how(probe, lm)
+        if how is not None and len(reading.ranks) > len(
+            best[how, probe.ids].ranks if (how, probe.ids) in best else ()
+        ):
+            best[how, probe.ids] = reading
+    return best
+
+
+def _how(probe: Probe, lm: Lm) -> How | None:
+    """Which accuracy a probe's ranks speak of; None when it does not read the sentence's own tokens."""
+    if probe.head != "lm" or not probe.reads:
+        return None
+    place, token = probe.reads[0]  # a probe reads the sentence's own tokens throughout, or nowhere
+    if lm.kind == "causal":
+        return "causal" if probe.ids[place + 1 : place + 2] == (token,) else None
+    if probe.ids[place] != token or lm.mask_id in probe.ids:
+        return None
+    return "masked" if probe.apart else "unmasked" if not probe.masked else None

@@ -1,0 +1,124 @@
+"""A result folder, opened: estimates, checks, the table of items, and which tokens decided."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unmask.core.errors import ResultError, UnknownName
+from unmask.core.types import Check, Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from unmask.audit.attribution import Explanation
+    from unmask.stats import Comparison, Verdict
+
+SCHEMA = 1
+RESULT, ITEMS, TOKENS = "result.json", "items.parquet", "tokens.parquet"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one audit found. `meta` is the content of `result.json`; tables are read when asked for."""
+
+    meta: dict[str, Any]
+    folder: Path
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """Every estimate, headline first within its measure and data."""
+        return tuple(Estimate(**_known(one)) for one in self.meta["estimates"])
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Evidence that the model was really read."""
+        return tuple(Check(one["name"], one["ok"], one["detail"]) for one in self.meta["checks"])
+
+    @cached_property
+    def items(self) -> pa.Table:
+        """One row per item and measure, every digit kept."""
+        return self._table(ITEMS)
+
+    @cached_property
+    def tokens(self) -> pa.Table:
+        """One row per token, sentence and measure."""
+        return self._table(TOKENS)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The items as a data frame."""
+        return self.items.to_pandas()
+
+    def headlines(self) -> tuple[Estimate, ...]:
+        """The first estimate of every measure on every dataset."""
+        first: dict[tuple[str, str], Estimate] = {}
+        for one in self.estimates:
+            first.setdefault((one.measure, one.data), one)
+        return tuple(first.values())
+
+    def explain(self, item: str, measure: str | None = None) -> Explanation:
+        """Which tokens decided this item under this measure (the first one scored, if none is named)."""
+        from unmask.audit.attribution import explained
+
+        return explained(self, item, measure)
+
+    def save(self, folder: str | Path) -> Result:
+        """Copy the result into a folder of its own."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        for name in (RESULT, ITEMS, TOKENS):
+            shutil.copyfile(self.folder / name, target / name)
+        return load(target)
+
+    def _table(self, name: str) -> pa.Table:
+        import pyarrow.parquet as pq
+
+        try:
+            return pq.read_table(self.folder / name)
+        except (OSError, ValueError) as error:
+            raise ResultError(
+                f"{self.folder / name} cannot be read ({error}): run the audit again"
+            ) from error
+
+
+def load(folder: str | Path) -> Result:
+    """Open a result folder."""
+    path = Path(folder) / RESULT
+    if not path.is_file():
+        raise ResultError(f"no {RESULT} in {folder}: give a folder that `unmask audit --out` wrote")
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ResultError(f"{path} is not JSON ({error}): run the audit again") from error
+    if meta.get("schema") != SCHEMA:
+        raise ResultError(f"{path} has schema {meta.get('schema')!r}; this unmask reads schema {SCHEMA}")
+    return Result(meta, Path(folder))
+
+
+def measures_of(result: Result) -> tuple[str, ...]:
+    """The measures of a result, in its order."""
+    return tuple(dict.fromkeys(one.measure for one in result.estimates))
+
+
+def require_measure(result: Result, name: str) -> None:
+    """Raise when the result has no such measure."""
+    if name not in measures_of(result):
+        raise UnknownName("measure in this result", name, measures_of(result))
+
+
+def as_json(value: Estimate | Check | Comparison | Verdict) -> dict[str, Any]:
+    """A record as JSON has it: NaN becomes null; an estimate's signed form is added."""
+    more = {"signed": value.signed} if isinstance(value, Estimate) else {}
+    items = (asdict(value) | more).items()
+    return {key: None if one != one else one for key, one in items}  # noqa: PLR0124 - only NaN differs from itself
+
+
+def _known(one: dict[str, Any]) -> dict[str, Any]:
+    """An estimate as stored, null interval ends read back as NaN; later versions' extra keys left out."""
+    kept = {key: value for key, value in one.items() if key in Estimate.__dataclass_fields__}
+    return {**kept, **{key: float("nan") for key in ("value", "low", "high") if kept[key] is None}}

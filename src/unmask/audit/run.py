@@ -1,0 +1,217 @@
+"""Where the parts meet: `audit` a model, `compare` two results, `gate` one against a baseline."""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from unmask.audit.checks import Evidence, checks
+from unmask.audit.parquet import Tables, group_columns
+from unmask.audit.plan import (
+    Data,
+    Options,
+    data_facts,
+    engine_for,
+    loaded,
+    measures_for,
+    opening_for,
+    refuse_foreign,
+    versions,
+    written,
+)
+from unmask.audit.result import ITEMS, RESULT, SCHEMA, TOKENS, Result, as_json, load
+from unmask.audit.scoring import scored
+from unmask.core.errors import DataError, ResultError, StatsError
+from unmask.core.types import Check, Dataset, Estimate, Measure, Row, Side
+from unmask.measures import chosen, find
+from unmask.models import Lm, open_lm
+from unmask.models.loading import Opening
+from unmask.stats import Comparison, Verdict, comparisons, corrected, estimates
+from unmask.stats import gate as judged
+
+DEFAULT_DATA = ("nine-axes", "triple-gender", "pronoun-templates")
+
+
+def audit(
+    model: str | Path | Lm | None = None,
+    *,
+    data: Data | Sequence[Data] = DEFAULT_DATA,
+    measures: str | Sequence[str] = (),
+    out: str | Path | None = None,
+    opening: Opening | None = None,
+    options: Options | None = None,
+) -> Result:
+    """Ask a model about data by measures; the built-in ones where nothing is named.
+
+    Args:
+        model: a hub name (`name@revision`), a folder, an opened `Lm`, or None for the built-in model.
+        data: names of datasets, files of pairs, or loaded `Dataset`s.
+        measures: names; none means those that suit the model and the data.
+        out: the result folder; None keeps the result only as long as it is used.
+        opening: device, dtype and safety of the model.
+        options: limit, seed, batch size, store, data folder, progress.
+    """
+    options = options or Options()
+    if options.seed < 0:
+        raise StatsError(f"--seed {options.seed}: give a number of at least 0")
+    if out is not None:
+        refuse_foreign(Path(out), (RESULT, ITEMS, TOKENS))
+    found = loaded(data, options)
+    names = [measures] if isinstance(measures, str) else list(measures)
+    for name in names:
+        find(name)
+    lm = model if isinstance(model, Lm) else open_lm(model, opening_for(opening, options))
+    plan = [(one, measures_for(one, chosen(names, lm.kind), lm.kind)) for one in found]
+    if data is DEFAULT_DATA:  # of what nobody named, only what the measures can read
+        plan = [(one, some) for one, some in plan if some] or plan
+    _refuse_unused(names, plan)
+    folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
+    seen = _run(lm, plan, folder, options)
+    meta = written(folder / RESULT, _meta(lm, [one for one, _ in plan], seen, names, options))
+    result = Result(meta, folder)
+    if out is None:
+        weakref.finalize(result, shutil.rmtree, folder, True)
+    return result
+
+
+def compare(
+    first: Result | str | Path, *others: Result | str | Path, categories: bool = False, seed: int = 0
+) -> tuple[Comparison, ...]:
+    """Every statistic each of the others shares with the first, item by item; by category too, if asked.
+
+    P-values are corrected for the number of comparisons made; `run` says which of the others one is of.
+    """
+    a, *rest = (one if isinstance(one, Result) else load(one) for one in (first, *others))
+    return corrected(
+        [
+            replace(one, run=number)
+            for number, b in enumerate(rest, start=1)
+            for measure, data, rows_a, rows_b in _shared_rows(a, b)
+            for one in comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed)
+            if categories or one.group == "all"
+        ]
+    )
+
+
+def gate(
+    candidate: Result,
+    baseline: Result,
+    *,
+    measures: Sequence[str] = (),
+    tolerance: float = 0.0,
+    seed: int = 0,
+) -> tuple[Verdict, ...]:
+    """Is the candidate worse than the baseline beyond noise, by each measure both have?"""
+    return tuple(
+        judged(measure, rows_a, rows_b, data=data, rng_seed=seed, tolerance=tolerance)
+        for measure, data, rows_a, rows_b in _shared_rows(baseline, candidate)
+        if not measures or measure.name in measures
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    estimates: list[Estimate]
+    checks: list[Check]
+
+
+def _run(lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path, options: Options) -> _Found:
+    found = _Found([], [])
+    with engine_for(lm, options) as engine:
+        (folder / RESULT).unlink(missing_ok=True)
+        tables = Tables(folder, group_columns(item for data, _ in plan for item in data.items))
+        for data, measures in plan:
+            evidence, rows = Evidence(), {measure.name: list[Row]() for measure in measures}
+            for chunk in scored(
+                data.card.name,
+                data.items,
+                measures,
+                engine,
+                evidence=evidence,
+                progress=_step(options, data),
+            ):
+                tables.add(chunk, lm)
+                for one in chunk:
+                    rows[one.row.measure].append(one.row)
+            for measure in measures:
+                mine = rows[measure.name]
+                found.estimates.extend(estimates(measure, mine, data=data.card.name, rng_seed=options.seed))
+            found.checks.extend(_labelled(checks(evidence, measures, rows, lm), data, several=len(plan) > 1))
+        tables.close()
+    return found
+
+
+def _labelled(made: Sequence[Check], data: Dataset, *, several: bool) -> list[Check]:
+    """With several datasets a check's name says which it is of."""
+    return [
+        Check(f"{data.card.name}/{one.name}" if several else one.name, one.ok, one.detail) for one in made
+    ]
+
+
+def _refuse_unused(names: Sequence[str], plan: Sequence[tuple[Dataset, Sequence[Measure]]]) -> None:
+    used = {measure.name for _, measures in plan for measure in measures}
+    unused = [name for name in names if name not in used]
+    if unused:
+        needs = f"must have {', '.join(find(unused[0]).needs)}" if find(unused[0]).needs else "must be pairs"
+        listed = ", ".join(data.card.name for data, _ in plan)
+        raise DataError(f"{', '.join(unused)} cannot be computed on {listed}: the items {needs}")
+    bare = [data.card.name for data, measures in plan if not measures]
+    if bare:
+        raise DataError(
+            f"no measure named can be computed on {', '.join(bare)}: leave it out or name another"
+        )
+
+
+def _step(options: Options, data: Dataset) -> Callable[[float], None]:
+    report = options.progress
+    if report is None:
+        return lambda _: None
+    return lambda share: report(data.card.name, share, len(data.items))
+
+
+def _meta(
+    lm: Lm, asked: Sequence[Dataset], found: _Found, names: Sequence[str], options: Options
+) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "unmask": version("unmask"),
+        "model": asdict(lm.facts),
+        "data": [data_facts(one) for one in asked],
+        "options": {
+            "measures": list(names),
+            "limit": options.limit,
+            "seed": options.seed,
+            "tokens": options.tokens,
+        },
+        "versions": versions(),
+        "estimates": [as_json(one) for one in found.estimates],
+        "checks": [as_json(one) for one in found.checks],
+    }
+
+
+def _shared_rows(a: Result, b: Result) -> Iterator[tuple[Measure, str, list[Row], list[Row]]]:
+    """The rows of every measure and dataset that both results have."""
+    ours, theirs = _rows(a), _rows(b)
+    shared = [key for key in ours if key in theirs]
+    if not shared:
+        raise ResultError("the results share no measure on the same data: audit both models alike")
+    for measure, data in shared:
+        yield find(measure), data, ours[measure, data], theirs[measure, data]
+
+
+def _rows(result: Result) -> dict[tuple[str, str], list[Row]]:
+    rows: dict[tuple[str, str], list[Row]] = {}
+    sides: tuple[Side, ...] = ("more", "less", "unrelated")
+    fixed = {"measure", "data", "item", "more", "less", "unrelated", "difference", "outcome", "reason"}
+    for one in result.items.to_pylist():
+        groups = {key: value for key, value in one.items() if key not in fixed and isinstance(value, str)}
+        scores = {side: one[side] for side in sides if one[side] is not None}
+        row = Row(one["measure"], one["data"], one["item"], groups, scores, one["outcome"], one["reason"])
+        rows.setdefault((row.measure, row.data), []).append(row)
+    return rows

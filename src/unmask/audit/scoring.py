@@ -1,0 +1,115 @@
+"""Items in, scores out: a chunk of items at a time, all measures together, so that memory stays bounded."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from unmask.audit.checks import Evidence
+from unmask.core.errors import Unscorable
+from unmask.core.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
+from unmask.models import Engine, Lm
+from unmask.models.engine import Progress, Readings
+from unmask.models.fast import unswept
+
+FIRST, GROWTH = 64, 5  # items planned, asked and scored together: so many at first, then so many times more
+Plan = list[tuple[Pair, Measure, Probes | str]]  # a word instead of probes: why it cannot be scored
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One item under one measure: its row, and the sentence scores it was made of."""
+
+    row: Row
+    item: Pair
+    sentences: Mapping[Side, SentenceScore]
+
+
+def scored(
+    data: str,
+    items: Sequence[Pair],
+    measures: Sequence[Measure],
+    engine: Engine,
+    *,
+    evidence: Evidence,
+    progress: Progress,
+) -> Iterator[list[Scored]]:
+    """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
+    last: Callable[[], list[Scored]] = list
+    for begin, end in _chunks(len(items), engine.limits.items):
+        step = functools.partial(_step, progress, begin / len(items), (end - begin) / len(items))
+        with unswept():
+            plan, answers = _asked(items[begin:end], measures, engine, evidence, step)
+            done = last()
+        last = functools.partial(_finished, data, plan, answers, evidence, engine.lm)
+        if done:
+            yield done
+    with unswept():
+        done = last()
+    if done:
+        yield done
+
+
+def _asked(
+    chunk: Sequence[Pair], measures: Sequence[Measure], engine: Engine, evidence: Evidence, step: Progress
+) -> tuple[Plan, Callable[[], Readings]]:
+    """What the items need, asked; on a GPU the answers are still to come."""
+    engine.lm.prime([text for item in chunk for text in item.sides().values()])
+    plan = [(item, measure, _planned(item, measure, engine.lm)) for item in chunk for measure in measures]
+    probes = [
+        probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one
+    ]
+    return plan, engine.ask([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
+
+
+def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
+    """Few items at first, so that a GPU is soon at work, then more: sentences of one length fill a batch."""
+    begin, size = 0, FIRST
+    while begin < items:
+        yield begin, min(begin + size, items)
+        begin, size = begin + size, min(size * GROWTH, most)
+
+
+def _finished(
+    data: str, plan: Plan, answers: Callable[[], Readings], evidence: Evidence, lm: Lm
+) -> list[Scored]:
+    """The scores of a chunk; what needs no answers comes first, a GPU may still be at work on them."""
+    evidence.add_items(list({item.id: item for item, _, _ in plan}.values()), lm)
+    readings = answers()
+    evidence.add_readings(readings, lm)
+    return [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
+
+
+def _step(progress: Progress, begin: float, share: float, part: float) -> None:
+    """Progress within a chunk as progress of the whole."""
+    progress(begin + part * share)
+
+
+def _planned(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
+    """The item's probes, or the reason why it cannot be scored."""
+    lacking = [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
+    if lacking:
+        return f"the item has no {', '.join(lacking)}"
+    try:
+        return measure.probes(item, lm)
+    except Unscorable as error:
+        return error.reason
+
+
+def _scored_item(data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Readings) -> Scored:
+    if isinstance(plan, str):
+        return Scored(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
+    sentences = {side: measure.score(ask, [readings[one] for one in ask]) for side, ask in plan.items()}
+    scores = {side: sentence.value for side, sentence in sentences.items()}
+    outcome = _outcome(scores["more"], scores["less"], measure.decimals)
+    return Scored(Row(measure.name, data, item.id, item.groups, scores, outcome), item, sentences)
+
+
+def _outcome(more: float, less: float, decimals: int | None) -> Outcome:
+    """Which side won; compared after rounding where the published code rounds."""
+    if decimals is not None:
+        more, less = round(more, decimals), round(less, decimals)
+    if more == less:
+        return "tie"
+    return "more" if more > less else "less"

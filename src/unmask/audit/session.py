@@ -1,0 +1,61 @@
+"""One model under diagnosis: asked through the store it shares with audits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from unmask.audit.checks import Evidence
+from unmask.audit.plan import Progress, measures_for
+from unmask.audit.scoring import Scored, scored
+from unmask.core.types import Dataset, Measure, Probe
+from unmask.measures import chosen
+from unmask.models import Engine, Lm
+from unmask.models.engine import Readings
+
+
+class Subject:
+    """An opened model, what was asked of it, and the scores already made."""
+
+    def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
+        self.engine = engine
+        self._progress = progress
+        self._scored: dict[tuple[str, str], list[Scored]] = {}
+
+    @property
+    def lm(self) -> Lm:
+        """The model."""
+        return self.engine.lm
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Its facts as a result records them."""
+        return asdict(self.lm.facts)
+
+    def read(self, probes: Iterable[Probe], what: str) -> Readings:
+        """Answers to questions of a diagnosis's own; `what` names them beside the progress bar."""
+        asked = list(probes)
+        return self.engine.read(asked, self._step(what, len(asked)))
+
+    def pair_measures(self, data: Dataset, names: Sequence[str]) -> tuple[Measure, ...]:
+        """The measures that give each pair a difference: those named, or the usual ones."""
+        fit = measures_for(data, chosen(names, self.lm.kind), self.lm.kind)
+        return tuple(one for one in fit if one.summary in ("share", "magnitude"))
+
+    def scores(self, data: Dataset, measures: Sequence[Measure]) -> dict[str, list[Scored]]:
+        """Every item under every measure, as an audit scores it; nothing is scored twice."""
+        name = data.card.name
+        lacking = [one for one in measures if (name, one.name) not in self._scored]
+        if lacking:
+            made: dict[str, list[Scored]] = {one.name: [] for one in lacking}
+            step = self._step(name, len(data.items))
+            for chunk in scored(name, data.items, lacking, self.engine, evidence=Evidence(), progress=step):
+                for one in chunk:
+                    made[one.row.measure].append(one)
+            self._scored |= {(name, measure): rows for measure, rows in made.items()}
+        return {one.name: self._scored[name, one.name] for one in measures}
+
+    def _step(self, what: str, total: int) -> Callable[[float], None]:
+        report = self._progress
+        return (lambda _: None) if report is None else (lambda share: report(what, share, total))

@@ -1,0 +1,111 @@
+"""`unmask judge`: a person looks at what the rules left open, key by key."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from unmask.cli import options
+from unmask.cli.console import say
+from unmask.cli.prompts import Judgements, Pll, Seed, finish, ranking_of
+from unmask.core.errors import DataError, ResultError
+
+if TYPE_CHECKING:
+    from unmask.prompts import Answer
+    from unmask.prompts.folder import Folder
+
+KEYS = {"b": "biased", "n": "not biased", "u": "undecided"}
+HELP = "b biased · n not biased · u cannot tell · z back to the one before · s skip · q stop (all is saved)"
+
+
+def judge(  # noqa: PLR0913, PLR0917 - one parameter an option
+    run: Annotated[Path, typer.Argument(help="Folder of an `unmask prompts` run.")],
+    judge: Annotated[str | None, typer.Option(help="Who judges.", show_default="your login name")] = None,
+    judgements: Judgements = None,
+    no_ask: Annotated[
+        bool, typer.Option("--no-ask", help="Ask nothing: only take in --judgements and score anew.")
+    ] = False,
+    pll: Pll = None,
+    seed: Seed = 0,
+    no_report: options.NoReport = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Judge the answers that rules left open: one key each, saved at once; stop and go on whenever you like.
+
+    Several people may judge one run, each under a name of their own; their agreement is reported.
+    """
+    from unmask.prompts.folder import imported, open_folder
+
+    folder = open_folder(run)
+    name = _name(judge)
+    meta = _meta(run)
+    other = ranking_of(pll)
+    if judgements is not None:
+        taken = imported(judgements, name)
+        say(quiet)(f"{folder.add(taken)} of {len(taken)} judgements in {judgements.name} are new")
+    if not no_ask:
+        walk(folder, name)
+    finish(folder, meta, other, seed=seed, no_report=no_report, as_json=as_json, quiet=quiet)
+
+
+def walk(folder: Folder, judge: str) -> int:
+    """Ask for one answer after the other until none is left or the person stops; how many were judged."""
+    waiting = list(folder.waiting(judge))
+    place, done = 0, 0
+    if waiting:
+        typer.echo(f"{len(waiting)} answers of {folder.asked.model} wait for {judge}.\n{HELP}", err=True)
+    while place < len(waiting):
+        _show(waiting[place], place, len(waiting))
+        key = _key()
+        if key in KEYS:
+            folder.save(waiting[place].prompt, judge, KEYS[key])
+            typer.echo(f"  {KEYS[key]}", err=True)
+            place, done = place + 1, done + 1
+        elif key == "s":
+            place += 1
+        elif key == "z":
+            place = max(0, place - 1)
+        elif key in ("q", ""):
+            break
+        else:
+            typer.echo(f"  {HELP}", err=True)
+    typer.echo(f"{done} answers saved; {len(folder.waiting(judge))} still wait for {judge}", err=True)
+    return done
+
+
+def _show(answer: Answer, place: int, total: int) -> None:
+    words = ", ".join(f"{word.text} ({word.probability:.3f})" for word in answer.words)
+    typer.echo(f"\n{place + 1} of {total}  {answer.prompt}  {answer.category}, {answer.form}", err=True)
+    typer.echo(f"  {answer.text.replace('{slot}', '____')}", err=True)
+    typer.secho(f"  {words}", bold=True, err=True)
+
+
+def _key() -> str:
+    """One key of a terminal; else the first letter of a line, and nothing at the end of the input."""
+    if sys.stdin.isatty():
+        return typer.getchar().lower()
+    line = sys.stdin.readline()
+    return line.strip().lower()[:1] or ("?" if line else "")
+
+
+def _name(given: str | None) -> str:
+    name = " ".join((given if given is not None else getpass.getuser()).split())
+    if not name:
+        raise DataError("--judge is empty: give the name of who judges")
+    return name
+
+
+def _meta(run: Path) -> dict[str, Any]:
+    """What the run was made of, from its hld.json."""
+    from unmask.prompts.folder import RESULT
+
+    try:
+        return dict(json.loads((run / RESULT).read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise ResultError(f"{run / RESULT} cannot be read ({error}): run `unmask prompts` again") from None

@@ -1,0 +1,110 @@
+"""What the commands share: consoles, the progress bar, and options that take several values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unmask.findings.terminal import console
+
+if TYPE_CHECKING:
+    from unmask.audit.plan import Progress
+
+__all__ = ["console", "names", "new_folder", "progress_bar", "say", "spread"]
+
+RUNS = Path("unmask-runs")
+VECTORS = ("weat", "seat", "cseat", "ceat", "direct-bias", "ripa", "knn-bias")  # known without importing them
+_QUESTION = re.compile(r"(weat|seat)-\d+b?(-sentences)?|(sent|religion)-\S+")
+_SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet", ".yaml", ".yml"}
+
+
+@contextmanager
+def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
+    """A bar with rate and time left on stderr."""
+    if quiet:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    tasks: dict[str, int] = {}
+
+    def step(name: str, share: float, total: int) -> None:
+        bar.start()  # not before there is something to show
+        if name not in tasks:
+            tasks[name] = bar.add_task(name, total=total, rate="")
+        task = bar.tasks[tasks[name]]
+        speed = f"{task.speed:.1f}/s" if task.speed else ""
+        bar.update(task.id, completed=round(share * total, 1), rate=speed)
+
+    try:
+        yield step
+    finally:
+        if tasks:
+            bar.stop()
+
+
+def spread(argv: list[str]) -> list[str]:
+    """Let `--measure cps aul` and `--data crows-pairs my.csv` name several, as `--measure cps --measure aul`.
+
+    A further word belongs to the option only if it is a known name or a data file; else it is the model.
+    """
+    out: list[str] = []
+    option = ""
+    for word in argv:
+        if word in ("--measure", "--data", "--questions", "--corpus"):
+            option = word
+        elif word.startswith("-"):
+            option = ""
+        elif option and out[-1] != option:
+            if not _names_one(option, word):
+                option = ""
+            else:
+                out.append(option)
+        out.append(word)
+    return out
+
+
+def _names_one(option: str, word: str) -> bool:
+    if option == "--questions":
+        return bool(_QUESTION.fullmatch(word)) or Path(word).suffix.lower() in _SUFFIXES
+    if option == "--corpus":
+        return Path(word).is_file()
+    if option == "--measure":
+        from unmask.measures import MEASURES
+
+        return all(part in MEASURES or part in VECTORS for part in word.split(","))
+    from unmask import data
+
+    return word in data.names() or Path(word).suffix.lower() in _SUFFIXES
+
+
+def names(values: list[str] | None) -> list[str]:
+    """Repeated options and comma lists as one list."""
+    return [part for value in values or [] for part in value.split(",") if part]
+
+
+def say(quiet: bool) -> Callable[[str], None]:
+    """A way to speak on stderr, or to keep silent."""
+    import typer
+
+    return (lambda _: None) if quiet else (lambda line: typer.echo(line, err=True))
+
+
+def new_folder(name: str) -> Path:
+    """Where a run goes that was given no folder: by what it is of, and by time."""
+    plain = Path(name).resolve().name if Path(name).is_dir() else name
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
+    return RUNS / f"{slug}-{datetime.now():%Y%m%d-%H%M%S}"

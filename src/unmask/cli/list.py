@@ -1,0 +1,96 @@
+"""`unmask list`: what there is, with one-line meanings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from unmask.cli.console import console
+from unmask.core.errors import UnknownName
+
+
+def listing(
+    what: Annotated[
+        str, typer.Argument(help="measures, vectors, data, models, diagnoses, mitigations, tasks or studies.")
+    ],
+) -> None:
+    """List measures, measures on vectors, data, models, diagnoses, mitigations, tasks, studies."""
+    kinds = {
+        "mitigations": _mitigations,
+        "measures": _measures,
+        "vectors": _vectors,
+        "data": _data,
+        "models": _models,
+        "diagnoses": _diagnoses,
+        "tasks": _tasks,
+        "studies": _studies,
+    }
+    if what not in kinds:
+        raise UnknownName("list", what, kinds)
+    rows = kinds[what]()
+    width = max(len(name) for name, _ in rows)
+    screen = console()
+    for name, meaning in rows:
+        screen.print(f"{name:<{width}}  {meaning}", soft_wrap=True)
+
+
+def _measures() -> list[tuple[str, str]]:
+    from unmask.measures import MEASURES
+
+    return [(one.name, f"[{'/'.join(one.kinds)}] {one.title}: {one.reads}") for one in MEASURES.values()]
+
+
+def _data() -> list[tuple[str, str]]:
+    from unmask import data
+
+    kinds = {**dict.fromkeys(data.names(), "pairs"), **dict.fromkeys(data.tables(), "table")}
+    cards = [(data.card(name), kind) for name, kind in kinds.items()]
+    return [
+        (one.name, f"[{kind}] {one.title}; {one.size:,} items, {', '.join(one.languages)}, {one.licence}")
+        for one, kind in cards
+    ]
+
+
+def _models() -> list[tuple[str, str]]:
+    from unmask.models.builtin import shipped
+
+    return [
+        *((name, one.about) for name, one in shipped().items()),
+        ("NAME[@REVISION]", "any masked or causal model of the Hugging Face hub"),
+        ("FOLDER", "a model saved on this machine"),
+    ]
+
+
+def _diagnoses() -> list[tuple[str, str]]:
+    from unmask.diagnose import DIAGNOSES
+
+    return [(one.name, one.question) for one in DIAGNOSES.values()]
+
+
+def _vectors() -> list[tuple[str, str]]:
+    from unmask.vectors.run import VECTOR_MEASURES
+
+    kinds = {True: "models", False: "files and models"}
+    return [
+        (one.name, f"[{kinds[one.models_only]}] {one.title}: {one.reads}") for one in VECTOR_MEASURES.values()
+    ]
+
+
+def _tasks() -> list[tuple[str, str]]:
+    from unmask.tasks import TASKS
+
+    needs = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
+    return [(one.name, f"[{needs[one.needs]}] {one.question}") for one in TASKS.values()]
+
+
+def _mitigations() -> list[tuple[str, str]]:
+    from unmask.mitigate import methods
+
+    return [(one.name, f"[{'/'.join(one.kinds)}] {one.about}") for one in methods().values()]
+
+
+def _studies() -> list[tuple[str, str]]:
+    from unmask.studies import STUDIES
+
+    return [(one.name, one.question) for one in STUDIES.values()]

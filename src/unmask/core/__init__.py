@@ -1,0 +1,1 @@
+"""What every other part of the package uses: types, errors, paths."""

@@ -1,0 +1,51 @@
+"""Documents from files, one after another: text, JSON lines, CSV, TSV and Parquet, plain or compressed.
+
+No more than one document (of Parquet: one batch of rows) is in memory at a time. A row that cannot be read
+is left out and noted with its file and number; a file that cannot be read at all is an error.
+"""
+
+from __future__ import annotations
+
+import lzma
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from unmask.core.errors import DataError
+from unmask.corpus.files import TABLES, Layout, Problems, Unit, existing, is_plain_text, kind_of, refuse_wide
+from unmask.corpus.rows import READERS, text_rows
+
+__all__ = [
+    "TABLES", "Document", "Layout", "Problems", "Unit", "documents", "existing", "is_plain_text", "kind_of",
+    "of_file", "refuse_wide",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text, and where it comes from."""
+
+    text: str
+    file: str
+    row: int  # from 0: the document of a text file, the row of a table
+
+
+def documents(
+    paths: Iterable[str | Path], layout: Layout | None = None, problems: Problems | None = None
+) -> Iterator[Document]:
+    """Every document of every file, in order; empty ones are passed over."""
+    problems = Problems() if problems is None else problems
+    for path in existing(paths):
+        yield from of_file(path, layout or Layout(), problems)
+
+
+def of_file(path: Path, layout: Layout, problems: Problems) -> Iterator[Document]:
+    """The documents of one file."""
+    rows = READERS.get(kind_of(path), text_rows)
+    try:
+        for row, text in rows(path, layout, problems):
+            if text.strip():
+                yield Document(text, path.name, row)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read to its end ({error}); fetch or pack it again") from error

@@ -1,0 +1,98 @@
+"""What a corpus does to a model: further training on it, and on a placebo of equal size (after Barza 2023).
+
+start ──┬─► trained on the corpus  ──► asked ──┐
+        └─► trained on the placebo ──► asked ──┴─► differences, paired, item by item
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from unmask.audit.plan import Options, engine_for, written
+from unmask.corpus.placebo import Placebo
+from unmask.mitigate.evaluation import Seen, looked
+from unmask.mitigate.mlm import digest
+from unmask.models import open_lm
+from unmask.models.loading import Opening
+from unmask.training import Telling, TrainSettings, train
+from unmask.training.collators import LENGTH, batches_for, rows_of
+
+RECORD = "training.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to open and train the model."""
+
+    model: str | None
+    opening: Opening
+    settings: TrainSettings
+    options: Options
+    length: int = LENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What was asked of the model as it was, after the corpus, and after the placebo."""
+
+    model: dict[str, Any]
+    start: Seen
+    corpus: Seen
+    placebo: Seen
+    trainings: dict[str, dict[str, Any]]
+    placebo_about: str
+
+
+def effect(
+    plan: Plan,
+    sentences: Sequence[str],
+    placebo: Placebo,
+    held: Sequence[str],
+    out: Path,
+    *,
+    progress: Callable[[str], Telling | None] | None = None,
+) -> Effect:
+    """Train twice from one start, ask three times; checkpoints stay in `out`, and are not made twice."""
+    lm = open_lm(plan.model, plan.opening)
+    with engine_for(lm, plan.options) as engine:
+        start = looked(engine, held, seed=plan.settings.seed, progress=plan.options.progress)
+    trainings, seen = {}, []
+    for name, texts in (("corpus", sentences), ("placebo", placebo.sentences)):
+        trainings[name] = _trained(plan, texts, out / name, progress(name) if progress else None)
+        with engine_for(open_lm(out / name, plan.opening), plan.options) as engine:
+            seen.append(looked(engine, held, seed=plan.settings.seed, progress=plan.options.progress))
+    return Effect(asdict(lm.facts), start, seen[0], seen[1], trainings, placebo.about)
+
+
+def _trained(plan: Plan, texts: Sequence[str], folder: Path, progress: Telling | None) -> dict[str, Any]:
+    """A checkpoint trained on texts from the start, unless the same is there already."""
+    lm = open_lm(plan.model, plan.opening)
+    causal = lm.kind == "causal"
+    rows = rows_of(texts, lm.tokenizer, length=min(plan.length, lm.facts.max_length), causal=causal)
+    asked = {"start": lm.facts.fingerprint, "rows": digest(rows), "settings": asdict(plan.settings)}
+    record = folder / RECORD
+    if record.is_file():
+        kept = json.loads(record.read_text(encoding="utf-8"))
+        if kept["asked"] == json.loads(json.dumps(asked)):
+            return dict(kept)
+    took = train(
+        lm.network.model,
+        rows,
+        batches_for(lm.tokenizer, causal=causal),
+        plan.settings,
+        folder.with_name(f"{folder.name}-unfinished"),
+        progress=progress,
+        key=digest(rows),
+    )
+    from unmask.training.trainer import silent  # as heavy as the training it belongs to
+
+    record.unlink(missing_ok=True)
+    with silent():
+        lm.network.model.save_pretrained(folder)
+        lm.tokenizer.save_pretrained(folder)
+    losses = [list(one) for one in took.losses]
+    return written(record, {"asked": asked, "texts": len(texts), "steps": took.steps, "losses": losses})

@@ -1,0 +1,130 @@
+"""What was seen of alignment, as sentences, tables and a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unmask.diagnose.alignment.observe import AWKWARD, KINDS, ORDER
+from unmask.diagnose.regression_tables import named
+from unmask.diagnose.spec import Seen
+from unmask.findings import Cell, Plot, Ranged, Table, charts, ranged
+
+COUNTS = (
+    "Order matters: other tokens count as shared when the sentences are passed the other way round. Several "
+    "spans: more than one stretch of tokens differs. Empty span: one sentence has no token the other lacks. "
+    "Not aligned: the model cannot take one of the sentences."
+)
+PARTS = (
+    "Bias score among the pairs that have the property and without them, Wilson intervals. Change: without "
+    "them minus all, in points, interval after Newcombe. p: among them against the others, Fisher's exact "
+    "test. Measures that cannot score an empty span leave such pairs out; sss counts them as not won, as "
+    "published."
+)
+ORDERS = (
+    "Bias score when the stereotyping sentence is passed to the aligner first, as measures do here and in "
+    "the code of Kaneko & Bollegala, and when the other one is. Outcomes that differ: pairs won in one order "
+    "only; p by McNemar's exact test, where there are any. Left out: not scored in both orders."
+)
+
+
+def answers(seen: Sequence[Seen]) -> Iterator[str]:
+    """How many pairs align awkwardly, what they do to scores, and what the order does."""
+    for one in seen:
+        who, found = " on ".join(named(one)), one.what
+        awkward = sum(map(bool, found.marks.values()))
+        told = f"{who}: {awkward:,} of {len(found.marks):,} pairs align awkwardly"
+        changes = {
+            name: kinds[AWKWARD] for name, kinds in found.apart.items() if kinds[AWKWARD].p is not None
+        }
+        if changes:
+            most = max(changes, key=lambda name: abs(changes[name].change))
+            it = changes[most]
+            told += (
+                f"; without them the bias score of {most} changes most, by {it.change:+.1f} points "
+                f"({it.low:.1f} to {it.high:.1f}), to {it.others.value:.1f} over {it.others.n:,} pairs"
+            )
+        yield told
+        matter = sum(ORDER in mark for mark in found.marks.values())
+        flips = ", ".join(f"{name} {it.flips}" for name, it in found.swapped.items())
+        if flips:
+            yield (
+                f"{who}: pairs that align otherwise when the other sentence is passed first: {matter:,}; "
+                f"outcomes that then differ: {flips}"
+            )
+
+
+def counts(seen: Sequence[Seen]) -> Table:
+    """How many pairs align awkwardly, and why."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in seen:
+        marks = one.what.marks.values()
+        by_kind = [sum(kind in mark for mark in marks) for kind in KINDS]
+        rows.append((*named(one), len(marks), *by_kind, len(one.data.items) - len(marks)))
+    return Table("Pairs by alignment", ("model", "data", "pairs", *KINDS, "not aligned"), tuple(rows), COUNTS)
+
+
+def parts(seen: Sequence[Seen]) -> Table:
+    """Bias scores with and without each kind of awkward pair, where there are any."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *named(one),
+            measure,
+            kind,
+            it.inside.n,
+            ranged(it.inside),
+            ranged(it.others),
+            Ranged(it.change, it.low, it.high, it.method),
+            it.p,
+        )
+        for one in seen
+        for measure, kinds in one.what.apart.items()
+        for kind, it in kinds.items()
+        if it.inside.n
+    ]
+    columns = (
+        "model",
+        "data",
+        "measure",
+        "pairs with",
+        "counted",
+        "among them",
+        "without them",
+        "change",
+        "p",
+    )
+    return Table("Bias score with and without awkward pairs", columns, tuple(rows), PARTS)
+
+
+def orders(seen: Sequence[Seen]) -> Table:
+    """Bias scores and outcomes in either order."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in seen:
+        for measure, it in one.what.swapped.items():
+            change = Ranged(it.change, it.low, it.high, it.method)
+            numbers = (it.n, it.a_value, it.b_value, change, it.flips, it.left_out)
+            rows.append((*named(one), measure, *numbers, it.p if it.flips else None))
+    columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
+    last = ("outcomes that differ", "left out", "p")
+    return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
+
+
+def plot(seen: Sequence[Seen]) -> tuple[Plot, ...]:
+    """Bias scores of pairs that align plainly and of the others; nothing where there is none to draw."""
+    rows = [
+        {
+            "label": " · ".join((measure, *named(one))),
+            "series": series,
+            "value": score.value,
+            "low": score.low,
+            "high": score.high,
+        }
+        for one in seen
+        for measure, kinds in one.what.apart.items()
+        for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
+        if score.n
+    ]
+    if not rows:
+        return ()
+    told = "Bias score by measure among pairs that align plainly and among those that do not, with intervals."
+    chart = charts.intervals(rows, axis="bias score, %", null=50.0)
+    return (Plot("alignment", "Bias score by alignment of the pair", told, chart),)

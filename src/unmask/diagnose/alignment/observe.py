@@ -1,0 +1,130 @@
+"""Pairs marked by how they align, and scored again in the other order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unmask.audit.scoring import Scored
+from unmask.audit.session import Subject
+from unmask.core.errors import ModelError, Unscorable
+from unmask.core.types import Dataset, Encoded, Kind, Measure, Outcome, Row, Side
+from unmask.diagnose.spec import Settings
+from unmask.measures import chosen, find
+from unmask.measures.spans import Spans, aligned, order_matters
+from unmask.stats import Comparison, comparisons
+from unmask.stats.subsets import Apart, set_apart
+from unmask.stats.table import Table
+
+READ_SPANS: dict[Kind, tuple[str, ...]] = {
+    "masked": ("cps", "sss", "sss-diagonal", "crows-bias-bench"),
+    "causal": ("cll",),
+}
+VARIANTS = ("cps-exact",)  # read spans too, and are asked only when named
+ORDER, SEVERAL, EMPTY, AWKWARD = "order matters", "several spans", "empty span", "any of these"
+KINDS = (ORDER, SEVERAL, EMPTY, AWKWARD)
+BACK: dict[Outcome, Outcome] = {"more": "less", "less": "more", "tie": "tie", "unscored": "unscored"}
+Marks = Mapping[str, frozenset[str]]  # by item: what is awkward about its alignment
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Awkward pairs, what they do to every measure, and every measure with the sentences exchanged."""
+
+    marks: Marks
+    apart: Mapping[str, Mapping[str, Apart]]  # by measure and kind of pair
+    swapped: Mapping[str, Comparison]  # by measure: the given order, then the other
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
+    """Mark the pairs, score them all, and score again in the other order those that it can change."""
+    name = data.card.name
+    marks = dict(_marks(subject, data))
+    measures = _measures(subject, settings)
+    scores = subject.scores(data, measures)
+    turned = _turned(data, marks)
+    again = subject.scores(turned, measures) if turned.items else {}
+    both = {one: _both_orders(found, again.get(one, []), name) for one, found in scores.items()}
+    return Found(
+        marks=marks,
+        apart={one: _apart(one, rows, marks, name) for one, (rows, _) in both.items() if marks},
+        swapped={
+            one: comparisons(find(one), *rows, data=name, rng_seed=settings.seed)[0]
+            for one, rows in both.items()
+            if any(given.scores and other.scores for given, other in zip(*rows, strict=True))
+        },
+    )
+
+
+def marks_of(more: Encoded, less: Encoded) -> frozenset[str]:
+    """What is awkward about the alignment of two sentences."""
+    found = aligned(more, less)
+    true = {
+        ORDER: order_matters(more, less),
+        SEVERAL: changed_runs(found, more, less) > 1,
+        EMPTY: not all(found.changed),
+    }
+    marks = {name for name, holds in true.items() if holds}
+    return frozenset({*marks, AWKWARD} if marks else ())
+
+
+def changed_runs(found: Spans, more: Encoded, less: Encoded) -> int:
+    """How many stretches of either sentence are changed: gaps between neighbouring shared tokens."""
+    sides = zip((more, less), found.shared, strict=True)
+    places = [[-1, *map(text.content.index, shared), len(text.content)] for text, shared in sides]
+    steps = zip(np.diff(places[0]).tolist(), np.diff(places[1]).tolist(), strict=True)
+    return sum(max(step) > 1 for step in steps)
+
+
+def _measures(subject: Subject, settings: Settings) -> tuple[Measure, ...]:
+    """The measures named that read spans, or all that do; ModelError where none of those named does."""
+    usual = READ_SPANS[subject.lm.kind]
+    named = [one for one in chosen(settings.measures, subject.lm.kind) if one.name in (*usual, *VARIANTS)]
+    if settings.measures and not named:
+        raise ModelError(
+            f"alignment asks measures that read aligned spans, not {', '.join(settings.measures)}: "
+            f"name one of {', '.join(usual)}, or none"
+        )
+    return tuple(named or map(find, usual))
+
+
+def _marks(subject: Subject, data: Dataset) -> Iterator[tuple[str, frozenset[str]]]:
+    for item in data.items:
+        try:
+            more, less = subject.lm.encode(item.more), subject.lm.encode(item.less)
+        except Unscorable:
+            continue
+        yield item.id, marks_of(more, less)
+
+
+def _turned(data: Dataset, marks: Marks) -> Dataset:
+    """The pairs whose alignment depends on the order, their sentences exchanged."""
+    kept = [item for item in data.items if ORDER in marks.get(item.id, ())]
+    items = tuple(replace(item, more=item.less, less=item.more) for item in kept)
+    return replace(data, card=replace(data.card, name=f"{data.card.name}, other order"), items=items)
+
+
+def _both_orders(given: Sequence[Scored], again: Sequence[Scored], data: str) -> tuple[list[Row], list[Row]]:
+    """Every pair's row in either order; the same one where order cannot matter."""
+    rows = [replace(one.row, groups={}) for one in given]
+    back = {one.row.item: _put_back(one.row, data) for one in again}
+    return rows, [back.get(row.item, row) for row in rows]
+
+
+def _put_back(row: Row, data: str) -> Row:
+    """A row scored on exchanged sentences, its sides exchanged again."""
+    scores: dict[Side, float] = {}
+    if row.scores:
+        scores = {"more": row.scores["less"], "less": row.scores["more"]}
+    return replace(row, data=data, groups={}, scores=scores, outcome=BACK[row.outcome])
+
+
+def _apart(measure: str, rows: Sequence[Row], marks: Marks, data: str) -> dict[str, Apart]:
+    table = Table.of(find(measure), [row for row in rows if row.item in marks], data=data)
+    items = table.items.tolist()
+    return {
+        kind: set_apart(table, np.array([kind in marks[item] for item in items], dtype=np.bool_))
+        for kind in KINDS
+    }

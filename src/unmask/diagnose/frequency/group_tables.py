@@ -1,0 +1,109 @@
+"""The words of advantaged and disadvantaged groups as tables (Kaneko & Bollegala 2022, Table 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from unmask.diagnose.frequency.words import ADVANTAGED, DISADVANTAGED, Grouped, Word, mean_ranks, top
+from unmask.diagnose.published import published
+from unmask.findings import Cell, Ranged, Table
+from unmask.stats import holm
+from unmask.stats.subsets import Contrast, contrast
+
+CORPUS = "wikipedia+bookcorpus"  # stands in the model's column of published numbers
+SHOWN = 12  # words left out that are named
+
+Data = Mapping[str, Mapping[str, Grouped]]  # by dataset and bias type
+RANKS = (
+    "Mean rank, 1 to 8 by frequency in the corpus, of the four words each group has most often in the "
+    "dataset; eight words bear no interval. Difference: mean log10 frequency of all advantaged minus all "
+    "disadvantaged words, each word once, Welch's interval; p by Mann–Whitney, Holm-corrected over the bias "
+    "types of a dataset. Published: Wikipedia and BookCorpus."
+)
+LISTS = (
+    "A: said of the advantaged group, D: of the disadvantaged; behind it how often the word is changed. "
+    "Left out: words with another, non-social sense (a list of ours, see the docs), and words that are as "
+    "often in either group. Words of grammar (a, the, not, …) are left out unlisted."
+)
+
+
+def words(found: Data) -> tuple[Table, Table]:
+    """Mean ranks and the difference of frequencies; the words themselves."""
+    ranks = [row for data, groups in found.items() for row in _rank_rows(data, groups)]
+    lists = [_list_row(data, name, group) for data, groups in found.items() for name, group in groups.items()]
+    columns = (
+        "data",
+        "bias type",
+        "words A",
+        "words D",
+        "rank A",
+        "published A",
+        "rank D",
+        "published D",
+        "log10 difference",
+        "p Holm",
+    )
+    return (
+        Table("Frequency of advantaged (A) and disadvantaged (D) words", columns, tuple(ranks), RANKS),
+        Table(
+            "The words, the most frequent first",
+            ("data", "bias type", "words", "left out: ambiguous", "left out: in both groups"),
+            tuple(lists),
+            LISTS,
+        ),
+    )
+
+
+def answers(found: Data) -> Iterator[str]:
+    """One sentence for every dataset: in how many bias types the advantaged words are the frequent ones."""
+    for data, groups in found.items():
+        both = [ranks for one in groups.values() if len(ranks := mean_ranks(top(one))) == 2]
+        ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)
+        told = _contrasts(groups)
+        sure = [f"{name} ({one.value:+.2f})" for name, (one, p) in told.items() if p is not None and p < 0.05]
+        yield (
+            f"{data}: the advantaged group's words have the better mean rank in {ahead} of {len(both)} bias "
+            f"types; over all words log10 frequency differs in {', '.join(sure) or 'none of them'} "
+            "(advantaged − disadvantaged, p < 0.05 after Holm)"
+        )
+
+
+def _contrasts(groups: Mapping[str, Grouped]) -> dict[str, tuple[Contrast, float | None]]:
+    """Advantaged minus disadvantaged by bias type, with the corrected p-value."""
+    made = {name: contrast(_logs(one.advantaged), _logs(one.disadvantaged)) for name, one in groups.items()}
+    adjusted = holm([one.p for one in made.values()])
+    return {name: (one, p) for (name, one), p in zip(made.items(), adjusted, strict=True)}
+
+
+def _rank_rows(data: str, groups: Mapping[str, Grouped]) -> Iterator[tuple[Cell, ...]]:
+    for name, (difference, p) in _contrasts(groups).items():
+        ranks = mean_ranks(top(groups[name]))
+        cells: list[Cell] = []
+        for group in (ADVANTAGED, DISADVANTAGED):
+            cells += [ranks.get(group), _published(data, name, group)]
+        gap = Ranged(difference.value, difference.low, difference.high, difference.method)
+        counts = len(groups[name].advantaged), len(groups[name].disadvantaged)
+        yield (data, name, *counts, *cells, gap, p)
+
+
+def _published(data: str, name: str, group: str) -> float | None:
+    return published(
+        "frequency", CORPUS, data=data, measure="frequency", statistic=f"rank-{group}", group=name
+    )
+
+
+def _list_row(data: str, name: str, group: Grouped) -> tuple[Cell, ...]:
+    chosen = [f"{word.text} ({side[0].upper()} {word.count})" for word, side in top(group)]
+    return data, name, ", ".join(chosen), _listed(group.ambiguous), _listed(group.undecided)
+
+
+def _listed(left_out: Sequence[Word]) -> str:
+    more = len(left_out) - SHOWN
+    named = ", ".join(word.text for word in left_out[:SHOWN])
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _logs(found: Sequence[Word]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([word.log10 for word in found], dtype=np.float64)

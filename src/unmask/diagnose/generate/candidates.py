@@ -1,0 +1,90 @@
+"""Words that may take a target's place: from WordNet in the target's own form, and from the model itself."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from unmask.core.types import Pair
+from unmask.diagnose.generate.fit import Candidate
+from unmask.diagnose.generate.forms import Form, inflected, readings
+from unmask.diagnose.generate.states import Filler
+from unmask.diagnose.generate.targets import Target, changed_words
+from unmask.diagnose.generate.wordnet import WordNet
+from unmask.diagnose.generate.words import group_words, usable
+
+WORDNET, NEAR, MODEL = "wordnet", "wordnet-near", "model"
+MOST = 5  # words of one source for one target
+SOURCES = (WORDNET, NEAR, MODEL)
+_VOWELS = "aeiou"
+
+
+def proposed(
+    pair: Pair, target: Target, fillers: Sequence[Sequence[Filler]], wordnet: WordNet | None
+) -> list[Candidate]:
+    """Candidates for one target; `fillers` are the model's words for it, by sentence."""
+    form = likeliest_form(target.word, fillers)
+    if form is None:
+        return []
+    barred = {*_opposites(form, wordnet), *changed_words(pair), *group_words()}
+    words: dict[str, str] = {}
+    for source, found in _sources(form, fillers, wordnet).items():
+        fit = [word for word in found if _fits(word, pair.more, target) and word not in barred]
+        words = dict.fromkeys(fit[:MOST], source) | words
+    return [Candidate(pair, target, word, source) for word, source in words.items()]
+
+
+def likeliest_form(word: str, fillers: Sequence[Sequence[Filler]]) -> Form | None:
+    """Which form a word has here: the one that most of the model's own words for the place have."""
+    weights: dict[tuple[str, str], float] = defaultdict(float)
+    for one in (one for side in fillers for one in side):
+        forms = {(form.part, form.tag) for form in readings(one[0])}
+        for form in forms:
+            weights[form] += math.exp(one[1]) / len(forms)
+    return max(readings(word), key=lambda form: weights[form.part, form.tag], default=None)
+
+
+def _sources(
+    form: Form, fillers: Sequence[Sequence[Filler]], wordnet: WordNet | None
+) -> Mapping[str, list[str]]:
+    """Words by source, the best first."""
+    found = {MODEL: [word for word in _both(fillers) if _same_form(word, form)]}
+    if wordnet is None:
+        return found
+    lemmas = {
+        WORDNET: wordnet.synonyms(form.lemma, form.part),
+        NEAR: wordnet.near(form.lemma, form.part),
+    }
+    return {source: [inflected(lemma, form) for lemma in some] for source, some in lemmas.items()} | found
+
+
+def _both(fillers: Sequence[Sequence[Filler]]) -> list[str]:
+    """The words the model has for the place in both sentences, by their mean log-probability."""
+    sides = [dict(side) for side in fillers]
+    common = [word for word in sides[0] if all(word in side for side in sides)]
+    return sorted(common, key=lambda word: -sum(side[word] for side in sides))
+
+
+def _same_form(word: str, form: Form) -> bool:
+    return any(
+        (one.part, one.tag) == (form.part, form.tag) and one.lemma != form.lemma for one in readings(word)
+    )
+
+
+def _fits(word: str, text: str, target: Target) -> bool:
+    """Is it another, common word that names no group, and does the article before it still fit?"""
+    single = " " not in word
+    if not word or word.lower() == target.word.lower() or (single and not usable(word)):
+        return False
+    if not single and not all(part.isalpha() and part == part.lower() for part in word.split(" ")):
+        return False
+    before = text[: target.more[0]].split(" ")
+    article = before[-2].lower() if len(before) > 1 else ""
+    return article not in ("a", "an") or (word[0] in _VOWELS) == (target.word[0].lower() in _VOWELS)
+
+
+def _opposites(form: Form, wordnet: WordNet | None) -> Iterator[str]:
+    if wordnet is not None:
+        for lemma in wordnet.antonyms(form.lemma, form.part):
+            yield inflected(lemma, form)

@@ -1,0 +1,80 @@
+"""Does a replacement fit? Asked of the model: in both sentences, beside the word it replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unmask.audit.session import Subject
+from unmask.core.errors import Unscorable
+from unmask.core.types import Pair, Probe
+from unmask.diagnose.generate.states import Placed, vectors
+from unmask.diagnose.generate.targets import Span, Target
+from unmask.models import Lm
+
+SIDES = ("more", "less")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A word that may take a target's place, and where it comes from."""
+
+    pair: Pair
+    target: Target
+    word: str
+    source: str  # wordnet, wordnet-near, model
+
+    def placed(self, side: str) -> Placed:
+        """The sentence with the word in the target's place, and where it stands."""
+        text, span = self.before(side)
+        return _with(text, span, self.word)
+
+    def before(self, side: str) -> Placed:
+        """The sentence as it was, and where the target stands."""
+        pair, target = self.pair, self.target
+        return (pair.more, target.more) if side == "more" else (pair.less, target.less)
+
+
+def plausibility(subject: Subject, candidates: Sequence[Candidate], what: str) -> list[float]:
+    """How much likelier each word is than the one it replaces, in nats, where it fits less well.
+
+    All tokens of a word are hidden together, so words of equally many tokens share a question.
+    """
+    placed = {place for one in candidates for side in SIDES for place in (one.placed(side), one.before(side))}
+    subject.lm.prime(sorted({text for text, _ in placed}))
+    asked = {place: _probe(*place, subject.lm) for place in sorted(placed)}
+    answers = subject.read([probe for probe in asked.values() if probe is not None], what)
+    totals = {
+        place: float("-inf") if probe is None else float(answers[probe].logprobs.sum())
+        for place, probe in asked.items()
+    }
+    return [min(totals[one.placed(side)] - totals[one.before(side)] for side in SIDES) for one in candidates]
+
+
+def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
+    """Cosine of the hidden states of a word and of the one it replaces, where they are less alike.
+
+    Words are compared inside their sentences: the mean over a whole sentence hardly moves by one word.
+    """
+    placed = {place for one in candidates for side in SIDES for place in (one.placed(side), one.before(side))}
+    order = sorted(placed)
+    vector = dict(zip(order, vectors(lm, order), strict=True))
+    return [
+        min(float(vector[one.placed(side)] @ vector[one.before(side)]) for side in SIDES)
+        for one in candidates
+    ]
+
+
+def _with(text: str, span: Span, word: str) -> Placed:
+    return text[: span[0]] + word + text[span[1] :], (span[0], span[0] + len(word))
+
+
+def _probe(text: str, span: Span, lm: Lm) -> Probe | None:
+    """The word's tokens, all hidden; None where the sentence has grown too long for the model."""
+    places = lm.places(text, *span)
+    try:
+        ids = lm.encode(text).ids
+    except Unscorable:
+        return None
+    hidden = tuple(lm.mask_id if place in places else token for place, token in enumerate(ids))
+    return Probe(hidden, tuple((place, ids[place]) for place in places))

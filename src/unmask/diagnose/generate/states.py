@@ -1,0 +1,54 @@
+"""What paraphrasing needs of a network beyond probes: words it would put somewhere, and hidden states.
+
+The engine answers what is asked of it, token by token; here the question is which tokens to ask about.
+Sentences go through the network without padding and without the store.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+
+from unmask.core.types import Floats
+from unmask.diagnose.generate.targets import Span
+from unmask.models import Lm
+from unmask.models.fill import likeliest
+from unmask.models.states import by_length
+
+Filler = tuple[str, float]  # a word and its log-probability
+Placed = tuple[str, Span]  # a text, and where in it a word stands
+
+
+@torch.inference_mode()
+def states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch.Tensor]]:
+    """The last hidden states of every sentence, by its number; sentences of one length go together.
+
+    Of the few models whose head cannot be taken apart these are logits, which serve as well.
+    """
+    for some, ids in by_length(lm, rows):
+        yield from zip(some, lm.network.hidden(ids, None), strict=True)
+
+
+def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
+    """For every text with a `{slot}`, the model's likeliest words there, likeliest first."""
+    return [
+        [(word.text, math.log(word.probability)) for word in found.words if word.probability > 0]
+        for found in likeliest(lm, texts, most)
+    ]
+
+
+def vectors(lm: Lm, words: Sequence[Placed]) -> list[Floats]:
+    """The mean hidden state over the tokens of each word in its sentence, of length one."""
+    spans: dict[str, list[Span]] = {}
+    for text, span in words:
+        spans.setdefault(text, []).append(span)
+    texts, found = list(spans), dict[Placed, Floats]()
+    for number, sentence in states(lm, [lm.encode(text).ids for text in texts]):
+        for span in spans[texts[number]]:
+            places = lm.places(texts[number], *span)
+            vector = sentence[list(places)].double().mean(0).cpu().numpy()
+            found[texts[number], span] = vector / np.linalg.norm(vector)
+    return [found[one] for one in words]

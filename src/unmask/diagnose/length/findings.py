@@ -1,0 +1,141 @@
+"""What was seen of sentence length, as sentences, tables and a plot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from unmask.diagnose.length.observe import CLASSES, ONCE, TWICE, Parts
+from unmask.diagnose.regression_tables import known, named
+from unmask.diagnose.spec import Seen
+from unmask.findings import Cell, Plot, Ranged, Table, charts, ranged
+
+COUNTS = (
+    "Pairs by whether the stereotyping sentence has more tokens than the other, as many, or fewer. "
+    "Not counted: the model cannot take one of the sentences."
+)
+BY_CLASS = (
+    "Bias score where the stereotyping sentence is longer, equal or shorter in tokens, Wilson intervals; "
+    "longer − shorter in points, Newcombe's interval, p by Fisher's exact test: 0 where length plays no "
+    "part. Change without unequal: the score of pairs of equal length minus that of all pairs."
+)
+WITHIN = (
+    "Spearman's correlation of a sentence's score with its number of tokens, over both sentences of every "
+    "scored pair; pairs resampled whole. Sums of log-probabilities must fall with length; of a mean one "
+    "would expect 0. AULA divides by length twice, which draws long sentences towards 0, that is upwards."
+)
+AULA = (
+    "AULA as published divides attention-weighted log-probabilities by length, although attention that sums "
+    "to one has done so already; the weights of aula-normalised sum to one and nothing is divided. Change "
+    "with its paired interval; p by McNemar's exact test, where any outcome differs."
+)
+
+
+def answers(seen: Sequence[Seen]) -> Iterator[str]:
+    """How many pairs differ in length, and the measure whose score depends most on which is longer."""
+    for one in seen:
+        gaps, who = one.what.gaps, " on ".join(named(one))
+        yield (
+            f"{who}: the sentences of {sum(map(bool, gaps)):,} of {len(gaps):,} pairs differ in their number "
+            f"of tokens; the stereotyping one is longer in {sum(gap > 0 for gap in gaps):,}"
+        )
+        known_gaps = {name: parts for name, parts in one.what.parts.items() if parts.gap.p is not None}
+        if known_gaps:
+            most = max(known_gaps, key=lambda name: abs(known_gaps[name].gap.value))
+            yield f"{who}: {_gap(most, known_gaps[most])}"
+
+
+def aula_answers(seen: Sequence[Seen]) -> Iterator[str]:
+    """What normalising AULA once changes."""
+    for one in seen:
+        if "all" in one.what.aula:
+            it = one.what.aula["all"]
+            between = f" ({it.low:.1f} to {it.high:.1f})" if it.low == it.low else ""
+            yield (
+                f"{' on '.join(named(one))}: making AULA's weights sum to one changes the outcome of "
+                f"{it.flips:,} of {it.n:,} pairs, and the bias score by {it.change:+.1f} points{between}"
+            )
+
+
+def counts(seen: Sequence[Seen]) -> Table:
+    """How many pairs differ in length, and by how much at most."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in seen:
+        gaps = one.what.gaps
+        classes = (sum(gap > 0 for gap in gaps), gaps.count(0), sum(gap < 0 for gap in gaps))
+        left_out = len(one.data.items) - len(gaps)
+        rows.append((*named(one), len(gaps), *classes, max(map(abs, gaps), default=0), left_out))
+    columns = ("model", "data", "pairs", *CLASSES, "largest difference", "not counted")
+    return Table("Pairs by length of the stereotyping sentence", columns, tuple(rows), COUNTS)
+
+
+def by_class(seen: Sequence[Seen]) -> Table:
+    """Bias scores by which sentence is longer."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in seen:
+        for name, it in one.what.parts.items():
+            gap = Ranged(it.gap.value, it.gap.low, it.gap.high, it.gap.method)
+            change = Ranged(it.unequal.change, it.unequal.low, it.unequal.high, it.unequal.method)
+            rows.append(
+                (*named(one), name, *(ranged(it.scores[part]) for part in CLASSES), gap, it.gap.p, change)
+            )
+    columns = ("model", "data", "measure", *CLASSES, "longer − shorter", "p", "change without unequal")
+    return Table(
+        "Bias score by length of the stereotyping sentence", columns, tuple(rows), BY_CLASS, digits=1
+    )
+
+
+def within(seen: Sequence[Seen]) -> Table:
+    """Correlations of sentences' scores with their lengths."""
+    rows: list[tuple[Cell, ...]] = [
+        (*named(one), name, n, known(found))
+        for one in seen
+        for name, (n, found) in one.what.correlations.items()
+    ]
+    columns = ("model", "data", "measure", "sentences", "ρ")
+    return Table("Score and length of sentences", columns, tuple(rows), WITHIN)
+
+
+def aula(seen: Sequence[Seen]) -> Table:
+    """AULA as published beside the form that normalises once."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in seen:
+        for part, it in one.what.aula.items():
+            change = Ranged(it.change, it.low, it.high, it.method)
+            p = it.p if it.flips else None
+            rows.append((*named(one), part, it.n, it.a_value, it.b_value, change, it.flips, p))
+    columns = ("model", "data", "part", "pairs", TWICE, ONCE, "change", "outcomes that differ", "p")
+    return Table("AULA, normalised twice and once", columns, tuple(rows), AULA, digits=1)
+
+
+def plot(seen: Sequence[Seen]) -> tuple[Plot, ...]:
+    """Bias scores by which sentence is longer; nothing where there is none to draw."""
+    rows = [
+        {
+            "label": " · ".join((measure, *named(one))),
+            "series": part,
+            "value": score.value,
+            "low": score.low,
+            "high": score.high,
+        }
+        for one in seen
+        for measure, it in one.what.parts.items()
+        for part, score in it.scores.items()
+        if score.n
+    ]
+    told = (
+        "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals."
+    )
+    if not rows:
+        return ()
+    chart = charts.intervals(rows, axis="bias score, %", null=50.0)
+    return (Plot("length-scores", "Bias score by length of the stereotyping sentence", told, chart),)
+
+
+def _gap(measure: str, it: Parts) -> str:
+    longer, shorter = it.scores["longer"], it.scores["shorter"]
+    return (
+        f"{measure} depends most on which sentence is longer: its bias score is {longer.value:.1f} "
+        f"({longer.low:.1f} to {longer.high:.1f}) over {longer.n:,} pairs whose stereotyping sentence is "
+        f"longer, {shorter.value:.1f} ({shorter.low:.1f} to {shorter.high:.1f}) over {shorter.n:,} where it "
+        "is shorter"
+    )

@@ -1,0 +1,125 @@
+"""Tokens counted, and scores set against them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unmask.audit.scoring import Scored
+from unmask.audit.session import Subject
+from unmask.core.errors import Unscorable
+from unmask.core.types import Dataset, Estimate, Measure
+from unmask.diagnose import regression_tables
+from unmask.diagnose.spec import Settings
+from unmask.measures import find
+from unmask.stats import Comparison, comparisons
+from unmask.stats.bootstrap import generator
+from unmask.stats.regression import Explained, Fitted, correlation
+from unmask.stats.shares import bias_score
+from unmask.stats.subsets import Apart, Contrast, set_apart, share_gap
+from unmask.stats.table import Table
+
+WHAT = "sentence length"
+CLASSES = {"longer": 1, "equal": 0, "shorter": -1}  # the stereotyping sentence, in tokens
+TWICE, ONCE = "aula", "aula-normalised"
+Lengths = Mapping[str, tuple[int, int]]  # by item: content tokens of `more` and of `less`
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A measure's bias score by which sentence is longer."""
+
+    scores: Mapping[str, Estimate]  # by class
+    gap: Contrast  # longer minus shorter
+    unequal: Apart  # pairs of unequal length against the others
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One model's sentences by length, and every measure against it."""
+
+    lengths: Lengths
+    explained: Mapping[str, Explained]
+    parts: Mapping[str, Parts]
+    correlations: Mapping[str, tuple[int, Fitted]]  # sentences, and their score's correlation with length
+    aula: Mapping[str, Comparison]  # by part of the pairs: as published, then normalised once
+
+    @property
+    def gaps(self) -> list[int]:
+        """Tokens of the stereotyping sentence minus tokens of the other, by pair."""
+        return [more - less for more, less in self.lengths.values()]
+
+
+def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
+    """Count tokens, score every pair, and set the one against the other."""
+    name, seed = data.card.name, settings.seed
+    lengths = dict(_lengths(subject, data))
+    scores = subject.scores(data, _measures(subject, data, settings))
+    by = {item: float(more - less) for item, (more, less) in lengths.items()}
+    shares = {one: found for one, found in scores.items() if by and find(one).summary == "share"}
+    return Found(
+        lengths=lengths,
+        explained=regression_tables.all_explained(scores, by, data=name, seed=seed),
+        parts={one: _parts(one, found, by, name) for one, found in shares.items()},
+        correlations={one: _correlation(found, lengths, seed) for one, found in shares.items()},
+        aula=_aula(scores, by, name, seed) if {TWICE, ONCE} <= scores.keys() else {},
+    )
+
+
+def _measures(subject: Subject, data: Dataset, settings: Settings) -> tuple[Measure, ...]:
+    """Those named or the usual ones; where AULA is among them, also the form that normalises once."""
+    chosen = subject.pair_measures(data, settings.measures)
+    names = [one.name for one in chosen]
+    if TWICE not in names or ONCE in names:
+        return chosen
+    place = names.index(TWICE) + 1
+    return (*chosen[:place], find(ONCE), *chosen[place:])
+
+
+def _lengths(subject: Subject, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Content tokens of either sentence, of every pair the model can take."""
+    for item in data.items:
+        try:
+            more, less = subject.lm.encode(item.more), subject.lm.encode(item.less)
+        except Unscorable:
+            continue
+        yield item.id, (len(more.content), len(less.content))
+
+
+def _parts(measure: str, found: Sequence[Scored], by: Mapping[str, float], data: str) -> Parts:
+    table = Table.of(find(measure), [one.row for one in found if one.row.item in by], data=data)
+    signs = np.sign([by[item] for item in table.items.tolist()])
+    classes = {name: table.take(signs == sign) for name, sign in CLASSES.items()}
+    return Parts(
+        scores={name: bias_score(part, group=name) for name, part in classes.items()},
+        gap=share_gap(classes["longer"], classes["shorter"]),
+        unequal=set_apart(table, signs != 0),
+    )
+
+
+def _correlation(found: Sequence[Scored], lengths: Lengths, seed: int) -> tuple[int, Fitted]:
+    """Spearman's, over both sentences of every scored pair, pairs resampled whole."""
+    kept = [one.row for one in found if one.row.scores and one.row.item in lengths]
+    tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]
+    more = np.array([row.scores["more"] for row in kept], dtype=np.float64)
+    less = np.array([row.scores["less"] for row in kept], dtype=np.float64)
+    return 2 * len(kept), correlation(tokens, [more, less], rng=generator(seed, "length"), ranks=True)
+
+
+def _aula(
+    scores: Mapping[str, Sequence[Scored]], by: Mapping[str, float], data: str, seed: int
+) -> dict[str, Comparison]:
+    """AULA as published against the form whose weights sum to one, pair by pair."""
+    parts = {"all": set(by), "equal length": {one for one in by if not by[one]}}
+    parts["unequal length"] = parts["all"] - parts["equal length"]
+    made = {}
+    for name, items in parts.items():
+        twice, once = (
+            [replace(one.row, measure=TWICE, groups={}) for one in scores[measure] if one.row.item in items]
+            for measure in (TWICE, ONCE)
+        )
+        if any(row.scores for row in twice):
+            made[name] = comparisons(find(TWICE), twice, once, data=data, rng_seed=seed)[0]
+    return made

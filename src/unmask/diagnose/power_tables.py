@@ -1,0 +1,65 @@
+"""How many pairs it would take to see an effect: the part of `stability` that looks ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from unmask import stats
+from unmask.diagnose.spec import Seen, Settings
+from unmask.findings import Cell, Ranged, Table
+from unmask.measures import find
+from unmask.stats.power import least_effect, pairs_to_see, pairs_to_tell_apart
+from unmask.stats.samples import Samples
+
+
+def pairs_needed(found: Sequence[tuple[Seen, Sequence[Samples]]], settings: Settings) -> Table:
+    """To see one model's bias score off 50, by measure that gives one."""
+    rows = [
+        (
+            str(one.model["id"]),
+            one.data.card.name,
+            each.measure,
+            each.n,
+            each.decided,
+            pairs_to_see(settings.effect, decided=each.decided / each.n),
+            least_effect(each.decided),
+        )
+        for one, measures in found
+        for each in measures
+        if each.statistic == "bias-score"
+    ]
+    return Table(
+        f"Pairs needed to see {settings.effect:g} points",
+        ("model", "data", "measure", "pairs", "decided", "pairs needed", "least effect seen"),
+        tuple(rows),
+        f"Needed: to see a bias score {settings.effect:g} points off 50 by a two-sided test at the 5% level "
+        "with 80% power, as large a share of pairs being decided. Least effect: what the decided pairs here "
+        "show, in points, with the same power. ASLD has no null to be seen against and is left out.",
+    )
+
+
+def pairs_between(seen: Sequence[Seen], settings: Settings) -> Table:
+    """To see two models apart; a row for every two of them, data and measure that gives bias scores."""
+    return Table(
+        "Pairs needed to tell two models apart",
+        ("data", "measure", "model", "other", "change", "pairs", "disagree, %", "p", "pairs needed"),
+        tuple(row for a, b in combinations(seen, 2) for row in _between(a, b, settings)),
+        "Change: the other's bias score less the model's; p by McNemar's test. Needed: to see "
+        f"{settings.effect:g} points between them by that test with 80% power, if they went on to disagree "
+        "on as large a share of pairs. A dash: they disagree on too few to be so far apart.",
+    )
+
+
+def _between(a: Seen, b: Seen, settings: Settings) -> list[tuple[Cell, ...]]:
+    data, ids = a.data.card.name, (str(a.model["id"]), str(b.model["id"]))
+    if data != b.data.card.name:
+        return []
+    rows: list[tuple[Cell, ...]] = []
+    for name in (name for name in a.what if name in b.what and find(name).summary == "share"):
+        one = stats.comparisons(find(name), a.what[name], b.what[name], data=data, rng_seed=settings.seed)[0]
+        disagree = one.flips / one.n if one.n else float("nan")
+        change = Ranged(one.change, one.low, one.high, one.method)
+        needed = pairs_to_tell_apart(settings.effect, disagree)
+        rows.append((data, name, *ids, change, one.n, 100 * disagree, one.p, needed))
+    return rows

@@ -1,0 +1,183 @@
+"""How far measures follow a property of pairs: what `frequency` and `length` have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from unmask.audit.plan import bears
+from unmask.audit.scoring import Scored
+from unmask.audit.session import Subject
+from unmask.core.types import Dataset
+from unmask.diagnose.spec import Seen, Settings
+from unmask.findings import Cell, Plot, Ranged, Table, charts, ranged
+from unmask.measures import find
+from unmask.measures.stereoset import BLANK
+from unmask.stats.regression import Explained, Fitted, explained
+
+FOLLOWS = (
+    "Over pairs, the difference is more − less; for sld its size, on the size of the difference in {what}. "
+    "Standardised slope: standard deviations of the difference for one of {what}, which is Pearson's "
+    "correlation, with a bootstrap interval; 0 where a measure does not follow, ±1 where it follows "
+    "entirely. R² is its square. p: slope against 0, least squares with HC3 errors. At equal {what}: the "
+    "intercept of the least-squares line through 100 × won, HC3 interval; 50 is no preference."
+)
+UNITS = (
+    "Least-squares line of the differences, in the measure's own units, with HC3 intervals: its slope, and "
+    "its intercept, which is the mean difference to expect where {what} is equal. 0 is no preference; not so "
+    "for sld, which is a size."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One measure of one model on one dataset, explained by a property of pairs."""
+
+    model: str
+    data: str
+    measure: str
+    found: Explained
+
+    @property
+    def label(self) -> str:
+        """What a plot calls it."""
+        return f"{self.measure} · {self.model} · {self.data}"
+
+
+def cases(seen: Sequence[Seen], found: Sequence[Mapping[str, Explained]]) -> list[Case]:
+    """What was found for every model, dataset and measure, in that order."""
+    return [
+        Case(*named(one), measure, what)
+        for one, by_measure in zip(seen, found, strict=True)
+        for measure, what in by_measure.items()
+    ]
+
+
+def all_explained(
+    scores: Mapping[str, Sequence[Scored]], by: Mapping[str, float], *, data: str, seed: int
+) -> dict[str, Explained]:
+    """Every measure on a property of pairs, by item; nothing where no pair has it."""
+    rows = {name: [one.row for one in items] for name, items in scores.items()}
+    return {name: explained(find(name), rows[name], by, data=data, seed=seed) for name in rows if by}
+
+
+def tables(listed: Sequence[Case], *, what: str, step: str) -> tuple[Table, ...]:
+    """How each measure follows the property and what is left without; the same in the measure's own units."""
+    if not listed:
+        return ()
+    first = ("model", "data", "measure", "pairs")
+    return (
+        Table(
+            f"How far measures follow {what}",
+            (*first, "standardised slope", "R²", "p", "bias score", f"bias score at equal {what}"),
+            tuple(_followed(case) for case in listed),
+            FOLLOWS.format(what=what),
+        ),
+        Table(
+            "The lines in the units of the measures",
+            (*first, f"slope per {step}", "mean difference", f"difference at equal {what}"),
+            tuple(_in_units(case) for case in listed),
+            UNITS.format(what=what),
+            digits=4,
+        ),
+    )
+
+
+def answers(listed: Sequence[Case], *, what: str) -> Iterator[str]:
+    """For every model and dataset: which measure follows most, which least, and what that does to scores."""
+    for model, data in dict.fromkeys((case.model, case.data) for case in listed):
+        own = [case for case in listed if (case.model, case.data) == (model, data)]
+        drawn = sorted(
+            (case for case in own if _finite(case.found.r)), key=lambda case: case.found.r_squared.value
+        )
+        if not drawn:
+            yield f"{model} on {data}: no line can be drawn, too few pairs differ in {what} or in score"
+            continue
+        told = f"{model} on {data}: {what} explains {_share(drawn[-1])}"
+        yield told + (f", and {_share(drawn[0])}" if len(drawn) > 1 else "")
+        moved = [(abs(change), case) for case in drawn if (change := _change(case.found)) is not None]
+        if moved:
+            yield f"{model} on {data}: {_moved(max(moved, key=lambda one: one[0])[1], what)}"
+
+
+def slopes_plot(listed: Sequence[Case], *, id: str, what: str) -> tuple[Plot, ...]:
+    """Standardised slopes with their intervals; nothing where there is none to draw."""
+    rows = [
+        {"label": case.label, "value": it.value, "low": it.low, "high": it.high}
+        for case in listed
+        if _finite(it := case.found.r)
+    ]
+    told = f"How strongly each measure's difference follows {what}: standardised slopes with their intervals."
+    axis = f"standardised slope on {what}"
+    return (Plot(id, f"Slopes on {what}", told, charts.intervals(rows, axis=axis, null=0.0)),) if rows else ()
+
+
+def known(fitted: Fitted) -> Ranged:
+    """A fitted number as a cell."""
+    return Ranged(fitted.value, fitted.low, fitted.high, fitted.method)
+
+
+def named(one: Seen) -> tuple[str, str]:
+    """The model and the dataset, as tables call them."""
+    return str(one.model["id"]), one.data.card.name
+
+
+def no_pairs(data: Dataset) -> str:
+    """Why the items cannot be set side by side; empty where they can."""
+    if bears(data, "slot"):
+        return "its items are templates, neither sentence is the stereotyping one"
+    loose = [item for item in data.items if item.context and BLANK not in item.context]
+    return "its sentences are free text after a context, no minimal pairs" if loose else ""
+
+
+def scored_pairs(subject: Subject, data: Dataset, settings: Settings) -> dict[str, list[Scored]]:
+    """Every pair under the measures named, or the usual ones."""
+    return subject.scores(data, subject.pair_measures(data, settings.measures))
+
+
+def _followed(case: Case) -> tuple[Cell, ...]:
+    found = case.found
+    scores: tuple[Cell, Cell] = (None, None)
+    if found.score is not None and found.wins is not None:
+        scores = ranged(found.score), known(found.wins.intercept)
+    return (*_named(case), known(found.r), known(found.r_squared), found.line.p, *scores)
+
+
+def _in_units(case: Case) -> tuple[Cell, ...]:
+    found = case.found
+    return (*_named(case), known(found.line.slope), known(found.mean), known(found.line.intercept))
+
+
+def _named(case: Case) -> tuple[str, str, str, int]:
+    return case.model, case.data, case.measure, case.found.line.n
+
+
+def _share(case: Case) -> str:
+    it = case.found.r_squared
+    between = f" ({100 * it.low:.1f} to {100 * it.high:.1f})" if math.isfinite(it.low) else ""
+    return (
+        f"{100 * it.value:.1f}%{between} of the variance of {case.measure} over {case.found.line.n:,} pairs"
+    )
+
+
+def _change(found: Explained) -> float | None:
+    """Points by which the bias score differs where the property is zero."""
+    if found.score is None or found.wins is None or not _finite(found.wins.intercept):
+        return None
+    return found.wins.intercept.value - found.score.value
+
+
+def _moved(case: Case, what: str) -> str:
+    assert case.found.score is not None
+    assert case.found.wins is not None
+    left = case.found.wins.intercept
+    between = f" ({left.low:.1f} to {left.high:.1f})" if math.isfinite(left.low) else ""
+    return (
+        f"at equal {what} the bias score of {case.measure}, which moves most, would be "
+        f"{left.value:.1f}{between} in the place of {case.found.score.value:.1f}"
+    )
+
+
+def _finite(fitted: Fitted) -> bool:
+    return math.isfinite(fitted.value)

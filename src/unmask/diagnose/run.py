@@ -1,0 +1,171 @@
+"""Diagnoses run: every model is opened once, looked at by each of them, and closed again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from unmask import findings
+from unmask.audit.plan import (
+    Data,
+    Options,
+    data_facts,
+    engine_for,
+    loaded,
+    opening_for,
+    refuse_foreign,
+    versions,
+    written,
+)
+from unmask.audit.session import Subject
+from unmask.core.errors import DataError, ModelError, UnmaskError
+from unmask.core.types import Dataset
+from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.findings import Finding
+from unmask.models import open_lm
+from unmask.models.builtin import BUILT_IN
+from unmask.models.loading import Opening
+
+SCHEMA = 1
+DIAGNOSIS = "diagnosis.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One diagnosis, the models it asks, the data it asks about, and why it does not look at some."""
+
+    diagnosis: Diagnosis
+    models: tuple[str, ...]
+    data: tuple[Dataset, ...]
+    seen: list[Seen] = field(default_factory=list)
+    asked: dict[str, int] = field(default_factory=dict)  # by model: rows put through it that nobody had asked
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosed:
+    """What one diagnosis found, and what it took."""
+
+    diagnosis: Diagnosis
+    finding: Finding
+    models: tuple[Mapping[str, Any], ...]
+    data: tuple[Dataset, ...]
+    asked: Mapping[str, int]
+
+
+def run(  # noqa: PLR0913 - what a run is made of
+    diagnoses: Sequence[Diagnosis],
+    models: Sequence[str | Path] = (),
+    *,
+    data: Data | Sequence[Data] = (),
+    settings: Settings | None = None,
+    out: str | Path | None = None,
+    opening: Opening | None = None,
+    options: Options | None = None,
+) -> tuple[Diagnosed, ...]:
+    """Look at every model by every diagnosis; `out` gets `diagnosis.json`.
+
+    Of several diagnoses each takes the datasets it can read, and its own where it can read none of them;
+    a single one refuses what it cannot read.
+    """
+    options, settings = options or Options(), settings or Settings()
+    if out is not None:
+        refuse_foreign(Path(out), (DIAGNOSIS,))
+    cases = _cases(diagnoses, [str(one) for one in models], data, options)
+    for name in dict.fromkeys(name for case in cases for name in case.models):
+        _look(name, cases, settings, opening_for(opening, options), options)
+    found = tuple(_concluded(case, settings) for case in cases)
+    if out is not None:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        written(Path(out) / DIAGNOSIS, as_json(found, settings, options))
+    return found
+
+
+def as_json(found: Sequence[Diagnosed], settings: Settings, options: Options) -> dict[str, Any]:
+    """Everything that was found, in full precision."""
+    models = {one["id"]: dict(one) for each in found for one in each.models}
+    data = {one.card.name: data_facts(one) for each in found for one in each.data}
+    return {
+        "schema": SCHEMA,
+        "unmask": version("unmask"),
+        "models": list(models.values()),
+        "data": list(data.values()),
+        "settings": {**asdict(settings), "counts": str(settings.counts) if settings.counts else None},
+        "options": {"limit": options.limit, "tokens": options.tokens},
+        "versions": versions(),
+        "findings": [_finding(one) for one in found],
+    }
+
+
+def _cases(
+    diagnoses: Sequence[Diagnosis], models: Sequence[str], data: Data | Sequence[Data], options: Options
+) -> list[Case]:
+    named = [data] if isinstance(data, str | Path | Dataset) else list(data)
+    given = loaded(named, options) if named else []
+    cases = []
+    for one in diagnoses:
+        reasons = {each.card.name: one.unfit(each) for each in given}
+        fit = [each for each in given if not reasons[each.card.name]]
+        lacking = [f"{one.name} cannot read {name}: {why}" for name, why in reasons.items() if why]
+        if lacking and len(diagnoses) == 1:
+            raise DataError(f"{lacking[0]}; without --data it reads {', '.join(one.data)}")
+        notes = lacking if not fit else []
+        own = one.models if one.models and (not models or len(diagnoses) > 1) else tuple(models)
+        try:
+            chosen = tuple(fit or loaded(one.data, options))
+        except DataError as error:
+            if len(diagnoses) == 1:
+                raise
+            chosen, notes = (), [*notes, str(error)]
+        cases.append(Case(one, own or (BUILT_IN,), chosen, notes=notes))
+    return cases
+
+
+def _look(name: str, cases: Sequence[Case], settings: Settings, opening: Opening, options: Options) -> None:
+    """Open one model and let every diagnosis that asks it look at it."""
+    lm = open_lm(name, opening)
+    with engine_for(lm, options) as engine:
+        subject = Subject(engine, options.progress)
+        taken = any(one.model["id"] == lm.facts.id for case in cases for one in case.seen)
+        facts = subject.facts | ({"id": name} if taken else {})  # two folders may end alike
+        for case in cases:
+            if name not in case.models:
+                continue
+            if lm.kind not in case.diagnosis.kinds:
+                kinds = " or ".join(case.diagnosis.kinds)
+                why = f"{case.diagnosis.name} asks {kinds} models; {name} is {lm.kind}"
+                if len(cases) == 1:
+                    raise ModelError(f"{why}: name another model")
+                case.notes.append(why)
+                continue
+            before = engine.asked
+            for data in case.data:
+                try:
+                    case.seen.append(Seen(facts, data, case.diagnosis.observe(subject, data, settings)))
+                except UnmaskError as error:
+                    if len(cases) == 1:
+                        raise
+                    case.notes.append(f"{data.card.name}: {error}")
+            case.asked[name] = engine.asked - before
+
+
+def _concluded(case: Case, settings: Settings) -> Diagnosed:
+    empty = Finding((), ())
+    finding = case.diagnosis.conclude(case.seen, settings) if case.seen else empty
+    whole = Finding(finding.answers, finding.tables, finding.plots, (*finding.notes, *case.notes))
+    models = {one.model["id"]: one.model for one in case.seen}
+    return Diagnosed(case.diagnosis, whole, tuple(models.values()), case.data, case.asked)
+
+
+def _finding(one: Diagnosed) -> dict[str, Any]:
+    return {
+        "name": one.diagnosis.name,
+        "question": one.diagnosis.question,
+        "models": [model["id"] for model in one.models],
+        "data": [data.card.name for data in one.data],
+        "asked": dict(one.asked),
+        **findings.as_json(one.finding),
+    }

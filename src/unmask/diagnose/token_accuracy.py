@@ -1,0 +1,161 @@
+"""What a model guesses where a measure reads it: right if the token that stands there is its first guess."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unmask.core.errors import Unscorable
+from unmask.core.types import Encoded, Pair, Probe, Probes, Reader
+from unmask.findings import Ranged
+from unmask.measures import find
+from unmask.measures.spans import spans
+from unmask.models import Lm
+from unmask.models.engine import Readings
+from unmask.stats.bootstrap import generator
+from unmask.stats.mcnemar import Crossed, crossed
+from unmask.stats.pooled import Counts, difference_interval, share_interval
+
+Hits = dict[tuple[str, int], bool]  # of one pair, by side and place
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A measure, which of its predictions are counted, and how the model is asked for them."""
+
+    measure: str
+    counted: str
+    probes: Callable[[Pair, Reader], Probes]
+    whole: bool = False  # a pair is one try: was the whole span of either sentence guessed?
+
+
+@dataclass(frozen=True, slots=True)
+class Versus:
+    """The tokens two ways both read: right or wrong by either, pair by pair and in all."""
+
+    first: Counts
+    second: Counts
+    table: Crossed
+
+
+@dataclass(frozen=True, slots=True)
+class Subtokens:
+    """How a tokenizer splits the words in which the sentences of a pair differ."""
+
+    pairs: int
+    equal: int  # as many sub-tokens on either side
+    shared: int  # and one and the same input when they are hidden
+    empty: int  # one side has nothing that the other lacks
+
+
+def every_token(sentence: Encoded) -> Probe:
+    """Nothing hidden; every token read where it stands, the special ones too."""
+    return Probe(sentence.ids, tuple(enumerate(sentence.ids)))
+
+
+def _all_probes(pair: Pair, lm: Reader) -> Probes:
+    return {"more": (every_token(lm.encode(pair.more)),), "less": (every_token(lm.encode(pair.less)),)}
+
+
+CPS = Way("cps", "shared tokens, each hidden alone", find("cps").probes)
+PLL = Way("pll", "content tokens, each hidden alone", find("pll").probes)
+AUL = Way("aul", "content tokens, nothing hidden", find("aul").probes)
+AUL_ALL = Way("aul", "all tokens, special ones too", _all_probes)
+SSS = Way("sss", "pairs, a whole candidate guessed", find("sss-diagonal").probes, whole=True)
+SSS_TOKENS = Way("sss", "changed tokens, hidden together", find("sss-diagonal").probes)
+WAYS = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
+
+
+def planned(way: Way, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
+    """What to ask about every pair; a pair this way cannot read is not in it."""
+    plan = {}
+    for item in items:
+        try:
+            plan[item.id] = way.probes(item, lm)
+        except Unscorable:
+            continue
+    return plan
+
+
+def hits(way: Way, plan: Mapping[str, Probes], readings: Readings) -> dict[str, Hits]:
+    """By pair: which predictions were right.
+
+    Two candidates that leave one masked input are compared with one and the same guess: equal inputs are
+    guessed alike, whichever sentence they were made from.
+    """
+    found = {}
+    for item, sides in plan.items():
+        right = {side: _right(probe, readings) for side, (probe,) in sides.items()}
+        if way.whole:
+            found[item] = {("either", 0): any(all(one.values()) for one in right.values())}
+        else:
+            found[item] = {(side, place): hit for side, one in right.items() for place, hit in one.items()}
+    return found
+
+
+def counted(found: Iterable[Hits]) -> Counts:
+    """Hits among tries, pair by pair."""
+    return Counts.of((sum(one.values()), len(one)) for one in found)
+
+
+def versus(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> Versus:
+    """Two ways on the tokens both read."""
+    both = {item: [key for key in one if key in second.get(item, {})] for item, one in first.items()}
+    one, other = (
+        [{key: of[item][key] for key in keys} for item, keys in both.items() if keys]
+        for of in (first, second)
+    )
+    return Versus(counted(one), counted(other), crossed(_flat(one), _flat(other)))
+
+
+def subtokens(items: Iterable[Pair], lm: Lm) -> Subtokens:
+    """How often both sentences of a pair have equally many sub-tokens in the place where they differ."""
+    pairs = equal = shared = empty = 0
+    for item in items:
+        try:
+            more, less, found = spans(item, lm)
+        except Unscorable:
+            continue
+        pairs += 1
+        equal += len(found.changed[0]) == len(found.changed[1])
+        shared += _hidden(more, found.changed[0]) == _hidden(less, found.changed[1])
+        empty += not all(found.changed)
+    return Subtokens(pairs, equal, shared, empty)
+
+
+def share(counts: Counts, seed: int, label: str) -> Ranged:
+    """The pooled share with its interval over pairs."""
+    interval = share_interval(counts, rng=generator(seed, label))
+    return Ranged(counts.share, interval.low, interval.high, interval.method)
+
+
+def difference(first: Counts, second: Counts, seed: int, label: str) -> Ranged:
+    """First less second, in points, with its interval over the same pairs."""
+    interval = difference_interval(first, second, rng=generator(seed, label))
+    return Ranged(first.share - second.share, interval.low, interval.high, interval.method)
+
+
+def told(number: Ranged, unit: str) -> str:
+    """A number and its interval in a sentence, or why it has none."""
+    ends = f"{number.low:.1f} to {number.high:.1f}"
+    if math.isnan(number.low):
+        ends = f"no interval, {number.method}"
+    return f"{number.value:.1f}{unit} ({ends})"
+
+
+def _right(probe: Probe, readings: Readings) -> dict[int, bool]:
+    return {
+        place: bool(rank == 0) for (place, _), rank in zip(probe.reads, readings[probe].ranks, strict=True)
+    }
+
+
+def _hidden(sentence: Encoded, places: Sequence[int]) -> tuple[int, ...]:
+    """The sentence as the model sees it with these places hidden; -1 stands for the mask."""
+    return tuple(-1 if place in places else token for place, token in enumerate(sentence.ids))
+
+
+def _flat(found: Sequence[Hits]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.array([hit for one in found for hit in one.values()], dtype=np.bool_)

@@ -1,0 +1,57 @@
+"""Tables as LaTeX with booktabs rules; text of data stays text, whatever it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from unmask.findings import Table
+from unmask.findings.html import shown
+
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "−": r"\ensuremath{-}",
+        "–": "--",
+        "✱": r"\textsuperscript{*}",
+        **{mark: f"\\{mark}" for mark in "&%$#_"},
+    }
+)
+_PREAMBLE = "% Needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}; long tables also longtable."
+LONG = 45  # rows that do not fit on a page
+_NUMERIC = {"value", "95% interval", "null", "n", "ties", "unscored", "p", "p (Holm)", "before", "after"}
+_NUMERIC |= {"change", "flips", "left out"}
+
+
+def document(tables: Sequence[Table]) -> str:
+    """Tables one after the other, ready to be input; empty ones are left out."""
+    return "\n\n".join([_PREAMBLE, *(table(one) for one in tables if one.rows)]) + "\n"
+
+
+def table(of: Table) -> str:
+    """One table; a long one may break across pages."""
+    rows = [[text(shown(c, name, of.digits)) for c, name in zip(r, of.columns, strict=True)] for r in of.rows]
+    styler = pd.DataFrame(rows, columns=[text(name) for name in of.columns]).style.hide(axis="index")
+    caption = " ".join(part for part in (f"{text(of.title)}.", text(of.note)) if part)
+    columns = "".join("r" if name in _NUMERIC else "l" for name in of.columns)
+    if len(of.rows) > LONG:
+        made = styler.to_latex(hrules=True, caption=caption, column_format=columns, environment="longtable")
+    else:
+        made = styler.to_latex(
+            hrules=True, caption=caption, column_format=columns, position="t", position_float="centering"
+        )
+    return str(made).strip()
+
+
+def text(plain: str) -> str:
+    """Text in which nothing is a command, on one line."""
+    return " ".join(plain.translate(_ESCAPES).split())

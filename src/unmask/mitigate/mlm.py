@@ -1,0 +1,54 @@
+"""What the methods share: text as rows, reminders among them, and a training by language modelling."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from unmask import data
+from unmask.data.reminders import Reminder
+from unmask.mitigate.spec import Outcome, Pupil
+from unmask.models.network import Network
+from unmask.training import train
+from unmask.training.collators import GuessedOnly, Row, batches_for, rows_of
+
+
+def reminders(times: int) -> list[str]:
+    """The package's sentences on words that have a gender, so many times over."""
+    known: tuple[Reminder, ...] = data.read("reminders")
+    return [one.sentence for one in known] * times
+
+
+def rows_for(pupil: Pupil, texts: Iterable[str]) -> list[Row]:
+    """Texts as rows of tokens no longer than the model takes."""
+    length = min(pupil.choices.length, pupil.lm.facts.max_length)
+    return rows_of(texts, pupil.lm.tokenizer, length=length, causal=pupil.causal)
+
+
+def learnt(
+    pupil: Pupil, texts: Sequence[str], facts: Mapping[str, Any], *, model: Any = None, reminded: bool = True
+) -> Outcome:
+    """Train on texts, and on reminders where they were asked for, by language modelling."""
+    known = reminders(pupil.choices.remind if reminded else 0)
+    rows = rows_for(pupil, [*texts, *known])
+    taught = pupil.model if model is None else model
+    took = train(
+        taught,
+        rows,
+        batches_for(pupil.lm.tokenizer, causal=pupil.causal),
+        pupil.settings,
+        pupil.folder,
+        loss=None if pupil.causal else GuessedOnly(Network(taught.eval())),
+        progress=pupil.progress,
+        key=digest(rows),
+    )
+    return Outcome(taught, {**facts, "texts": len(texts), "reminders": len(known), "rows": len(rows)}, took)
+
+
+def digest(rows: Sequence[Row]) -> str:
+    """What tells one set of rows from another."""
+    made = hashlib.sha256()
+    for row in rows:
+        made.update(row.tobytes())
+    return made.hexdigest()

@@ -1,0 +1,191 @@
+"""The page that compares runs: models side by side, paired changes, templates before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unmask.audit.run import compare
+from unmask.core.errors import ResultError
+from unmask.findings import numbers
+from unmask.report import (
+    comparison_figures,
+    comparison_wording,
+    downloads,
+    selection,
+    template_figures,
+    wording,
+)
+from unmask.report.audit_page import rendered
+from unmask.report.check_texts import checked
+from unmask.report.comparison_wording import LETTERS
+from unmask.report.measure_texts import meanings
+from unmask.report.pairs import OPEN_SIDES, SIDES
+from unmask.report.tables import estimate_row, spread_row
+from unmask.stats import corrected
+
+if TYPE_CHECKING:
+    from unmask.audit.result import Result
+    from unmask.core.types import Estimate
+    from unmask.findings.figure import Figure
+    from unmask.stats import Comparison
+
+FLIPPED = 6  # pairs shown per measure
+LIMITS = (
+    "A change is a change of these scores on these sentences. A score that moved to its null does not show "
+    "that the model behaves more fairly in use: mitigations have been found to lower such scores and to "
+    "leave the behaviour of fine-tuned models as it was (Kaneko et al., 2022).",
+    "A score can also move to its null because the model has become worse at language. Look at the checks, "
+    "and at words that rightly go with one gender: they should go on doing so.",
+    "The intervals speak of chance in the choice of sentences, not of chance in training: the same "
+    "mitigation with another seed may give another change.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a comparison of runs found: over all items, and by category; each corrected among its own."""
+
+    whole: tuple[Comparison, ...]
+    split: tuple[Comparison, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A pair that changed sides."""
+
+    item: str
+    groups: str
+    sides: tuple[str, str]
+    more: str
+    less: str
+    before: str
+    after: str
+
+
+def compared(runs: Sequence[Result], *, seed: int = 0) -> Compared:
+    """Every run against the first, item by item."""
+    if len(runs) > len(LETTERS):
+        raise ResultError(f"{len(runs)} runs given: compare at most {len(LETTERS)} on one page")
+    found = compare(*runs, categories=True, seed=seed)
+    return Compared(
+        corrected([one for one in found if one.group == "all"]),
+        corrected([one for one in found if one.group != "all"]),
+    )
+
+
+def drawn(runs: Sequence[Result], found: Compared) -> dict[str, list[Figure]]:
+    """Every chart of the page, by section."""
+    names, several = selection.model_names(runs), len({one.data for one in found.whole}) > 1
+    return {
+        "headline": comparison_figures.side_by_side(runs, names),
+        "changes": comparison_figures.changes(found.whole, names, several=several),
+        "category": comparison_figures.by_category([*found.whole, *found.split], names),
+        "templates": [
+            figure
+            for number, other in enumerate(runs[1:], start=1)
+            for figure in template_figures.templates(runs[0], other, number)
+        ],
+        "spread": comparison_figures.spread(runs),
+    }
+
+
+def page(runs: Sequence[Result], found: Compared) -> str:
+    """The page of two or more runs; the first is what the others are compared with."""
+    figures = drawn(runs, found)
+    flat = [one for group in figures.values() for one in group]
+    return rendered("comparison.html.jinja", flat, figures=figures, **_content(runs, found))
+
+
+def _content(runs: Sequence[Result], found: Compared) -> dict[str, Any]:
+    names, known, bibtex = selection.model_names(runs), comparison_wording.nulls(runs), downloads.cited(runs)
+    several = len({one.data for one in found.whole}) > 1
+    labels = [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
+    failed = [
+        (f"{name} · {one.name}", one.detail)
+        for name, result in zip(names, runs, strict=True)
+        for one in result.checks
+        if not one.ok
+    ]
+    return {
+        "names": names,
+        "models": list(zip(LETTERS, names, (result.meta for result in runs), strict=False)),
+        "version": runs[0].meta.get("unmask", ""),
+        "introduction": wording.introduction(*runs),
+        "checked": checked(runs, labels),
+        "failed": failed,
+        "count": sum(len(result.checks) for result in runs),
+        "headlines": _headlines(runs, labels),
+        "readings": [
+            (labels[number], _readings(found.whole, number, known, several=several))
+            for number in range(1, len(runs))
+        ],
+        "changes_rows": [comparison_wording.row(one, known, several=several) for one in found.whole],
+        "categories": [comparison_wording.row(one, known, several=several) for one in found.split],
+        "spreads": [
+            spread_row(e, result) | {"label": f"{letter} · {e.measure} · {e.data}"}
+            for letter, result in zip(LETTERS, runs, strict=False)
+            for e in selection.headlines(result)
+        ],
+        "flips": [
+            (f"{LETTERS[number]} · {head.measure} · {head.data}", flipped(runs[0], other, head))
+            for number, other in enumerate(runs[1:], start=1)
+            for head in _shared_heads(runs[0], other)
+        ],
+        "more_limits": LIMITS,
+        "meanings": list({one.name: one for result in runs for one in meanings(result)}.values()),
+        "cards": list(_cards(runs).values()),
+        "bibtex": bibtex,
+        "files": downloads.of_several(runs, names, [*found.whole, *found.split], bibtex),
+    }
+
+
+def flipped(a: Result, b: Result, head: Estimate, count: int = FLIPPED) -> tuple[int, list[Flip]]:
+    """How many items changed sides between two runs, and those whose difference moved most."""
+    ours, theirs = ({row["item"]: row for row in selection.items_of(one, head).to_pylist()} for one in (a, b))
+    turned = [
+        (row, theirs[item])
+        for item, row in ours.items()
+        if item in theirs and row["outcome"] != theirs[item]["outcome"]
+    ]
+    turned.sort(key=lambda both: -abs(both[1]["difference"] - both[0]["difference"]))
+    told = OPEN_SIDES if selection.is_open(head) else SIDES
+    sides = (told["more"], told["less"])
+    return len(turned), [_flip(before, after, sides) for before, after in turned[:count]]
+
+
+def _flip(before: Mapping[str, Any], after: Mapping[str, Any], sides: tuple[str, str]) -> Flip:
+    groups = " · ".join(str(before[name]) for name in ("category", "direction", "word") if before.get(name))
+    texts = (str(before.get(f"text_{side}") or "(its text was not kept)") for side in ("more", "less"))
+    moved = (numbers.signed(row["difference"], 3) for row in (before, after))
+    return Flip(before["item"], groups, sides, *texts, *moved)
+
+
+def _shared_heads(a: Result, b: Result) -> list[Estimate]:
+    theirs, twins = {(e.measure, e.data) for e in selection.headlines(b)}, selection.twins(a)
+    keys = [(e, (e.measure, e.data)) for e in selection.headlines(a)]
+    return [e for e, key in keys if key in theirs and key not in twins]
+
+
+def _headlines(runs: Sequence[Result], labels: Sequence[str]) -> list[dict[str, Any]]:
+    rows = [
+        estimate_row(e, result) | {"label": f"{e.measure} · {e.data}", "group": label}
+        for label, result in zip(labels, runs, strict=True)
+        for e in selection.headlines(result)
+    ]
+    order = {name: place for place, name in enumerate(dict.fromkeys(row["label"] for row in rows))}
+    return sorted(rows, key=lambda row: order[row["label"]])
+
+
+def _readings(
+    compared: Sequence[Comparison], number: int, known: comparison_wording.Nulls, *, several: bool
+) -> list[dict[str, Any]]:
+    mine = [one for one in compared if one.run == number]
+    return [
+        comparison_wording.row(one, known, several=several) for one in comparison_figures.first_of_each(mine)
+    ]
+
+
+def _cards(runs: Sequence[Result]) -> dict[str, Any]:
+    return {str(card.get("name")): card for result in runs for card in result.meta.get("data") or []}

@@ -1,0 +1,63 @@
+"""Which way a model leans in template data: the mean difference by category, by goal and by word."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from scipy.stats import DegenerateDataWarning
+
+from unmask.core.types import Estimate, Floats
+from unmask.stats.bootstrap import Interval, generator, nowhere, resampled
+from unmask.stats.crossed import crossed_mean
+from unmask.stats.differences import differences, mean_estimate
+from unmask.stats.pairing import STATISTICS
+from unmask.stats.table import Table
+
+FEWEST = 3  # words whose spread can be spoken of
+
+
+def lean_estimates(table: Table, seed: int) -> list[Estimate]:
+    """The mean over the words that should not lean, by category, by goal, by word, by template of several."""
+    (statistic,) = STATISTICS[table.measure.summary]
+    return [_estimate(part, statistic, group, seed) for group, part in _groups(table)]
+
+
+def effect_estimates(table: Table, seed: int) -> list[Estimate]:
+    """`effect-size` over all and by category: the mean of the words' means in their standard deviations."""
+    return [_effect(part, group, seed) for group, part in table.everywhere()]
+
+
+def _groups(table: Table) -> Iterator[tuple[str, Table]]:
+    yield from table.everywhere()
+    yield from ((group, part) for group, part in table.split("goal") if group != "goal=zero")
+    yield from table.split("word")
+    yield from ((group, part) for group, part in table.split("template") if part.items.size > 1)
+
+
+def _estimate(table: Table, statistic: str, group: str, seed: int) -> Estimate:
+    found = crossed_mean(differences(table, statistic), table, rng=generator(seed, group))
+    return mean_estimate(table, statistic, group, *found)
+
+
+def _effect(table: Table, group: str, seed: int) -> Estimate:
+    words = np.array(
+        [part.difference[part.scored].mean() for _, part in table.split("word") if part.scored.any()]
+    )
+    value, interval = float("nan"), nowhere(f"too few: {words.size} words")
+    if words.size >= FEWEST and np.ptp(words) > 0:
+        value = float(_size(words))
+        with warnings.catch_warnings():  # a resample may hold one word only: there will be no interval
+            warnings.simplefilter("ignore", DegenerateDataWarning)
+            low, high, method = resampled((words,), _size, rng=generator(seed, f"effect {group}"))
+        if np.isfinite([low, high]).all():
+            interval = Interval(float(low), float(high), f"{method} over {words.size} words").holding(value)
+    plain = mean_estimate(table, "effect-size", group, interval, None)
+    return replace(plain, value=value, n=words.size)
+
+
+def _size(words: Floats, axis: int = -1) -> Floats:
+    spread = np.where(np.ptp(words, axis) > 0, words.std(axis, ddof=1), np.nan)
+    return np.asarray(words.mean(axis) / spread)

@@ -1,0 +1,32 @@
+"""A template's third word, such as they: how much probability it gets, by the same groups as the lean."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from unmask.core.types import Estimate
+from unmask.stats.bootstrap import generator
+from unmask.stats.crossed import crossed_mean
+from unmask.stats.differences import mean_estimate
+from unmask.stats.means import mean
+from unmask.stats.table import Table
+
+STATISTIC = "third"
+
+
+def third_estimates(table: Table, seed: int) -> list[Estimate]:
+    """`third` over all and by category: the third word's mean probability; none where no item has one."""
+    if not np.isfinite(table.unrelated).any():
+        return []
+    return [_estimate(part, group, seed) for group, part in table.everywhere()]
+
+
+def _estimate(table: Table, group: str, seed: int) -> Estimate:
+    held = table.take(np.isfinite(table.unrelated))
+    values = held.unrelated[held.scored]
+    interval, _ = crossed_mean(values, held, rng=generator(seed, f"third {group}"))
+    plain = mean_estimate(held, STATISTIC, group, interval, None)
+    without = len(table.items) - len(held.items)
+    return replace(plain, value=mean(values), null=None, ties=0, unscored=held.unscored + without)

@@ -1,0 +1,88 @@
+"""A study's tables and figures as files: one page, Markdown, LaTeX, CSV, and JSON with every digit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+
+from unmask.audit.plan import versions, written
+from unmask.findings import Cell, Finding, Ranged, Table, as_json, html, latex, markdown
+from unmask.findings.html import Section
+from unmask.report.tabular import as_csv
+from unmask.studies.spec import Choices, Study
+
+RESULTS, PAGE, LATEX, TABLES = "findings.json", "tables.md", "tables.tex", "tables"
+
+
+def write(
+    study: Study, sections: Sequence[Section], choices: Choices, notes: Sequence[str], out: Path
+) -> None:
+    """All of them, next to the steps."""
+    whole = written(
+        out / RESULTS,
+        {
+            "unmask": version("unmask"),
+            "study": study.name,
+            "citation": study.citation,
+            "models": list(choices.models),
+            "notes": list(notes),
+            "versions": versions(),
+            "sections": [{"name": one.name, "title": one.title, **as_json(one.finding)} for one in sections],
+        },
+    )
+    first = Section("about", "What this is", study.question, Finding(tuple(notes), ()))
+    lead = f"{study.question} Models: {', '.join(choices.models)}."
+    html.write(study.title, lead, [*([first] if notes else []), *sections], whole, out, RESULTS)
+    (out / PAGE).write_text(_markdown(study, sections, notes), encoding="utf-8")
+    tables = [table for one in sections for table in one.finding.tables]
+    (out / LATEX).write_text(latex.document(tables), encoding="utf-8")
+    (out / TABLES).mkdir(exist_ok=True)
+    for section in sections:
+        for number, table in enumerate(section.finding.tables, 1):
+            (out / TABLES / f"{section.name}-{number}-{slug(table.title)}.csv").write_text(
+                as_csv(frame(table)), encoding="utf-8"
+            )
+
+
+def frame(table: Table) -> pd.DataFrame:
+    """A table with every digit: a number with its interval becomes three columns."""
+    rows = [
+        dict(
+            pair
+            for name, cell in zip(table.columns, row, strict=True)
+            for pair in _columns(name, cell, table)
+        )
+        for row in table.rows
+    ]
+    return pd.DataFrame(rows)
+
+
+def _columns(name: str, cell: Cell, table: Table) -> list[tuple[str, Cell]]:
+    place = table.columns.index(name)
+    if not any(isinstance(row[place], Ranged) for row in table.rows):
+        return [(name, cell)]
+    if isinstance(cell, Ranged):
+        return [(name, cell.value), (f"{name} low", cell.low), (f"{name} high", cell.high)]
+    return [(name, cell), (f"{name} low", None), (f"{name} high", None)]
+
+
+def _markdown(study: Study, sections: Sequence[Section], notes: Sequence[str]) -> str:
+    parts = [f"# {markdown.text(study.title)}", markdown.text(study.question)]
+    parts += [f"- {markdown.text(note)}" for note in notes]
+    for one in sections:
+        parts += [f"## {markdown.text(one.title)}", markdown.text(one.lead)]
+        parts += [f"- {markdown.text(line)}" for line in one.finding.answers]
+        parts += [markdown.document(one.finding.tables, 3)] if one.finding.tables else []
+        parts += [f"![{markdown.text(plot.alt)}]({plot.id}.svg)" for plot in one.finding.plots]
+        parts += [f"- {markdown.text(note)}" for note in one.finding.notes]
+        parts += [markdown.text(one.foot)] if one.foot else []
+    return "\n\n".join(parts) + "\n"
+
+
+def slug(title: str) -> str:
+    """A title as part of a file's name."""
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]

@@ -1,0 +1,156 @@
+"""`gbef`: Towards a robust gender bias evaluation (2023), Tables 3 to 5, Figures 6 and 8 to 19."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from unmask.findings.html import Section
+from unmask.studies.papers.gbef_tables import conclude as concluded
+from unmask.studies.spec import Choices, Outputs, Step, Study
+from unmask.studies.steps import audits, diagnoses, mitigations
+from unmask.studies.texts import PACKAGE
+
+SENTENCES, TEMPLATES = "triple-gender", "pronoun-templates"
+GAP, PROFESSIONS = "gap/gap-development.tsv", "mt_gender/en.txt"
+TOXIC = "jigsaw_sample/toxic_comments.csv"
+COLUMNS: Mapping[str, Mapping[str, Any]] = {
+    GAP: {"column": "Text"},
+    PROFESSIONS: {"field": 2},
+    PACKAGE: {},
+}
+LABELS = {"toxic": ("toxic", "1"), "severe toxic": ("severe_toxic", "1")}
+BASE, CDS, BALANCED = "base", "cds on gap", "fine-tuned on professions"
+
+
+def plan(choices: Choices) -> list[Step]:
+    """Sentences under every model; then what mitigations do to the first of them."""
+    return [*_compared(choices), *(one for steps in mitigated(choices).values() for one in steps.values())]
+
+
+def _compared(choices: Choices) -> Iterator[Step]:
+    for model in choices.models:
+        yield _audit(model, model, SENTENCES, "sld", choices)
+    yield diagnoses.step(
+        choices.models[0],
+        SENTENCES,
+        {"stability": {"measures": ["sld"], "draws": choices.settings["draws"]}},
+        model=choices.models[0],
+        limit=choices.limit,
+        seed=choices.seed,
+        dtype=choices.dtype,
+    )
+
+
+def mitigated(choices: Choices) -> dict[str, dict[str, Step]]:
+    """Audits by measure (`sld`, `ppd`) and by what was done to the first model."""
+    first, made = choices.models[0], models(choices)
+    sld = {name: _audit(name, one, SENTENCES, "sld", choices) for name, one in made.items() if _by_sld(name)}
+    ppd = {name: _audit(name, one, TEMPLATES, "ppd", choices) for name, one in made.items() if _by_ppd(name)}
+    return {
+        "sld": {BASE: _audit(first, first, SENTENCES, "sld", choices), **sld},
+        "ppd": {BASE: _audit(first, first, TEMPLATES, "ppd", choices), **ppd},
+    }
+
+
+def _by_sld(name: str) -> bool:
+    return name == CDS or name in LABELS or " sentences, draw " in name
+
+
+def _by_ppd(name: str) -> bool:
+    return name in (CDS, BALANCED) or "reminders" in name
+
+
+def models(choices: Choices) -> dict[str, Step]:
+    """What is made of the first model, by name."""
+    first, text = choices.models[0], _text(GAP, choices)
+    made = {CDS: _made(CDS, "cds", text, first, choices)}
+    made[BALANCED] = _made(BALANCED, mitigations.PLAIN, _text(PROFESSIONS, choices), first, choices)
+    for label, only in LABELS.items():
+        if TOXIC in choices.data:
+            chosen = {"column": "comment_text", "only": list(only)}
+            made[label] = _made(label, mitigations.PLAIN, TOXIC, made[CDS], choices, corpus=chosen)
+    for times in choices.settings["reminders"]:
+        name = f"{CDS}, reminders ×{times}"
+        made[name] = _made(name, "cds", text, first, choices, choices_={"remind": times})
+    for size in choices.settings["sizes"]:
+        for draw in range(choices.settings["draws"]):
+            name = f"cds on {size} sentences, draw {draw + 1}"
+            made[name] = _made(name, "cds", text, first, choices, corpus={"limit": size, "draw": draw})
+    return made
+
+
+def _made(  # noqa: PLR0913 - what a mitigation is made of
+    name: str,
+    method: str,
+    text: str,
+    model: str | Step,
+    choices: Choices,
+    *,
+    corpus: Mapping[str, Any] | None = None,
+    choices_: Mapping[str, Any] | None = None,
+) -> Step:
+    chosen = {**COLUMNS.get(text, {}), "limit": choices.settings["documents"], **(corpus or {})}
+    return mitigations.step(
+        f"{name}: train {choices.models[0]}",
+        method,
+        text,
+        model=model,
+        corpus=chosen,
+        train=choices.settings["train"],
+        seed=choices.seed,
+        choices=choices_,
+    )
+
+
+def _audit(name: str, model: str | Step, data: str, measure: str, choices: Choices) -> Step:
+    return audits.step(
+        name,
+        data,
+        (measure,),
+        model=model,
+        limit=choices.settings["templates"] if data == TEMPLATES else choices.limit,
+        seed=choices.seed,
+        dtype=choices.dtype,
+        shard=choices.shard,
+    )
+
+
+def _text(name: str, choices: Choices) -> str:
+    return name if name in choices.data else PACKAGE
+
+
+def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
+    """The thesis' tables and figures."""
+    return concluded(outputs, choices, [one.name for one in _compared(choices)], mitigated(choices))
+
+
+GBEF = Study(
+    name="gbef",
+    title="Towards a robust gender bias evaluation in natural language processing",
+    question="How much gender bias do models show, and what does counterfactual data do to it?",
+    citation="gbef-2023",
+    models=(
+        *("bert-base-uncased", "bert-large-uncased", "roberta-base"),
+        *("roberta-large", "albert-base-v2", "albert-large-v2"),
+    ),
+    data=(GAP, PROFESSIONS, TOXIC),
+    plan=plan,
+    conclude=conclude,
+    settings={
+        "draws": 5,
+        "sizes": (500, 1000, 2000, 4000, 6000, 8000, 10000, 12000),
+        "reminders": (1, 2, 3),
+        "documents": None,
+        "templates": None,
+        "train": {"epochs": 3.0, "rate": 2e-5, "batch": 1},
+    },
+    reduced={
+        "draws": 2,
+        "sizes": (40, 80),
+        "documents": 80,
+        "train": {"epochs": 1.0, "rate": 5e-4, "batch": 16},
+    },
+    reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
+    stand_ins={GAP: PACKAGE, PROFESSIONS: PACKAGE},
+)

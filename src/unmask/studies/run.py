@@ -1,0 +1,185 @@
+"""A study run: what is missing is done, then everything is concluded and written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from unmask import data as datasets
+from unmask.audit.plan import refuse_foreign, written
+from unmask.core.errors import DataError, ResultError
+from unmask.models.builtin import shipped
+from unmask.studies import output
+from unmask.studies.backends import Engine, Job, local
+from unmask.studies.cache import folder_of, is_done
+from unmask.studies.graph import keys, ordered, task_of
+from unmask.studies.identity import MISSING, Identities, at_hand, data_identity
+from unmask.studies.spec import Choices, Event, Outputs, Place, Step, Study
+from unmask.studies.texts import PACKAGE
+
+SCHEMA, STUDY, LOCK = 1, "study.json", "study.lock"
+Telling = Callable[[Event, int, int], None]  # what happened, how many steps are through, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A study with everything decided: models, settings, steps and their keys."""
+
+    study: Study
+    choices: Choices
+    place: Place
+    steps: tuple[Step, ...]
+    keys: Mapping[str, str]
+    notes: tuple[str, ...]
+
+    def done(self, root: Path) -> dict[str, bool]:
+        """By step: is its output there?"""
+        return {name: is_done(root, key) for name, key in self.keys.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What became of a study."""
+
+    folder: Path
+    sections: tuple[Any, ...]
+    failed: Mapping[str, str]  # steps that are not done, and why
+
+
+def planned(study: Study, choices: Choices, place: Place) -> Planned:
+    """Decide which models are asked and lay out the steps."""
+    chosen, notes = _models(study, choices, place)
+    settings = {**study.settings, **(study.reduced if choices.reduced else {})}
+    unknown = [name for name in choices.settings if name not in study.settings]
+    if unknown:
+        known = ", ".join(study.settings)
+        raise DataError(f"{study.name} has no setting {unknown[0]!r}: give one of {known}")
+    settings = _overlaid(settings, choices.settings)
+    limit = choices.limit or settings.get("limit")
+    named, told = _data(study, choices, place, corpus=settings.get("corpus"))
+    whole = replace(choices, models=chosen, data=named, limit=limit, settings=settings)
+    notes += (f"Only the first {limit:,} items of every dataset.",) if limit else ()
+    if choices.settings:
+        other = "; ".join(f"{name} {json.dumps(value)}" for name, value in choices.settings.items())
+        notes += (f"Settings other than the study's own: {other}.",)
+    steps = ordered(study.plan(whole))
+    made = keys(steps, Identities(data_dir=place.data_dir, offline=place.offline))
+    return Planned(study, whole, place, steps, made, (*notes, *told))
+
+
+def run(plan: Planned, out: Path, *, engine: Engine = local.run, tell: Telling | None = None) -> Ran:
+    """Do what is missing in `out`, conclude, and write pages and tables."""
+    refuse_foreign(out, (STUDY,))
+    out.mkdir(parents=True, exist_ok=True)
+    with _alone(out):
+        written(out / STUDY, as_json(plan))
+        failed: dict[str, str] = {}
+        for number, event in enumerate(engine(Job(plan.steps, plan.keys, out.resolve(), plan.place)), 1):
+            if event.state in ("failed", "blocked"):
+                failed[event.step] = event.message
+            if tell is not None:
+                tell(event, number, len(plan.steps))
+        return concluded(plan, out, failed)
+
+
+def concluded(plan: Planned, out: Path, failed: Mapping[str, str]) -> Ran:
+    """Tables and figures of whatever is done, on a page and in files."""
+    done = {name: folder_of(out, key) for name, key in plan.keys.items() if is_done(out, key)}
+    sections = tuple(plan.study.conclude(Outputs(done, failed), plan.choices))
+    output.write(plan.study, sections, plan.choices, (*plan.notes, *_lost(failed)), out)
+    return Ran(out, sections, failed)
+
+
+def as_json(plan: Planned) -> dict[str, Any]:
+    """What was asked, for `study status` and for whoever reads the folder."""
+    return {
+        "schema": SCHEMA,
+        "unmask": version("unmask"),
+        "study": plan.study.name,
+        "choices": json.loads(json.dumps(asdict(plan.choices), default=str)),
+        "notes": list(plan.notes),
+        "steps": [
+            {
+                "name": step.name,
+                "key": plan.keys[step.name],
+                "task": step.task,
+                "version": task_of(step).version,
+                "inputs": [one.name for one in step.inputs.values()],
+            }
+            for step in plan.steps
+        ],
+    }
+
+
+def _overlaid(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with those the user chose in their place, within nested ones too."""
+    whole = dict(settings)
+    for name, value in chosen.items():
+        held = settings.get(name)
+        both = isinstance(held, Mapping) and isinstance(value, Mapping)
+        whole[name] = _overlaid(held or {}, value) if both else value
+    return whole
+
+
+def _models(study: Study, choices: Choices, place: Place) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those named; else the paper's; else, where those cannot be had, the package's own, and it is said."""
+    if choices.models:
+        return choices.models, ()
+    ours = study.reduced_models or tuple(name for name in shipped() if not name.endswith("-causal"))
+    if choices.reduced:
+        return ours, (f"Reduced: the models of the package ({', '.join(ours)}), not the paper's.",)
+    if not place.offline:
+        return study.models, ()
+    here = tuple(one for one in study.models if at_hand(one))
+    if here:
+        gone = [one for one in study.models if one not in here]
+        return here, (f"Not on this machine and left out: {', '.join(gone)}.",) if gone else ()
+    return ours, (
+        f"None of the paper's models ({', '.join(study.models)}) is on this machine: those of the package "
+        f"({', '.join(ours)}) stand in their place, so published numbers are not expected.",
+    )
+
+
+def _data(
+    study: Study, choices: Choices, place: Place, corpus: str | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """That named; else the paper's, each with what stands in for it where it is not here."""
+    if choices.data:
+        return choices.data, ()
+    chosen, notes = [], []
+    for name in study.data:
+        known = name in datasets.names()
+        if corpus and not known:
+            notes.append(f"{Path(corpus).name} in the place of {name}.")
+            continue
+        if data_identity(name, place.data_dir) != MISSING:
+            chosen.append(name)
+            continue
+        other = study.stand_ins.get(name)
+        chosen += [other] if other else []
+        ours = "the sentences of the package stand" if other == PACKAGE else f"{other} of the package stands"
+        instead = f"{ours} in its place" if other else "it is left out"
+        advice = f"unmask data get {name}" if known else "it belongs into the data folder, see --data-dir"
+        notes.append(f"{name} is not on this machine ({advice}): {instead}.")
+    return tuple(dict.fromkeys(chosen)), tuple(notes)
+
+
+def _lost(failed: Mapping[str, str]) -> Sequence[str]:
+    return [f"Not done: {name}: {why}" for name, why in failed.items()]
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One run of a study in a folder at a time; a killed one lets go by itself."""
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(folder / LOCK, timeout=0):
+            yield
+    except Timeout as error:
+        raise ResultError(f"{folder} is in use by another run of this study: wait for it to end") from error

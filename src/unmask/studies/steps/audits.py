@@ -1,0 +1,119 @@
+"""Audits as steps: the items in shards, each asked alone, so that who asks which changes no digit."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from unmask.audit.plan import Options, loaded
+from unmask.audit.result import ITEMS, RESULT, TOKENS, load
+from unmask.audit.run import audit
+from unmask.models import Lm, open_lm
+from unmask.models.loading import Opening
+from unmask.studies.sizes import asked_tokens
+from unmask.studies.spec import Given, Step, Task, Work
+from unmask.studies.steps.shards import merged
+
+SHARDS = "shards"
+PAIRS_FILE = "pairs.csv"  # what a step that makes pairs leaves for an audit
+
+
+def run(given: Given) -> None:
+    """Audit a model on one dataset; `measures`, `limit`, `seed`, `dtype` and `shard` are parameters."""
+    parts = [
+        {
+            "folder": str(given.folder / SHARDS / f"{number:05}"),
+            "model": given.model,
+            "data": _source(given),
+            "from": begin,
+            "parameters": dict(given.parameters),
+            "place": given.place,
+        }
+        for number, begin in enumerate(range(0, _items(given), given.parameters["shard"]))
+    ]
+    folders = [Path(one) for one in given.spread(shard, parts)]
+    merged([load(one) for one in folders], given.folder, seed=given.parameters["seed"])
+    for folder in folders:
+        for name in (ITEMS, TOKENS, RESULT):
+            (folder / name).unlink()
+        folder.rmdir()
+    (given.folder / SHARDS).rmdir()
+
+
+def shard(part: Mapping[str, Any]) -> str:
+    """Audit some items into a folder of their own, unless an earlier try has done it; the folder."""
+    folder, parameters, place = Path(part["folder"]), part["parameters"], part["place"]
+    if not (folder / RESULT).is_file():
+        options = Options(
+            limit=parameters["limit"],
+            seed=parameters["seed"],
+            store=False,
+            data_dir=place.data_dir,
+            offline=place.offline,
+        )
+        (data,) = loaded(part["data"], options)
+        some = data.items[part["from"] : part["from"] + parameters["shard"]]
+        lm = opened(part["model"], parameters["dtype"], place.device, offline=place.offline)
+        audit(
+            lm, data=replace(data, items=some), measures=parameters["measures"], out=folder, options=options
+        )
+    return str(folder)
+
+
+@functools.lru_cache(maxsize=1)
+def opened(model: str, dtype: str, device: str | None, *, offline: bool) -> Lm:
+    """The model; the last one stays open in each process."""
+    return open_lm(model, Opening(device=device, dtype=dtype, offline=offline))
+
+
+def _source(given: Given) -> str:
+    """The dataset: from outside, or the pairs that the step named `data` made."""
+    return given.step.data[0] if given.step.data else str(given.inputs["data"] / PAIRS_FILE)
+
+
+def _items(given: Given) -> int:
+    options = Options(
+        limit=given.parameters["limit"], data_dir=given.place.data_dir, offline=given.place.offline
+    )
+    return len(loaded(_source(given), options)[0].items)
+
+
+def work(step: Step) -> Work:
+    """By the size of the data and what the measures ask."""
+    data = step.data[0] if step.data else "prompts"  # made pairs: about as many
+    return Work(asked_tokens(data, step.parameters["limit"], step.parameters["measures"]))
+
+
+def step(  # noqa: PLR0913 - what an audit is made of
+    name: str,
+    data: str | Step,
+    measures: tuple[str, ...],
+    *,
+    model: str | Step,
+    limit: int | None,
+    seed: int,
+    dtype: str = "fp32",
+    shard: int = 1000,
+) -> Step:
+    """An audit as a step; model and data are from outside, or what other steps made."""
+    inputs = {"model": model, "data": data}
+    return Step(
+        f"audit {name} on {data if isinstance(data, str) else data.name}: {', '.join(measures)}",
+        f"{__name__}:AUDIT",
+        {"measures": list(measures), "limit": limit, "seed": seed, "dtype": dtype, "shard": shard},
+        models=(model,) if isinstance(model, str) else (),
+        data=(data,) if isinstance(data, str) else (),
+        inputs={role: one for role, one in inputs.items() if isinstance(one, Step)},
+    )
+
+
+def has_parts(step: Step) -> bool:
+    """Whether there may be several shards."""
+    limit = step.parameters["limit"]
+    return limit is None or limit > step.parameters["shard"]
+
+
+AUDIT = Task(run, version=1, work=work, resumes=True, spreads=has_parts)

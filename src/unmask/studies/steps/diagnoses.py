@@ -1,0 +1,95 @@
+"""Diagnoses as steps: one model, one dataset, several questions, with a store of its own to go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from unmask.audit.plan import Options, loaded
+from unmask.audit.session import Subject
+from unmask.core.types import Dataset, Kind
+from unmask.diagnose import Diagnosis, Settings, find
+from unmask.diagnose.spec import Seen
+from unmask.findings import Finding
+from unmask.findings.storage import keep
+from unmask.models import Engine, Store
+from unmask.studies.sizes import asked_tokens
+from unmask.studies.spec import Given, Step, Task, Work
+from unmask.studies.steps.audits import opened
+
+READINGS = "readings.sqlite"
+
+
+def run(given: Given) -> None:
+    """Look by every diagnosis named; their findings go into the folder."""
+    parameters = given.parameters
+    options = Options(
+        limit=parameters["limit"],
+        seed=parameters["seed"],
+        data_dir=given.place.data_dir,
+        offline=given.place.offline,
+    )
+    (data,) = loaded(given.step.data[0], options)
+    lm = opened(given.model, parameters["dtype"], given.place.device, offline=given.place.offline)
+    store = Store(given.folder / READINGS)
+    try:
+        subject = Subject(Engine(lm, store))
+        found: dict[str, Finding] = {}
+        for name, chosen in parameters["diagnoses"].items():
+            one, settings = find(name), _settings(chosen, parameters["seed"])
+            if why := _unfit(one, data, lm.kind):
+                found[name] = Finding((), (), (), (f"{parameters['shown']}, {name}: {why}",))
+                continue
+            seen = Seen(
+                subject.facts | {"id": parameters["shown"]}, data, one.observe(subject, data, settings)
+            )
+            found[name] = one.conclude([seen], settings)
+    finally:
+        store.close()
+    keep(found, given.folder)
+    for path in given.folder.glob(f"{READINGS}*"):
+        path.unlink()
+
+
+def _settings(chosen: Mapping[str, Any], seed: int) -> Settings:
+    return Settings(seed=seed, **{**chosen, "measures": tuple(chosen.get("measures", ()))})
+
+
+def _unfit(one: Diagnosis, data: Dataset, kind: Kind) -> str:
+    """Why this diagnosis cannot look; empty where it can."""
+    return one.unfit(data) if kind in one.kinds else f"it asks {' or '.join(one.kinds)} models only"
+
+
+def work(step: Step) -> Work:
+    """About one pass of all usual measures, and a pass for each diagnosis that asks its own questions."""
+    return Work(asked_tokens(step.data[0], step.parameters["limit"], ()) * 1.5)
+
+
+def step(  # noqa: PLR0913 - what a diagnosis is made of
+    name: str,
+    data: str,
+    diagnoses: Mapping[str, Mapping[str, Any]],
+    *,
+    model: str | Step,
+    limit: int | None,
+    seed: int,
+    dtype: str = "fp32",
+) -> Step:
+    """Diagnoses of one model on one dataset as a step, each with its own settings."""
+    return Step(
+        f"diagnose {name} on {data}: {', '.join(diagnoses)}",
+        f"{__name__}:LOOK",
+        {
+            "diagnoses": {one: dict(chosen) for one, chosen in diagnoses.items()},
+            "limit": limit,
+            "seed": seed,
+            "dtype": dtype,
+            "shown": name,
+        },
+        models=(model,) if isinstance(model, str) else (),
+        data=(data,),
+        inputs={} if isinstance(model, str) else {"model": model},
+    )
+
+
+LOOK = Task(run, version=1, work=work, resumes=True)

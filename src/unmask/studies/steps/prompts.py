@@ -1,0 +1,67 @@
+"""Prompts as steps: what a model puts into them (human-level diagnosis), and prompts filled as pairs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+from unmask import data as datasets
+from unmask.data.prompts import Prompt
+from unmask.prompts import Asked, ask
+from unmask.studies.sizes import TOKENS
+from unmask.studies.spec import Given, Step, Task, Work
+from unmask.studies.steps.audits import PAIRS_FILE, opened
+
+ANSWERS = "answers.jsonl"
+SLOT = "{slot}"
+
+
+def run(given: Given) -> None:
+    """Ask all prompts; one answer a line."""
+    parameters, place = given.parameters, given.place
+    lm = opened(given.model, parameters["dtype"], place.device, offline=place.offline)
+    asked = ask(lm, chosen(parameters["limit"]))
+    lines = [json.dumps(row, ensure_ascii=False) for row in asked.rows()]
+    (given.folder / ANSWERS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def read(folder: Path) -> Asked:
+    """The answers a step kept."""
+    lines = (folder / ANSWERS).read_text(encoding="utf-8").splitlines()
+    return Asked.of_rows(json.loads(line) for line in lines)
+
+
+def fill(given: Given) -> None:
+    """Every prompt as a pair: filled with its first biased word, and with its first fair one."""
+    with (given.folder / PAIRS_FILE).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("more", "less", "category", "direction", "form"))
+        for one in chosen(given.parameters["limit"]):
+            if one.biased and one.fair:
+                more, less = (_filled(one.text, words[0]) for words in (one.biased, one.fair))
+                writer.writerow((more, less, one.category, "stereo", one.form))
+
+
+def _filled(text: str, word: str) -> str:
+    """The word in its place, with a capital where it begins a sentence."""
+    before, _, after = text.partition(SLOT)
+    opens = not before.strip() or before.rstrip()[-1] in ".?!:"
+    return f"{before}{word[:1].upper() + word[1:] if opens else word}{after}"
+
+
+def chosen(limit: int | None) -> list[Prompt]:
+    """All prompts, or so many of every bias type."""
+    prompts = datasets.read("prompts")
+    if limit is None:
+        return list(prompts)
+    types = dict.fromkeys(one.category for one in prompts)
+    return [one for name in types for one in [each for each in prompts if each.category == name][:limit]]
+
+
+def work(step: Step) -> Work:
+    """A few passes for every prompt: words of several tokens are searched for."""
+    return Work(100.0 * TOKENS * 40)
+
+
+ASKED, FILLED = Task(run, version=1, work=work), Task(fill, version=1, network=False)

@@ -1,0 +1,82 @@
+"""How well a task is done: accuracy, or Pearson's r of numbers, and what guessing gets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unmask.core.errors import DataError, StatsError
+from unmask.core.types import Floats
+from unmask.data.examples import Example
+from unmask.findings import Ranged
+from unmask.models.classifier import Judge
+from unmask.stats.bootstrap import generator
+from unmask.stats.means import mean, mean_interval
+from unmask.stats.shares import wilson
+from unmask.tasks.spec import Settings
+
+
+def chosen_rows(rows: Sequence[Example], settings: Settings) -> Sequence[Example]:
+    """All examples, or as many as asked for, drawn by the seed."""
+    if settings.rows is None or settings.rows >= len(rows):
+        return rows
+    drawn = generator(settings.seed, "rows").permutation(len(rows))[: settings.rows]
+    return [rows[place] for place in sorted(drawn.tolist())]
+
+
+def score(judge: Judge, examples: Sequence[Example], labels: Sequence[str]) -> float:
+    """Accuracy from 0 to 1, or Pearson's r of numbers."""
+    if not examples:
+        raise DataError("no development data: give --dev FILE, or more data")
+    logits = judge.logits([(one.text, one.second) for one in examples])
+    return _score(logits, truth(examples, labels), classes=bool(labels))
+
+
+def rated(judge: Judge, examples: Sequence[Example], labels: Sequence[str], *, seed: int) -> Ranged:
+    """The same with its interval, examples resampled; Wilson's where all or none are right."""
+    from unmask.stats.regression import correlation
+
+    logits = judge.logits([(one.text, one.second) for one in examples])
+    real = truth(examples, labels)
+    if not labels:
+        r = correlation([logits[:, 0]], [real], rng=generator(seed, "rated"))
+        return Ranged(r.value, r.low, r.high, r.method)
+    right = (logits.argmax(axis=1) == real).astype(np.float64)
+    if right.size and np.ptp(right) == 0:
+        sure = wilson(int(right.sum()), right.size)
+        return Ranged(mean(right), sure.low / 100, sure.high / 100, sure.method)
+    interval = mean_interval(right, rng=generator(seed, "rated")).within(0.0, 1.0)
+    return Ranged(mean(right), interval.low, interval.high, interval.method)
+
+
+def truth(examples: Sequence[Example], labels: Sequence[str]) -> Floats:
+    """The numbers, or the places of the classes."""
+    if not labels:
+        return np.array([float(one.label) for one in examples])
+    places = {name: at for at, name in enumerate(labels)}
+    unknown = sorted({str(one.label) for one in examples} - places.keys())
+    if unknown:
+        raise DataError(f"label {unknown[0]!r} was not taught: the classes are {', '.join(labels)}")
+    return np.array([float(places[str(one.label)]) for one in examples])
+
+
+def beats(score: Ranged, guessing: float | None) -> bool:
+    """Whether a task was learnt: better than saying always the same (of numbers: than 0) beyond chance."""
+    return score.low > (guessing or 0.0)
+
+
+def commonest(examples: Sequence[Example]) -> float:
+    """Share of the commonest class."""
+    _, counts = np.unique([str(one.label) for one in examples], return_counts=True)
+    return float(counts.max() / counts.sum())
+
+
+def _score(logits: Floats, real: Floats, *, classes: bool) -> float:
+    if classes:
+        return float((logits.argmax(axis=1) == real).mean())
+    if np.ptp(logits[:, 0]) == 0:
+        return float("-inf")  # says the same of everything: worse than any other
+    if real.size < 2 or np.ptp(real) == 0:
+        raise StatsError("development data must have at least two different numbers")
+    return float(np.corrcoef(logits[:, 0], real)[0, 1])

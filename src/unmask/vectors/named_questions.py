@@ -1,0 +1,95 @@
+"""Questions by name: WEAT's and our own lists, SEAT's files where they are, and sentences made of any list.
+
+weat-6               the words of WEAT 6                     weat-6-sentences   those in our sentences
+religion-islam       our own words                           religion-islam-sentences
+seat-6, seat-6b      SEAT's own sentences (bias_bench/seat/sent-weat6.jsonl of a data directory)
+sent-religion1       any other file there, by its name       mine.json          a file of yours
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from unmask.core.errors import DataError, UnknownName
+from unmask.data.files import data_dirs
+from unmask.vectors.questions import Group, Question, ours, read_questions, weats
+
+SEAT = Path("bias_bench") / "seat"
+SUFFIXES = (".json", ".jsonl", ".csv")
+IN_SENTENCES = "-sentences"
+SENTENCES = ("This is about {}.", "It has to do with {}.", "They were talking about {}.", "We thought of {}.")
+GENDER_TESTS = ("6", "7", "8")
+
+
+def named(names: Sequence[str], data_dir: Path | None = None) -> tuple[Question, ...]:
+    """The questions of these names and files, in their order."""
+    return tuple(question for name in names for question in _one(name, data_dir))
+
+
+def usual(measure: str, data_dir: Path | None = None) -> tuple[str, ...]:
+    """What is asked where no question is named: SEAT 6, 7, 8 need SEAT's files, else sentences of ours do."""
+    if measure == "weat":
+        return tuple(question.name for question in weats())
+    if measure == "ceat":
+        return tuple(f"weat-{test}" for test in GENDER_TESTS)
+    published = [_seat_file(f"sent-weat{test}", data_dir) for test in GENDER_TESTS]
+    form = "seat-{}" if all(published) else f"weat-{{}}{IN_SENTENCES}"
+    return tuple(form.format(test) for test in GENDER_TESTS)
+
+
+def in_sentences(question: Question) -> Question:
+    """The same words in four plain sentences each."""
+    made = [
+        Group(
+            group.name,
+            tuple(frame.format(word) for word in group.texts for frame in SENTENCES),
+            tuple(word for word in group.texts for _ in SENTENCES),
+            tuple(word for word in group.texts for _ in SENTENCES),
+        )
+        for group in question.groups()
+    ]
+    return Question(f"{question.name}{IN_SENTENCES}", *made)
+
+
+def _one(name: str, data_dir: Path | None) -> tuple[Question, ...]:
+    known = {question.name: question for question in (*weats(), *ours())}
+    if name in known:
+        return (known[name],)
+    if name.removesuffix(IN_SENTENCES) in known:
+        return (in_sentences(known[name.removesuffix(IN_SENTENCES)]),)
+    if Path(name).suffix in SUFFIXES:
+        return read_questions(Path(name))
+    numbered = re.fullmatch(r"seat-(\d+b?)", name)
+    stem = f"sent-weat{numbered[1]}" if numbered else name
+    path = _seat_file(stem, data_dir)
+    if path is None and not numbered:
+        raise UnknownName("question", name, (*known, "weat-6-sentences", "seat-6"))
+    if path is None:
+        looked = ", ".join(str(folder / SEAT) for folder in data_dirs(data_dir))
+        raise DataError(
+            f"{name} needs SEAT's file {stem}.jsonl: looked in {looked}; name the folder above bias_bench "
+            f"with --data-dir, or ask weat-6{IN_SENTENCES} and the like, which are sentences of ours"
+        )
+    return (_with_words(_renamed(read_questions(path)[0], name), path),)
+
+
+def _seat_file(stem: str, data_dir: Path | None) -> Path | None:
+    found = (folder / SEAT / f"{stem}.jsonl" for folder in data_dirs(data_dir))
+    return next((path for path in found if path.is_file()), None)
+
+
+def _with_words(question: Question, path: Path) -> Question:
+    """SEAT's sentences with the word each is about, where the file of the words lies beside them."""
+    words = path.with_name(path.name.removeprefix("sent-"))
+    if words == path or not words.is_file():
+        return question
+    try:
+        return question.with_words(read_questions(words)[0])
+    except DataError:
+        return question  # some sentence has none of the words: each sentence stands for itself
+
+
+def _renamed(question: Question, name: str) -> Question:
+    return Question(name, *question.groups())

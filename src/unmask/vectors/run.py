@@ -1,0 +1,285 @@
+"""Vector measures by name, on a file of word vectors or an opened model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from unmask.core.errors import DataError, ModelError, StatsError, UnknownName
+from unmask.data.formats import decoded
+from unmask.models import Lm
+from unmask.vectors.association import Association, cseat, seat, weat
+from unmask.vectors.ceat import DRAWS, Combined, Variance, ceat
+from unmask.vectors.contexts import EACH, Contexts, in_corpus
+from unmask.vectors.contextual import Pooling, text_vectors
+from unmask.vectors.directions import (
+    Company,
+    OverWords,
+    Pairs,
+    Ripa,
+    direct_bias,
+    direction,
+    knn_bias,
+    leans,
+    ripa,
+)
+from unmask.vectors.intervals import Spread
+from unmask.vectors.questions import Question
+from unmask.vectors.static import Vectors, read_vectors
+
+Source = Path | Lm
+
+
+@dataclass(frozen=True, slots=True)
+class VectorMeasure:
+    """What a measure on vectors is, what it asks about, and which vectors it can take."""
+
+    name: str
+    title: str
+    reads: str  # one plain sentence: what a value above the null means
+    asks: Literal["questions", "words"]
+    models_only: bool
+    citation: str  # BibTeX key in docs/references.bib
+
+
+_TOWARDS = "above 0: the targets X lie nearer to the attributes A, and Y to B"
+_ALL = (
+    VectorMeasure("weat", "Word association", _TOWARDS, "questions", False, "caliskan-etal-2017-semantics"),
+    VectorMeasure("seat", "Sentence association", _TOWARDS, "questions", True, "may-etal-2019-measuring"),
+    VectorMeasure(
+        "cseat", "Association of words in sentences", _TOWARDS, "questions", True, "tan-celis-2019-assessing"
+    ),
+    VectorMeasure(
+        "ceat",
+        "Association over contexts of a corpus",
+        _TOWARDS,
+        "questions",
+        True,
+        "guo-caliskan-2021-detecting",
+    ),
+    VectorMeasure(
+        "direct-bias",
+        "Direct bias",
+        "how far words that should be neutral lie along the gender direction, 0 to 1",
+        "words",
+        False,
+        "bolukbasi-etal-2016-man",
+    ),
+    VectorMeasure(
+        "ripa",
+        "Relational inner product association",
+        "above 0: the words point towards the first words of the pairs (men), in units of vector length",
+        "words",
+        False,
+        "ethayarajh-etal-2019-understanding",
+    ),
+    VectorMeasure(
+        "knn-bias",
+        "Company of nearest neighbours",
+        "above 0: words that lean towards men also have neighbours that do",
+        "words",
+        False,
+        "gonen-goldberg-2019-lipstick",
+    ),
+)
+VECTOR_MEASURES = {one.name: one for one in _ALL}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything about the asking that is neither the measure, the vectors nor the questions."""
+
+    layer: int = -1
+    pooling: Pooling | None = None
+    spread: Spread = "sample"
+    lower: bool = False  # look words up in small letters
+    seed: int = 0
+    corpus: Path | None = None  # sentences for ceat, one a line
+    each: int = EACH
+    draws: int = DRAWS
+    variance: Variance = "published"
+    k: int = 100
+    limit: int | None = 50_000  # words of a file that may be neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """What the measures of a direction ask about: words that should be neutral, and pairs that differ."""
+
+    words: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
+    others: tuple[str, ...] = ()  # further words that may be neighbours, where there is no vocabulary
+
+    def lowered(self) -> Sets:
+        """The same in small letters, each word once."""
+        low = (tuple(dict.fromkeys(map(str.lower, words))) for words in (self.words, self.others))
+        words, others = low
+        return Sets(words, tuple((a.lower(), b.lower()) for a, b in self.pairs), others)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What one measure found: for each question, or over words; and what had no vector."""
+
+    measure: VectorMeasure
+    associations: tuple[Association, ...] = ()
+    combined: tuple[Combined, ...] = ()
+    over_words: tuple[tuple[str, OverWords], ...] = ()  # by what the number is
+    company: Company | None = None
+    left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by what was asked
+    unanswered: tuple[tuple[str, str], ...] = ()  # question, reason
+
+
+def find(name: str) -> VectorMeasure:
+    """The measure of that name."""
+    if name not in VECTOR_MEASURES:
+        raise UnknownName("vector measure", name, VECTOR_MEASURES)
+    return VECTOR_MEASURES[name]
+
+
+def answered(
+    measure: VectorMeasure, source: Source, questions: Sequence[Question], sets: Sets, settings: Settings
+) -> Answered:
+    """Ask one measure; a question that cannot be answered keeps its reason and stops no other."""
+    if measure.models_only and isinstance(source, Path):
+        raise ModelError(
+            f"{measure.name} needs a model: {source.name} holds vectors of words without context"
+        )
+    if measure.asks == "words":
+        return _of_words(measure, source, sets.lowered() if settings.lower else sets, settings)
+    asked = [question.lowered() if settings.lower else question for question in questions]
+    if measure.name == "ceat":
+        return _of_contexts(measure, source, asked, settings)
+    found: list[Association] = []
+    unanswered: list[tuple[str, str]] = []
+    words = [text for one in asked for text in one.texts()]
+    vectors = _looked_up(source, words, settings) if measure.name == "weat" else None
+    for question in asked:
+        try:
+            found.append(_associated(measure.name, question, source, vectors, settings))
+        except (StatsError, DataError, ModelError) as error:
+            unanswered.append((question.name, str(error)))
+    if not found:
+        raise StatsError(f"{measure.name}: no question could be answered; {unanswered[0][1]}")
+    left = tuple((one.question, one.left_out) for one in found if one.left_out)
+    return Answered(measure, associations=tuple(found), left_out=left, unanswered=tuple(unanswered))
+
+
+def _associated(
+    name: str, question: Question, source: Source, vectors: Vectors | None, settings: Settings
+) -> Association:
+    if name == "weat":
+        assert vectors is not None
+        return weat(question, vectors, unknown="leave-out", spread=settings.spread, seed=settings.seed)
+    assert isinstance(source, Lm)
+    if name == "seat":
+        return seat(
+            question,
+            source,
+            layer=settings.layer,
+            pooling=settings.pooling,
+            spread=settings.spread,
+            seed=settings.seed,
+        )
+    return cseat(question, source, layer=settings.layer, spread=settings.spread, seed=settings.seed)
+
+
+def _looked_up(source: Source, words: Sequence[str], settings: Settings) -> Vectors:
+    """Vectors of words by themselves."""
+    if isinstance(source, Path):
+        return read_vectors(source, words)
+    return alone(source, list(dict.fromkeys(words)), settings)
+
+
+def alone(lm: Lm, words: Sequence[str], settings: Settings) -> Vectors:
+    """A model's vector of each word fed to it alone: the mean over its tokens unless told otherwise."""
+    made = text_vectors(lm, words, layer=settings.layer, pooling=settings.pooling or "mean")
+    return Vectors(tuple(words), made, lm.facts.id)
+
+
+def _of_contexts(
+    measure: VectorMeasure, source: Source, questions: Sequence[Question], settings: Settings
+) -> Answered:
+    if settings.corpus is None:
+        raise DataError(
+            "ceat draws words in sentences: name a text file of one sentence a line with --corpus"
+        )
+    assert isinstance(source, Lm)
+    words = list(dict.fromkeys(text for question in questions for text in question.texts()))
+    contexts = _contexts(source, settings.corpus, words, settings)
+    found: list[Combined] = []
+    left: list[tuple[str, tuple[str, ...]]] = []
+    unanswered: list[tuple[str, str]] = []
+    for question in questions:
+        lacking = tuple(text for text in question.texts() if text in contexts.lacking)
+        kept = question.without(lacking)
+        try:
+            if any(not group.texts for group in kept.groups()):
+                raise StatsError(f"{question.name}: of some set no word stands in the corpus")
+            made = ceat(
+                kept,
+                contexts.vectors,
+                draws=settings.draws,
+                variance=settings.variance,
+                spread=settings.spread,
+                seed=settings.seed,
+            )
+        except StatsError as error:
+            unanswered.append((question.name, str(error)))
+            continue
+        found.append(made)
+        left.extend([(question.name, lacking)] if lacking else [])
+    if not found:
+        raise StatsError(f"ceat: no question could be answered; {unanswered[0][1]}")
+    return Answered(measure, combined=tuple(found), left_out=tuple(left), unanswered=tuple(unanswered))
+
+
+def _contexts(lm: Lm, corpus: Path, words: Sequence[str], settings: Settings) -> Contexts:
+    try:
+        text = decoded(corpus.read_bytes(), corpus.name)
+    except OSError as error:
+        raise DataError(f"{corpus} cannot be read ({error.strerror}); expected one sentence a line") from None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return in_corpus(lm, lines, words, each=settings.each, layer=settings.layer, seed=settings.seed)
+
+
+def _of_words(measure: VectorMeasure, source: Source, sets: Sets, settings: Settings) -> Answered:
+    vectors = _vocabulary(measure.name, source, sets, settings)
+    words = tuple(word for word in sets.words if word in vectors)
+    pairs: Pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
+    left = (
+        ("words", vectors.lacking(sets.words)),
+        ("pairs", vectors.lacking([w for pair in sets.pairs for w in pair])),
+    )
+    if not words or not pairs:
+        raise StatsError(
+            f"{vectors.source} has vectors of {len(words)} words and {len(pairs)} pairs; "
+            "expected some of each"
+        )
+    said = tuple(one for one in left if one[1])
+    if measure.name == "direct-bias":
+        return Answered(
+            measure,
+            over_words=(("direct bias", direct_bias(vectors, words, pairs, seed=settings.seed)),),
+            left_out=said,
+        )
+    if measure.name == "ripa":
+        made: Ripa = ripa(vectors, words, pairs, seed=settings.seed)
+        return Answered(measure, over_words=(("lean", made.lean), ("size", made.size)), left_out=said)
+    marks = leans(vectors, direction(vectors, pairs))
+    company = knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
+    return Answered(measure, company=company, left_out=said)
+
+
+def _vocabulary(name: str, source: Source, sets: Sets, settings: Settings) -> Vectors:
+    """The words asked about; for neighbours, all there are."""
+    asked = dict.fromkeys([*sets.words, *(word for pair in sets.pairs for word in pair)])
+    if isinstance(source, Lm):
+        return alone(
+            source, list(asked | (dict.fromkeys(sets.others) if name == "knn-bias" else {})), settings
+        )
+    if name != "knn-bias":
+        return read_vectors(source, asked)
+    return read_vectors(source, None, limit=settings.limit)
