@@ -24,7 +24,7 @@ import torch
 import loops
 import shapes
 from unmask.audit.checks import Evidence
-from unmask.audit.scoring import scored
+from unmask.audit.scoring import score_items
 from unmask.measures import find
 from unmask.models import Engine, Lm, Store, open_lm
 from unmask.models.loading import Opening
@@ -81,7 +81,7 @@ def measured(name: str, mode: str, lm: Lm, items: Any, args: argparse.Namespace)
 
 
 def run(lm: Lm, items: Any, store: Store) -> None:
-    chunks = scored(
+    chunks = score_items(
         "crows-pairs", items, [find("cps")], Engine(lm, store), evidence=Evidence(), progress=_silent
     )
     sum(len(chunk) for chunk in chunks)

@@ -148,7 +148,7 @@ def test_the_order_of_items_changes_nothing(architecture: str, data_dir: Path) -
 def test_token_decisions_are_exact(architecture: str, data_dir: Path) -> None:
     """Is the token the model's first guess? Masked alone and unmasked, or as the next token."""
     from unmask.audit.checks import Evidence
-    from unmask.audit.scoring import scored
+    from unmask.audit.scoring import score_items
     from unmask.models import Engine, open_lm
 
     model, tokenizer = opened(architecture)
@@ -158,7 +158,9 @@ def test_token_decisions_are_exact(architecture: str, data_dir: Path) -> None:
     evidence = Evidence()
     measures = [MEASURES[name] for name in names]
     engine = Engine(open_lm(zoo.folder(architecture)))
-    for _ in scored("crows-pairs", data.items, measures, engine, evidence=evidence, progress=lambda _: None):
+    for _ in score_items(
+        "crows-pairs", data.items, measures, engine, evidence=evidence, progress=lambda _: None
+    ):
         pass
     if architecture in zoo.NAMES_CAUSAL:
         assert evidence.reads["causal"] > 0

@@ -14,7 +14,7 @@ import zoo
 from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.plan import Options
-from unmask.audit.scoring import scored
+from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError
 from unmask.corpus import training_effect
 from unmask.corpus.effect_findings import finding
@@ -60,7 +60,7 @@ def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: A
     some = replace(whole, items=whole.items[:12])
     rows = [
         one.row
-        for chunk in scored(
+        for chunk in score_items(
             "triple-gender", some.items, [find("sld")], engine, evidence=Evidence(), progress=lambda _: None
         )
         for one in chunk

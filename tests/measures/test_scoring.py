@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unmask.audit.checks import Evidence
-from unmask.audit.scoring import Scored, scored
+from unmask.audit.scoring import ScoredItem, score_items
 from unmask.core.errors import Unscorable
 from unmask.core.types import Estimate, Measure, Pair, Probe, Probes, Reader, Row
 from unmask.measures import find
@@ -35,9 +35,9 @@ def rule(values: dict[str, float], lm: Hand) -> Any:
 
 def run(
     some: list[Pair], measures: list[Measure], engine: Asked
-) -> tuple[list[list[Scored]], list[float], Evidence]:
+) -> tuple[list[list[ScoredItem]], list[float], Evidence]:
     evidence, told = Evidence(), []
-    found = list(scored("made", some, measures, engine, evidence=evidence, progress=told.append))  # type: ignore[arg-type]
+    found = list(score_items("made", some, measures, engine, evidence=evidence, progress=told.append))  # type: ignore[arg-type]
     return found, told, evidence
 
 
@@ -78,7 +78,7 @@ def test_progress_is_that_of_the_whole() -> None:
 def test_the_next_items_are_asked_before_the_last_are_scored() -> None:
     lm = Hand()
     engine = Asked(lm, rule({}, lm), items=64)
-    steps = scored("made", items(128), [PLAIN], engine, evidence=Evidence(), progress=lambda _: None)  # type: ignore[arg-type]
+    steps = score_items("made", items(128), [PLAIN], engine, evidence=Evidence(), progress=lambda _: None)  # type: ignore[arg-type]
     assert len(next(steps)) == 64
     assert len(engine.asked) == 2
     assert len(next(steps)) == 64

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unmask.audit.result import ITEMS, TOKENS
-from unmask.audit.scoring import Scored
+from unmask.audit.scoring import ScoredItem
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Pair, SentenceScore, Side
 from unmask.measures.spans import aligned
@@ -59,7 +59,7 @@ class Tables:
         self._items = pq.ParquetWriter(folder / f"{ITEMS}.partial", schema, compression="zstd")
         self._tokens = pq.ParquetWriter(folder / f"{TOKENS}.partial", _TOKENS, compression="zstd")
 
-    def add(self, scored: Sequence[Scored], lm: Lm) -> None:
+    def add(self, scored: Sequence[ScoredItem], lm: Lm) -> None:
         """Append one chunk."""
         rows = [self._item(one) for one in scored]
         self._items.write_table(pa.Table.from_pylist(rows, schema=self._items.schema))
@@ -74,7 +74,7 @@ class Tables:
             writer.close()
             (self.folder / f"{name}.partial").replace(self.folder / name)
 
-    def _item(self, one: Scored) -> dict[str, Any]:
+    def _item(self, one: ScoredItem) -> dict[str, Any]:
         row, item = one.row, one.item
         return {
             "measure": row.measure,
@@ -92,7 +92,7 @@ class Tables:
 _TAKEN = {name for name, _ in (*_LEADING, *_TRAILING)}
 
 
-def _token_rows(one: Scored, lm: Lm) -> Iterable[tuple[Any, ...]]:
+def _token_rows(one: ScoredItem, lm: Lm) -> Iterable[tuple[Any, ...]]:
     if not one.sentences:
         return
     encoded, changed = _encoded(one.item, lm)

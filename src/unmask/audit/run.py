@@ -26,7 +26,7 @@ from unmask.audit.plan import (
     written,
 )
 from unmask.audit.result import ITEMS, RESULT, SCHEMA, TOKENS, Result, as_json, load
-from unmask.audit.scoring import scored
+from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError, StatsError
 from unmask.core.types import Check, Dataset, Estimate, Measure, Row, Side
 from unmask.measures import chosen, find
@@ -128,7 +128,7 @@ def _run(lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path
         tables = Tables(folder, group_columns(item for data, _ in plan for item in data.items))
         for data, measures in plan:
             evidence, rows = Evidence(), {measure.name: list[Row]() for measure in measures}
-            for chunk in scored(
+            for chunk in score_items(
                 data.card.name,
                 data.items,
                 measures,

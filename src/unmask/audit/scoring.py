@@ -18,7 +18,7 @@ Plan = list[tuple[Pair, Measure, Probes | str]]  # a word instead of probes: why
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredItem:
     """One item under one measure: its row, and the sentence scores it was made of."""
 
     row: Row
@@ -26,7 +26,7 @@ class Scored:
     sentences: Mapping[Side, SentenceScore]
 
 
-def scored(
+def score_items(
     data: str,
     items: Sequence[Pair],
     measures: Sequence[Measure],
@@ -34,9 +34,9 @@ def scored(
     *,
     evidence: Evidence,
     progress: Progress,
-) -> Iterator[list[Scored]]:
+) -> Iterator[list[ScoredItem]]:
     """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
-    last: Callable[[], list[Scored]] = list
+    last: Callable[[], list[ScoredItem]] = list
     for begin, end in _chunks(len(items), engine.limits.items):
         step = functools.partial(_step, progress, begin / len(items), (end - begin) / len(items))
         with unswept():
@@ -73,7 +73,7 @@ def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
 
 def _finished(
     data: str, plan: Plan, answers: Callable[[], Readings], evidence: Evidence, lm: Lm
-) -> list[Scored]:
+) -> list[ScoredItem]:
     """The scores of a chunk; what needs no answers comes first, a GPU may still be at work on them."""
     evidence.add_items(list({item.id: item for item, _, _ in plan}.values()), lm)
     readings = answers()
@@ -97,13 +97,15 @@ def _planned(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
         return error.reason
 
 
-def _scored_item(data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Readings) -> Scored:
+def _scored_item(
+    data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Readings
+) -> ScoredItem:
     if isinstance(plan, str):
-        return Scored(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
+        return ScoredItem(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
     sentences = {side: measure.score(ask, [readings[one] for one in ask]) for side, ask in plan.items()}
     scores = {side: sentence.value for side, sentence in sentences.items()}
     outcome = _outcome(scores["more"], scores["less"], measure.decimals)
-    return Scored(Row(measure.name, data, item.id, item.groups, scores, outcome), item, sentences)
+    return ScoredItem(Row(measure.name, data, item.id, item.groups, scores, outcome), item, sentences)
 
 
 def _outcome(more: float, less: float, decimals: int | None) -> Outcome:

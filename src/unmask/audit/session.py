@@ -8,7 +8,7 @@ from typing import Any
 
 from unmask.audit.checks import Evidence
 from unmask.audit.plan import Progress, measures_for
-from unmask.audit.scoring import Scored, scored
+from unmask.audit.scoring import ScoredItem, score_items
 from unmask.core.types import Dataset, Measure, Probe
 from unmask.measures import chosen
 from unmask.models import Engine, Lm
@@ -21,7 +21,7 @@ class Subject:
     def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
         self.engine = engine
         self._progress = progress
-        self._scored: dict[tuple[str, str], list[Scored]] = {}
+        self._scored: dict[tuple[str, str], list[ScoredItem]] = {}
 
     @property
     def lm(self) -> Lm:
@@ -43,14 +43,16 @@ class Subject:
         fit = measures_for(data, chosen(names, self.lm.kind), self.lm.kind)
         return tuple(one for one in fit if one.summary in ("share", "magnitude"))
 
-    def scores(self, data: Dataset, measures: Sequence[Measure]) -> dict[str, list[Scored]]:
+    def scores(self, data: Dataset, measures: Sequence[Measure]) -> dict[str, list[ScoredItem]]:
         """Every item under every measure, as an audit scores it; nothing is scored twice."""
         name = data.card.name
         lacking = [one for one in measures if (name, one.name) not in self._scored]
         if lacking:
-            made: dict[str, list[Scored]] = {one.name: [] for one in lacking}
+            made: dict[str, list[ScoredItem]] = {one.name: [] for one in lacking}
             step = self._step(name, len(data.items))
-            for chunk in scored(name, data.items, lacking, self.engine, evidence=Evidence(), progress=step):
+            for chunk in score_items(
+                name, data.items, lacking, self.engine, evidence=Evidence(), progress=step
+            ):
                 for one in chunk:
                     made[one.row.measure].append(one)
             self._scored |= {(name, measure): rows for measure, rows in made.items()}

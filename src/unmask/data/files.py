@@ -23,7 +23,7 @@ TIMEOUT = 60  # seconds without an answer before a download fails
 RETRIES = 1
 
 
-class Found(NamedTuple):
+class LocatedFile(NamedTuple):
     """A file on this machine, and whether its bytes are the published ones."""
 
     path: Path
@@ -41,7 +41,7 @@ def ships_with_us(file: DataFile) -> bool:
     return not file.url
 
 
-def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> Found:
+def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> LocatedFile:
     """The file where it is first found; DataError says where it was looked for."""
     if ships_with_us(file):
         return _trusted(card, file, _packaged(card, file), "install unmask again")
@@ -50,7 +50,7 @@ def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline:
         path = folder / card.folder / file.name
         if path.is_file():
             digest = sha256_of(path)
-            return Found(path, digest, digest == file.sha256)
+            return LocatedFile(path, digest, digest == file.sha256)
     path = cache_dir() / card.folder / file.name
     if path.is_file():
         return _trusted(card, file, path, f"run `unmask data get {card.name}` to fetch it again")
@@ -92,7 +92,7 @@ def data_dirs(data_dir: Path | None) -> list[Path]:
     return [*_given_dirs(data_dir), cache_dir()]
 
 
-def digest(found: Sequence[Found]) -> str:
+def digest(found: Sequence[LocatedFile]) -> str:
     """The sha256 of one file; of several, that of theirs in a row."""
     sums = [one.sha256 for one in found]
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
@@ -113,7 +113,7 @@ def _packaged(card: Card, file: DataFile) -> Path:
     return Path(str(resources.files("unmask.data") / card.folder / file.name))
 
 
-def _trusted(card: Card, file: DataFile, path: Path, remedy: str) -> Found:
+def _trusted(card: Card, file: DataFile, path: Path, remedy: str) -> LocatedFile:
     """A file we put there ourselves: it must be the published one."""
     digest = sha256_of(path)
     if digest != file.sha256:
@@ -121,7 +121,7 @@ def _trusted(card: Card, file: DataFile, path: Path, remedy: str) -> Found:
             f"{path} is not the published file of {card.name} "
             f"(sha256 {digest[:12]}…, expected {file.sha256[:12]}…); {remedy}"
         )
-    return Found(path, digest, verified=True)
+    return LocatedFile(path, digest, verified=True)
 
 
 def _not_found(card: Card, file: DataFile, looked: list[Path], offline: bool) -> str:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from unmask.audit.plan import bears
-from unmask.audit.scoring import Scored
+from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Subject
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Floats
@@ -93,7 +93,7 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
     return int(said) + WRITER
 
 
-def _score(measure: str, one: Scored) -> float:
+def _score(measure: str, one: ScoredItem) -> float:
     """The pair's difference; its size for measures that are about sizes."""
     difference = one.row.difference
     return abs(difference) if find(measure).summary == "magnitude" else difference

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from unmask.audit.plan import bears
-from unmask.audit.scoring import Scored
+from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Subject
 from unmask.core.types import Dataset
 from unmask.diagnose.spec import Seen, Settings
@@ -55,7 +55,7 @@ def cases(seen: Sequence[Seen], found: Sequence[Mapping[str, Explained]]) -> lis
 
 
 def all_explained(
-    scores: Mapping[str, Sequence[Scored]], by: Mapping[str, float], *, data: str, seed: int
+    scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], *, data: str, seed: int
 ) -> dict[str, Explained]:
     """Every measure on a property of pairs, by item; nothing where no pair has it."""
     rows = {name: [one.row for one in items] for name, items in scores.items()}
@@ -131,7 +131,7 @@ def no_pairs(data: Dataset) -> str:
     return "its sentences are free text after a context, no minimal pairs" if loose else ""
 
 
-def scored_pairs(subject: Subject, data: Dataset, settings: Settings) -> dict[str, list[Scored]]:
+def scored_pairs(subject: Subject, data: Dataset, settings: Settings) -> dict[str, list[ScoredItem]]:
     """Every pair under the measures named, or the usual ones."""
     return subject.scores(data, subject.pair_measures(data, settings.measures))
 

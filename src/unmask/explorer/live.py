@@ -119,13 +119,13 @@ def _scored(lm: Lm, pairs: Sequence[Pair], measures: Sequence[Measure]) -> tuple
     from unmask.audit.checks import Evidence
     from unmask.audit.parquet import Tables, group_columns
     from unmask.audit.result import ITEMS, TOKENS
-    from unmask.audit.scoring import scored
+    from unmask.audit.scoring import score_items
     from unmask.models import Engine
 
     with TemporaryDirectory(prefix="unmask-live-") as folder:
         tables = Tables(Path(folder), group_columns(pairs))
         done: Callable[[float], None] = lambda _: None  # noqa: E731 - nobody watches
-        for chunk in scored("live", pairs, measures, Engine(lm), evidence=Evidence(), progress=done):
+        for chunk in score_items("live", pairs, measures, Engine(lm), evidence=Evidence(), progress=done):
             tables.add(chunk, lm)
         tables.close()
         return pq.read_table(Path(folder) / ITEMS), pq.read_table(Path(folder) / TOKENS)

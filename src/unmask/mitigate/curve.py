@@ -13,7 +13,7 @@ import numpy as np
 
 from unmask import data
 from unmask.audit.checks import Evidence
-from unmask.audit.scoring import scored
+from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError
 from unmask.findings import Finding, Plot, Ranged, Table
 from unmask.measures import find
@@ -30,7 +30,7 @@ DATA = "triple-gender"
 def asld(engine: Engine) -> float:
     """Mean size of the difference in log-likelihood between the sentences of a pair."""
     items = data.load(DATA).items
-    chunks = scored(DATA, items, [find("sld")], engine, evidence=Evidence(), progress=lambda _: None)
+    chunks = score_items(DATA, items, [find("sld")], engine, evidence=Evidence(), progress=lambda _: None)
     return float(np.mean([abs(one.row.difference) for chunk in chunks for one in chunk if one.row.scores]))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from unmask import data
 from unmask.audit.checks import Evidence
-from unmask.audit.scoring import scored
+from unmask.audit.scoring import score_items
 from unmask.core.types import Dataset, Kind, Row
 from unmask.measures import find
 from unmask.models import Engine
@@ -83,7 +83,7 @@ def _rows(engine: Engine, measure: str, asked: Dataset, progress: Seeing) -> lis
         if progress is None
         else partial(_told, progress, f"{measure}, {name}", len(asked.items))
     )
-    chunks = scored(name, asked.items, [find(measure)], engine, evidence=Evidence(), progress=step)
+    chunks = score_items(name, asked.items, [find(measure)], engine, evidence=Evidence(), progress=step)
     return [one.row for chunk in chunks for one in chunk]
 
 

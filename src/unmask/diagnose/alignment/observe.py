@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unmask.audit.scoring import Scored
+from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Subject
 from unmask.core.errors import ModelError, Unscorable
 from unmask.core.types import Dataset, Encoded, Kind, Measure, Outcome, Row, Side
@@ -106,7 +106,9 @@ def _turned(data: Dataset, marks: Marks) -> Dataset:
     return replace(data, card=replace(data.card, name=f"{data.card.name}, other order"), items=items)
 
 
-def _both_orders(given: Sequence[Scored], again: Sequence[Scored], data: str) -> tuple[list[Row], list[Row]]:
+def _both_orders(
+    given: Sequence[ScoredItem], again: Sequence[ScoredItem], data: str
+) -> tuple[list[Row], list[Row]]:
     """Every pair's row in either order; the same one where order cannot matter."""
     rows = [replace(one.row, groups={}) for one in given]
     back = {one.row.item: _put_back(one.row, data) for one in again}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from unmask.audit.plan import Data, Options, engine_for, loaded, opening_for
-from unmask.audit.scoring import Scored
+from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Subject
 from unmask.core.errors import ModelError
 from unmask.core.types import Dataset, Pair
@@ -130,7 +130,9 @@ def generate(
         heap.settle()
 
 
-def _candidates(lm: Lm, chunk: Sequence[Scored], rules: Rules, wordnet: WordNet | None) -> list[Candidate]:
+def _candidates(
+    lm: Lm, chunk: Sequence[ScoredItem], rules: Rules, wordnet: WordNet | None
+) -> list[Candidate]:
     """Words for the targets of some pairs; the model is asked for its own in one go."""
     tried = [
         (one.item, target) for one in chunk if one.sentences for target in targets(one, lm)[: rules.targets]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from unmask.audit.scoring import Scored
+from unmask.audit.scoring import ScoredItem
 from unmask.core.types import Pair, SentenceScore
 from unmask.diagnose.generate.words import usable
 from unmask.models import Lm
@@ -31,7 +31,7 @@ class Target:
     moves: float
 
 
-def targets(one: Scored, lm: Lm) -> list[Target]:
+def targets(one: ScoredItem, lm: Lm) -> list[Target]:
     """The words of a pair that could be replaced, those that move its difference most first."""
     pair = one.item
     parts = {

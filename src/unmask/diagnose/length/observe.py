@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unmask.audit.scoring import Scored
+from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Subject
 from unmask.core.errors import Unscorable
 from unmask.core.types import Dataset, Estimate, Measure
@@ -88,7 +88,7 @@ def _lengths(subject: Subject, data: Dataset) -> Iterator[tuple[str, tuple[int, 
         yield item.id, (len(more.content), len(less.content))
 
 
-def _parts(measure: str, found: Sequence[Scored], by: Mapping[str, float], data: str) -> Parts:
+def _parts(measure: str, found: Sequence[ScoredItem], by: Mapping[str, float], data: str) -> Parts:
     table = Table.of(find(measure), [one.row for one in found if one.row.item in by], data=data)
     signs = np.sign([by[item] for item in table.items.tolist()])
     classes = {name: table.take(signs == sign) for name, sign in CLASSES.items()}
@@ -99,7 +99,7 @@ def _parts(measure: str, found: Sequence[Scored], by: Mapping[str, float], data:
     )
 
 
-def _correlation(found: Sequence[Scored], lengths: Lengths, seed: int) -> tuple[int, Fitted]:
+def _correlation(found: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tuple[int, Fitted]:
     """Spearman's, over both sentences of every scored pair, pairs resampled whole."""
     kept = [one.row for one in found if one.row.scores and one.row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]
@@ -109,7 +109,7 @@ def _correlation(found: Sequence[Scored], lengths: Lengths, seed: int) -> tuple[
 
 
 def _aula(
-    scores: Mapping[str, Sequence[Scored]], by: Mapping[str, float], data: str, seed: int
+    scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], data: str, seed: int
 ) -> dict[str, Comparison]:
     """AULA as published against the form whose weights sum to one, pair by pair."""
     parts = {"all": set(by), "equal length": {one for one in by if not by[one]}}

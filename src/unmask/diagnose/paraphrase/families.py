@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmask import data as datasets
-from unmask.audit.scoring import Scored
+from unmask.audit.scoring import ScoredItem
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Floats, Ints, Pair, SentenceScore
 from unmask.data.finspector import ITSELF, NUMBER, ORIGINAL
@@ -72,7 +72,7 @@ def family_set(data: Dataset) -> Set:
     return Set(pairs, tuple(f"{data.card.name}: {n:,} {what}" for what, n in counts.items() if n))
 
 
-def differences(found: Set, scored: Sequence[Scored], *, in_nats: bool) -> dict[str, tuple[Family, ...]]:
+def differences(found: Set, scored: Sequence[ScoredItem], *, in_nats: bool) -> dict[str, tuple[Family, ...]]:
     """Families by scale: a measure that adds log-probabilities has the mean per token and the sum.
 
     What could not be scored is left out; a family needs its original and a paraphrase.
@@ -82,7 +82,7 @@ def differences(found: Set, scored: Sequence[Scored], *, in_nats: bool) -> dict[
     return {scale: tuple(_families(found, by_item, scale)) for scale in scales}
 
 
-def _families(found: Set, by_item: Mapping[str, Scored], scale: str) -> list[Family]:
+def _families(found: Set, by_item: Mapping[str, ScoredItem], scale: str) -> list[Family]:
     families = []
     for name, pairs in found.pairs.items():
         values = np.array([_difference(by_item[pair.id], scale) for pair in pairs])
@@ -92,7 +92,7 @@ def _families(found: Set, by_item: Mapping[str, Scored], scale: str) -> list[Fam
     return families
 
 
-def _difference(one: Scored, scale: str) -> float:
+def _difference(one: ScoredItem, scale: str) -> float:
     """M_DIFF: score of the stereotyping sentence minus score of the other; NaN when unscored."""
     if not one.sentences:
         return float("nan")
