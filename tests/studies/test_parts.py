@@ -19,7 +19,7 @@ from unmask.audit.result import load
 from unmask.core.errors import DataError
 from unmask.findings import Finding, Plot, Ranged, Table, charts
 from unmask.findings.storage import keep, kept
-from unmask.studies import STUDIES, Choices, Place, planned
+from unmask.studies import STUDIES, Choices, Place, find, planned
 from unmask.studies.collect import difference, differences, inside, joined, printed, value_of
 from unmask.studies.estimates import CPU, expected, spoken
 from unmask.studies.output import frame
@@ -194,3 +194,10 @@ def test_every_published_file_belongs_to_a_study() -> None:
     names = {path.name for path in Path(str(files("unmask.studies") / "published")).iterdir()}
     assert names == {"models.csv", *(f"{name}.csv" for name in STUDIES)}
     assert set(datasets.names()) & {"crows-pairs", "stereoset"}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_full_study_can_be_planned_without_anything_at_hand(name: str) -> None:
+    plan = planned(find(name), Choices(), Place(offline=True))
+    assert plan.steps
+    assert any("stand in their place" in note for note in plan.notes)

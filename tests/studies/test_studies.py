@@ -14,7 +14,7 @@ import pytest
 import zoo
 from unmask.findings import Ranged
 from unmask.findings.html import Section
-from unmask.studies import STUDIES, Choices, Place, find, planned, run
+from unmask.studies import Choices, Place, find, planned, run
 from unmask.studies.run import Planned, Ran
 
 pytestmark = [
@@ -209,10 +209,3 @@ def _check_tau(scores: list[dict[str, Any]], row: dict[str, Any]) -> None:
     bottom = np.sqrt(sum(x != 0 for x, _ in signs) * sum(y != 0 for _, y in signs))
     assert isinstance(row["τ"], Ranged)
     assert row["τ"].value == pytest.approx(top / bottom)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_full_study_can_be_planned_without_anything_at_hand(name: str) -> None:
-    plan = planned(find(name), Choices(), Place(offline=True))
-    assert plan.steps
-    assert any("stand in their place" in note for note in plan.notes)

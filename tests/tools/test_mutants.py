@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tools.mutants.edits import mutants
+from tools.mutants.listing import HEAD
 
 ROOT = Path(__file__).parents[2]
 TOY = '''"""A toy."""
@@ -156,6 +157,7 @@ UNTESTED = [
 ]
 
 
+@pytest.mark.thorough
 def test_killed_and_survived(tmp_path: Path) -> None:
     code, said, found = run(tmp_path)
     fates = {(one["mutant"]["function"], one["mutant"]["mutated"]): one["fate"] for one in found}
@@ -173,6 +175,7 @@ def test_killed_and_survived(tmp_path: Path) -> None:
     assert "Left to kill: 3 in toy.core." in (tmp_path / "page.md").read_text()
 
 
+@pytest.mark.thorough
 def test_listed_survivors_are_counted_apart(tmp_path: Path) -> None:
     code, said, found = run(tmp_path, *UNTESTED)
     assert code == 0, said
@@ -181,6 +184,7 @@ def test_listed_survivors_are_counted_apart(tmp_path: Path) -> None:
     assert "| 0 | 3 | 100.0% |" in (tmp_path / "page.md").read_text()
 
 
+@pytest.mark.thorough
 def test_a_list_that_is_not_true_any_more_is_refused(tmp_path: Path) -> None:
     gone = {**SAME, "original": "return min(0, len(values))"}
     code, said, _ = run(tmp_path, *UNTESTED, SAME, gone)
@@ -189,3 +193,7 @@ def test_a_list_that_is_not_true_any_more_is_refused(tmp_path: Path) -> None:
     assert "return min(0, len(values)) → return max(1, len(values))" in said
     assert "listed as equivalent, but killed" in said
     assert "test_size" in said
+
+
+def test_the_page_of_the_docs_is_the_commands_own() -> None:
+    assert (ROOT / "docs" / "mutants.md").read_text(encoding="utf-8").startswith(HEAD)

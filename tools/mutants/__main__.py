@@ -20,7 +20,7 @@ from tools.mutants.listing import LEAST, Equivalents, Tally, page, tallied
 
 ROOT = Path(__file__).parents[2]
 SOURCE = "src/unmask"
-MODULES = ("measures", "stats", "scoring", "evidence", "types")
+MODULES = ("measures", "stats", "audit.scoring", "audit.checks", "core.types")
 TESTS = ("tests/stats", "tests/measures")
 EQUIVALENT = Path(__file__).parent / "equivalent.toml"
 

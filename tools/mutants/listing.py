@@ -42,7 +42,7 @@ class Equivalents:
 
     @classmethod
     def read(cls, path: Path) -> Equivalents:
-        """From a file: tables of `original`, `mutated` and `why` under `[[module.function]]`."""
+        """From a file of `[[equivalent]]` tables; none where there is no file."""
         if not path.exists():
             return cls(())
         whole: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -115,7 +115,9 @@ Would the tests notice if the core did something else? `make mutants` changes th
 time (an operator, a comparison, a condition, a number, a word, a default, a return value) and runs the tests
 that execute that place. A mutant is *killed* when one of them fails, *timed out* when they take far too long
 (an endless loop, which is noticed too), and has *survived* when all pass. Some mutants do what the original
-does: these *equivalent* ones are listed, each with the reason, in `tools/mutants/equivalent.toml`.
+does, or change only what nothing may depend on (how many resamples are drawn at a time, a tolerance for
+rounding errors, which stream of random numbers is drawn from): these *equivalent* ones are listed, each with
+the reason, in `tools/mutants/equivalent.toml`.
 
     python -m tools.mutants                          all of it
     python -m tools.mutants stats.ranks measures     some modules

@@ -285,8 +285,9 @@ def _forked(work: Callable[[Path], Any], seconds: float) -> _Child:
         log = os.open(scratch / "log", os.O_WRONLY | os.O_CREAT)
         os.dup2(log, 1)
         os.dup2(log, 2)
-        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
+        with contextlib.suppress(FileNotFoundError):  # only Linux says how large a process is
+            size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
         found = work(scratch)
         (scratch / "partial").write_bytes(pickle.dumps(found))
         (scratch / "partial").rename(scratch / "result")
