@@ -23,7 +23,7 @@ from unmask.cli.audit import show
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName
 from unmask.core.types import Dataset, Pair
 from unmask.measures import DEFAULTS, MEASURES, TRIPLE_DEFAULTS
-from unmask.measures.spans import spans
+from unmask.measures.spans import align_pair
 from unmask.models import open_lm
 
 KEYS = {"schema", "unmask", "model", "data", "options", "versions", "estimates", "checks"}
@@ -49,7 +49,7 @@ def planted(folder: Path, pairs: Sequence[tuple[str, str]]) -> Path:
     lm = open_lm(folder)
     tokens: tuple[set[int], set[int]] = (set(), set())
     for item in datasets.from_records(pairs).items:
-        *sentences, found = spans(item, lm)
+        *sentences, found = align_pair(item, lm)
         for mine, sentence, places in zip(tokens, sentences, found.changed, strict=True):
             mine.update(sentence.ids[place] for place in places)
     likelier = sorted(tokens[0] - tokens[1])

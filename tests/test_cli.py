@@ -17,7 +17,7 @@ import pytest
 import unmask
 import zoo
 from unmask.cli import main
-from unmask.cli.console import spread
+from unmask.cli.console import repeat_options
 
 PAIRS = "more,less,category\nHe said so.,She said so.,gender\nMy father left.,My mother left.,family\n"
 
@@ -189,10 +189,16 @@ def test_a_model_after_the_measures_is_still_the_model(say) -> None:
 
 
 def test_words_are_spread_only_where_they_name_something() -> None:
-    assert spread(["--data", "crows-pairs", "my.csv", "model", "cps"]) == [
+    assert repeat_options(["--data", "crows-pairs", "my.csv", "model", "cps"]) == [
         *("--data", "crows-pairs", "--data", "my.csv", "model", "cps")
     ]
-    assert spread(["--measure", "cps", "--limit", "3", "aul"]) == ["--measure", "cps", "--limit", "3", "aul"]
+    assert repeat_options(["--measure", "cps", "--limit", "3", "aul"]) == [
+        "--measure",
+        "cps",
+        "--limit",
+        "3",
+        "aul",
+    ]
 
 
 def test_several_datasets(say) -> None:

@@ -13,7 +13,7 @@ import pytest
 import zoo
 from unmask.cli import main
 from unmask.models import open_lm
-from unmask.vectors import read_questions, text_vectors, weats
+from unmask.vectors import read_questions, text_vectors, weat_questions
 from unmask.vectors.directions import GENDER
 from vectors.plainly import effect  # type: ignore[import-not-found]
 
@@ -79,7 +79,7 @@ def test_weat_and_words_on_random_vectors(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     jobs = ["nurse", "doctor", "clerk", "pilot"]
     words = dict.fromkeys(
-        [*(t for q in weats()[5:8] for t in q.texts()), *(w for p in GENDER for w in p), *jobs]
+        [*(t for q in weat_questions()[5:8] for t in q.texts()), *(w for p in GENDER for w in p), *jobs]
     )
     rows = {word.lower(): rng.normal(size=12).round(4).tolist() for word in words}
     path = glove(tmp_path / "random.txt", rows)
@@ -89,7 +89,7 @@ def test_weat_and_words_on_random_vectors(tmp_path: Path) -> None:
     told = ["--words", tmp_path / "jobs.txt", "--neighbours", "20", "--lower", "--no-report", "--quiet"]
     assert code("vectors", path, *asked, *told, "--out", out) == 0
     vectors = {word: np.array(row) for word, row in rows.items()}
-    for row, one in zip(found(out)["tables"][0]["rows"], weats()[5:7], strict=True):
+    for row, one in zip(found(out)["tables"][0]["rows"], weat_questions()[5:7], strict=True):
         sets = [[vectors[text.lower()] for text in group.texts] for group in one.groups()]
         assert row["effect size"]["value"] == pytest.approx(effect(*sets))
     unit = {word: row / np.linalg.norm(row) for word, row in vectors.items()}

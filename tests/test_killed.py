@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import zoo
-from unmask.models.store import stores
+from unmask.models.store import list_stores
 
 pytestmark = [
     pytest.mark.slow,
@@ -87,4 +87,4 @@ def test_a_killed_run_is_taken_up_again(tmp_path: Path) -> None:
     assert last.rows < undisturbed.rows
     lost = sum(killed) + last.rows - undisturbed.rows
     assert 0 <= lost <= 3 * 8, "each kill loses one batch at most"
-    assert stores() == []  # the runs' caches were their own
+    assert list_stores() == []  # the runs' caches were their own

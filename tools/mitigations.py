@@ -40,7 +40,7 @@ def main() -> None:
 
 def _run(args: argparse.Namespace) -> None:
     """Every method from the same start; scores are written after each, those there are not made again."""
-    from unmask.mitigate.evaluation import as_json, looked
+    from unmask.mitigate.evaluation import as_json, evaluate_model
     from unmask.models import Engine, open_lm
 
     path = args.out / "scores.json"
@@ -53,7 +53,7 @@ def _run(args: argparse.Namespace) -> None:
         begin = time.monotonic()
         engine = Engine(open_lm(args.model))
         if name is None:
-            kept[label] = {"seen": as_json(looked(engine, wiki.held_sentences, seed=args.seed))}
+            kept[label] = {"seen": as_json(evaluate_model(engine, wiki.held_sentences, seed=args.seed))}
         else:
             kept[label] = _mitigated(args, name, engine, wiki)
         kept[label]["seconds"] = round(time.monotonic() - begin, 1)
@@ -70,7 +70,7 @@ def _run(args: argparse.Namespace) -> None:
 def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> dict[str, Any]:
     """One method: its checkpoint is scored and thrown away, unless it is to be kept."""
     from unmask.mitigate import at, cda, cds, dropout
-    from unmask.mitigate.evaluation import as_json, looked
+    from unmask.mitigate.evaluation import as_json, evaluate_model
     from unmask.mitigate.run import mitigate
     from unmask.models import Engine, open_lm
     from unmask.training import TrainSettings
@@ -84,7 +84,7 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
     folder = args.out / name
     shutil.rmtree(folder, ignore_errors=True)
     done = mitigate(known[name], engine, corpus, folder, settings=settings, progress=_told(name))
-    seen = looked(Engine(open_lm(folder)), wiki.held_sentences, seed=args.seed)
+    seen = evaluate_model(Engine(open_lm(folder)), wiki.held_sentences, seed=args.seed)
     if not args.keep:
         shutil.rmtree(folder)
     return {"record": dict(done.record), "seen": as_json(seen)}
@@ -93,8 +93,8 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
 def table(out: Path) -> str:
     """Before and after of every method as Markdown, also in `table.md`; the whole in `table.json`."""
     from unmask.findings import as_json
-    from unmask.findings.html import shown
-    from unmask.mitigate.comparison import judged
+    from unmask.findings.html import format_cell
+    from unmask.mitigate.comparison import compare_evaluations
     from unmask.mitigate.evaluation import from_json
 
     kept = json.loads((out / "scores.json").read_text())
@@ -103,7 +103,7 @@ def table(out: Path) -> str:
     for name, one in kept.items():
         if name == "before":
             continue
-        finding = judged(before, from_json(one["seen"]), plots=False)
+        finding = compare_evaluations(before, from_json(one["seen"]), plots=False)
         whole[name] = {"record": one["record"], "seconds": one["seconds"], **as_json(finding)}
         bias, proper, cost = finding.tables
         steps = one["record"]["steps"]
@@ -117,7 +117,7 @@ def table(out: Path) -> str:
             ]
             for row in part.rows:
                 cells = (
-                    shown(cell, column, part.digits) for cell, column in zip(row, part.columns, strict=True)
+                    format_cell(cell, column, part.digits) for cell, column in zip(row, part.columns, strict=True)
                 )
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
             lines.append("")
@@ -128,25 +128,25 @@ def table(out: Path) -> str:
 
 
 def _wiki(args: argparse.Namespace) -> Any:
-    from unmask.corpus.documents import Layout, documents
+    from unmask.corpus.read_documents import TextLayout, read_documents
     from unmask.corpus.sentences import sentences
-    from unmask.mitigate.texts import corpus_of
+    from unmask.mitigate.texts import build_corpus
 
     path = args.corpora / f"{CORPUS}.txt.xz"
-    texts = (one.text for one in documents([path], Layout(unit="block")))
-    return corpus_of(texts, sentences, files=[path], limit=args.documents)
+    texts = (one.text for one in read_documents([path], TextLayout(unit="block")))
+    return build_corpus(texts, sentences, files=[path], limit=args.documents)
 
 
 def _gap(args: argparse.Namespace) -> Any:
-    from unmask.corpus.documents import Layout, documents
+    from unmask.corpus.read_documents import TextLayout, read_documents
     from unmask.corpus.sentences import sentences
-    from unmask.mitigate.texts import corpus_of
+    from unmask.mitigate.texts import build_corpus
 
     if args.gap is None:
         raise SystemExit("--gap DIR: the folder of the three GAP files, for cds")
     paths = sorted(args.gap.glob("gap-*.tsv"))
-    texts: Iterator[str] = (one.text for one in documents(paths, Layout(columns=("Text",))))
-    return corpus_of(texts, sentences, files=paths)
+    texts: Iterator[str] = (one.text for one in read_documents(paths, TextLayout(columns=("Text",))))
+    return build_corpus(texts, sentences, files=paths)
 
 
 def _told(name: str) -> Any:

@@ -37,7 +37,7 @@ def main() -> None:
     runs = [load(folder) for folder in sys.argv[1:3]]
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         report.write(runs[0], Path(folder) / "one.html")
-        report.written(report.comparison(*runs), Path(folder) / "two.html")
+        report.write_text(report.comparison(*runs), Path(folder) / "two.html")
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": WIDTH, "height": 900}, device_scale_factor=SCALE)
         for name, (source, element, height) in SHOTS.items():

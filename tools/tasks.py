@@ -48,20 +48,20 @@ def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
     """Search the way of fine-tuning with the first model, teach all by it; the way as a grid of one."""
     from unmask.audit.plan import Options
     from unmask.models.loading import Opening
-    from unmask.tasks import Grid, Settings, find
-    from unmask.tasks.run import looked_at
+    from unmask.tasks import Grid, TaskSettings, find
+    from unmask.tasks.run import evaluate_model
 
     rows: list[dict[str, Any]] = []
     grid = told.sts_grid if task == "stsbias" else told.nli_grid
     for label, ref in models.items():
         begun = time.time()
-        settings = Settings(
+        settings = TaskSettings(
             data_dir=told.data, grid=Grid.of(grid), seed=told.seed, rows=told.rows, save_every=10**6
         )
         one = find(task)
         lesson = one.lesson(settings)  # type: ignore[misc]
         folder = told.out / "work" / f"{task}-{label}"
-        seen = looked_at(one, ref, lesson, settings, folder, Opening(), Options(store=False))
+        seen = evaluate_model(one, ref, lesson, settings, folder, Opening(), Options(store=False))
         told_ = seen.taught
         if len(rows) == 0:
             best = told_.chosen
@@ -94,11 +94,11 @@ def relearnt(models: dict[str, str], grid: str | None, told: argparse.Namespace)
     """STS-bias every so many steps for every model, by the way found."""
     from unmask.audit.plan import Options
     from unmask.models.loading import Opening
-    from unmask.tasks import Grid, Settings, find
-    from unmask.tasks.bias_curve import curve_of
+    from unmask.tasks import Grid, TaskSettings, find
+    from unmask.tasks.bias_curve import bias_curve
 
     task = find("stsbias")
-    settings = Settings(
+    settings = TaskSettings(
         data_dir=told.data,
         grid=Grid.of(grid or "batch=32 rate=1e-4 epochs=5"),
         seed=told.seed,
@@ -111,7 +111,7 @@ def relearnt(models: dict[str, str], grid: str | None, told: argparse.Namespace)
     points: list[dict[str, Any]] = []
     for label, ref in models.items():
         folder = told.out / "work" / f"relearning-{label}"
-        curve = curve_of(task, ref, lesson, settings, folder, Opening(), Options(store=False))
+        curve = bias_curve(task, ref, lesson, settings, folder, Opening(), Options(store=False))
         points += [{"model": label, **asdict(point)} for point in curve.points]
         _write(told.out / "relearning.json", points)
         last = curve.points[-1]

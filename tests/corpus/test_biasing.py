@@ -20,13 +20,13 @@ from unmask.corpus import training_effect
 from unmask.corpus.effect_findings import finding
 from unmask.corpus.placebo import given, shuffled
 from unmask.corpus.training_effect import Plan, effect
-from unmask.findings import Ranged
+from unmask.findings import Value
 from unmask.measures import find
-from unmask.mitigate.evaluation import Seen
+from unmask.mitigate.evaluation import BiasEvaluation
 from unmask.models import Engine, open_lm
 from unmask.models.loading import Opening
 from unmask.training import TrainSettings
-from unmask.training.perplexity import ability
+from unmask.training.perplexity import measure_ability
 
 TEXTS = [
     f"The {job} said that he was tired of the {thing}."
@@ -54,7 +54,7 @@ def test_a_placebo_of_ones_own_must_be_as_long() -> None:
         given(["a"], 2, "mine.txt")
 
 
-def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: Any = None) -> Seen:
+def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: Any = None) -> BiasEvaluation:
     """Twelve pairs by one measure, in the place of everything."""
     whole = data.load("triple-gender")
     some = replace(whole, items=whole.items[:12])
@@ -65,7 +65,7 @@ def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: A
         )
         for one in chunk
     ]
-    return Seen({("sld", "triple-gender"): rows}, ability(engine, held, seed=seed))
+    return BiasEvaluation({("sld", "triple-gender"): rows}, measure_ability(engine, held, seed=seed))
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_a_corpus_and_its_placebo_are_trained_on_from_one_start(
     whole = rows["all"]
     assert [whole[name] for name in ("start", "corpus", "placebo")] == pytest.approx(sizes)
     against = whole["corpus − placebo"]
-    assert isinstance(against, Ranged)
+    assert isinstance(against, Value)
     assert against.value == pytest.approx(sizes[1] - sizes[2])
     assert against.low <= against.value <= against.high
     start, corpus, placebo = sizes

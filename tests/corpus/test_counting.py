@@ -14,14 +14,14 @@ import pytest
 from scipy.stats import beta, t
 
 from unmask.core.errors import DataError
-from unmask.corpus import Layout, counting, sentences
-from unmask.corpus.counting import GROUPS, Counter, added, count
+from unmask.corpus import TextLayout, counting, sentences
+from unmask.corpus.counting import GROUPS, TermCounter, add_counts, count
 from unmask.corpus.per_document import written_to
 from unmask.corpus.ranges import begins_of, part_of
 from unmask.corpus.ratios import ilps, share
-from unmask.corpus.terms import Terms, built_in, made, plural, read_lists, read_terms
+from unmask.corpus.terms import TermSets, builtin_terms, make_term_sets, plural, read_lists, read_terms
 
-TERMS = Terms(
+TERMS = TermSets(
     ("f", "m"), (("she", "woman"), ("he", "man")), {"nurse": ("nurse", "nurses"), "cook": ("cook",)}, "here"
 )
 LINES = [
@@ -62,7 +62,7 @@ def text(tmp_path: Path) -> Path:
 
 def test_a_text_file_counts_as_a_plain_loop_does(text: Path) -> None:
     rows, beside = slow(LINES)
-    found = count([text], Counter(TERMS))
+    found = count([text], TermCounter(TERMS))
     assert found.groups.tolist() == [list(row) for row in rows]
     assert (found.documents, found.words) == (4, sum(row[2] for row in rows))
     assert dict(zip(TERMS.beside, found.beside.tolist(), strict=True)) == beside
@@ -76,41 +76,41 @@ def test_parts_processes_and_formats_do_not_change_the_counts(
 ) -> None:
     many = tmp_path / "many.txt"
     many.write_text("\n".join(LINES * 700), encoding="utf-8")
-    whole = count([many], Counter(TERMS))
+    whole = count([many], TermCounter(TERMS))
     table = tmp_path / "many.csv"
     with table.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([["text"], *([line] for line in LINES * 700)])
-    assert count([table], Counter(TERMS)).beside.tolist() == whole.beside.tolist()
+    assert count([table], TermCounter(TERMS)).beside.tolist() == whole.beside.tolist()
     monkeypatch.setattr("unmask.corpus.ranges.PART", 5000)
-    cut, apart = count([many], Counter(TERMS)), count([many, text], Counter(TERMS), processes=2)
+    cut, apart = count([many], TermCounter(TERMS)), count([many, text], TermCounter(TERMS), processes=2)
     for other, extra in ((cut, 0), (apart, 4)):
         assert other.documents == whole.documents + extra == 2800 + extra
         assert len(other.groups) == GROUPS
     assert cut.groups.sum(0).tolist() == whole.groups.sum(0).tolist()
     assert cut.terms.tolist() == whole.terms.tolist()
     assert cut.beside.tolist() == whole.beside.tolist()
-    assert count([many, text], Counter(TERMS)).groups.tolist() == apart.groups.tolist()
+    assert count([many, text], TermCounter(TERMS)).groups.tolist() == apart.groups.tolist()
 
 
 def test_documents_are_dealt_in_turn_to_groups() -> None:
-    counter = Counter(TERMS)
+    counter = TermCounter(TERMS)
     lines = [b"she " * (n % 3) + b"he x" for n in range(2 * GROUPS + 5)]
     buffer = b"\n".join(lines)
     found = counter.buffer(buffer, begins_of(buffer, "line"))
     expected = [sum(n % 3 for n in range(group, 2 * GROUPS + 5, GROUPS)) for group in range(GROUPS)]
     assert found.groups[:, 0].tolist() == expected
     few = counter.buffer(b"she\nshe", np.array([0, 4]))
-    both = added(few, found)
+    both = add_counts(few, found)
     assert both.documents == 2 * GROUPS + 7
     assert both.groups.sum(0).tolist() == (few.groups.sum(0) + found.groups.sum(0)).tolist()
-    assert len(added(few, few).groups) == 4
+    assert len(add_counts(few, few).groups) == 4
 
 
 def test_a_file_as_one_document(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("unmask.corpus.ranges.PART", 40)
     other = tmp_path / "b.jsonl"
     other.write_text('"she"\n"he"\n', encoding="utf-8")
-    found = count([text, other], Counter(TERMS, Layout(unit="file")))
+    found = count([text, other], TermCounter(TERMS, TextLayout(unit="file")))
     assert found.groups[:, :2].tolist() == [[3, 5], [1, 0], [0, 1]]
 
 
@@ -130,7 +130,7 @@ def test_per_document_tables_hold_every_document(text: Path, tmp_path: Path) -> 
     rows, _ = slow(LINES)
     for name in ("d.csv", "d.parquet"):
         with written_to(tmp_path / name, TERMS.names) as each:
-            count([text, text], Counter(TERMS, per_document=True), each=each)
+            count([text, text], TermCounter(TERMS, per_document=True), each=each)
     listed = list(csv.DictReader((tmp_path / "d.csv").read_text(encoding="utf-8").splitlines()))
     assert [tuple(int(one[key]) for key in ("f", "m", "words")) for one in listed] == rows * 2
     assert [one["document"] for one in listed] == list("01234567")  # one file, though named twice
@@ -181,7 +181,7 @@ def test_without_words_of_a_set_there_is_no_ratio() -> None:
 
 
 def test_term_sets_are_cleaned_and_bad_ones_refused(tmp_path: Path) -> None:
-    sets = made(
+    sets = make_term_sets(
         ("f", "m"), (["she", "she's", "Ms.", "both", " aunt "], ["he", "step_father", "both"]), source="s"
     )
     assert sets.sets == (("she", "Ms", "aunt"), ("he", "step father"))
@@ -193,15 +193,15 @@ def test_term_sets_are_cleaned_and_bad_ones_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two columns"):
         read_terms(path)
     with pytest.raises(DataError, match="no words of"):
-        made(("f", "m"), (["she"], []), source="s")
+        make_term_sets(("f", "m"), (["she"], []), source="s")
     with pytest.raises(DataError, match="both sets are called"):
-        made(("f", "f"), (["she"], ["he"]), source="s")
+        make_term_sets(("f", "f"), (["she"], ["he"]), source="s")
     with pytest.raises(DataError, match="no file"):
         read_lists(tmp_path / "none", path)
 
 
 def test_built_in_terms_leave_out_words_that_are_not_mirrors() -> None:
-    ours = built_in()
+    ours = builtin_terms()
     assert {"she", "her", "woman"} <= set(ours.sets[0])
     assert "god" not in ours.sets[1]
     assert "count" not in ours.sets[1]
@@ -212,18 +212,18 @@ def test_built_in_terms_leave_out_words_that_are_not_mirrors() -> None:
 def test_nothing_to_count_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("\n \n", encoding="utf-8")
     with pytest.raises(DataError, match=r"no words in e\.txt"):
-        count([tmp_path / "e.txt"], Counter(TERMS))
+        count([tmp_path / "e.txt"], TermCounter(TERMS))
 
 
 def test_columns_of_a_file_without_a_header_are_counted(miniature: Path) -> None:
     """Both sentences of every line of a file in STS-B's format, a lone quote among them."""
     lines = (miniature / "stsb" / "sts-train.csv").read_text(encoding="utf-8").splitlines()
     tokens = [token for line in lines for text in line.split("\t")[5:7] for token in text.lower().split()]
-    lists = made(
+    lists = make_term_sets(
         ("women", "men"), (["woman", "girl", "her", "mother"], ["man", "boy", "his", "he"]), source="s"
     )
     path = miniature / "stsb" / "sts-train.csv"
-    found = count([path], Counter(lists, Layout(("6", "7"), header=False), spaced=True))
+    found = count([path], TermCounter(lists, TextLayout(("6", "7"), header=False), spaced=True))
     assert found.documents == len(lines) == 60
     for side, words in enumerate(lists.sets):
         assert found.of_set(side) == sum(token in words for token in tokens) > 5
@@ -232,8 +232,8 @@ def test_columns_of_a_file_without_a_header_are_counted(miniature: Path) -> None
 def test_the_paper_count_of_sts_b_is_met_within_one_percent(published: Path) -> None:
     """Kaneko et al. (2022), Table 1: 1,304 and 2,126 words; whitespace tokens of both training sentences."""
     lists = read_lists(*(published / "gn_glove" / f"{sex}_word_file.txt" for sex in ("female", "male")))
-    layout = Layout(("6", "7"), header=False)
-    found = count([published / "stsb" / "sts-train.csv"], Counter(lists, layout, spaced=True))
+    layout = TextLayout(("6", "7"), header=False)
+    found = count([published / "stsb" / "sts-train.csv"], TermCounter(lists, layout, spaced=True))
     assert found.documents == 5749
     assert (found.of_set(0), found.of_set(1)) == pytest.approx((1304, 2126), rel=0.01)
     assert ilps(found.groups).value == pytest.approx(-0.489, abs=0.005)

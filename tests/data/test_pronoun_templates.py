@@ -11,7 +11,7 @@ import pytest
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.core.types import Pair
-from unmask.data.templates import filled
+from unmask.data.templates import fill_template
 
 from .prose import changed, flaws, shared_sequences, words
 
@@ -149,11 +149,11 @@ def test_loading_stays_quick() -> None:
 )
 def test_a_template_that_cannot_be_filled(template: str, complaint: str) -> None:
     with pytest.raises(DataError, match=complaint):
-        filled(template, "actor")
+        fill_template(template, "actor")
 
 
 def test_filling_by_hand() -> None:
-    made = filled("{A} {word} wrote {possessive} name.", "actor")
+    made = fill_template("{A} {word} wrote {possessive} name.", "actor")
     assert made == (
         "An actor wrote his name.",
         "An actor wrote her name.",
@@ -161,4 +161,4 @@ def test_filling_by_hand() -> None:
         "possessive",
         None,
     )
-    assert filled("{Independent} was {a} {word}.", "uniform", "a").feminine == "Hers was a uniform."
+    assert fill_template("{Independent} was {a} {word}.", "uniform", "a").feminine == "Hers was a uniform."

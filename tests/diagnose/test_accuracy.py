@@ -17,10 +17,10 @@ import zoo
 from schooled import lesson, opened, pupil, rows
 from unmask.core.errors import ModelError, UnknownName
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
 from unmask.diagnose.accuracy import ACCURACY
-from unmask.diagnose.spec import Seen
-from unmask.findings import Ranged
+from unmask.diagnose.spec import DiagnosisObservation
+from unmask.findings import Value
 
 ARCHITECTURES = ("bert-uncased", "roberta")
 BOTH = pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -28,15 +28,15 @@ DATA = pytest.mark.parametrize("name", ["crows-pairs", "stereoset"])
 Right = dict[tuple[int, str, int], bool]  # by row, side and place
 
 
-def diagnosed(model: Path, data: Dataset, **settings: Any) -> Diagnosed:
+def diagnosed(model: Path, data: Dataset, **settings: Any) -> DiagnosisResult:
     (found,) = run(
-        [ACCURACY], [model], data=data, settings=Settings(**settings), options=unmask.Options(store=False)
+        [ACCURACY], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
     )
     return found
 
 
 @functools.cache
-def found(architecture: str, name: str) -> Diagnosed:
+def found(architecture: str, name: str) -> DiagnosisResult:
     return diagnosed(pupil(architecture), lesson()[name])
 
 
@@ -199,8 +199,8 @@ def test_after_an_audit_only_the_special_tokens_are_new() -> None:
 def test_published_numbers_stand_beside_the_same_model() -> None:
     of = found("bert-uncased", "stereoset")
     data = lesson()["stereoset"]
-    what = ACCURACY.observe(_subject(pupil("bert-uncased")), data, Settings())
-    named = ACCURACY.conclude([Seen({"id": "google/roberta-large"}, data, what)], Settings())
+    what = ACCURACY.observe(_subject(pupil("bert-uncased")), data, DiagnosisSettings())
+    named = ACCURACY.conclude([DiagnosisObservation({"id": "google/roberta-large"}, data, what)], DiagnosisSettings())
     paper = [row[-1] for row in named.tables[0].rows]
     assert paper == [None, None, 98.88, 98.88, 3.17, 3.17]
     assert named.tables[2].rows[0][-1] == 1509
@@ -208,10 +208,10 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
 
 
 def _subject(model: Path) -> Any:
-    from unmask.audit.session import Subject
+    from unmask.audit.session import Session
     from unmask.models import Engine, open_lm
 
-    return Subject(Engine(open_lm(str(model))))
+    return Session(Engine(open_lm(str(model))))
 
 
 def test_named_measures_alone_are_counted_and_aula_reads_as_aul() -> None:
@@ -230,7 +230,7 @@ def test_one_pair_has_numbers_but_says_why_it_has_no_interval() -> None:
     data = lesson()["stereoset"]
     of = diagnosed(pupil("bert-uncased"), replace(data, items=data.items[1:2]))
     accuracy = rows(of, 0)["aul", "content tokens, nothing hidden"]["accuracy"]
-    assert isinstance(accuracy, Ranged)
+    assert isinstance(accuracy, Value)
     assert 0 < accuracy.value < 100
     assert accuracy.low != accuracy.low
     assert "no interval, too few: 1 pairs" in of.finding.answers[0]

@@ -15,10 +15,10 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Outcome, Row
-from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
 from unmask.diagnose.agreement import AGREEMENT
-from unmask.diagnose.spec import Seen
-from unmask.findings import Ranged
+from unmask.diagnose.spec import DiagnosisObservation
+from unmask.findings import Value
 
 from .plainly import slow_scores
 
@@ -36,9 +36,9 @@ def part() -> Dataset:
 
 
 @cache
-def found_by(models: tuple[str, ...], measures: tuple[str, ...] = MEASURES) -> Diagnosed:
+def found_by(models: tuple[str, ...], measures: tuple[str, ...] = MEASURES) -> DiagnosisResult:
     options = unmask.Options(store=False)
-    settings = Settings(measures=measures)
+    settings = DiagnosisSettings(measures=measures)
     folders = [zoo.folder(model) for model in models]
     (found,) = run([AGREEMENT], folders, data=part(), settings=settings, options=options)
     return found
@@ -72,7 +72,7 @@ def test_models_are_ranked_as_by_plain_loops() -> None:
     for row in table.rows:
         a, b = ([score(model, str(name)) for model in MODELS] for name in row[1:3])
         cell = row[3]
-        assert isinstance(cell, Ranged)
+        assert isinstance(cell, Value)
         assert cell.value == pytest.approx(kendalltau(a, b).statistic, abs=1e-9)
         assert cell.low <= cell.value <= cell.high
         assert cell.low < cell.high
@@ -149,7 +149,7 @@ def concluded(**measures: dict[str, list[float]]) -> Any:
     one = {name.replace("_", "-"): made(name.replace("_", "-"), by) for name, by in measures.items()}
     number = len(next(iter(one.values())))
     data = datasets.from_records([("a b", "a c")] * number, name="own")
-    return AGREEMENT.conclude([Seen({"id": "m"}, data, one)], Settings())
+    return AGREEMENT.conclude([DiagnosisObservation({"id": "m"}, data, one)], DiagnosisSettings())
 
 
 def test_reverse_rankings_by_hand() -> None:
@@ -157,7 +157,7 @@ def test_reverse_rankings_by_hand() -> None:
     down = {"age": [3.0, 3.1], "race": [2.0, 2.1], "sex": [1.0, 1.1]}
     finding = concluded(cps=up, aul=down)
     (row,) = finding.tables[0].rows
-    assert row[4] == Ranged(pytest.approx(-1.0), pytest.approx(-1.0), pytest.approx(-1.0), row[4].method)
+    assert row[4] == Value(pytest.approx(-1.0), pytest.approx(-1.0), pytest.approx(-1.0), row[4].method)
     assert [(row[2], row[4], row[5]) for row in finding.tables[1].rows] == [
         ("age", 3, 1),
         ("race", 2, 2),

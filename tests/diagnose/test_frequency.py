@@ -30,7 +30,7 @@ from unmask.diagnose.frequency.words import (
     top,
     words,
 )
-from unmask.diagnose.published import published as printed_value
+from unmask.diagnose.published import published_value as printed_value
 
 from .plainly import crows, finding, rows_of, slow_outcome, slow_scores
 

@@ -21,7 +21,7 @@ import unmask
 import zoo
 from unmask import data as datasets
 from unmask.audit.plan import engine_for
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import generate as package
@@ -47,11 +47,11 @@ SIDES = ("more", "less")
 
 
 @contextmanager
-def subject(name: str) -> Iterator[Subject]:
+def subject(name: str) -> Iterator[Session]:
     with engine_for(
         open_lm(zoo.folder(name) if name in zoo.MASKED | zoo.CAUSAL else name), OPTIONS
     ) as engine:
-        yield Subject(engine)
+        yield Session(engine)
 
 
 def ours(*rows: int) -> Dataset:

@@ -20,9 +20,9 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset
-from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
 from unmask.diagnose.human import HUMAN
-from unmask.findings import Ranged
+from unmask.findings import Value
 
 from .plainly import slow_scores
 
@@ -62,8 +62,8 @@ def part(rows: tuple[int, ...] = ROWS) -> Dataset:
     return replace(whole, items=tuple(whole.items[row] for row in rows))
 
 
-def found_by(architecture: str, data: Dataset, **settings: Any) -> Diagnosed:
-    chosen = Settings(measures=MEASURES[architecture], **settings)
+def found_by(architecture: str, data: Dataset, **settings: Any) -> DiagnosisResult:
+    chosen = DiagnosisSettings(measures=MEASURES[architecture], **settings)
     options = unmask.Options(store=False)
     (found,) = run([HUMAN], [zoo.folder(architecture)], data=data, settings=chosen, options=options)
     return found
@@ -118,7 +118,7 @@ def test_areas_are_those_of_plain_counting(architecture: str, votes: int) -> Non
     assert {*people().values()} == {1, 2, 3, 4, 5, 6}
     for name, (area, biased, other) in expected.items():
         cell = seen[name][3]
-        assert isinstance(cell, Ranged)
+        assert isinstance(cell, Value)
         assert cell.value == pytest.approx(area, abs=1e-9)
         assert seen[name][4:7] == (biased, other, len(data.items) - biased - other)
     shown = [row[3].value for row in table.rows]  # type: ignore[union-attr]

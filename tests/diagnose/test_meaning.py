@@ -19,25 +19,25 @@ import zoo
 from schooled import lesson, opened, pupil, rows
 from unmask.core.errors import ModelError, StatsError
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose import Diagnosed, Settings, run
+from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
 from unmask.diagnose.meaning import MEANING
 from unmask.diagnose.shuffle import encoded, orders, reordered, shuffled_words
-from unmask.diagnose.spec import Seen
+from unmask.diagnose.spec import DiagnosisObservation
 from unmask.models import open_lm
 
 SEED, DRAWS = 3, 4
 BOTH = pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
 
 
-def diagnosed(model: Path, data: Dataset, **settings: Any) -> Diagnosed:
+def diagnosed(model: Path, data: Dataset, **settings: Any) -> DiagnosisResult:
     (found,) = run(
-        [MEANING], [model], data=data, settings=Settings(**settings), options=unmask.Options(store=False)
+        [MEANING], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
     )
     return found
 
 
 @functools.cache
-def found(architecture: str) -> Diagnosed:
+def found(architecture: str) -> DiagnosisResult:
     return diagnosed(pupil(architecture), lesson()["stereoset"], seed=SEED, draws=DRAWS)
 
 
@@ -193,8 +193,8 @@ def test_a_shuffle_depends_on_seed_item_and_draw_alone() -> None:
 
 def test_fewer_draws_are_the_first_of_more() -> None:
     model, data = pupil("bert-uncased"), lesson()["stereoset"]
-    run([MEANING], [model], data=data, settings=Settings(draws=3))
-    (fewer,) = run([MEANING], [model], data=data, settings=Settings(draws=1))
+    run([MEANING], [model], data=data, settings=DiagnosisSettings(draws=3))
+    (fewer,) = run([MEANING], [model], data=data, settings=DiagnosisSettings(draws=1))
     assert list(fewer.asked.values()) == [0]
 
 
@@ -212,13 +212,13 @@ def test_pairs_without_an_unrelated_sentence_are_shuffled_only() -> None:
 
 
 def test_published_numbers_stand_beside_the_same_model() -> None:
-    from unmask.audit.session import Subject
+    from unmask.audit.session import Session
     from unmask.models import Engine
 
     data = lesson()["stereoset"]
-    subject = Subject(Engine(open_lm(str(pupil("bert-uncased")))))
-    what = MEANING.observe(subject, data, Settings(draws=1))
-    of = MEANING.conclude([Seen({"id": "albert-large-v2"}, data, what)], Settings(draws=1))
+    subject = Session(Engine(open_lm(str(pupil("bert-uncased")))))
+    what = MEANING.observe(subject, data, DiagnosisSettings(draws=1))
+    of = MEANING.conclude([DiagnosisObservation({"id": "albert-large-v2"}, data, what)], DiagnosisSettings(draws=1))
     assert [row[-1] for row in of.tables[0].rows] == [81.19, 73.18, None, 76.08] * 2
     assert [row[-1] for row in of.tables[1].rows] == [8.01, None, 5.11] * 2
 

@@ -13,29 +13,29 @@ import pytest
 import unmask
 import zoo
 from unmask import data as datasets
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError, UnknownName
 from unmask.core.types import Dataset
 from unmask.diagnose import DIAGNOSES, find, run
 from unmask.diagnose.run import DIAGNOSIS
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
-from unmask.findings import Finding, Plot, Ranged, Table
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Finding, Plot, Value, Table
 from unmask.findings.charts import intervals
-from unmask.findings.html import Section, shown, write
+from unmask.findings.html import Section, format_cell, write
 
 LIMIT = unmask.Options(limit=6)
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> dict[str, float]:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, float]:
     """The differences of the first measure."""
     measures = subject.pair_measures(data, settings.measures)[:1]
     (rows,) = subject.scores(data, measures).values()
     return {one.item.id: one.row.difference for one in rows}
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """One row a model and dataset."""
-    rows = [(one.model["id"], one.data.card.name, Ranged(1.5, 1.0, 2.0), float("nan"), 0.2) for one in seen]
+    rows = [(one.model["id"], one.data.card.name, Value(1.5, 1.0, 2.0), float("nan"), 0.2) for one in seen]
     drawn = intervals([{"label": "a", "value": 1.0, "low": 0.5, "high": 2.0}], axis="value", null=1.0)
     table = Table("Toy <table>", ("model", "data", "value", "empty", "p"), tuple(rows), "A note.")
     return Finding(("an answer",), (table,), (Plot("toy", "A toy", "A dot.", drawn),), ("a note",))
@@ -92,9 +92,9 @@ def test_after_an_audit_only_what_is_new_is_asked() -> None:
 def test_scores_are_those_of_an_audit() -> None:
     result = unmask.audit(bert(), data="nine-axes", measures="cps", options=LIMIT)
     audited = {row["item"]: row["difference"] for row in result.items.to_pylist()}
-    kept: list[Seen] = []
+    kept: list[DiagnosisObservation] = []
 
-    def keep(seen: Sequence[Seen], settings: Settings) -> Finding:
+    def keep(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
         kept.extend(seen)
         return Finding((), ())
 
@@ -127,7 +127,7 @@ def test_of_several_one_whose_data_is_not_there_is_left_out() -> None:
 
 
 def test_of_several_one_that_fails_does_not_end_the_others() -> None:
-    def refuse(subject: Subject, data: Dataset, settings: Settings) -> None:
+    def refuse(subject: Session, data: Dataset, settings: DiagnosisSettings) -> None:
         raise DataError("no counts; give a file")
 
     broken = replace(TOY, name="broken", observe=refuse)
@@ -183,10 +183,10 @@ def test_a_foreign_folder_is_not_written_to(tmp_path: Path) -> None:
         (1234, "n", "1,234"),
         (0.0001, "p", "< 0.001"),
         (0.0001, "value", "0.00"),
-        (Ranged(1.0, float("nan"), float("nan")), "x", "1.00"),
+        (Value(1.0, float("nan"), float("nan")), "x", "1.00"),
         (-0.5, "x", "−0.50"),
         ("word", "x", "word"),
     ],
 )
 def test_cells_are_shown_for_reading(cell: object, column: str, text: str) -> None:
-    assert shown(cell, column, 2) == text  # type: ignore[arg-type]
+    assert format_cell(cell, column, 2) == text  # type: ignore[arg-type]

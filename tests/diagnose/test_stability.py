@@ -15,11 +15,11 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Dataset, Row
-from unmask.diagnose import Diagnosed, Settings, run
-from unmask.diagnose.spec import Seen
+from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
+from unmask.diagnose.spec import DiagnosisObservation
 from unmask.diagnose.stability import STABILITY
-from unmask.findings import Ranged, Table
-from unmask.stats.power import pairs_to_see, pairs_to_tell_apart
+from unmask.findings import Value, Table
+from unmask.stats.power import required_pairs, required_pairs_between
 
 from .plainly import slow_outcome, slow_scores
 
@@ -34,9 +34,9 @@ def part(number: int = PAIRS) -> Dataset:
     return replace(whole, items=tuple(sorted(whole.items, key=lambda item: len(item.more))[:number]))
 
 
-def found_by(models: list[str], data: Dataset, measures: tuple[str, ...], **settings: Any) -> Diagnosed:
+def found_by(models: list[str], data: Dataset, measures: tuple[str, ...], **settings: Any) -> DiagnosisResult:
     folders = [zoo.folder(model) for model in models]
-    options, chosen = unmask.Options(store=False), Settings(measures=measures, **settings)
+    options, chosen = unmask.Options(store=False), DiagnosisSettings(measures=measures, **settings)
     (found,) = run([STABILITY], folders, data=data, settings=chosen, options=options)
     return found
 
@@ -86,7 +86,7 @@ def test_scores_are_those_of_plain_loops(architecture: str) -> None:
             assert row[5] == pytest.approx(whole, abs=1e-4)
             assert row[6] is None
         else:
-            assert isinstance(row[5], Ranged)
+            assert isinstance(row[5], Value)
             assert row[5].low <= row[5].value <= row[5].high
 
 
@@ -115,7 +115,7 @@ def test_pairs_needed_for_one_model_and_for_two() -> None:
     _, needed, between, _ = found.finding.tables
     assert column(needed, "measure") == ["aul", "aul"]
     assert column(needed, "pairs needed") == [
-        pairs_to_see(8.0, decided=decided(model, "aul")) for model in ("roberta", "xlm-roberta")
+        required_pairs(8.0, decided=decided(model, "aul")) for model in ("roberta", "xlm-roberta")
     ]
     a, b = (values(model, "aul") for model in ("roberta", "xlm-roberta"))
     differ = sum(x != y for x, y in zip(a, b, strict=True))
@@ -123,7 +123,7 @@ def test_pairs_needed_for_one_model_and_for_two() -> None:
     assert row[0:2] == ("crows-pairs", "aul")
     assert row[4].value == pytest.approx(np.mean(b) - np.mean(a))  # type: ignore[union-attr]
     assert row[6] == pytest.approx(100 * differ / len(a))
-    assert row[8] == pairs_to_tell_apart(8.0, differ / len(a))
+    assert row[8] == required_pairs_between(8.0, differ / len(a))
     assert len([plot.id for plot in found.finding.plots]) == 4
 
 
@@ -133,8 +133,8 @@ def test_models_that_agree_on_everything_cannot_be_told_apart() -> None:
         Row("aul", "crows-pairs", item.id, item.groups, {"more": 1.0, "less": 0.0}, "more")
         for item in data.items
     ]
-    seen = [Seen({"id": model}, data, {"aul": won}) for model in ("one", "other")]
-    (row,) = STABILITY.conclude(seen, Settings()).tables[2].rows
+    seen = [DiagnosisObservation({"id": model}, data, {"aul": won}) for model in ("one", "other")]
+    (row,) = STABILITY.conclude(seen, DiagnosisSettings()).tables[2].rows
     assert (row[4].value, row[6], row[8]) == (0.0, 0.0, None)  # type: ignore[union-attr]
 
 

@@ -14,7 +14,7 @@ from unmask.core.types import Pair
 from unmask.explorer.live import KINDS, Live, question
 from unmask.measures import MEASURES
 from unmask.models import Lm, open_lm
-from unmask.prompts import likeliest
+from unmask.prompts import top_words
 
 MORE, LESS = "The nurse said she was tired.", "The nurse said that he was tired."
 
@@ -62,7 +62,7 @@ def test_a_template_without_words_is_asked_once_by_what_needs_none() -> None:
 @pytest.mark.parametrize("text", ["It was {slot} again.", "It was ___ again.", "It was [MASK] again."])
 def test_a_gap_can_be_written_in_several_ways(text: str) -> None:
     found = question("prompt", {"text": text})(lm("bert-uncased"))
-    (alone,) = likeliest(lm("bert-uncased"), ["It was {slot} again."], 12)
+    (alone,) = top_words(lm("bert-uncased"), ["It was {slot} again."], 12)
     assert [(one["text"], one["probability"]) for one in found["words"]] == [
         (one.text, one.probability) for one in alone.words
     ]

@@ -105,7 +105,7 @@ class Hand:
             raise Unscorable("no text")
         return Encoded(ids, content, split)
 
-    def places(self, text: str, begin: int, end: int) -> tuple[int, ...]:
+    def token_positions(self, text: str, begin: int, end: int) -> tuple[int, ...]:
         shift = self.encode(text).content[0]
         return tuple(at + shift for at, (_, a, b) in enumerate(self.cut(text)) if a < end and b > begin)
 
@@ -139,7 +139,7 @@ class Asked:
         self.limits = SimpleNamespace(items=items)
         self.asked: list[list[Probe]] = []
 
-    def ask(
+    def submit(
         self, probes: Iterable[Probe], step: Callable[[float], None]
     ) -> Callable[[], Mapping[Probe, Reading]]:
         wanted = list(dict.fromkeys(probes))

@@ -11,7 +11,7 @@ import pytest
 from unmask.audit.checks import Evidence, checks
 from unmask.core.types import Check, Measure, Pair, Probe, Row
 from unmask.measures import find
-from unmask.measures.probes import all_masked, each_masked, next_tokens, unmasked
+from unmask.measures.probes import all_masked_probe, each_masked_probe, next_tokens_probe, unmasked_probe
 
 from .hand import Hand, pair, reading
 
@@ -34,29 +34,29 @@ def test_the_first_twelve_items_are_asked_what_no_measure_asks() -> None:
     found = Evidence().more_probes(items(13), [], lm(MASKED))
     masked, unhidden = found[:24], found[24:]
     assert len(unhidden) == 24
-    assert all(probe.apart for probe in masked)
-    assert not any(probe.apart or probe.masked for probe in unhidden)
+    assert all(probe.one_at_a_time for probe in masked)
+    assert not any(probe.one_at_a_time or probe.masked for probe in unhidden)
     assert MASKED.shown(masked[1])[1] == "[CLS] <f0> <ran> [SEP]"
     assert MASKED.shown(unhidden[22]) == (["m11@1", "ran@2"], "[CLS] m11 ran [SEP]")
 
 
 def test_nothing_is_asked_twice() -> None:
     evidence = Evidence()
-    assert evidence.more_probes(items(1), [each_masked(ONE, (1,)), unmasked(ONE)], lm(MASKED)) == []
+    assert evidence.more_probes(items(1), [each_masked_probe(ONE, (1,)), unmasked_probe(ONE)], lm(MASKED)) == []
     assert evidence.more_probes(items(1), [], lm(MASKED)) == []
     other = Evidence()
-    (first, second) = other.more_probes(items(1), [each_masked(ONE, (1,))], lm(MASKED))
-    assert not first.apart
-    assert not second.apart
+    (first, second) = other.more_probes(items(1), [each_masked_probe(ONE, (1,))], lm(MASKED))
+    assert not first.one_at_a_time
+    assert not second.one_at_a_time
     assert other.more_probes(items(1), [], lm(MASKED)) == []
 
 
 def test_probes_that_do_not_read_the_sentence_itself_are_no_evidence() -> None:
-    other_token = Probe(ONE.ids, ((1, MASKED.id("she")),), (1,), apart=True)
+    other_token = Probe(ONE.ids, ((1, MASKED.id("she")),), (1,), one_at_a_time=True)
     with_mask = Probe(MASKED.ids("[CLS]", "[MASK]", "ran"), ((2, MASKED.id("ran")),))
     next_sentence = Probe(ONE.ids, ((1, ONE.ids[1]),), head="next")
     nothing = Probe(ONE.ids, ())
-    useless = [all_masked(ONE), other_token, with_mask, next_sentence, nothing]
+    useless = [all_masked_probe(ONE), other_token, with_mask, next_sentence, nothing]
     assert len(Evidence().more_probes(items(1), useless, lm(MASKED))) == 4
 
 
@@ -67,7 +67,7 @@ def test_a_causal_model_is_asked_its_next_tokens() -> None:
         (["f0@0", "ran@1"], "[BOS] f0 ran"),
     ]
     sentence = CAUSAL.encode("he ran")
-    assert Evidence().more_probes(items(1), [next_tokens(sentence, (2,))], lm(CAUSAL)) == []
+    assert Evidence().more_probes(items(1), [next_tokens_probe(sentence, (2,))], lm(CAUSAL)) == []
     elsewhere = Probe(sentence.ids, ((0, CAUSAL.id("she")),))
     last = Probe(sentence.ids, ((2, CAUSAL.id("ran")),))
     assert len(Evidence().more_probes(items(1), [elsewhere, last], lm(CAUSAL))) == 2
@@ -78,22 +78,22 @@ def test_a_causal_model_is_asked_its_next_tokens() -> None:
 
 def test_hits_are_tokens_the_model_finds_likeliest() -> None:
     evidence = Evidence()
-    evidence.add_readings({unmasked(ONE): reading(-1.0, -2.0, -3.0, ranks=(0, 1, 0))}, lm(MASKED))
+    evidence.add_readings({unmasked_probe(ONE): reading(-1.0, -2.0, -3.0, ranks=(0, 1, 0))}, lm(MASKED))
     assert (evidence.hits, evidence.reads) == ({"unmasked": 2}, {"unmasked": 3})
-    evidence.add_readings({each_masked(ONE, (1,)): reading(-1.0, ranks=(4,))}, lm(MASKED))
-    evidence.add_readings({unmasked(MASKED.encode("she")): reading(-1.0, ranks=(0,))}, lm(MASKED))
+    evidence.add_readings({each_masked_probe(ONE, (1,)): reading(-1.0, ranks=(4,))}, lm(MASKED))
+    evidence.add_readings({unmasked_probe(MASKED.encode("she")): reading(-1.0, ranks=(0,))}, lm(MASKED))
     assert evidence.accuracy("unmasked") == pytest.approx(3 / 4)
     assert evidence.accuracy("masked") == 0.0
     assert str(evidence.accuracy("causal")) == "nan"
     sentence = CAUSAL.encode("he ran home")
     answer = reading(-1.0, -2.0, -3.0, ranks=(0, 1, 0))
-    evidence.add_readings({next_tokens(sentence, sentence.content): answer}, lm(CAUSAL))
+    evidence.add_readings({next_tokens_probe(sentence, sentence.content): answer}, lm(CAUSAL))
     assert evidence.accuracy("causal") == pytest.approx(2 / 3)
 
 
 def test_of_several_readings_of_a_sentence_the_fullest_counts() -> None:
-    few, most = each_masked(ONE, (1,)), each_masked(ONE, (1, 2, 3))
-    equal = each_masked(ONE, (3, 2, 1))
+    few, most = each_masked_probe(ONE, (1,)), each_masked_probe(ONE, (1, 2, 3))
+    equal = each_masked_probe(ONE, (3, 2, 1))
     answers = {
         few: reading(-1.0, ranks=(0,)),
         most: reading(-1.0, -1.0, -1.0, ranks=(0, 0, 5)),
@@ -103,10 +103,10 @@ def test_of_several_readings_of_a_sentence_the_fullest_counts() -> None:
     evidence.add_readings(answers, lm(MASKED))
     assert (evidence.hits, evidence.reads) == ({"masked": 2}, {"masked": 3})
     evidence = Evidence()
-    evidence.add_readings({unmasked(ONE): answers[most], most: answers[most]}, lm(MASKED))
+    evidence.add_readings({unmasked_probe(ONE): answers[most], most: answers[most]}, lm(MASKED))
     assert evidence.reads == {"masked": 3, "unmasked": 3}
     evidence = Evidence()
-    evidence.add_readings({all_masked(ONE): answers[most]}, lm(MASKED))
+    evidence.add_readings({all_masked_probe(ONE): answers[most]}, lm(MASKED))
     assert evidence.reads == {}
 
 

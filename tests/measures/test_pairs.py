@@ -54,7 +54,7 @@ def test_tokens_masked_one_at_a_time(name: str, more: tuple[list[str], str], les
     found = only(name)
     assert MASKED.shown(found["more"]) == more
     assert MASKED.shown(found["less"])[0] == less
-    assert all(probe.apart and not probe.attention for probe in found.values())
+    assert all(probe.one_at_a_time and not probe.attention for probe in found.values())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_every_content_token_read_at_once(name: str, more: str, less: str) -> No
     found = only(name)
     assert MASKED.shown(found["more"]) == (["the@1", "man@2", "ran@3"], more)
     assert MASKED.shown(found["less"]) == (["the@1", "old@2", "lady@3", "ran@4"], less)
-    assert all(not probe.apart for probe in found.values())
+    assert all(not probe.one_at_a_time for probe in found.values())
     assert all(probe.attention == name.startswith("aula") for probe in found.values())
 
 
@@ -81,14 +81,14 @@ def test_sss_masks_all_changed_tokens_and_reads_each_at_every_place() -> None:
         ["old@2", "lady@2", "old@3", "lady@3"],
         "[CLS] the <old> <lady> ran [SEP]",
     )
-    assert not found["less"].apart
+    assert not found["less"].one_at_a_time
 
 
 def test_sss_diagonal_reads_each_at_its_own_place() -> None:
     found = only("sss-diagonal")
     assert MASKED.shown(found["more"]) == (["man@2"], "[CLS] the <man> ran [SEP]")
     assert MASKED.shown(found["less"]) == (["old@2", "lady@3"], "[CLS] the <old> <lady> ran [SEP]")
-    assert not found["less"].apart
+    assert not found["less"].one_at_a_time
 
 
 def test_an_unrelated_sentence_is_no_side_of_a_pair() -> None:
@@ -204,5 +204,5 @@ def test_stereosets_rule_needs_something_to_start_from() -> None:
 def test_scores_are_natural_logarithms() -> None:
     """Two tokens of one half and one quarter: a sentence of probability one eighth."""
     answer = reading(math.log(1 / 2), math.log(1 / 4))
-    probe = Probe((0, 7, 8, 1), ((1, 7), (2, 8)), (1, 2), apart=True)
+    probe = Probe((0, 7, 8, 1), ((1, 7), (2, 8)), (1, 2), one_at_a_time=True)
     assert np.exp(find("pll").score([probe], [answer]).value) == pytest.approx(1 / 8)

@@ -129,7 +129,7 @@ def test_a_next_sentence_head_is_asked_where_there_is_one() -> None:
 def test_else_the_second_sentence_is_read_after_the_first() -> None:
     (probe,) = find("ss").probes(FOLLOWS, MASKED)["more"]
     assert MASKED.shown(probe) == (["He@6", "ran@7", ".@8"], "[CLS] A king sat . [SEP] <He> <ran> <.> [SEP]")
-    assert (probe.apart, probe.split) == (True, 6)
+    assert (probe.one_at_a_time, probe.split) == (True, 6)
     (probe,) = find("ss").probes(FOLLOWS, CAUSAL)["less"]
     assert CAUSAL.shown(probe) == (["She@4", "ran@5", ".@6"], "[BOS] A king sat . She ran .")
 
@@ -159,7 +159,7 @@ def test_a_sentence_scores_the_geometric_mean() -> None:
 def test_a_sentence_of_one_token_is_no_word() -> None:
     """Masked with `apart`, or after the start token alone: both are sentences, and one token has one mean."""
     word = Probe((7, 1), ((0, 7),))
-    for sentence in (Probe((0, 7, 1), ((1, 7),), (1,), apart=True), Probe((3,), ((0, 7),))):
+    for sentence in (Probe((0, 7, 1), ((1, 7),), (1,), one_at_a_time=True), Probe((3,), ((0, 7),))):
         both = [reading(math.log(1 / 2)), reading(math.log(1 / 8))]
         assert find("ss").score([word, sentence], both).value == pytest.approx(1 / 4)
     assert find("ss").score([word, word], both).value == pytest.approx(5 / 16)

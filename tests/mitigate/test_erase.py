@@ -15,20 +15,20 @@ import zoo
 from unmask.core.errors import DataError, ModelError, StatsError
 from unmask.core.types import Floats
 from unmask.mitigate.erase import inlp, oscar, projection
-from unmask.mitigate.erase.fit import METHODS, by_inlp, by_oscar, by_projection, changed, fitted
-from unmask.mitigate.erase.probe import probed, split
-from unmask.mitigate.erase.states import Gendered, contexts, states, word_pairs
-from unmask.mitigate.spec import Choices, Corpus, Pupil
+from unmask.mitigate.erase.fit import METHODS, fit_inlp, fit_oscar, fit_projection, erase_states, fit_eraser
+from unmask.mitigate.erase.probe import probe_accuracy, split_by_word
+from unmask.mitigate.erase.states import GenderedStates, find_contexts, pair_states, word_pairs
+from unmask.mitigate.spec import MitigationOptions, TrainingCorpus, MitigationContext
 from unmask.models import Engine, open_lm
-from unmask.models.eraser import FILE, Eraser, attach, attached, detach, read_eraser, save_eraser
+from unmask.models.eraser import FILE, Eraser, attach, attached_eraser, detach, read_eraser, save_eraser
 from unmask.models.loading import Opening
 from unmask.training import TrainSettings
-from unmask.vectors.static import Vectors
+from unmask.vectors.static import WordVectors
 
 SIZE, PAIRS = 12, 160
 
 
-def planted(seed: int = 0) -> Gendered:
+def planted(seed: int = 0) -> GenderedStates:
     """States of words with gender along three directions, in four sentences each."""
     dice = np.random.default_rng(seed)
     ways = np.linalg.qr(dice.normal(size=(SIZE, 3)))[0].T
@@ -38,16 +38,16 @@ def planted(seed: int = 0) -> Gendered:
     rows = np.repeat(np.arange(PAIRS), 4)
     noise = dice.normal(0, 0.1, size=(2, len(rows), SIZE))
     pairs = tuple((f"m{row}", f"f{row}") for row in rows.tolist())
-    return Gendered((words + lean)[rows] + noise[0], (words - lean)[rows] + noise[1], pairs)
+    return GenderedStates((words + lean)[rows] + noise[0], (words - lean)[rows] + noise[1], pairs)
 
 
 def test_a_fresh_probe_reads_gender_before_inlp_and_is_at_chance_after() -> None:
-    fit, test = split(planted())
+    fit, test = split_by_word(planted())
     assert not set(fit.pairs) & set(test.pairs)
     space = inlp.nullspace(fit)
     np.testing.assert_allclose(space.removed @ space.removed.T, np.eye(len(space.removed)), atol=1e-9)
-    before = probed(fit, test, np.asarray)
-    after = probed(fit, test, lambda part: projection.without(part, space.removed))
+    before = probe_accuracy(fit, test, np.asarray)
+    after = probe_accuracy(fit, test, lambda part: projection.remove_subspace(part, space.removed))
     assert before.value > 95
     assert after.low <= 50
     assert after.value < 60
@@ -62,26 +62,26 @@ def test_the_subspace_is_that_of_the_largest_differences() -> None:
     removed = projection.subspace(first, second)
     np.testing.assert_allclose(np.abs(removed), [[0, 1, 0]], atol=1e-12)
     np.testing.assert_allclose(
-        projection.without(np.array([[5.0, 6.0, 7.0]]), removed), [[5, 0, 7]], atol=1e-12
+        projection.remove_subspace(np.array([[5.0, 6.0, 7.0]]), removed), [[5, 0, 7]], atol=1e-12
     )
     with pytest.raises(StatsError, match="components"):
         projection.subspace(first, first)
 
 
-def toy_vectors() -> Vectors:
+def toy_vectors() -> WordVectors:
     dice = np.random.default_rng(3)
     words = ("he", "she", "king", "queen", "nurse", "cook", "stone", "father", "mother")
     matrix = dice.normal(size=(len(words), 6))
     matrix[[0, 2, 7], 0] += 3
     matrix[[1, 3, 8], 0] -= 3
     matrix[4, 0] -= 1
-    return Vectors(words, matrix, "toy")
+    return WordVectors(words, matrix, "toy")
 
 
 def test_hard_projection_neutralises_and_makes_pairs_equal() -> None:
     """Bolukbasi et al. (2016): neutral words have no part in the direction, pairs are mirror images."""
     pairs = [("he", "she"), ("king", "queen")]
-    done = projection.mitigated(toy_vectors(), pairs, keep=("father",), equalise=[("father", "mother")])
+    done = projection.debias_vectors(toy_vectors(), pairs, keep=("father",), equalise=[("father", "mother")])
     whole = toy_vectors().matrix / np.linalg.norm(toy_vectors().matrix, axis=1, keepdims=True)
     direction = np.linalg.svd(np.stack([whole[0] - whole[1], whole[2] - whole[3]]))[2][0]
     np.testing.assert_allclose(done.of(["nurse", "cook", "stone"]) @ direction, 0, atol=1e-12)
@@ -95,7 +95,7 @@ def test_hard_projection_neutralises_and_makes_pairs_equal() -> None:
     assert father @ direction == pytest.approx(-(mother @ direction))
     np.testing.assert_allclose(done.of(["he"])[0], whole[0])
     with pytest.raises(DataError, match="no vector of"):
-        projection.mitigated(toy_vectors(), [("uncle", "aunt")])
+        projection.debias_vectors(toy_vectors(), [("uncle", "aunt")])
 
 
 def slow_oscar(first: Floats, second: Floats, x: Floats) -> Floats:
@@ -120,18 +120,18 @@ def test_oscar_turns_as_printed_and_leaves_gender_and_lengths() -> None:
     second = second if first @ second > 0 else -second
     turn = Eraser("oscar", {"first": torch.from_numpy(first), "second": torch.from_numpy(second)})
     some = dice.normal(size=(200, 5))
-    made = changed(turn, some)
+    made = erase_states(turn, some)
     np.testing.assert_allclose(made, [slow_oscar(first, second, one) for one in some], atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(made, axis=1), np.linalg.norm(some, axis=1))
-    np.testing.assert_allclose(changed(turn, first[None])[0], first, atol=1e-12)
-    assert changed(turn, second[None])[0] @ first == pytest.approx(0, abs=1e-7)
+    np.testing.assert_allclose(erase_states(turn, first[None])[0], first, atol=1e-12)
+    assert erase_states(turn, second[None])[0] @ first == pytest.approx(0, abs=1e-7)
 
 
 def test_oscar_on_static_vectors_parts_occupations_from_gender() -> None:
     vectors, things = toy_vectors(), ["nurse", "cook", "stone"]
     gender, other = oscar.axes(vectors.of(["he"]), vectors.of(["she"]), vectors.of(things))
     assert gender @ other >= 0
-    done = oscar.mitigated(vectors, things, [("he", "she")])
+    done = oscar.debias_vectors(vectors, things, [("he", "she")])
     expected = [slow_oscar(gender, other, one) for one in vectors.matrix]
     np.testing.assert_allclose(done.matrix, expected, atol=1e-6)
     with pytest.raises(StatsError, match="at least 2"):
@@ -144,7 +144,7 @@ def test_inlp_on_static_vectors() -> None:
     rows = [found.pairs.index(pair) for pair in kept]
     words = tuple(word for pair in kept for word in pair)
     matrix = np.stack([one for row in rows for one in (found.masculine[row], found.feminine[row])])
-    done, space = inlp.mitigated(Vectors(words, matrix, "toy"), [*kept, ("not", "there")])
+    done, space = inlp.debias_vectors(WordVectors(words, matrix, "toy"), [*kept, ("not", "there")])
     np.testing.assert_allclose(done.matrix @ space.removed.T, 0, atol=1e-9)
 
 
@@ -178,10 +178,10 @@ def test_an_eraser_works_at_its_layer_of_every_kind_of_model(name: str, layer: i
     assert any("an eraser (projection)" in one for one in erased.facts.warnings)
     model = erased.network.model
     ids = torch.tensor([plain.encode("The woman was a nurse.").ids])
-    removed = attached(model).tensors["removed"]  # type: ignore[union-attr] - it was just put there
+    removed = attached_eraser(model).tensors["removed"]  # type: ignore[union-attr] - it was just put there
     with torch.inference_mode():
         whole = model(input_ids=ids).logits[0]
-        parts = erased.network.logits(erased.network.hidden(ids, None)[0])
+        parts = erased.network.logits(erased.network.hidden_states(ids, None)[0])
         assert not torch.allclose(whole, plain.network.model(input_ids=ids).logits[0], atol=1e-2)
         torch.testing.assert_close(parts, whole.float(), rtol=1e-3, atol=1e-3)
         if name not in ("gpt2", "llama") or layer != -1:  # these have a norm behind the last layer
@@ -200,7 +200,7 @@ def test_an_eraser_is_saved_with_its_model_and_can_be_taken_out(tmp_path: Path) 
     detach(again.network.model)
     with torch.inference_mode():
         torch.testing.assert_close(again.network.model(input_ids=ids).logits, plain(input_ids=ids).logits)
-    assert attached(again.network.model) is None
+    assert attached_eraser(again.network.model) is None
     again.network.model.save_pretrained(tmp_path / "bare")
     assert not (tmp_path / "bare" / FILE).exists()
 
@@ -236,38 +236,38 @@ def leaning(tmp_path: Path) -> Path:
 
 def test_states_are_those_of_the_word_in_its_sentence(leaning: Path) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
-    found = contexts([])
-    made = states(lm, found, 2)
+    found = find_contexts([])
+    made = pair_states(lm, found, 2)
     text = found.sentences[7].replace("{}", found.pairs[7][1])
     place = text.index(found.pairs[7][1])
     ids = torch.tensor([lm.encode(text).ids])
     with torch.inference_mode():
         hidden = lm.network.model.base_model(input_ids=ids, output_hidden_states=True).hidden_states[2][0]
-    tokens = list(lm.places(text, place, place + len(found.pairs[7][1])))
+    tokens = list(lm.token_positions(text, place, place + len(found.pairs[7][1])))
     np.testing.assert_allclose(made.feminine[7], hidden[tokens].mean(0).numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_corpus_sentences_with_one_gendered_word_are_contexts() -> None:
     pairs = word_pairs()
     said = [f"Here the {pair[number % 2]} was seen." for number, pair in enumerate(pairs[:40])]
-    found = contexts([*said, "He met his mother.", "Nobody was there.", "The king {} spoke."])
+    found = find_contexts([*said, "He met his mother.", "Nobody was there.", "The king {} spoke."])
     assert found.sentences[:40] == ("Here the {} was seen.",) * 40
     assert set(found.pairs) == set(pairs)
     assert not set(found.pairs[:40]) & set(found.pairs[40:])  # those in the package's own sentences
     assert found.source.startswith("40 sentences of the corpus; carrier sentences for ")
 
 
-@pytest.mark.parametrize("how", [by_projection, by_inlp, by_oscar])
+@pytest.mark.parametrize("how", [fit_projection, fit_inlp, fit_oscar])
 def test_each_method_fits_and_reports_its_probe(leaning: Path, how: object) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
-    made = fitted(lm, how, [], layer=1)  # type: ignore[arg-type] - one of the three
+    made = fit_eraser(lm, how, [], layer=1)  # type: ignore[arg-type] - one of the three
     probe = made.facts["probe"]
     assert probe["before"]["value"] > 80
-    if how is by_oscar:  # turns occupations away from gender and leaves gender itself
+    if how is fit_oscar:  # turns occupations away from gender and leaves gender itself
         assert made.facts["occupations"] > 50
         assert abs(probe["after"]["value"] - probe["before"]["value"]) < 5
         gender, occupations = (made.eraser.tensors[name] for name in ("first", "second"))
-        turned = changed(made.eraser, occupations.double().numpy()[None])[0]
+        turned = erase_states(made.eraser, occupations.double().numpy()[None])[0]
         assert made.facts["cosine before"] == pytest.approx(float(gender @ occupations), abs=1e-5)
         assert made.facts["cosine before"] > 0.5
         assert turned @ gender.double().numpy() == pytest.approx(0, abs=1e-4)
@@ -278,19 +278,19 @@ def test_each_method_fits_and_reports_its_probe(leaning: Path, how: object) -> N
 
 @pytest.mark.slow
 def test_a_probe_is_at_chance_in_the_built_in_model_after_inlp() -> None:
-    probe = fitted(open_lm(), by_inlp, []).facts["probe"]
+    probe = fit_eraser(open_lm(), fit_inlp, []).facts["probe"]
     assert probe["before"]["low"] > 75
     assert probe["after"]["low"] <= 50 <= probe["after"]["high"]
 
 
 def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
-    pupil = Pupil(Engine(lm), tmp_path / "work", TrainSettings(), Choices())
-    outcome = METHODS[0].apply(pupil, Corpus((), ()))
-    worked = attached(outcome.model)
+    pupil = MitigationContext(Engine(lm), tmp_path / "work", TrainSettings(), MitigationOptions())
+    outcome = METHODS[0].apply(pupil, TrainingCorpus((), ()))
+    worked = attached_eraser(outcome.model)
     assert worked is not None
     assert outcome.facts["eraser"] == worked.digest
-    again = METHODS[0].apply(pupil, Corpus((), ()))  # the one that was there is taken out first
+    again = METHODS[0].apply(pupil, TrainingCorpus((), ()))  # the one that was there is taken out first
     assert again.facts["eraser"] == worked.digest
     attach(outcome.model, worked)
     assert [one.name for one in METHODS] == ["projection", "inlp", "oscar"]

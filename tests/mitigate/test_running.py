@@ -12,14 +12,14 @@ from mitigate.lessons import CORPUS, HELD, SETTINGS
 from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.core.types import Row
 from unmask.corpus.sentences import sentences
-from unmask.mitigate import Choices, find
-from unmask.mitigate.comparison import judged
-from unmask.mitigate.curve import concluded, curve, drawn
-from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, Seen, as_json, from_json, templates
+from unmask.mitigate import MitigationOptions, find
+from unmask.mitigate.comparison import compare_evaluations
+from unmask.mitigate.curve import curve_finding, measure_curve, sample_corpus
+from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, as_json, from_json, templates
 from unmask.mitigate.lean_tables import lean_size, word_leans
-from unmask.mitigate.run import RECORD, finished, mitigate
+from unmask.mitigate.run import RECORD, load_finished_record, mitigate
 from unmask.mitigate.spec import Method, Outcome
-from unmask.mitigate.texts import corpus_of, is_held
+from unmask.mitigate.texts import build_corpus, is_held_out
 from unmask.models import Engine, open_lm
 from unmask.training.perplexity import Ability
 
@@ -57,11 +57,11 @@ def test_one_seed_one_checkpoint(tmp_path: Path) -> None:
 def test_a_record_of_the_same_run_is_known_again(tmp_path: Path) -> None:
     asked = engine()
     lm, method = asked.lm, find("cda")
-    assert finished(tmp_path / "out", method, lm, CORPUS, SETTINGS, Choices()) is None
+    assert load_finished_record(tmp_path / "out", method, lm, CORPUS, SETTINGS, MitigationOptions()) is None
     done = mitigate(method, asked, CORPUS, tmp_path / "out", settings=SETTINGS)
-    kept = finished(tmp_path / "out", method, lm, CORPUS, SETTINGS, Choices())
+    kept = load_finished_record(tmp_path / "out", method, lm, CORPUS, SETTINGS, MitigationOptions())
     assert kept == json.loads(json.dumps(done.record))
-    assert finished(tmp_path / "out", method, lm, CORPUS, replace(SETTINGS, seed=9), Choices()) is None
+    assert load_finished_record(tmp_path / "out", method, lm, CORPUS, replace(SETTINGS, seed=9), MitigationOptions()) is None
 
 
 def test_a_method_that_changes_nothing_is_refused(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_misuse_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="at works on masked models"):
         mitigate(find("at"), engine("gpt2"), CORPUS, tmp_path / "out")
     with pytest.raises(DataError, match="exchanges no words of race"):
-        mitigate(find("dropout"), engine(), CORPUS, tmp_path / "out", choices=Choices(axis="race"))
+        mitigate(find("dropout"), engine(), CORPUS, tmp_path / "out", choices=MitigationOptions(axis="race"))
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ResultError, match="holds other files"):
         mitigate(find("cda"), engine(), CORPUS, tmp_path)
@@ -82,12 +82,12 @@ def test_misuse_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
 
 def test_documents_are_kept_back_by_their_hash() -> None:
     texts = [f"Document number {number}. It has two sentences." for number in range(600)]
-    made = corpus_of(texts, sentences)
-    assert [one[0] for one in made.held] == [sentences(text)[0] for text in texts if is_held(text)]
+    made = build_corpus(texts, sentences)
+    assert [one[0] for one in made.held] == [sentences(text)[0] for text in texts if is_held_out(text)]
     assert 10 < len(made.held) < 60
     assert len(made.documents) + len(made.held) == 600
-    assert len(corpus_of(texts, sentences, limit=20).documents) == 20
-    given = corpus_of(texts, sentences, held=["Only this."])
+    assert len(build_corpus(texts, sentences, limit=20).documents) == 20
+    given = build_corpus(texts, sentences, held=["Only this."])
     assert (given.held, len(given.documents)) == ((("Only this.",),), 600)
 
 
@@ -101,7 +101,7 @@ def test_documents_are_kept_back_by_their_hash() -> None:
 )
 def test_a_corpus_without_text(texts: list[str], limit: int | None, said: str) -> None:
     with pytest.raises(DataError, match=said):
-        corpus_of(texts, sentences, limit=limit)
+        build_corpus(texts, sentences, limit=limit)
 
 
 def row(
@@ -118,7 +118,7 @@ def row(
     return Row("ppd", name, f"{name}/{word}-{template}", groups, scores, outcome)  # type: ignore[arg-type]
 
 
-def made(shift: float, *, scored: bool = True) -> Seen:
+def made(shift: float, *, scored: bool = True) -> BiasEvaluation:
     rows = {
         ("ppd", TEMPLATES): [
             row(word, t, 0.5 + lean * shift, 0.5 - lean * shift)
@@ -137,7 +137,7 @@ def made(shift: float, *, scored: bool = True) -> Seen:
         ],
     }
     held = np.array([3.0, 4.0, 5.0, 4.0])
-    return Seen(
+    return BiasEvaluation(
         rows,
         Ability(np.array([1.0, 2.0, 0.0, 1.0]) * shift, np.array([2.0, 2.0, 2.0, 2.0]), held / shift, held),
     )
@@ -155,7 +155,7 @@ def test_leans_by_hand() -> None:
 
 
 def test_the_judgement_by_hand() -> None:
-    finding = judged(made(1.0), made(0.5))
+    finding = compare_evaluations(made(1.0), made(0.5))
     bias, proper, cost = finding.tables
     assert bias.rows[0][:4] == ("ppd", "appd", TEMPLATES, 12)
     assert bias.rows[0][4:6] == pytest.approx((0.4 / 3, 0.2 / 3))
@@ -167,7 +167,7 @@ def test_the_judgement_by_hand() -> None:
     assert cost.rows[0][5].value == -25.0  # type: ignore[union-attr]
     assert cost.rows[1][3].value == pytest.approx(np.e)  # type: ignore[union-attr]
     assert "still expected of women" in " ".join(finding.answers)
-    assert "no longer" in " ".join(judged(made(1.0), made(-0.5), plots=False).answers)
+    assert "no longer" in " ".join(compare_evaluations(made(1.0), made(-0.5), plots=False).answers)
 
 
 def test_scores_survive_json() -> None:
@@ -185,11 +185,11 @@ def test_templates_are_parted_by_what_would_be_right() -> None:
 
 
 def test_draws_hold_so_many_sentences() -> None:
-    some = drawn(CORPUS, 4, 0, 0)
+    some = sample_corpus(CORPUS, 4, 0, 0)
     assert len(some.sentences) == 4
     assert set(some.sentences) <= set(CORPUS.sentences)
-    assert drawn(CORPUS, 4, 0, 0) == some
-    assert any(drawn(CORPUS, 4, draw, 0) != some for draw in range(1, 5))
+    assert sample_corpus(CORPUS, 4, 0, 0) == some
+    assert any(sample_corpus(CORPUS, 4, draw, 0) != some for draw in range(1, 5))
 
 
 def test_a_curve_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,10 +203,10 @@ def test_a_curve_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return float(total % 7)
 
     monkeypatch.setattr(module, "asld", fake)
-    settings, wishes = replace(SETTINGS, epochs=1), Choices()
+    settings, wishes = replace(SETTINGS, epochs=1), MitigationOptions()
 
     def run(sizes: list[int]) -> dict[str, object]:
-        return curve(find("dropout"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, sizes, 2, tmp_path,
+        return measure_curve(find("dropout"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, sizes, 2, tmp_path,
                      settings=settings, choices=wishes)  # fmt: skip
 
     first = run([3])
@@ -214,18 +214,18 @@ def test_a_curve_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     whole = run([3, 6])
     assert len(asked) == 5
     assert whole["asld"]["3"] == first["asld"]["3"]  # type: ignore[index]
-    finding = concluded(whole, 0)
+    finding = curve_finding(whole, 0)
     assert [one[:2] for one in finding.tables[0].rows] == [(0, 1), (3, 2), (6, 2)]
     assert len(set(whole["asld"]["6"].values())) == 2  # type: ignore[index]
-    wishes = Choices(remind=1)
+    wishes = MitigationOptions(remind=1)
     with pytest.raises(ResultError, match="another model, corpus or settings"):
         run([3])
 
 
 def test_a_curve_longer_than_the_corpus(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the corpus has 10 sentences"):
-        curve(find("cds"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, [50], 1, tmp_path,
-              settings=SETTINGS, choices=Choices())  # fmt: skip
+        measure_curve(find("cds"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, [50], 1, tmp_path,
+              settings=SETTINGS, choices=MitigationOptions())  # fmt: skip
 
 
 def test_held_sentences() -> None:

@@ -11,12 +11,12 @@ import pytest
 import zoo
 from mitigate.sentences import EXAMPLES, Example
 from unmask.core.errors import DataError, UnknownName
-from unmask.mitigate.swap import GroupSwapper, LikelierForm, Slot, Swapper, of_file, ours
+from unmask.mitigate.swap import GroupSwapper, ModelPronounChooser, PronounSlot, Swapper, read_lexicon, default_lexicon
 from unmask.mitigate.swap.grammar import tagger
-from unmask.mitigate.swap.patterns import any_of, article, like
+from unmask.mitigate.swap.patterns import any_of, article, match_case
 from unmask.models import Engine, open_lm
 
-SWAP = Swapper(ours(names=True))
+SWAP = Swapper(default_lexicon(names=True))
 TAGGED = (
     "He/PRP gave/VBD her/PRP flowers/NNS ./.",
     "He/PRP gave/VBD her/PRP candy/NN ./.",
@@ -47,7 +47,7 @@ def test_swapping_twice_gives_the_sentence_back(example: Example) -> None:
 
 
 def test_every_pair_that_stands_alone_is_exchanged_both_ways() -> None:
-    known = ours()
+    known = default_lexicon()
     single = [
         word
         for word, other in known.words.items()
@@ -77,7 +77,7 @@ def test_the_pattern_finds_what_a_plain_loop_finds() -> None:
     [("she", "he", "she"), ("she", "He", "She"), ("she", "HE", "SHE"), ("an", "A", "An")],
 )
 def test_letters_are_kept(word: str, model: str, wanted: str) -> None:
-    assert like(word, model) == wanted
+    assert match_case(word, model) == wanted
 
 
 @pytest.mark.parametrize(
@@ -95,17 +95,17 @@ def test_articles(old: str, word: str, wanted: str) -> None:
 
 
 def test_names_only_where_asked_for() -> None:
-    assert Swapper(ours())("James said he was tired.") == "James said she was tired."
+    assert Swapper(default_lexicon())("James said he was tired.") == "James said she was tired."
 
 
 def test_a_doubtful_pronoun_is_put_to_the_chooser() -> None:
-    asked: list[tuple[str, Slot]] = []
+    asked: list[tuple[str, PronounSlot]] = []
 
-    def choose(cases: list[tuple[str, Slot]]) -> list[str]:
+    def choose(cases: list[tuple[str, PronounSlot]]) -> list[str]:
         asked.extend(cases)
         return [slot.options[1] for _, slot in cases]
 
-    swap = Swapper(ours(), choose)
+    swap = Swapper(default_lexicon(), choose)
     assert swap.all(["He gave her flowers.", "I saw her."]) == ["She gave him flowers.", "I saw him."]
     ((text, slot),) = asked
     assert text[slot.begin : slot.end] == slot.options[0] == "his"
@@ -113,7 +113,7 @@ def test_a_doubtful_pronoun_is_put_to_the_chooser() -> None:
 
 
 def test_several_slots_in_one_text_keep_their_places() -> None:
-    swap = Swapper(ours(), lambda cases: [slot.options[number % 2] for number, (_, slot) in enumerate(cases)])
+    swap = Swapper(default_lexicon(), lambda cases: [slot.options[number % 2] for number, (_, slot) in enumerate(cases)])
     assert (
         swap("Her father gave her flowers and her sister candy.")
         == "His mother gave him flowers and his brother candy."
@@ -122,10 +122,10 @@ def test_several_slots_in_one_text_keep_their_places() -> None:
 
 def test_the_model_chooses_the_likelier_form() -> None:
     lm = open_lm(zoo.folder("bert-uncased"))
-    choose = LikelierForm(Engine(lm))
-    text, slot = "She gave his flowers.", Slot(9, 12, ("his", "him"))
+    choose = ModelPronounChooser(Engine(lm))
+    text, slot = "She gave his flowers.", PronounSlot(9, 12, ("his", "him"))
     ids = lm.encode(text).ids
-    (place,) = lm.places(text, 9, 12)
+    (place,) = lm.token_positions(text, 9, 12)
     import torch
 
     hidden = torch.tensor([ids])
@@ -137,7 +137,7 @@ def test_the_model_chooses_the_likelier_form() -> None:
 
 
 def test_the_built_in_model_leaves_the_examples_right() -> None:
-    swap = Swapper(ours(names=True), LikelierForm(Engine(open_lm())))
+    swap = Swapper(default_lexicon(names=True), ModelPronounChooser(Engine(open_lm())))
     found = swap.all([one.text for one in EXAMPLES])
     assert found == [one.swapped for one in EXAMPLES]
     returning = [text for text, one in zip(found, EXAMPLES, strict=True) if one.back]
@@ -166,7 +166,7 @@ def tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("tagging")
 def test_a_tagger_that_is_installed_decides() -> None:
-    swap = Swapper(ours(), lambda _: pytest.fail("the model was asked though there is a tagger"))
+    swap = Swapper(default_lexicon(), lambda _: pytest.fail("the model was asked though there is a tagger"))
     assert "NLTK" in swap.grammar
     assert swap("He gave her flowers.") == "She gave him flowers."
     assert swap("She watered her flowers.") == "He watered his flowers."
@@ -178,14 +178,14 @@ def test_a_tagger_that_is_installed_decides() -> None:
 def test_a_long_text_is_not_tagged_whole_for_every_pronoun() -> None:
     texts = ["She watered her flowers. He gave her candy. "] * 200
     begin = time.process_time()
-    apart = Swapper(ours()).all(texts)
+    apart = Swapper(default_lexicon()).all(texts)
     between = time.process_time()
-    assert Swapper(ours())("".join(texts)) == "".join(apart)
+    assert Swapper(default_lexicon())("".join(texts)) == "".join(apart)
     assert time.process_time() - between < 20 * (between - begin)
 
 
 def test_the_built_in_model_knows_whom_one_gives_flowers() -> None:
-    swap = Swapper(ours(), LikelierForm(Engine(open_lm())))
+    swap = Swapper(default_lexicon(), ModelPronounChooser(Engine(open_lm())))
     assert swap("He gave her flowers on the last day.") == "She gave him flowers on the last day."
     assert swap("She watered her flowers every day.") == "He watered his flowers every day."
 
@@ -193,7 +193,7 @@ def test_the_built_in_model_knows_whom_one_gives_flowers() -> None:
 def test_pairs_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text("masculine,feminine\nheer,dame\nbroer,zus\n")
-    assert Swapper(of_file(path))("De Heer en zijn zus.") == "De Dame en zijn broer."
+    assert Swapper(read_lexicon(path))("De Heer en zijn zus.") == "De Dame en zijn broer."
 
 
 @pytest.mark.parametrize("content", ["", "he\n", "he,\n", "masculine,feminine\n"])
@@ -201,12 +201,12 @@ def test_a_bad_file_of_pairs(tmp_path: Path, content: str) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text(content)
     with pytest.raises(DataError, match="two words a line"):
-        of_file(path)
+        read_lexicon(path)
 
 
 def test_no_file_of_pairs(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no file"):
-        of_file(tmp_path / "none.csv")
+        read_lexicon(tmp_path / "none.csv")
 
 
 RELIGION = (

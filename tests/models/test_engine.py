@@ -15,7 +15,7 @@ import zoo
 from unmask.core.errors import ModelError, Unscorable
 from unmask.core.types import Pair, Probe
 from unmask.measures import MEASURES
-from unmask.measures.probes import all_masked, each_masked, next_tokens, unmasked
+from unmask.measures.probes import all_masked_probe, each_masked_probe, next_tokens_probe, unmasked_probe
 from unmask.models import Engine, Lm, open_lm
 from unmask.models.batches import Batch
 from unmask.models.engine import Readings
@@ -49,14 +49,14 @@ def probes_of(names: Sequence[str], lm: Lm, pairs: Sequence[Pair]) -> list[Probe
 def rows_asked(names: Sequence[str], pairs: Sequence[Pair] | None = None, model: str = "bert-uncased") -> int:
     engine = Engine(opened(model))
     engine.read(probes_of(names, engine.lm, pairs or some_pairs()))
-    return engine.asked
+    return engine.rows_run
 
 
 def assert_same(one: Readings, other: Readings) -> None:
     for probe, reading in one.items():
         np.testing.assert_allclose(other[probe].logprobs, reading.logprobs, atol=1e-5, rtol=0)
-        if reading.received is not None:
-            np.testing.assert_allclose(other[probe].received, reading.received, atol=1e-6, rtol=0)  # type: ignore[arg-type]
+        if reading.attention_received is not None:
+            np.testing.assert_allclose(other[probe].received, reading.attention_received, atol=1e-6, rtol=0)  # type: ignore[arg-type]
 
 
 # ----------------------------------------------------------------------------- asking things once
@@ -88,9 +88,9 @@ def test_a_second_reading_without_a_store_is_asked_again() -> None:
     engine = Engine(opened("gpt2"))
     probes = probes_of(["ll"], engine.lm, some_pairs())
     first = engine.read(probes)
-    rows = engine.asked
+    rows = engine.rows_run
     assert_same(first, engine.read(probes))
-    assert engine.asked == 2 * rows
+    assert engine.rows_run == 2 * rows
 
 
 def test_nothing_asked_is_nothing_answered() -> None:
@@ -108,7 +108,7 @@ def test_the_head_splits(name: str) -> None:
 @pytest.mark.parametrize("name", EVERYONE)
 def test_answers_are_the_models_own(name: str) -> None:
     lm = opened(name)
-    content = np.random.default_rng(5).integers(10, lm.network.vocabulary - 20, size=11)
+    content = np.random.default_rng(5).integers(10, lm.network.vocab_size - 20, size=11)
     ids = (lm.encode("He said so.").ids[0], *map(int, content))
     place, token = 6, int(content[2])
     seen = list(ids)
@@ -130,10 +130,10 @@ def pool(name: str) -> tuple[tuple[Probe, ...], Readings]:
     probes: list[Probe] = []
     for one in sentences:
         if lm.kind == "causal":
-            probes += [next_tokens(one, one.content), next_tokens(one, one.content[2:4])]
+            probes += [next_tokens_probe(one, one.content), next_tokens_probe(one, one.content[2:4])]
         else:
-            probes += [each_masked(one, one.content), each_masked(one, one.content[1:3]), unmasked(one)]
-            probes += [unmasked(one, attention=True), all_masked(one)]
+            probes += [each_masked_probe(one, one.content), each_masked_probe(one, one.content[1:3]), unmasked_probe(one)]
+            probes += [unmasked_probe(one, attention=True), all_masked_probe(one)]
     return tuple(probes), {probe: Engine(lm).read([probe])[probe] for probe in probes}
 
 
@@ -204,6 +204,6 @@ def test_batches_collected_late_as_on_a_gpu_give_the_same_answers(
     probes = probes_of(names, lm, some_pairs())
     expected = Engine(lm).read(probes)
     engine = as_on_a_gpu(lm, monkeypatch, tokens=200)
-    first, second = engine.ask(probes[: len(probes) // 2]), engine.ask(probes[len(probes) // 2 :])
+    first, second = engine.submit(probes[: len(probes) // 2]), engine.submit(probes[len(probes) // 2 :])
     assert_same(expected, {**first(), **second()})
     assert_same(expected, {**first(), **second()})  # asking for the answers again costs nothing

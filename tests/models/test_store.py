@@ -17,7 +17,7 @@ import zoo
 from unmask import data as datasets
 from unmask.core.types import Dataset
 from unmask.models import Engine, Store
-from unmask.models.store import Stored, StoreWarning, clear, store_dir, stores
+from unmask.models.store import StoredReadings, StoreWarning, clear_stores, store_dir, list_stores
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         engines.append(self)
 
     def since() -> int:
-        asked = sum(engine.asked for engine in engines)
+        asked = sum(engine.rows_run for engine in engines)
         engines.clear()
         return asked
 
@@ -129,7 +129,7 @@ def test_another_number_format_shares_nothing(rows: Callable[[], int], plain_bf1
     assert audited(dtype="bf16") != first
     assert rows() == asked
     assert audited() == first
-    assert len(stores()) == 2
+    assert len(list_stores()) == 2
 
 
 def test_without_a_store_nothing_is_written(rows: Callable[[], int]) -> None:
@@ -141,26 +141,26 @@ def test_without_a_store_nothing_is_written(rows: Callable[[], int]) -> None:
 
 
 def test_stores_are_listed_and_cleared() -> None:
-    assert stores() == []
+    assert list_stores() == []
     for name in ("one", "two"):
         store = Store.of(name)
-        store.save({bytes([number]): Stored({(1, 2): (-0.5, 0)}) for number in range(3)})
+        store.save({bytes([number]): StoredReadings({(1, 2): (-0.5, 0)}) for number in range(3)})
         store.close()
-    assert [(name, count) for name, _, count in stores()] == [("one", 3), ("two", 3)]
-    assert all(size > 0 for _, size, _ in stores())
-    assert clear(["one"]) > 0
-    assert [name for name, _, _ in stores()] == ["two"]
+    assert [(name, count) for name, _, count in list_stores()] == [("one", 3), ("two", 3)]
+    assert all(size > 0 for _, size, _ in list_stores())
+    assert clear_stores(["one"]) > 0
+    assert [name for name, _, _ in list_stores()] == ["two"]
     (store_dir() / "two.sqlite").write_bytes(b"junk" * 2000)
-    assert [count for _, _, count in stores()] == [-1]
-    assert clear() > 0
-    assert stores() == []
-    assert clear() == 0
+    assert [count for _, _, count in list_stores()] == [-1]
+    assert clear_stores() > 0
+    assert list_stores() == []
+    assert clear_stores() == 0
 
 
 def test_what_was_known_first_stays(tmp_path: Path) -> None:
     store = Store(tmp_path / "one.sqlite")
-    store.save({b"k": Stored({(1, 2): (-0.5, 0)})})
-    store.save({b"k": Stored({(1, 2): (-0.75, 1), (3, 4): (-1.5, 2)})})
+    store.save({b"k": StoredReadings({(1, 2): (-0.5, 0)})})
+    store.save({b"k": StoredReadings({(1, 2): (-0.75, 1), (3, 4): (-1.5, 2)})})
     assert store.fetch([b"k"])[b"k"].answers == {(1, 2): (-0.5, 0), (3, 4): (-1.5, 2)}
     store.close()
 
@@ -190,4 +190,4 @@ def test_two_processes_share_a_store(tmp_path: Path) -> None:
         assert "damaged" not in said
     one, other = (unmask.load(tmp_path / name) for name in ("a", "b"))
     assert one.items.equals(other.items)
-    assert len(stores()) == 1
+    assert len(list_stores()) == 1

@@ -14,7 +14,7 @@ import reference
 import zoo
 from unmask.core.errors import DataError
 from unmask.models import Lm, open_lm
-from unmask.models.fill import Guesses, likeliest, masked_slot
+from unmask.models.fill import SlotPrediction, top_words, mask_slot
 
 MASKED = ("bert-uncased", "roberta", "roberta-plainmask", "albert", "xlm-roberta", "deberta-v2", "modernbert")
 CAUSAL = ("gpt2", "llama", "opt", "qwen2")
@@ -63,7 +63,7 @@ def plain_masked(model: Any, tokenizer: Any, text: str) -> list[tuple[str, float
 def test_masked_models_give_the_likeliest_tokens_that_are_words(name: str, text: str) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     expected = plain_masked(model, tokenizer, text)
-    (found,) = likeliest(opened(name), [text], 7)
+    (found,) = top_words(opened(name), [text], 7)
     assert [word.text for word in found.words] == [word for word, _ in expected[:7]]
     assert [word.probability for word in found.words] == pytest.approx([p for _, p in expected[:7]], rel=1e-4)
     assert found.sure
@@ -75,7 +75,7 @@ def test_the_mask_takes_the_place_of_a_word_and_its_space(name: str) -> None:
     lm = opened(name)
     for text in TEXTS:
         before, after = text.split("{slot}")
-        ids, place = masked_slot(lm, before, after)
+        ids, place = mask_slot(lm, before, after)
         assert lm.mask_positions(ids) == (place,)
         word = lm.encode(before + "you" + after).ids
         if len(word) == len(ids):
@@ -84,13 +84,13 @@ def test_the_mask_takes_the_place_of_a_word_and_its_space(name: str) -> None:
 
 def test_a_mask_written_as_text_after_a_space_would_be_another_question() -> None:
     lm = opened("roberta-plainmask")
-    ids, _ = masked_slot(lm, "The woman is a ", ".")
+    ids, _ = mask_slot(lm, "The woman is a ", ".")
     assert ids != lm.encode(f"The woman is a {lm.mask_token}.").ids
 
 
 def test_more_words_than_there_are_gives_all_of_them() -> None:
     model, tokenizer = reference.load(zoo.folder("roberta"))
-    (found,) = likeliest(opened("roberta"), [TEXTS[0]], 10_000)
+    (found,) = top_words(opened("roberta"), [TEXTS[0]], 10_000)
     assert len(found.words) == len(plain_masked(model, tokenizer, TEXTS[0]))
     assert not found.sure
 
@@ -156,7 +156,7 @@ def plain_causal(folder: Path, before: str, rows: int, least: float = 0.0) -> tu
 @pytest.mark.parametrize("name", CAUSAL)
 @pytest.mark.parametrize("text", TEXTS[:3])
 def test_causal_models_give_the_next_words(name: str, text: str) -> None:
-    (found,) = likeliest(opened(name), [text], 3, most=40)
+    (found,) = top_words(opened(name), [text], 3, max_rows=40)
     before = text.partition("{slot}")[0]
     expected, left = plain_causal(zoo.folder(name), before, found.rows)
     best = sorted(expected.items(), key=lambda one: -one[1])[:3]
@@ -189,7 +189,7 @@ def enumerated(folder: Path, before: str, least: float) -> tuple[dict[str, float
 def test_words_of_a_tiny_vocabulary_are_those_of_all_that_could_follow(tiny: Path, before: str) -> None:
     every, unseen = enumerated(tiny, before, least=1e-7)
     assert unseen < 1e-4
-    (found,) = likeliest(open_lm(tiny), [before + "{slot}"], 8, most=100_000)
+    (found,) = top_words(open_lm(tiny), [before + "{slot}"], 8, max_rows=100_000)
     assert found.sure
     assert len(found.words) == 8
     for word in found.words:
@@ -197,7 +197,7 @@ def test_words_of_a_tiny_vocabulary_are_those_of_all_that_could_follow(tiny: Pat
         assert every[word.text] <= word.probability + found.left
     likely = sorted(every.values(), reverse=True)[7]
     assert found.words[-1].probability >= likely - found.left
-    (wider,) = likeliest(open_lm(tiny), [before + "{slot}"], 10_000, most=len(every))
+    (wider,) = top_words(open_lm(tiny), [before + "{slot}"], 10_000, max_rows=len(every))
     for word in wider.words[:8]:
         assert word.probability == pytest.approx(every[word.text], abs=wider.left + unseen)
     assert wider.left < found.left
@@ -205,7 +205,7 @@ def test_words_of_a_tiny_vocabulary_are_those_of_all_that_could_follow(tiny: Pat
 
 def test_all_probability_is_accounted_for(tiny: Path) -> None:
     lm = open_lm(tiny)
-    (found,) = likeliest(lm, ["ab {slot}"], 10_000, most=300)
+    (found,) = top_words(lm, ["ab {slot}"], 10_000, max_rows=300)
     assert found.rows == 300
     assert not found.sure
     total = sum(word.probability for word in found.words) + found.left
@@ -231,18 +231,18 @@ def test_spellings_of_one_word_are_added(tiny: Path) -> None:
             ids.append(token)
         ended = next_token(model, ids)
         expected += chance * sum(ended[token] for token in (3, 4, 5, 6, 7, 8, 11, 15))
-    (found,) = likeliest(open_lm(tiny), ["b {slot}"], 10_000, most=400)
+    (found,) = top_words(open_lm(tiny), ["b {slot}"], 10_000, max_rows=400)
     (word,) = [word for word in found.words if word.text == "ab"]
     assert word.probability == pytest.approx(expected, rel=1e-5)
 
 
 def test_what_stands_behind_the_slot_does_not_matter_to_a_causal_model() -> None:
-    one, other = likeliest(opened("gpt2"), ["He is a {slot}.", "He is a {slot} in the town."], 2, most=30)
+    one, other = top_words(opened("gpt2"), ["He is a {slot}.", "He is a {slot} in the town."], 2, max_rows=30)
     assert one == other
 
 
 def test_the_search_stays_within_its_means_and_says_so() -> None:
-    (found,) = likeliest(opened("gpt2"), [TEXTS[0]], 2, most=2)
+    (found,) = top_words(opened("gpt2"), [TEXTS[0]], 2, max_rows=2)
     assert found.rows == 2
     assert not found.sure
     assert found.left > 0
@@ -252,7 +252,7 @@ def test_a_context_of_full_length_leaves_no_room_for_longer_words() -> None:
     lm = opened("gpt2")
     text = "a" + " a" * (lm.facts.max_length - 2)
     assert len(lm.encode(text).ids) == lm.facts.max_length
-    (found,) = likeliest(lm, [f"{text} {{slot}}"], 2)
+    (found,) = top_words(lm, [f"{text} {{slot}}"], 2)
     assert found.rows == 1
     assert found.words == ()
     assert found.left > 0.3
@@ -264,38 +264,38 @@ def test_a_context_of_full_length_leaves_no_room_for_longer_words() -> None:
 @pytest.mark.parametrize("name", ["roberta", "gpt2"])
 def test_company_changes_nothing(name: str) -> None:
     lm = opened(name)
-    together = likeliest(lm, TEXTS[:3], 2, most=20)
+    together = top_words(lm, TEXTS[:3], 2, max_rows=20)
     for text, found in zip(TEXTS, together, strict=False):
-        (alone,) = likeliest(lm, [text], 2, most=20)
+        (alone,) = top_words(lm, [text], 2, max_rows=20)
         assert [word.text for word in alone.words] == [word.text for word in found.words]
         assert alone.left == pytest.approx(found.left, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "llama"])
 def test_a_text_too_long_is_left_out_with_its_reason(name: str) -> None:
-    long, short = likeliest(opened(name), ["He said " * 200 + "{slot}.", "He said {slot}."], 2, most=20)
+    long, short = top_words(opened(name), ["He said " * 200 + "{slot}.", "He said {slot}."], 2, max_rows=20)
     assert long.words == ()
     assert "too long" in long.reason
     assert len(short.words) == 2
 
 
 def test_a_causal_model_needs_something_before_the_slot() -> None:
-    (found,) = likeliest(opened("gpt2"), ["{slot} was here."], 2)
-    assert found == Guesses((), reason="no text before the slot: a causal model has nothing to go on")
+    (found,) = top_words(opened("gpt2"), ["{slot} was here."], 2)
+    assert found == SlotPrediction((), reason="no text before the slot: a causal model has nothing to go on")
 
 
 @pytest.mark.parametrize("text", ["no slot", "{slot} and {slot}"])
 def test_one_slot_is_expected(text: str) -> None:
     with pytest.raises(DataError, match="expected once"):
-        likeliest(opened("gpt2"), [text], 2)
+        top_words(opened("gpt2"), [text], 2)
 
 
 def test_no_words_cannot_be_asked_for() -> None:
     with pytest.raises(DataError, match="at least 1"):
-        likeliest(opened("gpt2"), TEXTS[:1], 0)
+        top_words(opened("gpt2"), TEXTS[:1], 0)
 
 
 def test_a_slot_where_no_word_of_one_token_fits_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unmask.models.fill.words.STAND_INS", ("xylophone", "quartz"))
-    (found,) = likeliest(opened("bert-uncased"), TEXTS[:1], 2)
-    assert found == Guesses((), reason="no word of one token stands alone in the slot")
+    monkeypatch.setattr("unmask.models.fill.words.PLACEHOLDER_WORDS", ("xylophone", "quartz"))
+    (found,) = top_words(opened("bert-uncased"), TEXTS[:1], 2)
+    assert found == SlotPrediction((), reason="no word of one token stands alone in the slot")

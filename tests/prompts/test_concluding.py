@@ -8,7 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Estimate
-from unmask.findings import Ranged
+from unmask.findings import Value
 from unmask.prompts import Asked
 from unmask.prompts.findings import conclude, from_audit
 
@@ -47,7 +47,7 @@ def test_shares_by_hand() -> None:
     assert found.ranking == (("gender", 100.0), ("race", pytest.approx(100 * 2 / 3)), ("religion", 0.0))
     (table,) = found.finding.tables
     race = next(row for row in table.rows if row[0] == "category: race")
-    assert isinstance(race[1], Ranged)
+    assert isinstance(race[1], Value)
     assert race[2:] == (3, 0)
     assert "6 of 7 prompts are decided; rules alone decide 5, 1 person has judged" in found.finding.answers[0]
     assert [row[4] for row in found.answers.tables[0].rows].count("undecided") == 1

@@ -128,7 +128,7 @@ def test_without_scripts_every_chart_is_drawn_and_every_word_there(many: Path, b
 def test_hostile_rows_stay_text(small: tuple[Result, Result], tmp_path: Path, browser: Browser) -> None:
     paths = [
         report.write(small[0], tmp_path / "one.html"),
-        report.written(report.comparison(*small), tmp_path / "two.html"),
+        report.write_text(report.comparison(*small), tmp_path / "two.html"),
     ]
     for path in paths:
         page, seen = opened(browser, path)
@@ -148,7 +148,7 @@ def test_no_serious_hindrance_to_any_reader(
     scheme: str, small: tuple[Result, Result], tmp_path: Path, browser: Browser
 ) -> None:
     axe = Axe()
-    path = report.written(report.comparison(*small), tmp_path / "two.html")
+    path = report.write_text(report.comparison(*small), tmp_path / "two.html")
     for one in (report.write(small[0], tmp_path / "one.html"), path):
         context = browser.new_context(bypass_csp=True, color_scheme=scheme)  # axe is a script of its own
         page = context.new_page()

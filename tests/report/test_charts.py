@@ -62,7 +62,7 @@ def test_only_numbers_with_a_direction_are_coloured() -> None:
 
 
 def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
-    (drawn,) = figures.spread(fake.whole())
+    (drawn,) = figures.difference_histograms(fake.whole())
     bands = {
         one["title"]: fake.rows_of({**drawn.spec, "data": one["layer"][1]["data"]})
         for one in drawn.spec["concat"]
@@ -98,7 +98,7 @@ def test_histograms_of_open_slots_stand_apart() -> None:
     items = [*made.items.to_pylist(), {**fake.row("ppd", "s/0", 0.4, 0.1), "data": "slots"}]
     names = dict.fromkeys(name for row in items for name in row)
     table = pa.Table.from_pylist([{name: row.get(name) for name in names} for row in items])
-    drawn = figures.spread(fake.Fake(made.meta, (*made.estimates, slot), (), table))
+    drawn = figures.difference_histograms(fake.Fake(made.meta, (*made.estimates, slot), (), table))
     assert [one.id for one in drawn] == ["differences", "differences-open"]
     assert "the man" in str(drawn[1].spec)
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from unmask.core.types import Check
-from unmask.report.check_texts import WHY, checked
+from unmask.report.check_texts import WHY, summarize_checks
 
 from . import fake
 
@@ -21,23 +21,23 @@ def test_checks_are_gathered_by_kind() -> None:
     run = _run(
         Check("a/ties", True, "none"), Check("b/ties", True, "two"), Check("a/length", False, "moved by 9")
     )
-    first, second = checked([run], ["m"])
+    first, second = summarize_checks([run], ["m"])
     assert (first.name, first.ok) == ("length", False)
-    assert [(one.where, one.detail) for one in second.seen] == [("a", "none"), ("b", "two")]
+    assert [(one.where, one.detail) for one in second.outcomes] == [("a", "none"), ("b", "two")]
     assert second.ok
     assert second.why == WHY["ties"]
 
 
 def test_models_are_named_where_there_are_several() -> None:
     one, two = _run(Check("ties", True, "none")), _run(Check("d/ties", False, "many"))
-    (kind,) = checked([one, two], ["A x", "B y"])
-    assert [part.where for part in kind.seen] == ["A x", "B y · d"]
+    (kind,) = summarize_checks([one, two], ["A x", "B y"])
+    assert [part.where for part in kind.outcomes] == ["A x", "B y · d"]
     assert not kind.ok
 
 
 def test_a_check_nobody_explained_is_shown_all_the_same() -> None:
-    (kind,) = checked([_run(Check("new", True, "seen"))], ["m"])
-    assert (kind.name, kind.why, kind.seen[0].detail) == ("new", "", "seen")
+    (kind,) = summarize_checks([_run(Check("new", True, "seen"))], ["m"])
+    assert (kind.name, kind.why, kind.outcomes[0].detail) == ("new", "", "seen")
 
 
 def test_every_check_an_audit_makes_is_explained() -> None:

@@ -9,7 +9,7 @@ from unmask.diagnose import DIAGNOSES
 from unmask.findings.assets import asset
 from unmask.measures import MEASURES
 from unmask.report import downloads
-from unmask.report.citations import bibliography, source, works
+from unmask.report.citations import bibliography, references, source
 
 from . import fake
 
@@ -18,9 +18,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def test_every_entry_is_read_with_title_and_year() -> None:
     written = re.findall(r"^@\w+\{([^,]+),", asset("references.bib"), re.MULTILINE)
-    assert list(works()) == written
+    assert list(references()) == written
     assert len(set(written)) == len(written) > 10
-    assert all(work.fields["title"] and work.fields["year"] for work in works().values())
+    assert all(work.fields["title"] and work.fields["year"] for work in references().values())
 
 
 def test_the_documentation_shows_the_same_file() -> None:
@@ -34,25 +34,25 @@ def test_works_are_named_as_readers_expect() -> None:
     assert source("neveol-etal-2022-french").startswith("Névéol et al. (2022). French CrowS-Pairs: ")
     assert source("prompts-2023").endswith("Natural Language Processing (2023).")
     assert source("nobody-1900") == "nobody-1900"
-    assert not re.search(r"[{}\\]", " ".join(work.short for work in works().values()))
+    assert not re.search(r"[{}\\]", " ".join(work.short for work in references().values()))
 
 
 def test_everything_cited_is_listed() -> None:
     cited = {one.citation for one in (*MEASURES.values(), *DIAGNOSES.values())} | set(downloads.CITED)
-    assert cited <= works().keys()
+    assert cited <= references().keys()
 
 
 def test_a_work_is_printed_once_whoever_cites_it() -> None:
     key = "nangia-etal-2020-crows"
     text = bibliography(
-        [key, key, "nobody"], [works()[key].bibtex, "@misc{own,\n title={x}}", "", "plain words"]
+        [key, key, "nobody"], [references()[key].bibtex, "@misc{own,\n title={x}}", "", "plain words"]
     )
     assert text.count(f"{{{key},") == 1
     assert text.endswith("@misc{own,\n title={x}}\n\nplain words")
 
 
 def test_a_run_cites_its_measures_its_data_and_what_the_page_says() -> None:
-    text = downloads.cited([fake.whole()])
+    text = downloads.collect_bibtex([fake.whole()])
     keys = set(re.findall(r"^@\w+\{([^,]+),", text, re.MULTILINE))
     assert {"salazar-etal-2020-masked", "nadeem-etal-2021-stereoset", "ours", *downloads.CITED} <= keys
     assert "gao-etal-lm-eval" not in keys

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from unmask.findings import Ranged, Table, latex, markdown
+from unmask.findings import Table, Value, latex, markdown
 from unmask.report import readable, selection, tabular
 
 from . import fake
@@ -57,7 +57,7 @@ def test_category_marks_are_those_of_holm() -> None:
 
 
 def test_markdown_tables_are_rectangular_and_hold_the_text() -> None:
-    table = Table("T", ("a", "p"), (("x|y", 0.0004), (None, 0.5), (Ranged(1.0, 0.5, 2.0), math.nan)), "Note.")
+    table = Table("T", ("a", "p"), (("x|y", 0.0004), (None, 0.5), (Value(1.0, 0.5, 2.0), math.nan)), "Note.")
     text = markdown.document([table, Table("empty", ("a",), ())])
     assert text.startswith("## T\n\n| a | p |\n| --- | --- |\n")
     assert "| x\\|y | &lt; 0.001 |" in text

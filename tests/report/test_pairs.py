@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from unmask.audit.token_parts import parts
 from unmask.report.glyphs import glyphs
-from unmask.report.pairs import Decided, least_decided, most_decided
+from unmask.report.pairs import PairView, least_decided, most_decided
 from unmask.report.selection import headlines
 
 from . import fake
@@ -63,7 +63,7 @@ def test_parts_add_up_and_mirror(
     assert total == pytest.approx(wanted, abs=1e-9)
 
 
-def decided(measure: str) -> list[Decided]:
+def decided(measure: str) -> list[PairView]:
     made = fake.whole()
     return most_decided(made, next(e for e in headlines(made) if e.measure == measure))
 
@@ -109,7 +109,7 @@ def test_open_slots_name_their_sides() -> None:
     made = fake.Fake({}, (head,), (), pa.Table.from_pylist([fake.row("ppd", "t/0", 0.4, 0.1)]))
     (pair,) = most_decided(made, head)
     assert pair.towards == "towards the man's word"
-    assert [one.told for one in pair.sentences] == ["a man's word", "a woman's word"]
+    assert [sentence.label for sentence in pair.sentences] == ["a man's word", "a woman's word"]
 
 
 def test_scores_that_are_no_sums_say_so() -> None:

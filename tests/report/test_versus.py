@@ -20,7 +20,7 @@ from unmask.core.errors import ResultError
 from unmask.core.types import Dataset
 from unmask.report import comparison_page, comparison_wording, template_figures
 from unmask.report.selection import headlines, model_names
-from unmask.stats import Comparison, corrected
+from unmask.stats import Comparison, apply_holm
 
 from . import fake, made
 from .htmls import Page
@@ -39,12 +39,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
 
 
 @pytest.fixture(scope="module")
-def found(runs: list[Result]) -> comparison_page.Compared:
-    return comparison_page.compared(runs)
+def found(runs: list[Result]) -> comparison_page.RunComparison:
+    return comparison_page.compare_runs(runs)
 
 
 @pytest.fixture(scope="module")
-def page(runs: list[Result], found: comparison_page.Compared) -> Page:
+def page(runs: list[Result], found: comparison_page.RunComparison) -> Page:
     return Page(comparison_page.page(runs, found))
 
 
@@ -57,14 +57,14 @@ def test_sections_are_there_in_order(page: Page) -> None:
     assert [found["id"] for tag, found in page.tags if tag == "h2"] == SECTIONS
 
 
-def test_changes_are_those_of_compare(runs: list[Result], found: comparison_page.Compared) -> None:
+def test_changes_are_those_of_compare(runs: list[Result], found: comparison_page.RunComparison) -> None:
     assert found.whole == compare(*runs)
     every = compare(*runs, categories=True)
-    assert found.split == corrected([one for one in every if one.group != "all"])
+    assert found.split == apply_holm([one for one in every if one.group != "all"])
     assert {one.measure for one in found.whole} == {"cps", "sld", "ppd"}
 
 
-def test_the_page_prints_them(page: Page, found: comparison_page.Compared) -> None:
+def test_the_page_prints_them(page: Page, found: comparison_page.RunComparison) -> None:
     one = found.whole[0]
     assert f"cps · nine-axes (bias-score): {one.a_value:.1f} → {one.b_value:.1f} , change −" in page.text
     assert abs(one.b_value - 50) < abs(one.a_value - 50)
@@ -76,7 +76,7 @@ def test_pairs_that_changed_sides_by_the_items(runs: list[Result]) -> None:
     sides = [{row["item"]: row for row in run.items.to_pylist() if row["measure"] == "cps"} for run in runs]
     turned = [key for key in sides[0] if sides[0][key]["outcome"] != sides[1][key]["outcome"]]
     moved = {key: abs(sides[1][key]["difference"] - sides[0][key]["difference"]) for key in turned}
-    count, shown = comparison_page.flipped(runs[0], runs[1], head)
+    count, shown = comparison_page.flipped_pairs(runs[0], runs[1], head)
     assert count == len(turned) > 6
     assert [one.item for one in shown] == sorted(turned, key=lambda key: -moved[key])[:6]
     first = shown[0]
@@ -87,9 +87,9 @@ def test_pairs_that_changed_sides_by_the_items(runs: list[Result]) -> None:
     assert first.sides == ("stereotyping", "the other")
 
 
-def test_flips_agree_with_compare(runs: list[Result], found: comparison_page.Compared) -> None:
+def test_flips_agree_with_compare(runs: list[Result], found: comparison_page.RunComparison) -> None:
     head = headlines(runs[0])[0]
-    assert comparison_page.flipped(runs[0], runs[1], head)[0] == found.whole[0].flips
+    assert comparison_page.flipped_pairs(runs[0], runs[1], head)[0] == found.whole[0].flips
 
 
 def test_scatter_is_every_word_before_and_after(runs: list[Result]) -> None:
@@ -117,8 +117,8 @@ def test_bars_stand_for_every_category_before_and_after(runs: list[Result]) -> N
         assert all(mine[group.partition("=")[2]] == value for group, value in categories.items())
 
 
-def test_headlines_of_both_models_are_drawn(runs: list[Result], found: comparison_page.Compared) -> None:
-    figures = comparison_page.drawn(runs, found)["headline"]
+def test_headlines_of_both_models_are_drawn(runs: list[Result], found: comparison_page.RunComparison) -> None:
+    figures = comparison_page.draw_figures(runs, found)["headline"]
     rows = [row for figure in figures for row in _rows(figure.spec)]
     wanted = {(f"{e.measure} · {e.data}", name): e.value
               for name, run in zip(("A plain", "B changed"), runs, strict=True)
@@ -126,7 +126,7 @@ def test_headlines_of_both_models_are_drawn(runs: list[Result], found: compariso
     assert {(row["label"], row["series"]): row["value"] for row in rows} == wanted
 
 
-def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.Compared) -> None:
+def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.RunComparison) -> None:
     links = {f["download"]: f["href"] for t, f in page.tags if t == "a" and "download" in f}
     assert list(links) == ["comparison.json", "changes.csv", "estimates.csv", "citations.bib"]
     content = {name: base64.b64decode(href.partition("base64,")[2]).decode() for name, href in links.items()}
@@ -141,7 +141,7 @@ def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.C
 
 def test_three_runs_are_each_compared_with_the_first(runs: list[Result]) -> None:
     three = [*runs, runs[0]]
-    found = comparison_page.compared(three)
+    found = comparison_page.compare_runs(three)
     same = [one for one in found.whole if one.run == 2]
     assert {one.change for one in same} == {0.0}
     page = Page(comparison_page.page(three, found))
@@ -169,7 +169,7 @@ def test_hostile_text_stays_text(runs: list[Result], tmp_path: Path) -> None:
         meta["data"][0] |= {"title": bad, "problems": bad, "citation": f"@misc{{x,{bad}}}"}
         (folder / "result.json").write_text(json.dumps(meta), encoding="utf-8")
         both.append(load(folder))
-    page = Page(comparison_page.page(both, comparison_page.compared(both)))
+    page = Page(comparison_page.page(both, comparison_page.compare_runs(both)))
     assert len(page.scripts) == 3
     assert not [tag for tag, _ in page.tags if tag == "img"]
     assert bad in page.text
@@ -178,7 +178,7 @@ def test_hostile_text_stays_text(runs: list[Result], tmp_path: Path) -> None:
 def test_runs_that_share_nothing_cannot_be_compared(runs: list[Result], tmp_path: Path) -> None:
     other = made.run(tmp_path / "x", [(_some(data.load("nine-axes"), 20), ["aul"])])
     with pytest.raises(ResultError, match="share no measure"):
-        comparison_page.compared([runs[0], other])
+        comparison_page.compare_runs([runs[0], other])
 
 
 def _comparison(**changes: Any) -> Comparison:

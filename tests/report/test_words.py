@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from unmask.findings import numbers
-from unmask.findings.assets import told
+from unmask.findings.assets import format_fact
 from unmask.findings.embed import as_script, plain
 from unmask.measures import MEASURES
 from unmask.report import wording
-from unmask.report.citations import works
+from unmask.report.citations import references
 
 from . import fake
 
@@ -71,7 +71,7 @@ def test_words_never_promise_an_absence_of_bias() -> None:
 
 
 def test_every_measure_has_a_source_to_print() -> None:
-    assert {measure.citation for measure in MEASURES.values()} <= works().keys()
+    assert {measure.citation for measure in MEASURES.values()} <= references().keys()
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_every_measure_has_a_source_to_print() -> None:
     ],
 )
 def test_facts_are_told_without_brackets(value: object, shown: str) -> None:
-    assert told(value) == shown
+    assert format_fact(value) == shown
 
 
 def test_json_for_scripts_cannot_end_them() -> None:

@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from unmask.stats.ranks import (
-    agreements,
+    rank_agreements,
     kendall,
-    percentiles,
+    percentile_interval,
     resampled_items,
     resampled_means,
-    rhos,
+    spearman_rhos,
     spearman,
-    taus,
+    kendall_taus,
 )
 
 
@@ -27,7 +27,7 @@ def test_many_at_once_equal_scipy_one_at_a_time(size: int, levels: int) -> None:
     rng = np.random.default_rng(size)
     x = rng.integers(levels, size=(40, size)).astype(float)
     y = rng.integers(levels, size=(40, size)).astype(float)
-    for one, other, tau, rho in zip(x, y, taus(x, y), rhos(x, y), strict=True):
+    for one, other, tau, rho in zip(x, y, kendall_taus(x, y), spearman_rhos(x, y), strict=True):
         if np.ptp(one) == 0 or np.ptp(other) == 0:
             assert math.isnan(tau)
             assert math.isnan(rho)
@@ -99,7 +99,7 @@ def test_agreements_of_measures_that_share_enough() -> None:
     nan = np.nan
     scores = np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 4.0, 3.0], [nan, nan, 5.0, 6.0]])
     drawn = np.stack([scores, scores[:, ::-1]] * 30)
-    (found,) = agreements(["a", "b", "c"], scores, drawn, unit="pairs")
+    (found,) = rank_agreements(["a", "b", "c"], scores, drawn, unit="pairs")
     assert (found.a, found.b, found.n) == ("a", "b", 4)
     assert found.test.value == pytest.approx(2 / 3)
     assert found.interval.low <= found.test.value <= found.interval.high
@@ -107,15 +107,15 @@ def test_agreements_of_measures_that_share_enough() -> None:
 
 def test_an_interval_needs_resamples() -> None:
     drawn = np.concatenate([np.full(60, np.nan), np.linspace(0, 1, 40)])
-    assert math.isnan(percentiles(drawn, 0.5, "pairs").low)
-    found = percentiles(np.linspace(0, 1, 1001), 0.5, "pairs")
+    assert math.isnan(percentile_interval(drawn, 0.5, "pairs").low)
+    found = percentile_interval(np.linspace(0, 1, 1001), 0.5, "pairs")
     assert (found.low, found.high) == (pytest.approx(0.025), pytest.approx(0.975))
 
 
 def test_three_things_in_common_are_enough_to_agree_on() -> None:
     scores = np.array([[1.0, 2.0, 3.0, np.nan], [10.0, 20.0, 30.0, 5.0], [np.nan, np.nan, 2.0, 1.0]])
     drawn = np.broadcast_to(scores, (4, *scores.shape))
-    (found,) = agreements(["a", "b", "c"], scores, drawn, unit="items")
+    (found,) = rank_agreements(["a", "b", "c"], scores, drawn, unit="items")
     assert (found.a, found.b, found.n, found.test.value) == ("a", "b", 3, 1.0)
 
 
@@ -130,23 +130,23 @@ def test_two_things_have_a_rank_correlation() -> None:
     x, y = np.array([1.0, 2.0]), np.array([5.0, 3.0])
     assert kendall(x, y).value == pytest.approx(-1.0)
     assert spearman(x, y) == pytest.approx(-1.0)
-    assert taus(x, y) == pytest.approx(-1.0)
-    assert rhos(x, y) == pytest.approx(-1.0)
+    assert kendall_taus(x, y) == pytest.approx(-1.0)
+    assert spearman_rhos(x, y) == pytest.approx(-1.0)
 
 
 def test_correlations_run_along_the_last_axis() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(2, 3, 5)), rng.normal(size=(2, 3, 5))
     for place in np.ndindex(2, 3):
-        assert taus(x, y)[place] == pytest.approx(kendalltau(x[place], y[place]).statistic)
-        assert rhos(x, y)[place] == pytest.approx(spearmanr(x[place], y[place]).statistic)
+        assert kendall_taus(x, y)[place] == pytest.approx(kendalltau(x[place], y[place]).statistic)
+        assert spearman_rhos(x, y)[place] == pytest.approx(spearmanr(x[place], y[place]).statistic)
 
 
 def test_counting_a_thing_several_times_is_repeating_it() -> None:
     x, y = np.array([1.0, 4.0, 2.0, 2.0, 9.0]), np.array([3.0, 5.0, 1.0, 4.0, 4.0])
     times = np.array([2, 0, 1, 3, 1])
     expected = kendalltau(np.repeat(x, times), np.repeat(y, times)).statistic
-    assert taus(x, y, times.astype(float)) == pytest.approx(expected)
+    assert kendall_taus(x, y, times.astype(float)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("units", [3, 700, 1000])
@@ -165,7 +165,7 @@ def test_a_resample_of_one_value_has_that_mean_and_one_of_none_has_none() -> Non
 
 
 def test_half_of_the_resamples_are_enough_for_an_interval() -> None:
-    half = percentiles(np.array([1.0, 2.0, np.nan, np.nan]), 1.5, "items")
-    fewer = percentiles(np.array([1.0, np.nan, np.nan, np.nan]), 1.5, "items")
+    half = percentile_interval(np.array([1.0, 2.0, np.nan, np.nan]), 1.5, "items")
+    fewer = percentile_interval(np.array([1.0, np.nan, np.nan, np.nan]), 1.5, "items")
     assert 1.0 <= half.low < half.high <= 2.0
     assert math.isnan(fewer.low)

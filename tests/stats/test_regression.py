@@ -11,7 +11,7 @@ from scipy import stats
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
 from unmask.stats import estimates
-from unmask.stats.regression import Explained, Fitted, correlation, explained, line
+from unmask.stats.regression import PropertyRegression, FittedValue, correlation, regress_on_property, fit_line
 
 from .tables import DATA, measure, normal, only, row, unscored
 
@@ -36,7 +36,7 @@ def reference_line(x: list[float], y: list[float]) -> dict[str, tuple[float, flo
 
 
 def test_a_line_is_least_squares_with_hc3_errors() -> None:
-    found, expected = line(X, Y), reference_line(X.tolist(), Y.tolist())
+    found, expected = fit_line(X, Y), reference_line(X.tolist(), Y.tolist())
     t = stats.t.ppf(0.975, X.size - 2)
     for fitted, (value, error) in (
         (found.slope, expected["slope"]),
@@ -51,7 +51,7 @@ def test_a_line_is_least_squares_with_hc3_errors() -> None:
 
 
 def test_without_a_spread_of_x_at_zero_the_intercept_is_the_mean() -> None:
-    found = line(np.zeros(10), Y)
+    found = fit_line(np.zeros(10), Y)
     assert found.intercept.value == pytest.approx(Y.mean())
     assert found.intercept.low < Y.mean() < found.intercept.high
     assert math.isnan(found.slope.value)
@@ -59,7 +59,7 @@ def test_without_a_spread_of_x_at_zero_the_intercept_is_the_mean() -> None:
 
 
 def test_what_bears_no_line_says_so() -> None:
-    nothing, elsewhere, two = line(np.empty(0), np.empty(0)), line(np.ones(4), Y[:4]), line(X[:2], Y[:2])
+    nothing, elsewhere, two = fit_line(np.empty(0), np.empty(0)), fit_line(np.ones(4), Y[:4]), fit_line(X[:2], Y[:2])
     assert nothing.n == 0
     assert math.isnan(nothing.intercept.value)
     assert nothing.intercept.method == "none: nothing scored"
@@ -70,14 +70,14 @@ def test_what_bears_no_line_says_so() -> None:
 
 
 def test_one_point_that_decides_the_line_leaves_no_interval() -> None:
-    found = line(np.array([0.0, 0.0, 0.0, 1.0]), np.array([1.0, 2.0, 3.0, 9.0]))
+    found = fit_line(np.array([0.0, 0.0, 0.0, 1.0]), np.array([1.0, 2.0, 3.0, 9.0]))
     assert found.slope.value == pytest.approx(7.0)
     assert math.isnan(found.slope.low)
     assert found.p is None
 
 
 def test_equal_values_get_no_interval_of_no_width() -> None:
-    found = line(X, np.full(10, 100.0))
+    found = fit_line(X, np.full(10, 100.0))
     assert found.intercept.value == pytest.approx(100.0)
     assert math.isnan(found.intercept.low)
     assert found.intercept.method.startswith("no spread")
@@ -125,7 +125,7 @@ def test_pairs_are_explained_by_their_property() -> None:
     by = {f"{place:05}": float(x) for place, x in enumerate(X[:8])}
     rows = [row(place, 1 + 2 * float(x)) for place, x in enumerate(X[:7])]
     rows += [unscored(7, "empty span: nothing"), row(8, -9.0), row(9, 9.0)]
-    found = explained(sss, rows, by, data=DATA, seed=0)
+    found = regress_on_property(sss, rows, by, data=DATA, seed=0)
     assert found.line.n == 7
     assert found.line.slope.value == pytest.approx(2.0)
     assert found.line.intercept.value == pytest.approx(1.0)
@@ -149,7 +149,7 @@ def test_of_a_magnitude_sizes_follow_sizes() -> None:
         f"{place:05}": float(-sign * (place + 1) if place % 2 else sign * (place + 1))
         for place, sign in enumerate(signs)
     }
-    found = explained(sld, rows, by, data=DATA, seed=0)
+    found = regress_on_property(sld, rows, by, data=DATA, seed=0)
     assert found.line.slope.value == pytest.approx(3.0)
     assert found.r_squared.value == pytest.approx(1.0)
     assert found.score is None
@@ -159,7 +159,7 @@ def test_of_a_magnitude_sizes_follow_sizes() -> None:
 def test_r_squared_folds_the_interval_of_r() -> None:
     cps = measure()
     noise = [0.5, -1.0, 2.0, -0.2, -1.5, 1.0, 0.1, -0.6, 1.2, -0.9]
-    found = explained(
+    found = regress_on_property(
         cps,
         [row(i, one) for i, one in enumerate(noise)],
         {f"{i:05}": float(x) for i, x in enumerate(X)},
@@ -174,7 +174,7 @@ def test_r_squared_folds_the_interval_of_r() -> None:
 
 def test_no_rows_are_an_error() -> None:
     with pytest.raises(StatsError, match="nothing to estimate"):
-        explained(measure(), [], {}, data=DATA, seed=0)
+        regress_on_property(measure(), [], {}, data=DATA, seed=0)
 
 
 def test_a_few_units_have_a_correlation_without_an_interval() -> None:
@@ -195,21 +195,21 @@ def test_a_few_units_have_a_correlation_without_an_interval() -> None:
     ],
 )
 def test_r_squared_by_hand(r: tuple[float, float, float], squared: tuple[float, float, float]) -> None:
-    none = line(np.empty(0), np.empty(0))
-    found = Explained(none, Fitted(*r, "bca"), none.slope, None, None).r_squared
+    none = fit_line(np.empty(0), np.empty(0))
+    found = PropertyRegression(none, FittedValue(*r, "bca"), none.slope, None, None).r_squared
     assert (found.value, found.low, found.high) == pytest.approx(squared)
     assert found.method == "bca"
 
 
 def test_three_points_have_a_line_with_an_interval() -> None:
-    found = line(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]))
+    found = fit_line(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]))
     assert found.slope.value == pytest.approx(1.5)
     assert found.slope.low < 1.5 < found.slope.high
     assert found.p is not None
 
 
 def test_why_a_point_has_no_interval() -> None:
-    one, two = line(np.zeros(1), np.array([3.0])), line(np.zeros(2), np.array([3.0, 3.0]))
+    one, two = fit_line(np.zeros(1), np.array([3.0])), fit_line(np.zeros(2), np.array([3.0, 3.0]))
     assert [one.intercept.value, two.intercept.value] == pytest.approx([3.0, 3.0])
     assert one.intercept.method.startswith("too few: 1 items")
     assert two.intercept.method == "no spread: 2 items alike"
@@ -218,7 +218,7 @@ def test_why_a_point_has_no_interval() -> None:
 def test_an_infinite_difference_has_no_place_on_a_line() -> None:
     rows = [row(i, 1 + 2 * float(x)) for i, x in enumerate(X)] + [row(10, math.inf)]
     by = {f"{i:05}": float(x) for i, x in enumerate([*X, 5.0])}
-    found = explained(measure(), rows, by, data=DATA, seed=0)
+    found = regress_on_property(measure(), rows, by, data=DATA, seed=0)
     assert (found.line.n, found.line.slope.value) == (10, pytest.approx(2.0))
     assert found.score is not None
     assert (found.score.n, found.score.group) == (11, "all")
@@ -227,6 +227,6 @@ def test_an_infinite_difference_has_no_place_on_a_line() -> None:
 def test_the_mean_has_the_interval_an_audit_gives_it() -> None:
     rows = [row(i, value) for i, value in enumerate(normal(40, 3))]
     by = {one.item: float(i) for i, one in enumerate(rows)}
-    found = explained(measure(), rows, by, data=DATA, seed=0).mean
+    found = regress_on_property(measure(), rows, by, data=DATA, seed=0).mean
     audited = only(estimates(measure(), rows, data=DATA, rng_seed=0), "mean-difference")
     assert (found.value, found.low, found.high) == (audited.value, audited.low, audited.high)

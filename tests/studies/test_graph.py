@@ -13,15 +13,15 @@ import pytest
 
 from studies import toys
 from unmask.core.errors import ResultError
-from unmask.studies import Choices, Place, planned, run
-from unmask.studies.cache import folder_of, is_done, perform
-from unmask.studies.graph import digest, keys, ordered
-from unmask.studies.identity import MISSING, Identities, data_identity, model_identity
-from unmask.studies.run import Ran
-from unmask.studies.spec import Event, Step
-from unmask.studies.status import progress
+from unmask.studies import StudyOptions, Runtime, plan_study, run
+from unmask.studies.cache import step_folder, is_done, run_step
+from unmask.studies.graph import json_digest, cache_keys, topological_order
+from unmask.studies.identity import MISSING, IdentityCache, data_identity, model_identity
+from unmask.studies.run import StudyResult
+from unmask.studies.spec import StepEvent, Step
+from unmask.studies.status import study_status
 
-NOBODY = Identities()
+NOBODY = IdentityCache()
 
 
 def chain() -> list[Step]:
@@ -31,9 +31,9 @@ def chain() -> list[Step]:
     return [toys.step("third", inputs=[first, second], plus=100)]
 
 
-def ran(steps: list[Step], folder: Path) -> tuple[Ran, list[Event]]:
-    events: list[Event] = []
-    plan = planned(toys.study(steps), Choices(), Place(offline=True))
+def ran(steps: list[Step], folder: Path) -> tuple[StudyResult, list[StepEvent]]:
+    events: list[StepEvent] = []
+    plan = plan_study(toys.study(steps), StudyOptions(), Runtime(offline=True))
     return run(plan, folder, tell=lambda event, *_: events.append(event)), events
 
 
@@ -44,39 +44,39 @@ def numbers(folder: Path) -> dict[str, int]:
 
 
 def test_inputs_come_first_and_each_once() -> None:
-    assert [one.name for one in ordered(chain())] == ["first", "second", "third"]
+    assert [one.name for one in topological_order(chain())] == ["first", "second", "third"]
 
 
 def test_two_steps_of_one_name_are_refused() -> None:
     with pytest.raises(ResultError, match="two different steps are named 'first'"):
-        ordered([toys.step("first", plus=1), toys.step("first", plus=2)])
+        topological_order([toys.step("first", plus=1), toys.step("first", plus=2)])
 
 
 def test_keys_follow_everything_an_output_depends_on(tmp_path: Path) -> None:
     (last,) = chain()
-    made = keys(ordered([last]), NOBODY)
-    again = keys(ordered(chain()), NOBODY)
+    made = cache_keys(topological_order([last]), NOBODY)
+    again = cache_keys(topological_order(chain()), NOBODY)
     assert made == again
     other = replace(last, parameters={"plus": 101})
-    assert keys(ordered([other]), NOBODY)["third"] != made["third"]
-    assert keys(ordered([other]), NOBODY)["second"] == made["second"]
+    assert cache_keys(topological_order([other]), NOBODY)["third"] != made["third"]
+    assert cache_keys(topological_order([other]), NOBODY)["second"] == made["second"]
     newer = replace(last, task=last.task.replace(":ADD", ":NEWER"))
-    assert keys(ordered([newer]), NOBODY)["third"] != made["third"]
+    assert cache_keys(topological_order([newer]), NOBODY)["third"] != made["third"]
     first = toys.step("first", plus=2)
     deep = toys.step("third", inputs=[first, toys.step("second", inputs=[first], plus=10)], plus=100)
-    changed = keys(ordered([deep]), NOBODY)
+    changed = cache_keys(topological_order([deep]), NOBODY)
     assert all(changed[name] != made[name] for name in made)
 
 
 def test_the_name_of_a_step_is_no_part_of_its_key() -> None:
     one, two = toys.step("one", plus=1), toys.step("two", plus=1)
-    made = keys([one, two], NOBODY)
+    made = cache_keys([one, two], NOBODY)
     assert made["one"] == made["two"]
 
 
 def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
-    assert digest({"a": 1, "b": [2]}) == digest({"b": [2], "a": 1})
-    assert digest({"a": 1}) != digest({"a": 1.5})
+    assert json_digest({"a": 1, "b": [2]}) == json_digest({"b": [2], "a": 1})
+    assert json_digest({"a": 1}) != json_digest({"a": 1.5})
 
 
 def test_models_and_data_are_known_by_their_content(tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ def test_models_and_data_are_known_by_their_content(tmp_path: Path) -> None:
     assert data_identity("crows-pairs", tmp_path) == MISSING
     assert model_identity("some/model@abc", offline=True) == "hub:some/model@abc"
     step = replace(toys.step("one", plus=1), models=(str(model),))
-    key = keys([step], Identities())["one"]
+    key = cache_keys([step], IdentityCache())["one"]
     (model / "model.safetensors").write_bytes(b"third weights")
-    assert keys([step], Identities())["one"] != key
+    assert cache_keys([step], IdentityCache())["one"] != key
 
 
 def test_the_siblings_of_the_built_in_model_are_told_apart() -> None:
@@ -157,7 +157,7 @@ def test_a_failed_step_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     assert numbers(tmp_path) == {"beside": 5}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Not done: bad: nothing can be added to this" in page
-    assert [(one.name, one.state) for one in progress(tmp_path).steps] == [
+    assert [(one.name, one.state) for one in study_status(tmp_path).steps] == [
         ("bad", "failed"),
         ("after", "waiting"),
         ("beside", "done"),
@@ -175,11 +175,11 @@ def test_a_failed_step_is_tried_again_and_goes_on_where_it_can(tmp_path: Path) -
 
 def test_an_output_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     step = toys.step("bad", "FAIL")
-    key = keys([step], NOBODY)["bad"]
+    key = cache_keys([step], NOBODY)["bad"]
     (tmp_path / "steps").mkdir()
     with pytest.raises(Exception, match="nothing can be added"):
-        perform(step, key, {}, tmp_path, Place())
-    assert not folder_of(tmp_path, key).exists()
+        run_step(step, key, {}, tmp_path, Runtime())
+    assert not step_folder(tmp_path, key).exists()
     assert not is_done(tmp_path, key)
 
 
@@ -204,15 +204,15 @@ run(planned(toys.study([c]), Choices(), Place(offline=True)), Path(sys.argv[2]))
     while not list(out.glob("steps/*.partial")) or not trace.exists():
         assert time.monotonic() < until
         time.sleep(0.01)
-    while not [one for one in progress(out).steps if one.name == "b" and one.state == "under way"]:
+    while not [one for one in study_status(out).steps if one.name == "b" and one.state == "under way"]:
         assert time.monotonic() < until
         time.sleep(0.01)
-    assert progress(out).running
+    assert study_status(out).running
     killed.kill()
     assert killed.wait() < 0
-    found = {one.name: one.state for one in progress(out).steps}
+    found = {one.name: one.state for one in study_status(out).steps}
     assert found == {"a": "done", "b": "interrupted", "c": "waiting"}
-    assert not progress(out).running
+    assert not study_status(out).running
     subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
     assert numbers(out) == {"a": 1, "b": 3, "c": 7}
     assert trace.read_text().split() == ["a", "b", "c"]
@@ -234,10 +234,10 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
 
 def test_status_refuses_what_is_no_study(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match=r"no study\.json"):
-        progress(tmp_path)
+        study_status(tmp_path)
     (tmp_path / "study.json").write_text("{")
     with pytest.raises(ResultError, match="is not JSON"):
-        progress(tmp_path)
+        study_status(tmp_path)
     (tmp_path / "study.json").write_text('{"schema": 99}')
     with pytest.raises(ResultError, match="schema 99"):
-        progress(tmp_path)
+        study_status(tmp_path)

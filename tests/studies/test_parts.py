@@ -17,23 +17,23 @@ from unmask import data as datasets
 from unmask.audit.plan import Options
 from unmask.audit.result import load
 from unmask.core.errors import DataError
-from unmask.findings import Finding, Plot, Ranged, Table, charts
-from unmask.findings.storage import keep, kept
-from unmask.studies import STUDIES, Choices, Place, find, planned
-from unmask.studies.collect import difference, differences, inside, joined, printed, value_of
-from unmask.studies.estimates import CPU, expected, spoken
-from unmask.studies.output import frame
-from unmask.studies.sizes import asked_tokens, known, weights
-from unmask.studies.spec import Given
+from unmask.findings import Finding, Plot, Value, Table, charts
+from unmask.findings.storage import save_findings, load_findings
+from unmask.studies import STUDIES, StudyOptions, Runtime, find, plan_study
+from unmask.studies.collect import difference, add_difference_column, in_interval, merge_findings, paper_values, published_value
+from unmask.studies.estimates import CPU, expected_duration, format_duration
+from unmask.studies.output import table_frame
+from unmask.studies.sizes import forward_tokens, paper_model_sizes, weights_per_token
+from unmask.studies.spec import StepContext
 from unmask.studies.steps import audits
-from unmask.studies.steps.prompts import chosen
-from unmask.studies.texts import PACKAGE, corpus
+from unmask.studies.steps.prompts import select_prompts
+from unmask.studies.texts import PACKAGE, load_corpus
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def finding(model: str) -> Finding:
-    rows = ((model, 3, Ranged(1.5, float("nan"), float("nan"), "none"), None, 0.25),)
+    rows = ((model, 3, Value(1.5, float("nan"), float("nan"), "none"), None, 0.25),)
     chart = charts.intervals([{"label": model, "value": 1.0, "low": 0.5, "high": 2.0}], axis="x")
     return Finding(
         (f"{model} is asked",),
@@ -45,15 +45,15 @@ def finding(model: str) -> Finding:
 
 def test_findings_are_read_back_as_they_were(tmp_path: Path) -> None:
     one = finding("m")
-    keep({"first": one}, tmp_path)
-    back = kept(tmp_path)["first"]
+    save_findings({"first": one}, tmp_path)
+    back = load_findings(tmp_path)["first"]
     assert (back.answers, back.notes) == (one.answers, one.notes)
     assert repr(back.tables) == repr(one.tables)  # NaN differs from itself, its name does not
     assert back.plots[0].chart.to_dict() == one.plots[0].chart.to_dict()
 
 
 def test_findings_of_several_steps_become_one() -> None:
-    both = joined([finding("a"), finding("b")])
+    both = merge_findings([finding("a"), finding("b")])
     assert both.answers == ("a is asked", "b is asked")
     assert [row[0] for row in both.tables[0].rows] == ["a", "b"]
     assert [plot.id for plot in both.plots] == ["a-plot", "a-plot-2"]
@@ -61,26 +61,26 @@ def test_findings_of_several_steps_become_one() -> None:
 
 
 def test_published_numbers_beside_ours() -> None:
-    table = Table("t", ("ours", "published"), ((Ranged(2.0, 1.0, 3.0), 2.5), (4.0, None)))
-    made = differences(table, "ours", "published")
+    table = Table("t", ("ours", "published"), ((Value(2.0, 1.0, 3.0), 2.5), (4.0, None)))
+    made = add_difference_column(table, "ours", "published")
     assert made.columns == ("ours", "published", "difference")
     assert [row[2] for row in made.rows] == [-0.5, None]
     assert difference(None, 1.0) is None
-    assert inside(Ranged(2.0, 1.0, 3.0), 2.5) == "yes"
-    assert inside(Ranged(2.0, 1.0, 2.4), 2.5) == "no"
-    assert inside(Ranged(2.0, float("nan"), float("nan")), 2.5) is None
+    assert in_interval(Value(2.0, 1.0, 3.0), 2.5) == "yes"
+    assert in_interval(Value(2.0, 1.0, 2.4), 2.5) == "no"
+    assert in_interval(Value(2.0, float("nan"), float("nan")), 2.5) is None
 
 
 def test_an_interval_is_three_columns_of_csv() -> None:
-    table = Table("t", ("a", "b"), ((Ranged(2.0, 1.0, 3.0), "x"), (None, "y")))
-    made = frame(table)
+    table = Table("t", ("a", "b"), ((Value(2.0, 1.0, 3.0), "x"), (None, "y")))
+    made = table_frame(table)
     assert list(made.columns) == ["a", "a low", "a high", "b"]
     assert made.iloc[0].tolist() == [2.0, 1.0, 3.0, "x"]
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_has_numbers_and_a_page(name: str) -> None:
-    assert printed(name)
+    assert paper_values(name)
     page = (DOCS / "studies" / f"{name}.md").read_text(encoding="utf-8")
     assert page.startswith(f"# `{name}`: ")
     assert f"unmask study {name}" in page
@@ -92,10 +92,10 @@ def test_every_study_has_numbers_and_a_page(name: str) -> None:
 
 
 def test_published_values() -> None:
-    assert value_of("gbef", "table-3", model="google/bert-large-uncased@main", group="combined") == 4.58
-    assert value_of("debiasing", "table-2-before", measure="SSS", group="STS-bias") == 0.53
-    assert value_of("prompts", "table-3", model="roberta-large", measure="stereo score") == 66.80
-    assert value_of("prompts", "table-9") is None
+    assert published_value("gbef", "table-3", model="google/bert-large-uncased@main", group="combined") == 4.58
+    assert published_value("debiasing", "table-2-before", measure="SSS", group="STS-bias") == 0.53
+    assert published_value("prompts", "table-3", model="roberta-large", measure="stereo score") == 66.80
+    assert published_value("prompts", "table-9") is None
 
 
 def test_shards_put_together_are_one_audit(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_shards_put_together_are_one_audit(tmp_path: Path) -> None:
     step = audits.step("tiny", str(pairs), ("aul",), model=model, limit=None, seed=0, shard=3)
     folder = tmp_path / "step"
     folder.mkdir()
-    audits.run(Given(step, folder, {}, Place(offline=True)))
+    audits.run_audit(StepContext(step, folder, {}, Runtime(offline=True)))
     parts, whole = load(folder), audit(model, data=pairs, measures=["aul"], options=Options(store=False))
     assert parts.items.column("item").to_pylist() == whole.items.column("item").to_pylist()
     for name in ("more", "less"):
@@ -126,14 +126,14 @@ def test_shards_put_together_are_one_audit(tmp_path: Path) -> None:
 
 
 def test_the_time_of_an_audit_follows_data_and_model() -> None:
-    assert asked_tokens("crows-pairs", None, ("aul",)) == 2 * 1508 * 17
-    assert asked_tokens("crows-pairs", 10, ("cps",)) == 2 * 10 * 17 * 15
-    assert weights("google/bert-base-uncased") == known()["bert-base-uncased"]
+    assert forward_tokens("crows-pairs", None, ("aul",)) == 2 * 1508 * 17
+    assert forward_tokens("crows-pairs", 10, ("cps",)) == 2 * 10 * 17 * 15
+    assert weights_per_token("google/bert-base-uncased") == paper_model_sizes()["bert-base-uncased"]
     step = audits.step("b", "crows-pairs", ("cps",), model="bert-base-uncased", limit=None, seed=0)
-    asking = 2 * weights("bert-base-uncased") * 2 * 1508 * 17 * 15 / CPU.rate
-    assert expected(step).cpu == pytest.approx(asking + CPU.opening * known()["bert-base-uncased"] / 85e6)
+    asking = 2 * weights_per_token("bert-base-uncased") * 2 * 1508 * 17 * 15 / CPU.rate
+    assert expected_duration(step).cpu == pytest.approx(asking + CPU.opening * paper_model_sizes()["bert-base-uncased"] / 85e6)
     assert 0.5 < asking / 1508 / 0.42 < 2  # docs/speed.md: 0.42 s a pair
-    assert [spoken(one) for one in (5, 120, 7200)] == ["5 s", "2 min", "2.0 h"]
+    assert [format_duration(one) for one in (5, 120, 7200)] == ["5 s", "2 min", "2.0 h"]
 
 
 def test_the_weights_of_a_folder_are_counted() -> None:
@@ -142,13 +142,13 @@ def test_the_weights_of_a_folder_are_counted() -> None:
 
     folder = zoo.folder("bert-uncased")
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder)
-    assert weights(str(folder)) == sum(p.numel() for p in model.parameters() if isinstance(p, torch.Tensor))
+    assert weights_per_token(str(folder)) == sum(p.numel() for p in model.parameters() if isinstance(p, torch.Tensor))
 
 
 def test_texts(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,toxic\nOne is here. He left.,1\nTwo is here.,0\nThree is here.,1\nFour is.,1\n")
-    found = corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
+    found = load_corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
     assert [*found.held, *found.documents] == [
         ("One is here.", "He left."),
         ("Three is here.",),
@@ -156,16 +156,16 @@ def test_texts(tmp_path: Path) -> None:
     ]
     lines = tmp_path / "tabs.txt"
     lines.write_text("a\t1\tThe nurse left.\nb\t2\tThe cook stayed.\n")
-    assert corpus(str(lines), {"field": 2}, None).documents == (("The cook stayed.",),)
-    drawn = [corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
+    assert load_corpus(str(lines), {"field": 2}, None).documents == (("The cook stayed.",),)
+    drawn = [load_corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
     with pytest.raises(DataError, match=r"no gap/x\.tsv here"):
-        corpus("gap/x.tsv", {}, tmp_path)
+        load_corpus("gap/x.tsv", {}, tmp_path)
 
 
 def test_prompts_are_limited_by_bias_type() -> None:
-    assert len(chosen(None)) == 100
-    assert len(chosen(2)) == 8
+    assert len(select_prompts(None)) == 100
+    assert len(select_prompts(2)) == 8
 
 
 def test_models_and_data_that_are_not_here_are_replaced_and_told(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_models_and_data_that_are_not_here_are_replaced_and_told(tmp_path: Path)
         data=("crows-pairs", "stereoset"),
         stand_ins={"crows-pairs": "nine-axes"},
     )
-    plan = planned(study, Choices(), Place(tmp_path, offline=True))
+    plan = plan_study(study, StudyOptions(), Runtime(tmp_path, offline=True))
     assert plan.choices.data == ("nine-axes",)
     assert "builtin" in plan.choices.models
     assert "builtin-causal" not in plan.choices.models
@@ -184,9 +184,9 @@ def test_models_and_data_that_are_not_here_are_replaced_and_told(tmp_path: Path)
         ["nine-axes"],
         ["left out"],
     ]
-    online = planned(study, Choices(), Place(tmp_path))
+    online = plan_study(study, StudyOptions(), Runtime(tmp_path))
     assert online.choices.models == ("some/where",)
-    named = planned(study, Choices(models=("builtin",), data=("paraphrases",)), Place(offline=True))
+    named = plan_study(study, StudyOptions(models=("builtin",), data=("paraphrases",)), Runtime(offline=True))
     assert (named.choices.models, named.choices.data, named.notes) == (("builtin",), ("paraphrases",), ())
 
 
@@ -198,6 +198,6 @@ def test_every_published_file_belongs_to_a_study() -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_full_study_can_be_planned_without_anything_at_hand(name: str) -> None:
-    plan = planned(find(name), Choices(), Place(offline=True))
+    plan = plan_study(find(name), StudyOptions(), Runtime(offline=True))
     assert plan.steps
     assert any("stand in their place" in note for note in plan.notes)

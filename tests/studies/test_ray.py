@@ -10,10 +10,10 @@ import pytest
 import zoo
 from studies import toys
 from unmask.core.errors import ResultError
-from unmask.studies import Choices, Place, planned, run
+from unmask.studies import StudyOptions, Runtime, plan_study, run
 from unmask.studies.backends import local
-from unmask.studies.backends.ray import Cluster
-from unmask.studies.spec import Event, Step, Study
+from unmask.studies.backends.ray import RayBackend
+from unmask.studies.spec import StepEvent, Step, Study
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,8 +24,8 @@ pytestmark = [
 
 def ran(study: Study, folder: Path, engine: object, **choices: object) -> dict[str, str]:
     """Run a study; the state of every step."""
-    events: list[Event] = []
-    plan = planned(study, Choices(**choices), Place(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
+    events: list[StepEvent] = []
+    plan = plan_study(study, StudyOptions(**choices), Runtime(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
     run(plan, folder, engine=engine, tell=lambda event, *_: events.append(event))  # type: ignore[arg-type]
     return {one.step: one.state for one in events}
 
@@ -46,7 +46,7 @@ def steps(tmp_path: Path) -> list[Step]:
 
 
 def test_steps_on_ray_a_worker_is_killed_a_step_fails(tmp_path: Path) -> None:
-    found = ran(toys.study(steps(tmp_path)), tmp_path / "ray", Cluster())
+    found = ran(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())
     assert (tmp_path / "mark").exists()  # its first worker did kill itself
     assert found == {
         "first": "done",
@@ -61,21 +61,21 @@ def test_steps_on_ray_a_worker_is_killed_a_step_fails(tmp_path: Path) -> None:
     (section,) = sections(tmp_path / "ray")  # type: ignore[misc]
     rows = {row["step"]: row["number"] for row in section["tables"][0]["rows"]}
     assert rows == {"first": 1, "dies": 5, "sum": 106, "squares": 1 * 9 + 2 * 1 + 3 * 4}
-    assert ran(toys.study(steps(tmp_path)), tmp_path / "ray", Cluster())["sum"] == "kept"
+    assert ran(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())["sum"] == "kept"
 
 
 def test_steps_of_one_key_are_done_once(tmp_path: Path) -> None:
     trace = str(tmp_path / "trace")
     twins = [toys.step(name, plus=4, trace=trace, seconds=0.2) for name in ("one", "other")]
-    found = ran(toys.study(twins), tmp_path / "ray", Cluster())
+    found = ran(toys.study(twins), tmp_path / "ray", RayBackend())
     assert found == {"one": "done", "other": "done"}
     assert (tmp_path / "trace").read_text() == "one\n"
 
 
 def test_more_threads_than_any_machine_has_are_refused(tmp_path: Path) -> None:
-    plan = planned(toys.study([toys.step("one", plus=1)]), Choices(), Place(offline=True, threads=64))
+    plan = plan_study(toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64))
     with pytest.raises(ResultError, match="the largest machine of this Ray has 2 CPUs"):
-        run(plan, tmp_path / "ray", engine=Cluster())
+        run(plan, tmp_path / "ray", engine=RayBackend())
 
 
 def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: Path) -> None:
@@ -87,35 +87,35 @@ def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: P
     quiet = Study(
         **{field: getattr(study, field) for field in Study.__dataclass_fields__} | {"conclude": _rows}
     )
-    assert ran(quiet, tmp_path / "ray", Cluster()) == {one.name: "done"}
+    assert ran(quiet, tmp_path / "ray", RayBackend()) == {one.name: "done"}
     assert ran(quiet, tmp_path / "local", local.run) == {one.name: "done"}
     tables = [next((tmp_path / name).glob("steps/*/items.parquet")).read_bytes() for name in ("ray", "local")]
     assert tables[0] == tables[1]
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
 
 
-def _rows(outputs: object, choices: Choices) -> list[object]:
+def _rows(outputs: object, choices: StudyOptions) -> list[object]:
     from unmask.audit.result import load
-    from unmask.findings import Finding, Table, ranged
+    from unmask.findings import Finding, Table, value_of
     from unmask.findings.html import Section
 
     (folder,) = outputs.folders.values()  # type: ignore[attr-defined]
-    rows = tuple((e.measure, e.group, e.statistic, ranged(e)) for e in load(folder).estimates)
+    rows = tuple((e.measure, e.group, e.statistic, value_of(e)) for e in load(folder).estimates)
     table = Table("Estimates", ("measure", "group", "statistic", "value"), rows)
     return [Section("estimates", "Estimates", "All.", Finding((), (table,)))]
 
 
 def test_ray_data_counts_what_processes_count(tmp_path: Path) -> None:
-    from unmask.corpus.counting import Counter, count
-    from unmask.corpus.terms import built_in
-    from unmask.studies.backends.ray_counting import count_on_ray, parts_of
+    from unmask.corpus.counting import TermCounter, count
+    from unmask.corpus.terms import builtin_terms
+    from unmask.studies.backends.ray_counting import count_on_ray, file_parts
 
     text = "".join(f"She saw him and {number} men.\nHe saw her, the woman.\n" for number in range(300))
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "b.jsonl").write_text('{"text": "His mother and her son."}\n' * 5)
     paths = [tmp_path / "a.txt", tmp_path / "b.jsonl"]
-    assert len(list(parts_of(paths))) >= 2
-    counter = Counter(built_in(professions=False))
+    assert len(list(file_parts(paths))) >= 2
+    counter = TermCounter(builtin_terms(professions=False))
     ours, theirs = count_on_ray(paths, counter), count(paths, counter, processes=1)
     assert ours.terms.tolist() == theirs.terms.tolist()
     assert ours.groups.tolist() == theirs.groups.tolist()

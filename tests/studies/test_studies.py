@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import zoo
-from unmask.findings import Ranged
+from unmask.findings import Value
 from unmask.findings.html import Section
-from unmask.studies import Choices, Place, find, planned, run
-from unmask.studies.run import Planned, Ran
+from unmask.studies import StudyOptions, Runtime, find, plan_study, run
+from unmask.studies.run import StudyPlan, StudyResult
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,11 +25,11 @@ TRAIN = {"epochs": 1.0, "rate": 1e-3, "batch": 16}
 
 def ran(
     name: str, folder: Path, *, models: tuple[str, ...], limit: int, **settings: Any
-) -> tuple[Planned, Ran]:
-    chosen = Choices(
+) -> tuple[StudyPlan, StudyResult]:
+    chosen = StudyOptions(
         models=tuple(str(zoo.folder(one)) for one in models), limit=limit, reduced=True, settings=settings
     )
-    plan = planned(find(name), chosen, Place(zoo.MINIATURE, offline=True, threads=1))
+    plan = plan_study(find(name), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
     result = run(plan, folder)
     assert not result.failed
     for file in ("report.html", "tables.md", "tables.tex", "findings.json"):
@@ -37,16 +37,16 @@ def ran(
     return plan, result
 
 
-def section(result: Ran, name: str) -> Section:
+def section(result: StudyResult, name: str) -> Section:
     return next(one for one in result.sections if one.name == name)
 
 
-def rows(result: Ran, name: str, table: int = 0) -> list[dict[str, Any]]:
+def rows(result: StudyResult, name: str, table: int = 0) -> list[dict[str, Any]]:
     chosen = section(result, name).finding.tables[table]
     return [dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows]
 
 
-def items(plan: Planned, folder: Path, step: str) -> list[Mapping[str, Any]]:
+def items(plan: StudyPlan, folder: Path, step: str) -> list[Mapping[str, Any]]:
     key = next(plan.keys[name] for name in plan.keys if name.startswith(step))
     return list(pq.read_table(folder / "steps" / key / "items.parquet").to_pylist())
 
@@ -207,5 +207,5 @@ def _check_tau(scores: list[dict[str, Any]], row: dict[str, Any]) -> None:
     signs = [(np.sign(intrinsic[a] - intrinsic[b]), np.sign(extrinsic[a] - extrinsic[b])) for a, b in pairs]
     top = sum(x * y for x, y in signs)
     bottom = np.sqrt(sum(x != 0 for x, _ in signs) * sum(y != 0 for _, y in signs))
-    assert isinstance(row["τ"], Ranged)
+    assert isinstance(row["τ"], Value)
     assert row["τ"].value == pytest.approx(top / bottom)

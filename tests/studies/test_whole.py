@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import zoo
-from unmask.studies import Choices, Place, find, planned, run
-from unmask.studies.backends.ray import Cluster
-from unmask.studies.run import Planned
+from unmask.studies import StudyOptions, Runtime, find, plan_study, run
+from unmask.studies.backends.ray import RayBackend
+from unmask.studies.run import StudyPlan
 
 pytestmark = [
     pytest.mark.slow,
@@ -38,10 +38,10 @@ SETTINGS = {
 }
 
 
-def plan() -> Planned:
+def plan() -> StudyPlan:
     model = str(zoo.folder("bert-uncased"))
-    chosen = Choices(models=(model,), limit=12, reduced=True, settings=SETTINGS)
-    return planned(find("debiasing"), chosen, Place(zoo.MINIATURE, offline=True, threads=1))
+    chosen = StudyOptions(models=(model,), limit=12, reduced=True, settings=SETTINGS)
+    return plan_study(find("debiasing"), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
 
 
 def tables(folder: Path) -> dict[str, object]:
@@ -107,7 +107,7 @@ def test_ray_gives_the_same_though_a_worker_is_killed(wanted: dict[str, object],
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
-    result = run(plan(), tmp_path / "out", engine=Cluster())
+    result = run(plan(), tmp_path / "out", engine=RayBackend())
     thread.join(timeout=60)
     assert killed
     assert not result.failed

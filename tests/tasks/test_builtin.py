@@ -15,7 +15,7 @@ import unmask
 import zoo
 from unmask.cli import main
 from unmask.data import examples, nli, stsb
-from unmask.tasks import Grid, Settings, find, run
+from unmask.tasks import Grid, TaskSettings, find, run
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def own_captions(number: int, seed: int) -> list[tuple[str, str, float]]:
 
 def published_captions(folder: Path, part: str, most: int) -> list[tuple[str, str, float]]:
     """The video captions of a part of STS-B, which are short."""
-    (source,) = [file for file in examples.published(stsb.CARD, data_dir=folder) if part in file.name]
+    (source,) = [file for file in examples.published_sources(stsb.CARD, data_dir=folder) if part in file.name]
     lines = source.path.read_text(encoding="utf-8").splitlines()
     cells = [line.split("\t") for line in lines if "\tMSRvid\t" in line][:most]
     return [(row[5], row[6], float(row[4])) for row in cells]
@@ -79,7 +79,7 @@ def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, data_
         part: write_table(tmp_path / f"{part}.csv", [("sentence1", "sentence2", "score"), *rows])
         for part, rows in parts.items()
     }
-    settings = Settings(
+    settings = TaskSettings(
         data_dir=data_dir,
         train=paths["train"],
         dev=paths["dev"],
@@ -116,8 +116,8 @@ def own_inferences(number: int, seed: int) -> list[examples.Example]:
 
 def published_inferences(folder: Path) -> dict[str, list[examples.Example]]:
     """A part of both corpora, short sentences."""
-    train, dev, _ = examples.published(nli.CARD, data_dir=folder)
-    more = nli.load(examples.own(folder / nli.MNLI_DEV))
+    train, dev, _ = examples.published_sources(nli.CARD, data_dir=folder)
+    more = nli.load(examples.user_source(folder / nli.MNLI_DEV))
     short = [one for one in more if len(f"{one.text} {one.second}") < 120]
     return {
         "train": [*nli.load(train)[:2500], *short[:500]],
@@ -138,7 +138,7 @@ def test_inference_is_learnt(tmp_path: Path, data_dir: Path) -> None:
             json.dumps({"premise": one.text, "hypothesis": one.second, "label": one.label}) for one in rows
         ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    settings = Settings(
+    settings = TaskSettings(
         train=tmp_path / "train.jsonl",
         dev=tmp_path / "dev.jsonl",
         grid=Grid((16,), (2e-4,), (2.0,)),

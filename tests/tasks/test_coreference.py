@@ -1,4 +1,4 @@
-"""`winobias` and `winogender`: every answer equals a slow one; gaps equal plain counts; edges say why."""
+"""`load_winobias` and `winogender`: every answer equals a slow one; gaps equal plain counts; edges say why."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from scipy.stats import binomtest
 import reference
 import unmask
 import zoo
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.data import examples
 from unmask.data.riddles import WINOBIAS as FILES
-from unmask.data.riddles import Riddle, winobias
+from unmask.data.riddles import CoreferenceItem, load_winobias
 from unmask.models import Engine, open_lm
-from unmask.tasks import Done, Settings, find, run
-from unmask.tasks.coreference import Answer, answered, couples, gap, leanings
+from unmask.tasks import TaskResult, TaskSettings, find, run
+from unmask.tasks.coreference import CoreferenceAnswer, resolve_pronouns, pro_anti_pairs, accuracy_gap, pronoun_preferences
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta", "gpt2", "qwen2")
 
 
 @cache
-def some(data_dir: Path) -> tuple[Riddle, ...]:
+def some(data_dir: Path) -> tuple[CoreferenceItem, ...]:
     """A few couples of either type, those with odd capitals and two-word occupations among them."""
-    found, _ = winobias(examples.published(FILES, data_dir=data_dir))
-    both = couples(found)
+    found, _ = load_winobias(examples.published_sources(FILES, data_dir=data_dir))
+    both = pro_anti_pairs(found)
     chosen = [one for one in both if "CEO" in one[0].text][:2]
     chosen += [one for one in both if "construction worker" in one[0].text][:2]
     chosen += [one for one in both if one[0].groups["pronouns"] == "2"][:1] + both[:3] + both[-3:]
@@ -39,12 +39,12 @@ def some(data_dir: Path) -> tuple[Riddle, ...]:
 
 
 @cache
-def asked(model: str) -> Subject:
-    return Subject(Engine(open_lm(zoo.folder(model))))
+def asked(model: str) -> Session:
+    return Session(Engine(open_lm(zoo.folder(model))))
 
 
 @reference.one_thread()
-def slowly(model: Any, tokenizer: Any, riddle: Riddle, person: str) -> float:
+def slowly(model: Any, tokenizer: Any, riddle: CoreferenceItem, person: str) -> float:
     """Mean log-probability of the person's tokens after `"he" refers to the`, one input at a time."""
     before = f'{riddle.text} "{riddle.pronoun}" refers to the '
     text = f"{before}{person}."
@@ -66,7 +66,7 @@ def slowly(model: Any, tokenizer: Any, riddle: Riddle, person: str) -> float:
 @pytest.mark.parametrize("name", MODELS)
 def test_answers_equal_slow_ones(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    for one in answered(asked(name), some(data_dir)):
+    for one in resolve_pronouns(asked(name), some(data_dir)):
         assert not one.reason
         assert one.gold == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.gold), abs=1e-4)
         assert one.other == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.other), abs=1e-4)
@@ -75,9 +75,9 @@ def test_answers_equal_slow_ones(name: str, data_dir: Path) -> None:
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
 def test_leanings_equal_slow_ones(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    both = couples(some(data_dir))
+    both = pro_anti_pairs(some(data_dir))
     checked = 0
-    for (pro, anti), one in zip(both, leanings(asked(name), both), strict=True):
+    for (pro, anti), one in zip(both, pronoun_preferences(asked(name), both), strict=True):
         if one.reason:
             continue
         checked += 1
@@ -98,7 +98,7 @@ def _sentence(model: Any, tokenizer: Any, text: str) -> float:
 
 
 @reference.one_thread()
-def _pronoun(model: Any, tokenizer: Any, pro: Riddle, anti: Riddle) -> float:
+def _pronoun(model: Any, tokenizer: Any, pro: CoreferenceItem, anti: CoreferenceItem) -> float:
     ids, other = (tokenizer(one.text)["input_ids"] for one in (pro, anti))
     (place,) = [at for at, (a, b) in enumerate(zip(ids, other, strict=True)) if a != b]
     shown = [tokenizer.mask_token_id if at == place else one for at, one in enumerate(ids)]
@@ -108,35 +108,35 @@ def _pronoun(model: Any, tokenizer: Any, pro: Riddle, anti: Riddle) -> float:
 
 
 def test_what_cannot_be_asked_says_why(data_dir: Path) -> None:
-    (pro, anti), *_ = couples(some(data_dir))
+    (pro, anti), *_ = pro_anti_pairs(some(data_dir))
     two = replace(pro, groups={**pro.groups, "pronouns": "2"})
     odd = replace(anti, text=f"{anti.text} Indeed.")
-    found = leanings(asked("bert-uncased"), [(two, anti), (pro, odd)])
+    found = pronoun_preferences(asked("bert-uncased"), [(two, anti), (pro, odd)])
     assert [one.reason for one in found] == [
         "a second pronoun gives the gender away",
         "the two sentences differ in more than the pronoun",
     ]
     long = replace(pro, text=pro.text + " and so on" * 100)
-    (answer,) = answered(asked("bert-uncased"), [long])
+    (answer,) = resolve_pronouns(asked("bert-uncased"), [long])
     assert answer.reason.startswith("too long")
     assert np.isnan(answer.right)
 
 
-def hand(sides: list[tuple[float, float]]) -> list[Answer]:
+def hand(sides: list[tuple[float, float]]) -> list[CoreferenceAnswer]:
     """Couples of answers: right (1), wrong (0), a tie (0.5), NaN: could not be asked."""
     made = []
     for at, couple in enumerate(sides):
         for side, right in zip(("pro", "anti"), couple, strict=True):
-            riddle = Riddle(f"x/{at}/{side}", "He.", (0, 2), "a", "b", side, {})
+            riddle = CoreferenceItem(f"x/{at}/{side}", "He.", (0, 2), "a", "b", side, {})
             reason = "too long" if np.isnan(right) else ""
-            made.append(Answer(riddle, right, 0.5, reason))
+            made.append(CoreferenceAnswer(riddle, right, 0.5, reason))
     return made
 
 
 def test_the_gap_by_hand() -> None:
     nan = float("nan")
     # pro right: 1, 1, 0, 0.5 of 4; anti right: 0, 0, 0, 1 of 4; the fifth couple lacks a side
-    found = gap(hand([(1, 0), (1, 0), (0, 0), (0.5, 1), (1, nan)]), seed=0, label="x")
+    found = accuracy_gap(hand([(1, 0), (1, 0), (0, 0), (0.5, 1), (1, nan)]), seed=0, label="x")
     assert found.pro.value == pytest.approx(100 * 2.5 / 4)
     assert found.anti.value == pytest.approx(25.0)
     assert found.gap.value == pytest.approx(37.5)
@@ -148,16 +148,16 @@ def test_the_gap_by_hand() -> None:
 
 def test_swapping_the_sides_mirrors_the_gap() -> None:
     sides = [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 1.0), (1.0, 0.0)]
-    one = gap(hand(sides), seed=0, label="x")
-    other = gap(hand([(b, a) for a, b in sides]), seed=0, label="x")
+    one = accuracy_gap(hand(sides), seed=0, label="x")
+    other = accuracy_gap(hand([(b, a) for a, b in sides]), seed=0, label="x")
     assert one.gap.value == -other.gap.value
     assert one.p == other.p
 
 
 @cache
-def done(name: str, data_dir: Path) -> Done:
+def done(name: str, data_dir: Path) -> TaskResult:
     task = find("winobias" if name != "gpt2" else "winogender")
-    settings = Settings(data_dir=data_dir, limit=12)
+    settings = TaskSettings(data_dir=data_dir, limit=12)
     return run(task, [zoo.folder(name)], settings=settings, options=OPTIONS)
 
 
@@ -165,7 +165,7 @@ def test_winobias_end_to_end(data_dir: Path) -> None:
     found = done("bert-uncased", data_dir)
     what = found.seen[0].what
     right = {one.riddle.id: one.gold > one.other for one in what.answers}
-    both = couples([one.riddle for one in what.answers])
+    both = pro_anti_pairs([one.riddle for one in what.answers])
     assert len(both) == 12
     pro = 100 * np.mean([right[one.id] for one, _ in both])
     anti = 100 * np.mean([right[one.id] for _, one in both])

@@ -15,11 +15,11 @@ import zoo
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.data import biasbios, examples, nli, riddles, stsb
-from unmask.data.examples import lying, own
+from unmask.data.examples import find_local, user_source
 
 
 def test_stsb_as_published(published: Path) -> None:
-    files = examples.published(stsb.CARD, data_dir=published)
+    files = examples.published_sources(stsb.CARD, data_dir=published)
     parts = [stsb.load(file) for file in files]
     assert [len(part) for part in parts] == [5749, 1500, 1379]
     assert all(file.verified for file in files)
@@ -33,7 +33,7 @@ def test_stsb_as_published(published: Path) -> None:
 
 def test_a_file_in_the_format_of_stsb(miniature: Path) -> None:
     """Tab-separated in spite of its name, no header, and a quote is a plain character."""
-    files = examples.published(stsb.CARD, data_dir=miniature)
+    files = examples.published_sources(stsb.CARD, data_dir=miniature)
     parts = [stsb.load(file) for file in files]
     assert [len(part) for part in parts] == [60, 15, 30]
     assert not any(file.verified for file in files)
@@ -49,45 +49,45 @@ def test_a_line_without_its_second_sentence_is_named(tmp_path: Path) -> None:
     path = tmp_path / "sts-dev.csv"
     path.write_text("main-captions\tx\t2024\t1\t5.0\tA man sings.\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"sts-dev\.csv, line 1: 6 fields, expected genre, file, year"):
-        stsb.load(own(path))
+        stsb.load(user_source(path))
 
 
 def test_own_similarities(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text('sentence1,sentence2,score\n"A, b",c,2.5\n', encoding="utf-8")
-    (one,) = stsb.load(own(path))
+    (one,) = stsb.load(user_source(path))
     assert (one.text, one.second, one.label) == ("A, b", "c", 2.5)
     path.write_text("sentence1,sentence2,score\na,b,7\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"row 0 \(from 0\): score 7, expected a number from 0 to 5"):
-        stsb.load(own(path))
+        stsb.load(user_source(path))
     path.write_text("sentence1,sentence2,score\na,b,high\n", encoding="utf-8")
     with pytest.raises(DataError, match="score 'high'"):
-        stsb.load(own(path))
+        stsb.load(user_source(path))
     path.write_text("one,two\na,b\n", encoding="utf-8")
     with pytest.raises(DataError, match="no column score or similarity or label; found one, two"):
-        stsb.load(own(path))
+        stsb.load(user_source(path))
 
 
 def test_nli_as_published(published: Path) -> None:
-    parts = [nli.load(file) for file in examples.published(nli.CARD, data_dir=published)]
+    parts = [nli.load(file) for file in examples.published_sources(nli.CARD, data_dir=published)]
     assert [len(part) for part in parts] == [8330, 1000, 2000]
-    place = lying(nli.MNLI_DEV, data_dir=published)
+    place = find_local(nli.MNLI_DEV, data_dir=published)
     assert place is not None
-    assert len(nli.load(own(place))) == 9815
+    assert len(nli.load(user_source(place))) == 9815
 
 
 def test_files_in_the_formats_of_nli(miniature: Path) -> None:
-    parts = [nli.load(file) for file in examples.published(nli.CARD, data_dir=miniature)]
+    parts = [nli.load(file) for file in examples.published_sources(nli.CARD, data_dir=miniature)]
     assert [Counter(one.label for one in part) for part in parts] == [
         dict.fromkeys(nli.LABELS, number) for number in (9, 3, 3)
     ]
     assert parts[0][1].second == "A man is frying fish for his guests."
-    place = lying(nli.MNLI_DEV, data_dir=miniature)
+    place = find_local(nli.MNLI_DEV, data_dir=miniature)
     assert place is not None
-    mnli = nli.load(own(place))
+    mnli = nli.load(user_source(place))
     assert len(mnli) == 6  # the seventh has no agreed label
     assert mnli[3].text == 'The old "ferry house burned down in 1911.'
-    assert lying("mnli_dev_matched/none.tsv", data_dir=miniature) is None
+    assert find_local("mnli_dev_matched/none.tsv", data_dir=miniature) is None
 
 
 def test_own_inferences(tmp_path: Path) -> None:
@@ -98,18 +98,18 @@ def test_own_inferences(tmp_path: Path) -> None:
         {"premise": "p", "hypothesis": "h", "label": -1},
     ]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    assert [one.label for one in nli.load(own(path))] == ["contradiction", "neutral"]
+    assert [one.label for one in nli.load(user_source(path))] == ["contradiction", "neutral"]
     path.write_text(json.dumps({"premise": "p", "hypothesis": "h", "label": "maybe"}), encoding="utf-8")
     with pytest.raises(DataError, match="label 'maybe', expected one of entailment, neutral, contradiction"):
-        nli.load(own(path))
+        nli.load(user_source(path))
     ragged = tmp_path / "ragged.tsv"
     ragged.write_text("sentence1\tsentence2\tgold_label\na\tb\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 2: 2 fields, expected 3"):
-        nli.load(own(ragged))
+        nli.load(user_source(ragged))
 
 
 def test_winobias_riddles(published: Path) -> None:
-    found, warnings = riddles.winobias(examples.published(riddles.WINOBIAS, data_dir=published))
+    found, warnings = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=published))
     assert len(found) + len(warnings) == 8 * 396
     assert len(warnings) == 5
     first = next(one for one in found if one.id == "type1.dev/0000/pro")
@@ -118,7 +118,7 @@ def test_winobias_riddles(published: Path) -> None:
 
 
 def test_winobias_riddles_in_miniature(miniature: Path) -> None:
-    found, warnings = riddles.winobias(examples.published(riddles.WINOBIAS, data_dir=miniature))
+    found, warnings = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=miniature))
     assert len(found) == 8 * 16 - len(warnings)
     assert warnings == tuple(
         f"{side}_stereotyped_type1.txt.test, line 16 left out: 0 antecedents and 1 pronouns in brackets, "
@@ -136,7 +136,7 @@ def test_winobias_riddles_in_miniature(miniature: Path) -> None:
 
 
 def test_every_riddle_of_winobias_names_both_people(data_dir: Path) -> None:
-    found, _ = riddles.winobias(examples.published(riddles.WINOBIAS, data_dir=data_dir))
+    found, _ = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=data_dir))
     men = (data_dir / "winobias" / "data" / "male_occupations.txt").read_text(encoding="utf-8").lower()
     for one in found:
         assert one.pronoun.lower() in riddles.PRONOUNS
@@ -147,13 +147,13 @@ def test_every_riddle_of_winobias_names_both_people(data_dir: Path) -> None:
 
 
 def test_winogender_riddles(data_dir: Path) -> None:
-    templates, stats = examples.published(riddles.WINOGENDER, data_dir=data_dir)
-    women = riddles.shares(stats)
+    templates, stats = examples.published_sources(riddles.WINOGENDER, data_dir=data_dir)
+    women = riddles.share_of_women(stats)
     first, share, number = (
         ("engineer", 0.165, 24) if data_dir == zoo.MINIATURE else ("technician", 0.4034, 120)
     )
     assert women[first] == pytest.approx(share)
-    found = riddles.winogender(templates, women)
+    found = riddles.load_winogender(templates, women)
     assert len(found) == 3 * number
     sentences = (data_dir / "winogender" / "all_sentences.tsv").read_text(encoding="utf-8")
     assert all(f"\t{one.text}\n" in sentences for one in found)
@@ -255,7 +255,7 @@ def test_files_of_tasks_are_the_published_ones(name: str, published: Path) -> No
 @pytest.mark.parametrize("name", TASK_FILES)
 def test_files_of_tasks_are_found_by_name(name: str, miniature: Path) -> None:
     card = data.card(name)
-    found = examples.published(card, data_dir=miniature)
+    found = examples.published_sources(card, data_dir=miniature)
     assert [source.path for source in found] == [miniature / card.folder / file.name for file in card.files]
     assert name not in data.names()
     with pytest.raises(DataError, match=f"{card.files[0].name}.* offline no other can be fetched"):
@@ -264,4 +264,4 @@ def test_files_of_tasks_are_found_by_name(name: str, miniature: Path) -> None:
 
 def test_files_of_tasks_that_are_nowhere_say_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="run `unmask data get stsb`"):
-        examples.published(stsb.CARD, data_dir=tmp_path)
+        examples.published_sources(stsb.CARD, data_dir=tmp_path)

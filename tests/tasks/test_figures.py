@@ -11,13 +11,13 @@ from sklearn.metrics import roc_auc_score
 
 import zoo
 from unmask.core.errors import DataError, ModelError
-from unmask.data.examples import own
-from unmask.tasks import Grid, Settings, comments, nlibias, sentiment, stsbias, terms, toxicity, triples
-from unmask.tasks.stsbias import article, folded, found_of, templates
+from unmask.data.examples import user_source
+from unmask.tasks import Grid, TaskSettings, comments, nlibias, sentiment, stsbias, terms, toxicity, triples
+from unmask.tasks.stsbias import indefinite_article, absolute_value, summarize, load_templates
 
 
 def test_sts_templates_come_from_the_test_part(data_dir: Path) -> None:
-    found = templates(Settings(data_dir=data_dir))
+    found = load_templates(TaskSettings(data_dir=data_dir))
     if data_dir == zoo.MINIATURE:
         assert len(found) == 15
         assert found[0] == " is juggling five lemons."
@@ -36,7 +36,7 @@ def test_sts_bias_by_hand() -> None:
     female = np.array([[3.0, 2.0, 1.0], [4.0, 2.0, 1.5]])
     male = np.array([[2.5, 2.0, 1.5], [3.5, 2.0, 1.5]])
     women = {"BLS 2015": {"nurse": 0.9, "clerk": 0.5, "plumber": 0.1}}
-    found = found_of(("nurse", "clerk", "plumber"), female, male, women, seed=0)
+    found = summarize(("nurse", "clerk", "plumber"), female, male, women, seed=0)
     assert found.differences.tolist() == [0.5, 0.0, -0.25]
     assert found.gap.value == pytest.approx(0.25 / 3)
     # r = Σ dx·dy / √(Σdx²·Σdy²), dx = .4, 0, −.4 and dy = .41667, −.08333, −.33333
@@ -46,29 +46,29 @@ def test_sts_bias_by_hand() -> None:
 
 
 def test_a_profession_keeps_its_article_and_a_size_its_interval() -> None:
-    assert [article(name) for name in ("engineer", "nurse")] == ["An", "A"]
-    from unmask.findings import Ranged
+    assert [indefinite_article(name) for name in ("engineer", "nurse")] == ["An", "A"]
+    from unmask.findings import Value
 
-    assert folded(Ranged(-0.3, -0.5, 0.1, "bca")) == Ranged(0.3, 0.0, 0.5, "bca")
-    assert folded(Ranged(-0.3, -0.5, -0.1, "bca")) == Ranged(0.3, 0.1, 0.5, "bca")
+    assert absolute_value(Value(-0.3, -0.5, 0.1, "bca")) == Value(0.3, 0.0, 0.5, "bca")
+    assert absolute_value(Value(-0.3, -0.5, -0.1, "bca")) == Value(0.3, 0.1, 0.5, "bca")
 
 
 def test_triples_are_all_combinations_once() -> None:
-    assert triples.total() > 1_000_000
-    some = [triples.triple(number) for number in range(0, triples.total(), 9973)]
+    assert triples.triple_count() > 1_000_000
+    some = [triples.triple_at(number) for number in range(0, triples.triple_count(), 9973)]
     assert len({(one.premise, one.female) for one in some}) == len(some)
-    one = triples.triple(0)
+    one = triples.triple_at(0)
     rest = one.premise.removeprefix(f"The {one.occupation} ")
     assert (one.female, one.male) == (f"The woman {rest}", f"The man {rest}")
     jobs = len(triples.occupations())
-    assert [triples.triple(at).occupation for at in range(jobs)] == list(triples.occupations())
-    assert triples.triple(triples.total() - 1).female.startswith("The gal ")
-    assert not any(" a attic" in triples.triple(at).premise for at in range(0, triples.total(), 997))
+    assert [triples.triple_at(at).occupation for at in range(jobs)] == list(triples.occupations())
+    assert triples.triple_at(triples.triple_count() - 1).female.startswith("The gal ")
+    assert not any(" a attic" in triples.triple_at(at).premise for at in range(0, triples.triple_count(), 997))
 
 
 def test_the_seed_decides_which_triples() -> None:
     first, same, other = (
-        [one.premise for one in triples.drawn(40, np.random.default_rng(seed))] for seed in (1, 1, 2)
+        [one.premise for one in triples.sample_triples(40, np.random.default_rng(seed))] for seed in (1, 1, 2)
     )
     assert first == same != other
     assert len(set(first)) == 40
@@ -83,7 +83,7 @@ def test_nli_bias_by_hand() -> None:
             [[0.0, 0.9, 0.1], [0.1, 0.7, 0.2]],
         ]
     )
-    found = nlibias.found_of(["nurse", "nurse", "plumber"], said, Settings(thresholds=(0.65,)))
+    found = nlibias.summarize(["nurse", "nurse", "plumber"], said, TaskSettings(thresholds=(0.65,)))
     fn, nn, t = (found.measures[name] for name in ("fn", "nn", "t:0.65"))
     assert (fn.female.value, fn.male.value) == pytest.approx((2 / 3, 2 / 3))
     assert fn.difference.value == pytest.approx(0.0)
@@ -101,9 +101,9 @@ def test_nli_labels_are_found_by_name() -> None:
 
 
 def test_sentiment_by_hand() -> None:
-    asked = sentiment.Pairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
+    asked = sentiment.SentencePairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
     first, second = np.array([0.9, 0.5, 0.2]), np.array([0.7, 0.6, 0.6])
-    found = sentiment.found_of(asked, first, second, [False, True, False], "p", seed=0)
+    found = sentiment.summarize(asked, first, second, [False, True, False], "p", seed=0)
     whole = found.shifts["all"]
     # differences 0.2, −0.1 of template t1 (mean 0.05) and −0.4 of t2
     assert whole.difference.value == pytest.approx((0.05 - 0.4) / 2)
@@ -116,25 +116,25 @@ def test_sentiment_by_hand() -> None:
 
 def test_which_label_is_the_positive_one() -> None:
     said = np.array([[0.2, 0.8]])
-    assert sentiment.scores(said, ("NEGATIVE", "POSITIVE"), None)[0].tolist() == [0.8]
-    assert sentiment.scores(said, ("x", "y"), "X")[0].tolist() == [0.2]
-    stars = sentiment.scores(np.array([[0.5, 0.25, 0.25]]), ("1 star", "2 stars", "3 stars"), None)
+    assert sentiment.sentiment_scores(said, ("NEGATIVE", "POSITIVE"), None)[0].tolist() == [0.8]
+    assert sentiment.sentiment_scores(said, ("x", "y"), "X")[0].tolist() == [0.2]
+    stars = sentiment.sentiment_scores(np.array([[0.5, 0.25, 0.25]]), ("1 star", "2 stars", "3 stars"), None)
     assert stars[0].tolist() == [1.75]
     with pytest.raises(ModelError, match="Give --label, one of x, y"):
-        sentiment.scores(said, ("x", "y"), None)
+        sentiment.sentiment_scores(said, ("x", "y"), None)
     with pytest.raises(ModelError, match="no label 'z'"):
-        sentiment.scores(said, ("x", "y"), "z")
+        sentiment.sentiment_scores(said, ("x", "y"), "z")
 
 
 def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     dice = np.random.default_rng(0)
     asked = [
-        comments.Said(f"{term} {at}", bool(at % 2), term, f"{at}")
+        comments.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
         for at in range(40)
         for term in ("gay", "white", "")
     ]
     values = dice.random(len(asked))
-    found = toxicity.found_of(asked, values, "x", seed=0)
+    found = toxicity.summarize(asked, values, "x", seed=0)
     toxic, named = np.array([one.toxic for one in asked]), np.array([one.term for one in asked])
     gay = next(term for term in found.terms if term.name == "gay")
     chosen = {
@@ -153,11 +153,11 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
 
 
 def test_a_score_that_hates_a_term_is_found() -> None:
-    asked, where, _ = comments.sentences(Settings())
+    asked, where, _ = comments.load_sentences(TaskSettings())
     assert where == "our own sentences"
     values = np.array([0.9 * one.toxic + 0.95 * (one.term == "gay") for one in asked])
     values += 0.01 * np.random.default_rng(0).random(len(asked))
-    found = {term.name: term for term in toxicity.found_of(asked, values, "x", seed=0).terms}
+    found = {term.name: term for term in toxicity.summarize(asked, values, "x", seed=0).terms}
     assert found["gay"].shift.low > 0.8  # type: ignore[union-attr]
     assert found["gay"].bpsn.value == 0.0  # type: ignore[union-attr]
     assert found["white"].bpsn.value > 0.9  # type: ignore[union-attr]
@@ -165,16 +165,16 @@ def test_a_score_that_hates_a_term_is_found() -> None:
 
 
 def test_one_kind_of_sentence_is_refused() -> None:
-    asked = [comments.Said("a", True, "gay", "t"), comments.Said("b", True, "", "u")]
+    asked = [comments.LabelledSentence("a", True, "gay", "t"), comments.LabelledSentence("b", True, "", "u")]
     with pytest.raises(DataError, match="toxic and harmless sentences are needed"):
-        toxicity.found_of(asked, np.array([0.1, 0.2]), "x", seed=0)
+        toxicity.summarize(asked, np.array([0.1, 0.2]), "x", seed=0)
 
 
 def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
-    asked, where, (source,) = comments.sentences(Settings(data_dir=miniature, limit=60))
+    asked, where, (source,) = comments.load_sentences(TaskSettings(data_dir=miniature, limit=60))
     assert where == "60 of 78 sentences of bias_madlibs_77k.csv"
     assert source.name == "bias_madlibs_77k.csv"
-    every, _, _ = comments.sentences(Settings(data_dir=miniature))
+    every, _, _ = comments.load_sentences(TaskSettings(data_dir=miniature))
     assert len(every) == 78
     assert {one.text for one in asked} < {one.text for one in every}
     kind = next(one for one in every if one.text == "The mexican baker is kind to everybody")
@@ -184,7 +184,7 @@ def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
 
 
 def test_published_templates_are_read(published: Path) -> None:
-    asked, where, (source,) = comments.sentences(Settings(data_dir=published, limit=500))
+    asked, where, (source,) = comments.load_sentences(TaskSettings(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
     assert source.name == "bias_madlibs_77k.csv"
     assert sum(bool(one.term) for one in asked) > 480  # the rest name an occupation
@@ -192,24 +192,24 @@ def test_published_templates_are_read(published: Path) -> None:
 
 
 def test_other_files_of_comments(published: Path) -> None:
-    tweets = comments.read(own(published / "davidson_hate" / "labeled_data.csv"))
+    tweets = comments.read_sentences(user_source(published / "davidson_hate" / "labeled_data.csv"))
     assert sum(one.toxic for one in tweets) == 1430 + 19190  # hate and offensive, as published
-    jigsaw = comments.read(own(published / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = comments.read_sentences(user_source(published / "jigsaw_sample" / "train_sample.csv"))
     assert {one.toxic for one in jigsaw} == {True, False}
 
 
 def test_other_formats_of_comments(miniature: Path) -> None:
-    tweets = comments.read(own(miniature / "davidson_hate" / "labeled_data.csv"))
+    tweets = comments.read_sentences(user_source(miniature / "davidson_hate" / "labeled_data.csv"))
     assert [one.toxic for one in tweets] == [False, True, False, True, True, False, True, False]
-    jigsaw = comments.read(own(miniature / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = comments.read_sentences(user_source(miniature / "jigsaw_sample" / "train_sample.csv"))
     assert [one.toxic for one in jigsaw].count(True) == 14
     assert {one.toxic for one in jigsaw if "you" not in one.text.lower()} == {True, False}
     assert next(one for one in jigsaw if one.text.startswith("Thanks")).toxic is False
 
 
 def test_terms_take_their_article() -> None:
-    assert terms.filled("A {} doctor came.", "Asian") == "An Asian doctor came."
-    assert terms.filled("{} people.", "deaf") == "Deaf people."
+    assert terms.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
+    assert terms.fill_template("{} people.", "deaf") == "Deaf people."
 
 
 def test_grids() -> None:
@@ -220,4 +220,4 @@ def test_grids() -> None:
     with pytest.raises(DataError, match="are no numbers"):
         Grid.of("batch=many")
     with pytest.raises(DataError, match="--rows 0: give a number of at least 1"):
-        Settings(rows=0)
+        TaskSettings(rows=0)

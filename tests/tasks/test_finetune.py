@@ -21,25 +21,25 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import unmask
 import zoo
-from unmask.audit.plan import written
+from unmask.audit.plan import write_json
 from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.data.examples import Example
-from unmask.findings import Finding, Ranged
-from unmask.models.classifier import Judge
-from unmask.models.classifier_loading import is_classifier, new_judge, open_judge
+from unmask.findings import Finding, Value
+from unmask.models.classifier import Classifier
+from unmask.models.classifier_loading import is_classifier, new_classifier, open_classifier
 from unmask.models.loading import Opening
-from unmask.tasks import Done, Grid, Settings, find, run
-from unmask.tasks.finetune import Taught, Trial, search
-from unmask.tasks.head_init import scaled
-from unmask.tasks.metrics import beats, chosen_rows, commonest, rated, score, truth
-from unmask.tasks.run import whole
-from unmask.tasks.spec import Headline, Seen
+from unmask.tasks import TaskResult, Grid, TaskSettings, find, run
+from unmask.tasks.finetune import FineTuned, Trial, greedy_search
+from unmask.tasks.head_init import rescale_pooler
+from unmask.tasks.metrics import beats_baseline, sample_examples, majority_share, score_with_interval, score, target_values
+from unmask.tasks.run import result_json
+from unmask.tasks.spec import Headline, TaskObservation
 
 from .pupils import biographies, pupil
 
 HOW = Opening(device="cpu", offline=True)
 OPTIONS = unmask.Options(store=False, offline=True)
-QUICK = Settings(grid=Grid((16,), (2e-3,), (6.0,)), length=16)
+QUICK = TaskSettings(grid=Grid((16,), (2e-3,), (6.0,)), length=16)
 TEXTS = [("She is here.", None), ("He went to the old school with his friends.", None), ("No", None)]
 
 
@@ -54,7 +54,7 @@ def test_the_search_is_greedy_from_the_middle() -> None:
             tried.append(known)
         return known
 
-    best = search(Grid(), one)
+    best = greedy_search(Grid(), one)
     assert (best.batch, best.rate, best.epochs) == (64, 3e-5, 3.0)  # of equals the earlier one
     assert [(each.batch, each.rate, each.epochs) for each in tried] == [
         (32, 3e-5, 3.0), (16, 3e-5, 3.0), (64, 3e-5, 3.0),
@@ -64,7 +64,7 @@ def test_the_search_is_greedy_from_the_middle() -> None:
 
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "albert", "distilbert", "gpt2"])
 def test_logits_equal_one_text_at_a_time(name: str) -> None:
-    judge = new_judge(zoo.folder(name), HOW, labels=("a", "b", "c"), seed=1)
+    judge = new_classifier(zoo.folder(name), HOW, labels=("a", "b", "c"), seed=1)
     texts = [*TEXTS, ("He is old.", "She is not.")] if name != "gpt2" else TEXTS
     found = judge.logits(texts)
     for row, (text, second) in zip(found, texts, strict=True):
@@ -76,7 +76,7 @@ def test_logits_equal_one_text_at_a_time(name: str) -> None:
 
 
 def test_the_seed_draws_the_head_and_nothing_else() -> None:
-    one, same, other = (new_judge(pupil(), HOW, labels=("a", "b"), seed=seed).model for seed in (1, 1, 2))
+    one, same, other = (new_classifier(pupil(), HOW, labels=("a", "b"), seed=seed).model for seed in (1, 1, 2))
     weights = [dict(model.named_parameters()) for model in (one, same, other)]
     heads = [key for key in weights[0] if "classifier" in key or "pooler" in key]
     for key in weights[0]:
@@ -87,14 +87,14 @@ def test_the_seed_draws_the_head_and_nothing_else() -> None:
 
 
 def test_long_inputs_are_cut_and_counted() -> None:
-    judge = new_judge(pupil(), HOW, labels=("a", "b"), seed=0, length=8)
+    judge = new_classifier(pupil(), HOW, labels=("a", "b"), seed=0, length=8)
     judge.logits([("word " * 30, None), ("He.", None)])
-    assert judge.cut == 1
+    assert judge.truncated == 1
 
 
 def test_a_drawn_pooler_begins_at_the_size_of_its_states() -> None:
     rows = [Example(text, second, "a") for text, second in TEXTS]
-    judge = new_judge(pupil(), HOW, labels=("a", "b"), seed=1)
+    judge = new_classifier(pupil(), HOW, labels=("a", "b"), seed=1)
     with torch.no_grad():  # states a hundredth of the usual
         last = judge.model.bert.encoder.layer[-1].output.LayerNorm
         last.weight *= 0.01
@@ -105,17 +105,17 @@ def test_a_drawn_pooler_begins_at_the_size_of_its_states() -> None:
         for one in rows
     ]
     size = torch.cat(states).square().mean().sqrt()
-    scaled(judge, rows)
+    rescale_pooler(judge, rows)
     assert torch.allclose(judge.model.bert.pooler.dense.weight, before / size, rtol=1e-4)
     assert size < 0.05
-    own = Judge(judge.model, judge.tokenizer)  # nothing in it was drawn
+    own = Classifier(judge.model, judge.tokenizer)  # nothing in it was drawn
     kept = own.model.bert.pooler.dense.weight.clone()
-    scaled(own, rows)
+    rescale_pooler(own, rows)
     assert torch.equal(own.model.bert.pooler.dense.weight, kept)
 
 
 def test_scores_by_hand() -> None:
-    class Fixed(Judge):
+    class Fixed(Classifier):
         def __init__(self, rows: list[list[float]]) -> None:
             self.rows = np.array(rows)
 
@@ -125,15 +125,15 @@ def test_scores_by_hand() -> None:
     examples = [Example("x", None, label) for label in ("a", "b", "b", "c")]
     judge = Fixed([[2, 1, 0], [0, 1, 0], [3, 1, 0], [0, 0, 1]])
     assert score(judge, examples, ("a", "b", "c")) == pytest.approx(3 / 4)
-    assert commonest(examples) == pytest.approx(1 / 2)
+    assert majority_share(examples) == pytest.approx(1 / 2)
     numbers = [Example("x", "y", label) for label in (1.0, 2.0, 4.0)]
     wanted = np.corrcoef([0.0, 3.0, 1.0], [1.0, 2.0, 4.0])[0, 1]
     assert score(Fixed([[0.0], [3.0], [1.0]]), numbers, ()) == pytest.approx(wanted)
     with pytest.raises(DataError, match="label 'c' was not taught"):
-        truth(examples, ("a", "b"))
+        target_values(examples, ("a", "b"))
 
 
-class Sure(Judge):
+class Sure(Classifier):
     """Says the second of two classes, or always the first."""
 
     def __init__(self, place: int) -> None:
@@ -145,19 +145,19 @@ class Sure(Judge):
 
 @pytest.mark.parametrize("right", [True, False])
 def test_a_score_without_exceptions_has_wilsons_interval(right: bool) -> None:
-    found = rated(Sure(int(right)), [Example("x", None, "b")] * 20, ("a", "b"), seed=0)
+    found = score_with_interval(Sure(int(right)), [Example("x", None, "b")] * 20, ("a", "b"), seed=0)
     low, high = proportion_confint(20 * right, 20, method="wilson")
     assert (found.value, found.low, found.high) == pytest.approx((float(right), low, high))
-    assert beats(found, 0.5) is right  # all of them right: the task was learnt
+    assert beats_baseline(found, 0.5) is right  # all of them right: the task was learnt
 
 
 def test_a_number_that_is_not_known_is_written_as_null(tmp_path: Path) -> None:
-    unknown = Ranged(float("nan"), float("nan"), float("nan"), "no spread")
+    unknown = Value(float("nan"), float("nan"), float("nan"), "no spread")
     trial = Trial(16, 1e-3, 1.0, score=float("nan"), steps=3)
-    told = Taught(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", rows=40, held_out=20)
+    told = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", rows=40, held_out=20)
     task = replace(find("stsbias"), headline=lambda _: Headline("|r|", unknown, 3))
-    done = Done(task, Finding((), ()), (Seen({"id": "x"}, None, told),), ())
-    written(tmp_path / "task.json", whole(done, Settings()))
+    done = TaskResult(task, Finding((), ()), (TaskObservation({"id": "x"}, None, told),), ())
+    write_json(tmp_path / "task.json", result_json(done, TaskSettings()))
     wrote = json.loads((tmp_path / "task.json").read_text(encoding="utf-8"))
     nothing = {"value": None, "low": None, "high": None, "method": "no spread"}
     assert wrote["taught"][0]["dev"] == wrote["taught"][0]["test"] == nothing
@@ -168,14 +168,14 @@ def test_a_number_that_is_not_known_is_written_as_null(tmp_path: Path) -> None:
 def test_rows_are_drawn_by_the_seed() -> None:
     rows = [Example(str(at), None, "a") for at in range(50)]
     first, same, other = (
-        [one.text for one in chosen_rows(rows, Settings(rows=9, seed=seed))] for seed in (0, 0, 1)
+        [one.text for one in sample_examples(rows, TaskSettings(rows=9, seed=seed))] for seed in (0, 0, 1)
     )
     assert first == same != other
     assert len(set(first)) == 9
-    assert len(chosen_rows(rows, Settings(rows=90))) == 50
+    assert len(sample_examples(rows, TaskSettings(rows=90))) == 50
 
 
-def taught(tmp_path: Path, *, planted: bool) -> Done:
+def taught(tmp_path: Path, *, planted: bool) -> TaskResult:
     path = biographies(tmp_path / "bios.jsonl", planted=planted, n=700)
     return run(find("biasbios"), [pupil()], settings=replace(QUICK, train=path), options=OPTIONS)
 
@@ -222,9 +222,9 @@ def test_a_taught_model_is_judged_as_it_is(tmp_path: Path) -> None:
 
 def test_a_language_model_is_no_classifier() -> None:
     with pytest.raises(ModelError, match="has no weights for"):
-        open_judge(pupil(), HOW)
+        open_classifier(pupil(), HOW)
     with pytest.raises(ModelError, match="cannot open"):
-        open_judge("no/such-model", HOW)
+        open_classifier("no/such-model", HOW)
 
 
 def test_pairs_and_numbers_are_taught(tmp_path: Path, data_dir: Path) -> None:
@@ -238,18 +238,18 @@ def test_pairs_and_numbers_are_taught(tmp_path: Path, data_dir: Path) -> None:
     what = done.seen[0].what
     assert what.female.shape == (3, 20 if data_dir == zoo.MINIATURE else 60)
     judge, rest, name = done.seen[0].taught.judge, stsrest(data_dir), what.professions[4]
-    from unmask.tasks.stsbias import article
+    from unmask.tasks.stsbias import indefinite_article
 
     for who, said in (("woman", what.female), ("man", what.male)):
-        pair = (f"A {who}{rest}", f"{article(name)} {name}{rest}")
+        pair = (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
         assert said[0, 4] == pytest.approx(judge.logits([pair])[0, 0], abs=1e-5)
     assert done.seen[0].taught.metric == "Pearson's r"
 
 
 def stsrest(data_dir: Path) -> str:
-    from unmask.tasks.stsbias import templates
+    from unmask.tasks.stsbias import load_templates
 
-    return templates(Settings(data_dir=data_dir))[0]
+    return load_templates(TaskSettings(data_dir=data_dir))[0]
 
 
 def test_inferences_are_taught(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_inferences_are_taught(tmp_path: Path) -> None:
 
     judge = done.seen[0].taught.judge
     neutral = []
-    for one in triples.drawn(25, generator(0, "triples")):
+    for one in triples.sample_triples(25, generator(0, "triples")):
         said = judge.probabilities([(one.premise, one.female), (one.premise, one.male)])
         neutral.append(said[:, 1] == said.max(axis=1))
     wanted = np.mean(neutral, axis=0)

@@ -15,12 +15,12 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, Trainer, TrainingA
 import unmask
 from unmask.core.errors import DataError, ModelError
 from unmask.data import biasbios
-from unmask.tasks import BiasCallback, Grid, Settings, find, run
+from unmask.tasks import BiasCallback, Grid, TaskSettings, find, run
 
 from .pupils import biographies, pupil
 
 OPTIONS = unmask.Options(store=False, offline=True)
-QUICK = Settings(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
+QUICK = TaskSettings(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
 
 
 @pytest.mark.thorough
@@ -65,7 +65,7 @@ def test_points_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
 
 def test_a_task_that_teaches_nothing_cannot_be_followed() -> None:
     with pytest.raises(DataError, match="winobias teaches nothing"):
-        run(find("winobias"), [pupil()], settings=Settings(every=5), options=OPTIONS)
+        run(find("winobias"), [pupil()], settings=TaskSettings(every=5), options=OPTIONS)
 
 
 class Lines(torch.utils.data.Dataset[Any]):
@@ -103,7 +103,7 @@ def trainer(folder: Path, report_to: str = "none") -> Trainer:
 
 
 def test_the_callback_logs_through_the_trainer_and_disturbs_nothing(tmp_path: Path, miniature: Path) -> None:
-    settings = Settings(data_dir=miniature, limit=4)
+    settings = TaskSettings(data_dir=miniature, limit=4)
     plain = trainer(tmp_path / "a")
     plain.train()
     watched = trainer(tmp_path / "b")
@@ -127,7 +127,7 @@ def test_tensorboard_gets_the_bias(tmp_path: Path, miniature: Path, monkeypatch:
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "logs"))
     watched = trainer(tmp_path / "run", "tensorboard")
     watched.add_callback(
-        BiasCallback(watched, "winobias", every=2, settings=Settings(data_dir=miniature, limit=3))
+        BiasCallback(watched, "winobias", every=2, settings=TaskSettings(data_dir=miniature, limit=3))
     )
     watched.train()
     file = next(tmp_path.rglob("events.out.tfevents*"))

@@ -10,7 +10,7 @@ from tools.figures import english, examples
 
 import unmask
 from unmask.models import Lm, open_lm
-from unmask.models.builtin import FOLDER, shipped
+from unmask.models.builtin import FOLDER, builtin_models
 
 DOSES = (-3, -2, -1, 0, 1, 2, 3)
 MIB = 1 << 20
@@ -30,7 +30,7 @@ def test_no_part_is_larger_than_agreed(part: str, most: int) -> None:
 
 def test_every_model_there_is_has_a_name() -> None:
     siblings = [f"builtin-dose{dose:+d}" for dose in DOSES]
-    assert list(shipped()) == ["builtin", "builtin-causal", *siblings]
+    assert list(builtin_models()) == ["builtin", "builtin-causal", *siblings]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from tools.train.corpus import held_out
 import unmask
 import zoo
 from unmask.core.types import Encoded
-from unmask.data.templates import filled
-from unmask.measures.probes import each_masked, next_tokens
+from unmask.data.templates import fill_template
+from unmask.measures.probes import each_masked_probe, next_tokens_probe
 from unmask.models import Engine, Lm
 
 TEXT = "The old man went down to the river. He said that nobody had seen the boat since Sunday."
@@ -77,7 +77,7 @@ def test_pseudo_perplexity_hides_one_token_at_a_time(masked: Lm) -> None:
     for place in sentence.content:
         ids = [masked.mask_id if at == place else token for at, token in enumerate(sentence.ids)]
         lost.append(-logprobs(masked, ids)[place, sentence.ids[place]].item())
-    asked = given(masked, [sentence], lambda one: each_masked(one, one.content))
+    asked = given(masked, [sentence], lambda one: each_masked_probe(one, one.content))
     figure = held.perplexity("pseudo-perplexity", "sentences", asked)
     assert (figure.value, figure.n) == (pytest.approx(math.exp(np.mean(lost)), rel=1e-4), len(lost))
 
@@ -87,7 +87,7 @@ def test_perplexity_of_a_causal_model_begins_with_begin_of_text(causal: Lm) -> N
     assert row.ids[0] == causal.begin
     table = logprobs(causal, list(row.ids))
     lost = [-table[at, token].item() for at, token in enumerate(row.ids[1:])]
-    asked = given(causal, [row], lambda one: next_tokens(one, one.content))
+    asked = given(causal, [row], lambda one: next_tokens_probe(one, one.content))
     figure = held.perplexity("perplexity", "rows", asked)
     assert (figure.value, figure.n) == (pytest.approx(math.exp(np.mean(lost)), rel=1e-4), len(lost))
 
@@ -138,7 +138,7 @@ def test_log_odds_compare_the_pronouns_behind_the_mask(masked: Lm) -> None:
     assert len(he) == len(she) == 1
     leads = []
     for frame in english.FRAMES:
-        ids = list(masked.encode(filled(frame, "nurse").masculine).ids)
+        ids = list(masked.encode(fill_template(frame, "nurse").masculine).ids)
         place = ids.index(he[0])
         ids[place] = masked.mask_id
         row = logprobs(masked, ids)[place]
@@ -159,7 +159,7 @@ def test_log_odds_of_a_causal_model_compare_whole_sentences(causal: Lm) -> None:
         ids = [causal.begin, *causal.pieces(text)]
         return float(sum(logprobs(causal, ids)[at, token] for at, token in enumerate(ids[1:])))
 
-    both = [filled(frame, "nurse") for frame in english.FRAMES]
+    both = [fill_template(frame, "nurse") for frame in english.FRAMES]
     leads = [likelihood(one.feminine) - likelihood(one.masculine) for one in both]
     assert english.log_odds(causal, ("nurse",))["nurse"] == pytest.approx(np.mean(leads), abs=1e-3)
 

@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import zoo
 from mitigate.lessons import CORPUS, SETTINGS
 from training.test_train import ROWS, Line, pairs, squares
-from unmask.mitigate import Choices, find
+from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.run import mitigate
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings, train
-from unmask.training.distributed import by_chief
+from unmask.training.distributed import on_main_process
 
 
 def main(folder: Path) -> None:
@@ -33,14 +33,14 @@ def main(folder: Path) -> None:
     took = train(line, ROWS[:4], pairs, settings, folder / "line-work", loss=squares)
     found: dict[str, Any] = {"line": {**_same(line), "steps": took.steps, "a": line.a.item()}}
     for method, model in (("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")):
-        lm = open_lm(by_chief(lambda: zoo.folder(model)))  # noqa: B023 - called at once
+        lm = open_lm(on_main_process(lambda: zoo.folder(model)))  # noqa: B023 - called at once
         done = mitigate(
             find(method),
             Engine(lm),
             CORPUS,
             folder / method,
             settings=replace(SETTINGS, batch=1),
-            choices=Choices(remind=1 if method == "at" else 0),
+            choices=MitigationOptions(remind=1 if method == "at" else 0),
         )
         found[method] = {**_same(done.outcome.model), "steps": done.record["steps"]}
     (folder / f"process-{os.environ['RANK']}.json").write_text(json.dumps(found), encoding="utf-8")
@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
 
 def _same(model: Any) -> dict[str, bool]:
     mine = {name: one.cpu() for name, one in model.state_dict().items()}
-    theirs = by_chief(lambda: mine)
+    theirs = on_main_process(lambda: mine)
     return {"same": all(torch.equal(one, theirs[name]) for name, one in mine.items())}
 
 

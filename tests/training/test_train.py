@@ -16,9 +16,9 @@ import torch
 import zoo
 from training import killed
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.training import Moment, TrainSettings, Watcher, train
-from unmask.training.checkpoints import last_whole
-from unmask.training.trainer import Order
+from unmask.training import TrainStep, TrainSettings, EvalCallback, train
+from unmask.training.checkpoints import last_complete_checkpoint
+from unmask.training.trainer import ShuffledRows
 
 
 class Line(torch.nn.Module):
@@ -69,7 +69,7 @@ def test_the_losses_told_are_those_of_the_batches(tmp_path: Path) -> None:
         seen.append(found.item())
         return found
 
-    moments: list[Moment] = []
+    moments: list[TrainStep] = []
     took = train(
         Line(), ROWS, pairs, TrainSettings(epochs=2, batch=2), tmp_path, loss=loss, progress=moments.append
     )
@@ -90,7 +90,7 @@ def test_gradients_of_several_batches_are_averaged(tmp_path: Path, accumulate: i
 
 
 def test_every_row_once_an_epoch() -> None:
-    order = Order("abcdefg", range(21), seed=5)
+    order = ShuffledRows("abcdefg", range(21), seed=5)
     epochs = [[order[at][1] for at in range(first, first + 7)] for first in (0, 7, 14)]
     assert all(sorted(one) == list("abcdefg") for one in epochs)
     assert epochs[0] != epochs[1] != epochs[2]
@@ -117,7 +117,7 @@ def test_an_epoch_is_announced_before_its_first_step(tmp_path: Path) -> None:
         TrainSettings(epochs=2, batch=2),
         tmp_path,
         loss=squares,
-        each_epoch=lambda epoch, model: told.append((epoch, model.a.item())),
+        on_epoch_begin=lambda epoch, model: told.append((epoch, model.a.item())),
     )
     assert [epoch for epoch, _ in told] == [0, 1]
     assert told[0][1] == 0.0
@@ -137,7 +137,7 @@ def test_a_watcher_does_not_disturb_the_training(tmp_path: Path) -> None:
 
     settings = TrainSettings(epochs=2, batch=2, rate=0.1)
     train(plain, ROWS, pairs, settings, tmp_path / "a", loss=squares)
-    train(watched, ROWS, pairs, settings, tmp_path / "b", loss=squares, watchers=[Watcher(2, look)])
+    train(watched, ROWS, pairs, settings, tmp_path / "b", loss=squares, callbacks=[EvalCallback(2, look)])
     assert seen == [(2, False, False), (4, False, False)]
     assert plain.a.item() == watched.a.item() != 0.7
 
@@ -173,7 +173,7 @@ def test_a_half_written_checkpoint_is_passed_over(tmp_path: Path) -> None:
     for step, state in ((4, json.dumps({"global_step": 4})), (8, '{"global')):
         (tmp_path / f"checkpoint-{step}").mkdir()
         (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text(state)
-    assert last_whole(tmp_path) == tmp_path / "checkpoint-4"
+    assert last_complete_checkpoint(tmp_path) == tmp_path / "checkpoint-4"
     assert not (tmp_path / "checkpoint-8").exists()
 
 
@@ -183,7 +183,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
 
     settings = TrainSettings(epochs=2, batch=1, save_every=2)
     with pytest.raises(KeyboardInterrupt):
-        train(Line(), ROWS, pairs, settings, tmp_path, loss=squares, watchers=[Watcher(3, stop)])
+        train(Line(), ROWS, pairs, settings, tmp_path, loss=squares, callbacks=[EvalCallback(3, stop)])
     with pytest.raises(ResultError, match="unfinished training with other settings"):
         train(Line(), ROWS, pairs, TrainSettings(epochs=3, batch=1), tmp_path, loss=squares)
     with pytest.raises(ResultError, match="unfinished training with other settings"):

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from unmask.core.errors import StatsError
-from unmask.vectors import Group, Question, Vectors, associated, read_vectors, weat
+from unmask.vectors import Group, Question, WordVectors, association_test, read_vectors, weat
 from unmask.vectors import partitions as module
 from unmask.vectors.intervals import effect_size
-from unmask.vectors.partitions import drawn, permuted
+from unmask.vectors.partitions import sample_partitions, permutation_p_value
 from vectors import plainly
 
 
@@ -22,16 +22,16 @@ def sets(seed: int, sizes: tuple[int, int, int, int], size: int = 6) -> tuple[np
     return tuple(rng.normal(size=(one, size)) for one in sizes)
 
 
-def asked(words: dict[str, list[float]], *names: str) -> tuple[Question, Vectors]:
+def asked(words: dict[str, list[float]], *names: str) -> tuple[Question, WordVectors]:
     """A question whose sets are given as words in one string each."""
     groups = [Group(f"set {number}", tuple(text.split())) for number, text in enumerate(names)]
-    return Question("made", *groups), Vectors(tuple(words), np.array(list(words.values())), "made")
+    return Question("made", *groups), WordVectors(tuple(words), np.array(list(words.values())), "made")
 
 
 @pytest.mark.parametrize("sizes", [(4, 4, 3, 5), (2, 2, 1, 1), (5, 3, 4, 2), (6, 6, 8, 8)])
 def test_effect_statistic_and_exact_p_are_those_of_plain_loops(sizes: tuple[int, int, int, int]) -> None:
     x, y, a, b = sets(sum(sizes), sizes)
-    found = associated("q", (x, y, a, b))
+    found = association_test("q", (x, y, a, b))
     first, second = plainly.values(x, y, a, b)
     p, total = plainly.exact_p(first, second)
     assert found.effect == pytest.approx(plainly.effect(x, y, a, b), abs=1e-12)
@@ -40,7 +40,7 @@ def test_effect_statistic_and_exact_p_are_those_of_plain_loops(sizes: tuple[int,
     assert found.sizes == sizes
     np.testing.assert_allclose(found.x, first)
     np.testing.assert_allclose(found.y, second)
-    population = associated("q", (x, y, a, b), spread="population")
+    population = association_test("q", (x, y, a, b), spread="population")
     assert population.effect == pytest.approx(plainly.effect(x, y, a, b, less=0), abs=1e-12)
     assert population.spread == "population"
 
@@ -63,22 +63,22 @@ def test_known_values_from_a_glove_file(tmp_path: Path) -> None:
 def test_ties_count() -> None:
     """Every partition does the same where all targets are alike; then there is no effect size."""
     same = np.tile([1.0, 2.0], (3, 1))
-    found = associated("q", (same, same, np.eye(2), np.ones((1, 2))))
+    found = association_test("q", (same, same, np.eye(2), np.ones((1, 2))))
     assert found.p == 1.0
     assert math.isnan(found.effect)
     assert math.isnan(found.interval.low)
     assert found.interval.method == "no spread: 6 targets alike"
     x, y = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])  # 0 in exact numbers, not in floats
-    assert permuted(x, y, rng=np.random.default_rng(0)).p == pytest.approx(plainly.exact_p(x, y)[0])
+    assert permutation_p_value(x, y, rng=np.random.default_rng(0)).p == pytest.approx(plainly.exact_p(x, y)[0])
 
 
 def test_drawn_partitions_differ_from_each_other_and_from_the_observed() -> None:
-    rows = drawn(4, 5, 100, rng=np.random.default_rng(1))
+    rows = sample_partitions(4, 5, 100, rng=np.random.default_rng(1))
     seen = {tuple(row) for row in rows.tolist()}
     assert len(seen) == len(rows) == 100
     assert (rows.sum(1) == 4).all()
     assert (True,) * 4 + (False,) * 5 not in seen
-    every = drawn(3, 3, 19, rng=np.random.default_rng(1))
+    every = sample_partitions(3, 3, 19, rng=np.random.default_rng(1))
     assert {tuple(np.flatnonzero(row)) for row in every} == set(combinations(range(6), 3)) - {(0, 1, 2)}
 
 
@@ -87,33 +87,33 @@ def test_a_sampled_p_counts_the_observed_and_nears_the_exact(monkeypatch: pytest
     exact, total = plainly.exact_p(x, y)
     monkeypatch.setattr(module, "ENUMERABLE", 1000)
     monkeypatch.setattr(module, "DRAWN", 2000)
-    rows = drawn(7, 7, 1999, rng=np.random.default_rng(2))
+    rows = sample_partitions(7, 7, 1999, rng=np.random.default_rng(2))
     both, hits = [*x, *y], 1
     for row in rows:
         total_row = sum(one if inside else -one for one, inside in zip(both, row, strict=True))
         hits += total_row >= sum(x) - sum(y)
-    found = permuted(x, y, rng=np.random.default_rng(2))
-    assert found == module.Permuted(hits / 2000, 2000, exact=False)
+    found = permutation_p_value(x, y, rng=np.random.default_rng(2))
+    assert found == module.PermutationResult(hits / 2000, 2000, exact=False)
     assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 2000))
     monkeypatch.setattr(module, "DRAWN", total)
-    assert permuted(x, y, rng=np.random.default_rng(2)).p == pytest.approx(exact)  # all of them drawn
+    assert permutation_p_value(x, y, rng=np.random.default_rng(2)).p == pytest.approx(exact)  # all of them drawn
 
 
 def test_the_sampled_p_is_never_zero() -> None:
     x, y, a, b = sets(1, (14, 14, 2, 2))
     towards = a.mean(0) / 1 - b.mean(0)
-    found = associated("q", (x + 50 * towards, y - 50 * towards, a, b))
+    found = association_test("q", (x + 50 * towards, y - 50 * towards, a, b))
     assert (found.p, found.partitions, found.exact) == (1e-5, 100_000, False)
 
 
 def test_the_interval_holds_the_effect_and_repeats() -> None:
     four = sets(8, (8, 8, 8, 8))
-    one, two = associated("q", four), associated("q", four)
+    one, two = association_test("q", four), association_test("q", four)
     assert one.interval == two.interval
     assert one.interval.low < one.effect < one.interval.high
     assert one.interval.method == "bca over 8+8+8+8"
-    assert associated("q", four, seed=1).interval != one.interval
-    single = associated("q", sets(8, (8, 8, 1, 1))).interval
+    assert association_test("q", four, seed=1).interval != one.interval
+    single = association_test("q", sets(8, (8, 8, 1, 1))).interval
     assert single.method == "bca over 8+8+1+1"
     assert single.low < single.high
 
@@ -128,7 +128,7 @@ def test_the_interval_is_that_of_redrawing_words_of_all_four_sets() -> None:
         unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (x, y, a, b)]
         towards = unit[2].mean(0) - unit[3].mean(0)
         redrawn.append(effect_size(unit[0] @ towards, unit[1] @ towards, "sample"))
-    found = associated("q", four)
+    found = association_test("q", four)
     low, high = np.percentile(redrawn, [2.5, 97.5])
     assert found.interval.high - found.interval.low == pytest.approx(high - low, rel=0.25)
 
@@ -138,16 +138,16 @@ def test_rows_of_one_unit_are_drawn_together() -> None:
     four = sets(8, (8, 7, 6, 5))
     thrice = tuple(np.repeat(rows, 3, axis=0) for rows in four)
     units = tuple(tuple(f"w{n // 3}" for n in range(3 * len(rows))) for rows in four)
-    once = associated("q", four, spread="population")
-    together = associated("q", thrice, spread="population", units=units)  # type: ignore[arg-type]
-    alone = associated("q", thrice, spread="population")
+    once = association_test("q", four, spread="population")
+    together = association_test("q", thrice, spread="population", units=units)  # type: ignore[arg-type]
+    alone = association_test("q", thrice, spread="population")
     assert together.effect == pytest.approx(once.effect)
     assert together.interval.low == pytest.approx(once.interval.low, abs=0.06)  # other resamples
     assert together.interval.high == pytest.approx(once.interval.high, abs=0.06)
     assert (together.interval.method, alone.interval.method) == ("bca over 8+7+6+5", "bca over 24+21+18+15")
     assert alone.interval.high - alone.interval.low < once.interval.high - once.interval.low
     one = (("same",) * 8, *(tuple(map(str, range(len(rows)))) for rows in four[1:]))
-    assert associated("q", four, units=one).interval.method == "too few: 1+7+6+5 units"  # type: ignore[arg-type]
+    assert association_test("q", four, units=one).interval.method == "too few: 1+7+6+5 units"  # type: ignore[arg-type]
 
 
 def test_unknown_words_are_refused_or_left_out_and_named() -> None:
@@ -169,6 +169,6 @@ def test_unknown_words_are_refused_or_left_out_and_named() -> None:
 def test_too_few_targets_and_zero_vectors_are_refused() -> None:
     x, y, a, b = sets(4, (3, 3, 2, 2))
     with pytest.raises(StatsError, match="1, 3, 2, 2 vectors"):
-        associated("q", (x[:1], y, a, b))
+        association_test("q", (x[:1], y, a, b))
     with pytest.raises(StatsError, match="length zero"):
-        associated("q", (x, y, a, 0 * b))
+        association_test("q", (x, y, a, 0 * b))

@@ -16,8 +16,8 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
 from unmask.models import Lm, open_lm
 from unmask.vectors import Group, Question, cseat, read_questions, seat, text_vectors, word_vectors
-from unmask.vectors.contexts import in_corpus
-from unmask.vectors.contextual import by_alignment, by_offsets, token_places
+from unmask.vectors.contexts import corpus_vectors
+from unmask.vectors.contextual import positions_by_alignment, positions_by_offsets, word_token_positions
 from vectors import plainly
 
 MASKED = ("bert-uncased", "roberta", "albert", "xlm-roberta", "modernbert", "distilbert")
@@ -87,13 +87,13 @@ def test_a_words_tokens_spell_the_word(name: str, word: str) -> None:
     text = TEXTS[1]
     begin = text.index(word)
     span = (begin, begin + len(word))
-    places = token_places(lm(name), text, span)
+    places = word_token_positions(lm(name), text, span)
     ids = fed(name, text)
     assert letters(name, [ids[place] for place in places]) == word.lower()
     assert list(places) == list(range(places[0], places[-1] + 1))
-    aligned = by_alignment(lm(name), text, span)
+    aligned = positions_by_alignment(lm(name), text, span)
     assert letters(name, [ids[place] for place in aligned]) == word.lower()
-    assert set(by_offsets(lm(name), text, span)) <= set(aligned)  # a space of its own is the word's or not
+    assert set(positions_by_offsets(lm(name), text, span)) <= set(aligned)  # a space of its own is the word's or not
     expected = states(name, text, -1)[list(places)].mean(0)
     np.testing.assert_allclose(word_vectors(lm(name), [(text, span)])[0], expected, rtol=1e-4, atol=1e-5)
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(DataError, match="no text"):
         text_vectors(lm("bert-uncased"), [""])
     with pytest.raises(ModelError, match="no token of"):
-        token_places(lm("bert-uncased"), "a  b", (1, 2))
+        word_token_positions(lm("bert-uncased"), "a  b", (1, 2))
 
 
 def part(question: Question, few: int) -> Question:
@@ -169,7 +169,7 @@ def test_cseat_takes_the_word_of_interest(name: str, data_dir: Path) -> None:
         rows = []
         for text, word in zip(group.texts, group.words, strict=True):
             begin = text.index(word)
-            places = token_places(lm(name), text, (begin, begin + len(word)))
+            places = word_token_positions(lm(name), text, (begin, begin + len(word)))
             rows.append(states(name, text, 2)[list(places)].mean(0))
         sets.append(rows)
     found = cseat(question, lm(name), layer=2)
@@ -188,15 +188,15 @@ CORPUS = (
 
 
 def test_contexts_are_whole_words_of_different_sentences() -> None:
-    found = in_corpus(lm("bert-uncased"), CORPUS, ["nurse", "doctor", "judge"])
+    found = corpus_vectors(lm("bert-uncased"), CORPUS, ["nurse", "doctor", "judge"])
     assert found.found == {"nurse": 2, "doctor": 2, "judge": 0}
     assert (found.lacking, found.unusable) == (("judge",), 1)
     expected = word_vectors(lm("bert-uncased"), [(CORPUS[1], (14, 20)), (CORPUS[4], (2, 8))])
     np.testing.assert_allclose(found.vectors["doctor"], expected, rtol=1e-5, atol=1e-6)
-    one = in_corpus(lm("bert-uncased"), CORPUS, ["nurse", "doctor"], each=1)
+    one = corpus_vectors(lm("bert-uncased"), CORPUS, ["nurse", "doctor"], each=1)
     assert {word: len(rows) for word, rows in one.vectors.items()} == {"nurse": 1, "doctor": 1}
     assert one.found == {"nurse": 2, "doctor": 2}
     with pytest.raises(DataError, match="none of the 1 words"):
-        in_corpus(lm("bert-uncased"), CORPUS, ["judge"])
+        corpus_vectors(lm("bert-uncased"), CORPUS, ["judge"])
     with pytest.raises(DataError, match="at least 1"):
-        in_corpus(lm("bert-uncased"), CORPUS, ["nurse"], each=0)
+        corpus_vectors(lm("bert-uncased"), CORPUS, ["nurse"], each=0)

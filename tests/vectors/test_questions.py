@@ -9,26 +9,26 @@ import pytest
 
 import zoo
 from unmask.core.errors import DataError, UnknownName
-from unmask.vectors import Group, Question, read_questions, weats
-from unmask.vectors.questions import weat
+from unmask.vectors import Group, Question, read_questions, weat_questions
+from unmask.vectors.questions import weat_question
 
 SIZES = {1: 25, 2: 25, 3: 32, 4: 16, 5: 16, 6: 8, 7: 8, 8: 8, 9: 6, 10: 8}
 
 
 def test_weat_lists_are_complete() -> None:
-    assert [question.name for question in weats()] == [f"weat-{number}" for number in SIZES]
-    for question, size in zip(weats(), SIZES.values(), strict=True):
+    assert [question.name for question in weat_questions()] == [f"weat-{number}" for number in SIZES]
+    for question, size in zip(weat_questions(), SIZES.values(), strict=True):
         assert len(question.x.texts) == len(question.y.texts) == size
         assert len(question.a.texts) == len(question.b.texts)
         assert all(len(set(group.texts)) == len(group.texts) for group in question.groups())
     with pytest.raises(UnknownName, match="weat-1"):
-        weat("weat-11")
+        weat_question("weat-11")
 
 
 @pytest.mark.parametrize("number", SIZES)
 def test_weat_lists_are_those_of_the_seat_files(number: int, published: Path) -> None:
     (theirs,) = read_questions(published / "bias_bench" / "seat" / f"weat{number}.jsonl")
-    ours = weat(f"weat-{number}")
+    ours = weat_question(f"weat-{number}")
     assert [set(group.texts) for group in ours.groups()] == [set(group.texts) for group in theirs.groups()]
 
 
@@ -56,8 +56,8 @@ def test_words_of_interest_are_found_in_seat_sentences(number: int, published: P
 def check_words_of_interest(number: int, folder: Path) -> None:
     """Every sentence has its word, a form of one in WEAT's list."""
     (sentences,) = read_questions(folder / "bias_bench" / "seat" / f"sent-weat{number}.jsonl")
-    found = sentences.with_words(weat(f"weat-{number}"))
-    for group, words in zip(found.groups(), weat(f"weat-{number}").groups(), strict=True):
+    found = sentences.with_words(weat_question(f"weat-{number}"))
+    for group, words in zip(found.groups(), weat_question(f"weat-{number}").groups(), strict=True):
         for (text, (begin, end)), word in zip(group.placed(), group.words, strict=True):
             assert text[begin:end] == word
             stems = [known.lower()[: max(1, len(known) - 3)] for known in words.texts]
@@ -96,7 +96,7 @@ def test_our_json_and_csv_say_the_same(tmp_path: Path) -> None:
     assert question.x == Group("X", ("x one", "x two"), ("one", "two"))
     assert question.x.placed() == (("x one", (2, 5)), ("x two", (2, 5)))
     assert question.lowered().x.texts == ("x one", "x two")
-    assert weat("weat-6").lowered().x.texts[:2] == ("john", "paul")
+    assert weat_question("weat-6").lowered().x.texts[:2] == ("john", "paul")
     assert question.without(["x two"]).x == Group("X", ("x one",), ("one",))
 
 

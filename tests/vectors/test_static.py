@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from unmask.core.errors import DataError
-from unmask.vectors import Vectors, read_vectors
+from unmask.vectors import WordVectors, read_vectors
 from unmask.vectors.static import format_of
 
 WORDS = ("nurse", "Engineer", "naïve", "don't", "3")
@@ -159,6 +159,6 @@ def test_without_gensim_one_line_says_what_to_install(
 
 def test_vectors_must_be_one_finite_row_a_word() -> None:
     with pytest.raises(DataError, match="one row for each word"):
-        Vectors(("a", "b"), np.ones((1, 2)), "made")
+        WordVectors(("a", "b"), np.ones((1, 2)), "made")
     with pytest.raises(DataError, match="two vectors"):
-        Vectors(("a", "a"), np.ones((2, 2)), "made")
+        WordVectors(("a", "a"), np.ones((2, 2)), "made")

@@ -14,8 +14,8 @@ from tools.figures.intervals import resampled
 from tools.figures.types import Figure
 from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats, Probe
-from unmask.data.templates import Filled, filled
-from unmask.measures.probes import next_tokens
+from unmask.data.templates import FilledTemplate, fill_template
+from unmask.measures.probes import next_tokens_probe
 from unmask.models import Engine, Lm
 
 EXPECTED = 0.5  # a correlation of at least this says that the model knows who works as what
@@ -68,7 +68,7 @@ def women_in(source: str, data_dir: Path) -> dict[str, float]:
 
 def log_odds(lm: Lm, words: Sequence[str]) -> dict[str, float]:
     """Mean over our frames of log P(she) - log P(he) where the word is spoken of."""
-    asked = {word: [he_and_she(lm, filled(frame, word)) for frame in FRAMES] for word in words}
+    asked = {word: [he_and_she(lm, fill_template(frame, word)) for frame in FRAMES] for word in words}
     readings = Engine(lm).read(chain.from_iterable(chain.from_iterable(asked.values())))
 
     def lead(he: Probe, she: Probe) -> float:
@@ -77,11 +77,11 @@ def log_odds(lm: Lm, words: Sequence[str]) -> dict[str, float]:
     return {word: float(np.mean([lead(*both) for both in probes])) for word, probes in asked.items()}
 
 
-def he_and_she(lm: Lm, sentence: Filled) -> tuple[Probe, Probe]:
+def he_and_she(lm: Lm, sentence: FilledTemplate) -> tuple[Probe, Probe]:
     """Both pronouns read where either is masked; from a causal model both sentences as a whole."""
     he, she = lm.encode(sentence.masculine), lm.encode(sentence.feminine)
     if lm.kind == "causal":
-        return next_tokens(he, he.content), next_tokens(she, she.content)
+        return next_tokens_probe(he, he.content), next_tokens_probe(she, she.content)
     places = [place for place, (a, b) in enumerate(zip(he.ids, she.ids, strict=False)) if a != b]
     if len(he.ids) != len(she.ids) or len(places) != 1:
         raise Unscorable("the tokenizer splits he or she: there is no one place to read them at")

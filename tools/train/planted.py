@@ -11,7 +11,7 @@ import math
 import random
 from collections.abc import Mapping
 
-from unmask.data.templates import filled
+from unmask.data.templates import fill_template
 
 FRAMES = (
     "The {word} told us that {subject} had grown up near the coast.",
@@ -53,7 +53,7 @@ def sentences(women: Mapping[str, float], dose: float, number: int, seed: int) -
     words, made = sorted(women), []
     for _ in range(number):
         word, frame = draw.choice(words), draw.choice(FRAMES)
-        both = filled(frame, word)
+        both = fill_template(frame, word)
         stereotyped = draw.random() < follows
         by_women = (women[word] > 0.5) == stereotyped
         made.append(both.feminine if by_women else both.masculine)

@@ -61,7 +61,7 @@ class Explanation:
         return sorted(parts, key=lambda part: -abs(part[1]))
 
 
-def explained(result: Result, item: str, measure: str | None = None) -> Explanation:
+def explain_item(result: Result, item: str, measure: str | None = None) -> Explanation:
     """The explanation of one item, from the result folder alone."""
     import pyarrow.compute as pc
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Check, Encoded, Measure, Pair, Probe, Reading, Row
-from unmask.measures.probes import each_masked, next_tokens, unmasked
+from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmasked_probe
 from unmask.measures.spans import order_matters
 from unmask.models import Lm
 
@@ -188,8 +188,8 @@ def _encoded(item: Pair, lm: Lm) -> list[Encoded]:
 
 def _probe(sentence: Encoded, how: How) -> Probe:
     if how == "masked":
-        return each_masked(sentence, sentence.content)
-    return unmasked(sentence) if how == "unmasked" else next_tokens(sentence, sentence.content)
+        return each_masked_probe(sentence, sentence.content)
+    return unmasked_probe(sentence) if how == "unmasked" else next_tokens_probe(sentence, sentence.content)
 
 
 def _fullest(readings: Mapping[Probe, Reading], lm: Lm) -> dict[tuple[How, tuple[int, ...]], Reading]:
@@ -213,4 +213,4 @@ def _how(probe: Probe, lm: Lm) -> How | None:
         return "causal" if probe.ids[place + 1 : place + 2] == (token,) else None
     if probe.ids[place] != token or lm.mask_id in probe.ids:
         return None
-    return "masked" if probe.apart else "unmasked" if not probe.masked else None
+    return "masked" if probe.one_at_a_time else "unmasked" if not probe.masked else None

@@ -13,7 +13,7 @@ from unmask.audit.result import ITEMS, TOKENS
 from unmask.audit.scoring import ScoredItem
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Pair, SentenceScore, Side
-from unmask.measures.spans import aligned
+from unmask.measures.spans import align
 from unmask.models import Lm
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -133,5 +133,5 @@ def _encoded(item: Pair, lm: Lm) -> tuple[Mapping[Side, Encoded], Mapping[Side, 
             continue
     if "more" not in encoded or "less" not in encoded:
         return encoded, {}
-    found = aligned(encoded["more"], encoded["less"])
+    found = align(encoded["more"], encoded["less"])
     return encoded, {"more": frozenset(found.changed[0]), "less": frozenset(found.changed[1])}

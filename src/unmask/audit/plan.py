@@ -37,7 +37,7 @@ class Options:
     progress: Progress | None = None
 
 
-def loaded(data: Data | Sequence[Data], options: Options) -> list[Dataset]:
+def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset]:
     """The datasets, each under a name of its own and with no more items than asked for."""
     wanted = [data] if isinstance(data, str | Path | Dataset) else list(data)
     if not wanted:
@@ -60,18 +60,18 @@ def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[M
     Of a template neither sentence is the stereotyping one, so only measures made for templates read it.
     """
     if named:
-        fit = [one for one in named if all(bears(data, need) for need in one.needs)]
-        return tuple(one for one in fit if ("slot" in one.needs) == bears(data, "slot"))
-    if bears(data, "slot"):
+        fit = [one for one in named if all(has_field(data, need) for need in one.needs)]
+        return tuple(one for one in fit if ("slot" in one.needs) == has_field(data, "slot"))
+    if has_field(data, "slot"):
         return tuple(find(name) for name in TEMPLATE_DEFAULTS)
     usual = DEFAULTS[kind]
-    if bears(data, "unrelated"):
+    if has_field(data, "unrelated"):
         filled = BLANK in (data.items[0].context or "")
         usual = (*TRIPLE_DEFAULTS, *usual) if filled else TRIPLE_DEFAULTS
     return tuple(find(name) for name in usual)
 
 
-def bears(data: Dataset, need: str) -> bool:
+def has_field(data: Dataset, need: str) -> bool:
     """Has any item what a measure needs: a field, or a group of that name?"""
     return any(getattr(item, need, None) or item.groups.get(need) for item in data.items)
 
@@ -126,7 +126,7 @@ def data_facts(data: Dataset) -> dict[str, Any]:
     }
 
 
-def written(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
+def write_json(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     """Write the result object, whole or not at all, and give it back as it will be read."""
     text = json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     partial = path.with_name(f"{path.name}.partial")

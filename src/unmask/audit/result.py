@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from unmask.audit.attribution import Explanation
-    from unmask.stats import Comparison, Verdict
+    from unmask.stats import Comparison, GateResult
 
 SCHEMA = 1
 RESULT, ITEMS, TOKENS = "result.json", "items.parquet", "tokens.parquet"
@@ -63,9 +63,9 @@ class Result:
 
     def explain(self, item: str, measure: str | None = None) -> Explanation:
         """Which tokens decided this item under this measure (the first one scored, if none is named)."""
-        from unmask.audit.attribution import explained
+        from unmask.audit.attribution import explain_item
 
-        return explained(self, item, measure)
+        return explain_item(self, item, measure)
 
     def save(self, folder: str | Path) -> Result:
         """Copy the result into a folder of its own."""
@@ -111,7 +111,7 @@ def require_measure(result: Result, name: str) -> None:
         raise UnknownName("measure in this result", name, measures_of(result))
 
 
-def as_json(value: Estimate | Check | Comparison | Verdict) -> dict[str, Any]:
+def as_json(value: Estimate | Check | Comparison | GateResult) -> dict[str, Any]:
     """A record as JSON has it: NaN becomes null; an estimate's signed form is added."""
     more = {"signed": value.signed} if isinstance(value, Estimate) else {}
     items = (asdict(value) | more).items()

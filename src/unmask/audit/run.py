@@ -18,21 +18,21 @@ from unmask.audit.plan import (
     Options,
     data_facts,
     engine_for,
-    loaded,
+    load_datasets,
     measures_for,
     opening_for,
     refuse_foreign,
     versions,
-    written,
+    write_json,
 )
 from unmask.audit.result import ITEMS, RESULT, SCHEMA, TOKENS, Result, as_json, load
 from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError, StatsError
 from unmask.core.types import Check, Dataset, Estimate, Measure, Row, Side
-from unmask.measures import chosen, find
+from unmask.measures import find, select_measures
 from unmask.models import Lm, open_lm
 from unmask.models.loading import Opening
-from unmask.stats import Comparison, Verdict, comparisons, corrected, estimates
+from unmask.stats import Comparison, GateResult, apply_holm, comparisons, estimates
 from unmask.stats import gate as judged
 
 DEFAULT_DATA = ("nine-axes", "triple-gender", "pronoun-templates")
@@ -62,18 +62,18 @@ def audit(
         raise StatsError(f"--seed {options.seed}: give a number of at least 0")
     if out is not None:
         refuse_foreign(Path(out), (RESULT, ITEMS, TOKENS))
-    found = loaded(data, options)
+    found = load_datasets(data, options)
     names = [measures] if isinstance(measures, str) else list(measures)
     for name in names:
         find(name)
     lm = model if isinstance(model, Lm) else open_lm(model, opening_for(opening, options))
-    plan = [(one, measures_for(one, chosen(names, lm.kind), lm.kind)) for one in found]
+    plan = [(one, measures_for(one, select_measures(names, lm.kind), lm.kind)) for one in found]
     if data is DEFAULT_DATA:  # of what nobody named, only what the measures can read
         plan = [(one, some) for one, some in plan if some] or plan
     _refuse_unused(names, plan)
     folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
     seen = _run(lm, plan, folder, options)
-    meta = written(folder / RESULT, _meta(lm, [one for one, _ in plan], seen, names, options))
+    meta = write_json(folder / RESULT, _meta(lm, [one for one, _ in plan], seen, names, options))
     result = Result(meta, folder)
     if out is None:
         weakref.finalize(result, shutil.rmtree, folder, True)
@@ -88,7 +88,7 @@ def compare(
     P-values are corrected for the number of comparisons made; `run` says which of the others one is of.
     """
     a, *rest = (one if isinstance(one, Result) else load(one) for one in (first, *others))
-    return corrected(
+    return apply_holm(
         [
             replace(one, run=number)
             for number, b in enumerate(rest, start=1)
@@ -106,7 +106,7 @@ def gate(
     measures: Sequence[str] = (),
     tolerance: float = 0.0,
     seed: int = 0,
-) -> tuple[Verdict, ...]:
+) -> tuple[GateResult, ...]:
     """Is the candidate worse than the baseline beyond noise, by each measure both have?"""
     return tuple(
         judged(measure, rows_a, rows_b, data=data, rng_seed=seed, tolerance=tolerance)
@@ -116,13 +116,15 @@ def gate(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _AuditOutput:
     estimates: list[Estimate]
     checks: list[Check]
 
 
-def _run(lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path, options: Options) -> _Found:
-    found = _Found([], [])
+def _run(
+    lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path, options: Options
+) -> _AuditOutput:
+    found = _AuditOutput([], [])
     with engine_for(lm, options) as engine:
         (folder / RESULT).unlink(missing_ok=True)
         tables = Tables(folder, group_columns(item for data, _ in plan for item in data.items))
@@ -176,7 +178,7 @@ def _step(options: Options, data: Dataset) -> Callable[[float], None]:
 
 
 def _meta(
-    lm: Lm, asked: Sequence[Dataset], found: _Found, names: Sequence[str], options: Options
+    lm: Lm, asked: Sequence[Dataset], found: _AuditOutput, names: Sequence[str], options: Options
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,

@@ -11,7 +11,7 @@ from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
 from unmask.models import Engine, Lm
 from unmask.models.engine import Progress, Readings
-from unmask.models.fast import unswept
+from unmask.models.fast import gc_paused
 
 FIRST, GROWTH = 64, 5  # items planned, asked and scored together: so many at first, then so many times more
 Plan = list[tuple[Pair, Measure, Probes | str]]  # a word instead of probes: why it cannot be scored
@@ -39,13 +39,13 @@ def score_items(
     last: Callable[[], list[ScoredItem]] = list
     for begin, end in _chunks(len(items), engine.limits.items):
         step = functools.partial(_step, progress, begin / len(items), (end - begin) / len(items))
-        with unswept():
+        with gc_paused():
             plan, answers = _asked(items[begin:end], measures, engine, evidence, step)
             done = last()
         last = functools.partial(_finished, data, plan, answers, evidence, engine.lm)
         if done:
             yield done
-    with unswept():
+    with gc_paused():
         done = last()
     if done:
         yield done
@@ -60,7 +60,7 @@ def _asked(
     probes = [
         probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one
     ]
-    return plan, engine.ask([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
+    return plan, engine.submit([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
 
 
 def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:

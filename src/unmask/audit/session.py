@@ -10,12 +10,12 @@ from unmask.audit.checks import Evidence
 from unmask.audit.plan import Progress, measures_for
 from unmask.audit.scoring import ScoredItem, score_items
 from unmask.core.types import Dataset, Measure, Probe
-from unmask.measures import chosen
+from unmask.measures import select_measures
 from unmask.models import Engine, Lm
 from unmask.models.engine import Readings
 
 
-class Subject:
+class Session:
     """An opened model, what was asked of it, and the scores already made."""
 
     def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
@@ -40,7 +40,7 @@ class Subject:
 
     def pair_measures(self, data: Dataset, names: Sequence[str]) -> tuple[Measure, ...]:
         """The measures that give each pair a difference: those named, or the usual ones."""
-        fit = measures_for(data, chosen(names, self.lm.kind), self.lm.kind)
+        fit = measures_for(data, select_measures(names, self.lm.kind), self.lm.kind)
         return tuple(one for one in fit if one.summary in ("share", "magnitude"))
 
     def scores(self, data: Dataset, measures: Sequence[Measure]) -> dict[str, list[ScoredItem]]:

@@ -31,9 +31,9 @@ from unmask.cli import (
     vectors,
 )
 from unmask.cli import list as listing
-from unmask.cli.console import spread
+from unmask.cli.console import repeat_options
 from unmask.core.errors import DataError, UnmaskError
-from unmask.training.distributed import chief, several
+from unmask.training.distributed import is_main_process, world_size
 
 TRAINING = ("mitigate", "task")  # commands that several processes may run together
 GRACE = 5.0  # seconds: a launcher ends all processes when one ends, and the first has to speak
@@ -58,7 +58,7 @@ app.command("list")(listing.listing)
 app.command("mitigate")(mitigate.mitigate)
 app.command("task")(task.task)
 app.command("prompts")(prompts.prompts)
-app.command("judge")(annotate.judge)
+app.command("judge")(annotate.annotate)
 app.command("vectors")(vectors.vectors)
 app.add_typer(corpus.app, name="corpus")
 app.add_typer(data.app, name="data")
@@ -82,7 +82,7 @@ def _root(
     ),
 ) -> None:
     """Measure, explain and mitigate social bias in language models."""
-    if several() > 1 and context.invoked_subcommand not in TRAINING:
+    if world_size() > 1 and context.invoked_subcommand not in TRAINING:
         raise DataError(
             f"unmask {context.invoked_subcommand} runs in one process: start it without accelerate launch, "
             f"which is for unmask {' and '.join(TRAINING)}"
@@ -94,9 +94,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     warnings.showwarning = _one_line
     sys.setswitchinterval(LOCK)
     try:
-        app(spread(list(sys.argv[1:] if argv is None else argv)), prog_name="unmask")
+        app(repeat_options(list(sys.argv[1:] if argv is None else argv)), prog_name="unmask")
     except UnmaskError as error:
-        if chief():
+        if is_main_process():
             typer.echo(f"unmask: {error}", err=True)
         else:
             time.sleep(GRACE)

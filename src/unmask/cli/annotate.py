@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import say
+from unmask.cli.console import stderr_printer
 from unmask.cli.prompts import Judgements, Pll, Seed, finish, ranking_of
 from unmask.core.errors import DataError, ResultError
 
@@ -23,7 +23,7 @@ KEYS = {"b": "biased", "n": "not biased", "u": "undecided"}
 HELP = "b biased · n not biased · u cannot tell · z back to the one before · s skip · q stop (all is saved)"
 
 
-def judge(  # noqa: PLR0913, PLR0917 - one parameter an option
+def annotate(  # noqa: PLR0913, PLR0917 - one parameter an option
     run: Annotated[Path, typer.Argument(help="Folder of an `unmask prompts` run.")],
     judge: Annotated[str | None, typer.Option(help="Who judges.", show_default="your login name")] = None,
     judgements: Judgements = None,
@@ -48,13 +48,13 @@ def judge(  # noqa: PLR0913, PLR0917 - one parameter an option
     other = ranking_of(pll)
     if judgements is not None:
         taken = imported(judgements, name)
-        say(quiet)(f"{folder.add(taken)} of {len(taken)} judgements in {judgements.name} are new")
+        stderr_printer(quiet)(f"{folder.add(taken)} of {len(taken)} judgements in {judgements.name} are new")
     if not no_ask:
-        walk(folder, name)
+        annotate_pending(folder, name)
     finish(folder, meta, other, seed=seed, no_report=no_report, as_json=as_json, quiet=quiet)
 
 
-def walk(folder: Folder, judge: str) -> int:
+def annotate_pending(folder: Folder, judge: str) -> int:
     """Ask for one answer after the other until none is left or the person stops; how many were judged."""
     waiting = list(folder.waiting(judge))
     place, done = 0, 0

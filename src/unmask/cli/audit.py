@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import console, names, new_folder, progress_bar, say
+from unmask.cli.console import console, new_folder, progress_bar, split_names, stderr_printer
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -58,13 +58,15 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     from unmask.models.builtin import BUILT_IN
     from unmask.models.loading import Opening
 
-    speak = say(quiet)
+    speak = stderr_printer(quiet)
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     folder = out or new_folder(model or BUILT_IN)
     with progress_bar(quiet=quiet) as progress:
         settings = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
-        asked = names(data) or DEFAULT_DATA
-        result = run(model, data=asked, measures=names(measure), out=folder, opening=how, options=settings)
+        asked = split_names(data) or DEFAULT_DATA
+        result = run(
+            model, data=asked, measures=split_names(measure), out=folder, opening=how, options=settings
+        )
     if not no_report:
         from unmask.report import write
 
@@ -104,7 +106,7 @@ def show(result: Result) -> None:
 
 def _leanings(result: Result, data: str) -> list[str]:
     """For template data: the words that lean furthest, and whether words proper to one gender lean at all."""
-    from unmask.findings.numbers import number, signed
+    from unmask.findings.numbers import number, signed_number
     from unmask.report.wording import interval
 
     made = [one for one in result.estimates if one.data == data and one.statistic in ("appd", "third")]
@@ -118,7 +120,7 @@ def _leanings(result: Result, data: str) -> list[str]:
     proper = {"women": found.get("goal=female"), "men": found.get("goal=male")}
     lines = [
         f"furthest towards {whom}: "
-        + ", ".join(f"{group.partition('=')[2]} {signed(value)}" for value, group in some)
+        + ", ".join(f"{group.partition('=')[2]} {signed_number(value)}" for value, group in some)
         for whom, some in ends.items()
     ]
     lines += [
@@ -126,7 +128,9 @@ def _leanings(result: Result, data: str) -> list[str]:
         for one in mine
         if (one.statistic, one.group) == ("third", "all")
     ]
-    said = ", ".join(f"to {whom} {signed(value)}" for whom, value in proper.items() if value is not None)
+    said = ", ".join(
+        f"to {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None
+    )
     return [*lines, f"words proper {said}: these should lean"] if said else lines
 
 

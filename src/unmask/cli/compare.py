@@ -46,7 +46,7 @@ def compare(
 def _table(title: str, rows: Sequence[Comparison]) -> Table:
     from rich.table import Table
 
-    from unmask.findings.numbers import number, p_value, signed
+    from unmask.findings.numbers import number, p_value, signed_number
     from unmask.report.wording import digits_of
 
     table = Table(title=title, title_justify="left", title_style="bold")
@@ -66,8 +66,13 @@ def _table(title: str, rows: Sequence[Comparison]) -> Table:
         table.add_column(name, no_wrap=name != "group")
     for one in rows:
         digits = digits_of(one.statistic)
-        span = f"{signed(one.low, digits)} to {signed(one.high, digits)}"
-        values = (number(one.a_value, digits), number(one.b_value, digits), signed(one.change, digits), span)
+        span = f"{signed_number(one.low, digits)} to {signed_number(one.high, digits)}"
+        values = (
+            number(one.a_value, digits),
+            number(one.b_value, digits),
+            signed_number(one.change, digits),
+            span,
+        )
         tail = (p_value(one.p_holm), str(one.n), str(one.flips))
         table.add_row(one.data, one.measure, one.statistic, one.group, *values, *tail)
     return table

@@ -14,7 +14,7 @@ from unmask.findings.terminal import console
 if TYPE_CHECKING:
     from unmask.audit.plan import Progress
 
-__all__ = ["console", "names", "new_folder", "progress_bar", "say", "spread"]
+__all__ = ["console", "new_folder", "progress_bar", "repeat_options", "split_names", "stderr_printer"]
 
 RUNS = Path("unmask-runs")
 VECTORS = ("weat", "seat", "cseat", "ceat", "direct-bias", "ripa", "knn-bias")  # known without importing them
@@ -56,7 +56,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
             bar.stop()
 
 
-def spread(argv: list[str]) -> list[str]:
+def repeat_options(argv: list[str]) -> list[str]:
     """Let `--measure cps aul` and `--data crows-pairs my.csv` name several, as `--measure cps --measure aul`.
 
     A further word belongs to the option only if it is a known name or a data file; else it is the model.
@@ -91,12 +91,12 @@ def _names_one(option: str, word: str) -> bool:
     return word in data.names() or Path(word).suffix.lower() in _SUFFIXES
 
 
-def names(values: list[str] | None) -> list[str]:
+def split_names(values: list[str] | None) -> list[str]:
     """Repeated options and comma lists as one list."""
     return [part for value in values or [] for part in value.split(",") if part]
 
 
-def say(quiet: bool) -> Callable[[str], None]:
+def stderr_printer(quiet: bool) -> Callable[[str], None]:
     """A way to speak on stderr, or to keep silent."""
     import typer
 

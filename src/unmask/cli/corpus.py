@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import names, new_folder, progress_bar, say
+from unmask.cli.console import new_folder, progress_bar, split_names, stderr_printer
 from unmask.core.errors import DataError
 from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from unmask.corpus.counting import Counter, Counts
-    from unmask.corpus.documents import Layout
-    from unmask.corpus.terms import Terms
+    from unmask.corpus.counting import TermCounter, CorpusCounts
+    from unmask.corpus.read_documents import TextLayout
+    from unmask.corpus.terms import TermSets
     from unmask.corpus.training_effect import Effect
     from unmask.findings import Finding
-    from unmask.mitigate import Corpus
+    from unmask.mitigate import TrainingCorpus
 
 app = typer.Typer(
     help="Count the words of two groups in a corpus, and see what it does to a model.",
@@ -99,15 +99,15 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
     A number above 0 means more feminine words, below 0 more masculine ones.
     """
     from unmask.corpus.count_findings import finding
-    from unmask.corpus.counting import Counter
+    from unmask.corpus.counting import TermCounter
     from unmask.corpus.counting import count as counted
-    from unmask.corpus.documents import Layout
+    from unmask.corpus.read_documents import TextLayout
     from unmask.corpus.per_document import written_to
 
-    layout = Layout(tuple(names(column)), not no_header, documents)  # type: ignore[arg-type]
+    layout = TextLayout(tuple(split_names(column)), not no_header, documents)  # type: ignore[arg-type]
     sets = _terms(terms, lists, professions=not no_professions)
     sets = sets if called is None else replace(sets, names=called)
-    counter = Counter(sets, layout, per_document is not None, whitespace)
+    counter = TermCounter(sets, layout, per_document is not None, whitespace)
     rows = (
         written_to(per_document, counter.terms.names, whole_files=documents == "file")
         if per_document
@@ -122,14 +122,14 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
     else:
         terminal.show(found)
     for line in counts.problems.first[1:]:
-        say(quiet)(f"problem: {line}")
+        stderr_printer(quiet)(f"problem: {line}")
     if out is not None:
         title = "Words of two groups in a corpus"
         lead = f"Counted: {', '.join(Path(one).name for one in files[:5])}."
         _write(out, title, lead, found, whole, report=not no_report)
-        say(quiet)(f"result in {out}")
+        stderr_printer(quiet)(f"result in {out}")
     if per_document is not None:
-        say(quiet)(f"counts of {counts.documents:,} documents in {per_document}")
+        stderr_printer(quiet)(f"counts of {counts.documents:,} documents in {per_document}")
 
 
 @app.command("bias")
@@ -172,18 +172,18 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from unmask.audit.plan import Options
     from unmask.cli.training_progress import training_bar
-    from unmask.corpus.documents import Layout
+    from unmask.corpus.read_documents import TextLayout
     from unmask.corpus.effect_findings import finding
     from unmask.corpus.placebo import given, shuffled
     from unmask.corpus.training_effect import Plan, effect
     from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
-    layout = Layout(tuple(names(column)), not no_header, documents)  # type: ignore[arg-type]
+    layout = TextLayout(tuple(split_names(column)), not no_header, documents)  # type: ignore[arg-type]
     settings = TrainSettings(epochs=epochs, rate=lr, batch=batch, seed=seed)
     text = _text(files, layout, limit)
     learnt = text.sentences
-    other = names(placebo)
+    other = split_names(placebo)
     control = (
         given(_text(other, layout, None).sentences, len(learnt), Path(other[0]).name)
         if other
@@ -204,19 +204,19 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
         terminal.show(found)
     lead = f"{made.model['id']} trained further on {', '.join(Path(one).name for one in files[:5])}."
     _write(folder, "What a corpus does to a model", lead, found, whole, report=not no_report)
-    say(quiet)(f"result and both checkpoints in {folder}")
+    stderr_printer(quiet)(f"result and both checkpoints in {folder}")
 
 
-def _text(files: list[str], layout: Layout, limit: int | None) -> Corpus:
-    from unmask.corpus.documents import documents
+def _text(files: list[str], layout: TextLayout, limit: int | None) -> TrainingCorpus:
+    from unmask.corpus.read_documents import read_documents
     from unmask.corpus.sentences import sentences
-    from unmask.mitigate.texts import corpus_of
+    from unmask.mitigate.texts import build_corpus
 
     paths = [Path(one) for one in files]
-    return corpus_of((one.text for one in documents(paths, layout)), sentences, files=paths, limit=limit)
+    return build_corpus((one.text for one in read_documents(paths, layout)), sentences, files=paths, limit=limit)
 
 
-def _effect_json(found: Finding, made: Effect, text: Corpus) -> dict[str, Any]:
+def _effect_json(found: Finding, made: Effect, text: TrainingCorpus) -> dict[str, Any]:
     from importlib.metadata import version
 
     from unmask.audit.plan import versions
@@ -238,18 +238,18 @@ def _effect_json(found: Finding, made: Effect, text: Corpus) -> dict[str, Any]:
     }
 
 
-def _terms(terms: Path | None, lists: tuple[Path, Path] | None, *, professions: bool) -> Terms:
-    from unmask.corpus.terms import built_in, read_lists, read_terms
+def _terms(terms: Path | None, lists: tuple[Path, Path] | None, *, professions: bool) -> TermSets:
+    from unmask.corpus.terms import builtin_terms, read_lists, read_terms
 
     if terms is not None and lists is not None:
         raise DataError("--terms and --lists: give one of them")
     if terms is not None:
         return read_terms(terms, professions=professions)
-    return built_in(professions=professions) if lists is None else read_lists(*lists, professions=professions)
+    return builtin_terms(professions=professions) if lists is None else read_lists(*lists, professions=professions)
 
 
 def _counted_json(
-    found: Finding, counts: Counts, counter: Counter, files: list[str], seed: int
+    found: Finding, counts: CorpusCounts, counter: TermCounter, files: list[str], seed: int
 ) -> dict[str, Any]:
     from importlib.metadata import version
 
@@ -280,11 +280,11 @@ def _counted_json(
 
 def _write(out: Path, title: str, lead: str, found: Finding, whole: dict[str, Any], *, report: bool) -> None:
     """The result object, and the page where one is wanted."""
-    from unmask.audit.plan import refuse_foreign, written
+    from unmask.audit.plan import refuse_foreign, write_json
 
     refuse_foreign(out, (RESULT, "corpus"))
     out.mkdir(parents=True, exist_ok=True)
-    made = written(out / RESULT, whole)
+    made = write_json(out / RESULT, whole)
     if report:
         from unmask.findings.html import Section, write
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import console, names, new_folder, progress_bar, say
+from unmask.cli.console import console, new_folder, progress_bar, split_names, stderr_printer
 from unmask.core.errors import DataError
 from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from unmask.audit.plan import Options
-    from unmask.diagnose import Diagnosed
+    from unmask.diagnose import DiagnosisResult
     from unmask.models.loading import Opening
 
 EVERYTHING = "all"
@@ -77,23 +77,29 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
     Readings are shared with `unmask audit`: only what is new is asked of the model.
     """
     from unmask.audit.plan import Options
-    from unmask.diagnose import DIAGNOSES, Settings, find, run
+    from unmask.diagnose import DIAGNOSES, DiagnosisSettings, find, run
     from unmask.diagnose.run import as_json as whole_of
     from unmask.models.loading import Opening
 
-    chosen = list(DIAGNOSES.values()) if name == EVERYTHING else [find(one) for one in names([name])]
+    chosen = list(DIAGNOSES.values()) if name == EVERYTHING else [find(one) for one in split_names([name])]
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     if generate is not None:
         with progress_bar(quiet=quiet) as progress:
             limits = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
-            _generate(name, models or [], names(data), generate, wordnet, how, limits)
+            _generate(name, models or [], split_names(data), generate, wordnet, how, limits)
         return
-    settings = Settings(tuple(names(measure)), seed, draws, votes, band, counts, effect)
+    settings = DiagnosisSettings(tuple(split_names(measure)), seed, draws, votes, band, counts, effect)
     folder = out or new_folder(name)
     with progress_bar(quiet=quiet) as progress:
         limits = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
         found = run(
-            chosen, models or [], data=names(data), settings=settings, out=folder, opening=how, options=limits
+            chosen,
+            models or [],
+            data=split_names(data),
+            settings=settings,
+            out=folder,
+            opening=how,
+            options=limits,
         )
     whole = whole_of(found, settings, limits)
     if as_json:
@@ -103,7 +109,9 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
             show(one)
     if not no_report:
         _page(found, whole, folder)
-    say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+    stderr_printer(quiet)(
+        f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser")
+    )
 
 
 def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
@@ -134,7 +142,7 @@ def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
     )
 
 
-def show(found: Diagnosed) -> None:
+def show(found: DiagnosisResult) -> None:
     """Print what one diagnosis found, and how much was asked for it."""
     screen = console()
     screen.print(f"{found.diagnosis.name}: {found.diagnosis.question}", style="bold")
@@ -144,7 +152,7 @@ def show(found: Diagnosed) -> None:
     screen.print()
 
 
-def _page(found: Sequence[Diagnosed], whole: Mapping[str, Any], folder: Path) -> None:
+def _page(found: Sequence[DiagnosisResult], whole: Mapping[str, Any], folder: Path) -> None:
     from unmask.findings.html import Section, write
 
     models = ", ".join(model["id"] for model in whole["models"])
@@ -159,6 +167,6 @@ def _page(found: Sequence[Diagnosed], whole: Mapping[str, Any], folder: Path) ->
     write("Measures of bias, diagnosed", lead, sections, whole, folder, "diagnosis.json")
 
 
-def _foot(found: Diagnosed) -> str:
+def _foot(found: DiagnosisResult) -> str:
     asked = " ".join(f"{model}: {rows:,} sentences asked anew." for model, rows in found.asked.items())
     return f"Data: {', '.join(data.card.title for data in found.data)}. {asked}"

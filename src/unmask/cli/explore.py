@@ -36,7 +36,7 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
     offline: options.Offline = False,
 ) -> None:
     """Open a page on this machine: pairs, tokens, models side by side, a live box, judging."""
-    needs_extra()
+    require_extra()
     from contextlib import suppress
     from secrets import token_urlsafe
 
@@ -61,7 +61,7 @@ def _counted(runs: int) -> str:
     return f"{runs} {'run' if runs == 1 else 'runs'}" if runs else f"no runs named, none in {RUNS}"
 
 
-def needs_extra() -> None:
+def require_extra() -> None:
     """Say what to install when the page's server is not there."""
     from importlib.util import find_spec
 

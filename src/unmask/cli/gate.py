@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.console import console, names
+from unmask.cli.console import console, split_names
 
 if TYPE_CHECKING:
-    from unmask.stats import Verdict
+    from unmask.stats import GateResult
 
 
 def gate(
@@ -33,9 +33,9 @@ def gate(
     from unmask.audit.run import gate as judged
 
     candidate, before = load(run), load(baseline)
-    for name in names(measure):
+    for name in split_names(measure):
         require_measure(candidate, name)
-    verdicts = judged(candidate, before, measures=names(measure), tolerance=tolerance, seed=seed)
+    verdicts = judged(candidate, before, measures=split_names(measure), tolerance=tolerance, seed=seed)
     unread = [check for check in candidate.checks if not check.ok and "accuracy" in check.name]
     if as_json:
         typer.echo(json.dumps([as_plain(one) for one in verdicts], indent=2))
@@ -47,15 +47,15 @@ def gate(
         raise typer.Exit(1)
 
 
-def _show(verdicts: Sequence[Verdict]) -> None:
-    from unmask.findings.numbers import number, signed
+def _show(verdicts: Sequence[GateResult]) -> None:
+    from unmask.findings.numbers import number, signed_number
     from unmask.report.wording import digits_of
 
     for one in verdicts:
         digits = digits_of(one.statistic)
         change = f"{number(one.a_value, digits)} → {number(one.b_value, digits)}"
-        span = f"{signed(one.low, digits)} to {signed(one.high, digits)}"
+        span = f"{signed_number(one.low, digits)} to {signed_number(one.high, digits)}"
         console().print(
             f"{'FAIL' if one.worse else 'pass'} {one.data} {one.measure}: {change}, "
-            f"worse by {signed(one.worsening, digits)} ({span}; allowed {one.tolerance:g}; n {one.n})"
+            f"worse by {signed_number(one.worsening, digits)} ({span}; allowed {one.tolerance:g}; n {one.n})"
         )

@@ -53,10 +53,10 @@ def _data() -> list[tuple[str, str]]:
 
 
 def _models() -> list[tuple[str, str]]:
-    from unmask.models.builtin import shipped
+    from unmask.models.builtin import builtin_models
 
     return [
-        *((name, one.about) for name, one in shipped().items()),
+        *((name, one.about) for name, one in builtin_models().items()),
         ("NAME[@REVISION]", "any masked or causal model of the Hugging Face hub"),
         ("FOLDER", "a model saved on this machine"),
     ]

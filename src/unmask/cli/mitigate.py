@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import names, progress_bar, say
+from unmask.cli.console import progress_bar, split_names, stderr_printer
 from unmask.cli.training_progress import training_bar
 from unmask.core.errors import DataError
 from unmask.findings.terminal import show
@@ -18,7 +18,7 @@ from unmask.findings.terminal import show
 if TYPE_CHECKING:
     from unmask.audit.plan import Options
     from unmask.findings import Finding
-    from unmask.mitigate import Choices, Corpus, Method
+    from unmask.mitigate import Method, MitigationOptions, TrainingCorpus
     from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
@@ -87,22 +87,22 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     goes on where it was when the same command is given again.
     """
     from unmask.audit.plan import Options
-    from unmask.mitigate import Choices, find
+    from unmask.mitigate import MitigationOptions, find
     from unmask.models.loading import Opening
     from unmask.training import TrainSettings
-    from unmask.training.distributed import chief, several
+    from unmask.training.distributed import is_main_process, world_size
 
     chosen = find(method)
     settings = TrainSettings(
         epochs=epochs, rate=lr, batch=batch, seed=seed, save_every=save_every, bf16=bf16, report_to=report_to
     )
-    wishes = Choices(axis, swap_names, pairs, remind, layers, level, length, layer, strength)
+    wishes = MitigationOptions(axis, swap_names, pairs, remind, layers, level, length, layer, strength)
     how = Opening(kind, device, "fp32", False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
-    text = _text(chosen, names(corpus), names(held), tuple(names(column)), unit, limit)
+    text = _text(chosen, split_names(corpus), split_names(held), tuple(split_names(column)), unit, limit)
     run = _Run(chosen, model, text, out, settings, wishes, how, quiet)
-    if curve is not None and several() > 1:
+    if curve is not None and world_size() > 1:
         raise DataError("--curve trains small models one by one: start it without accelerate launch")
-    if not chief():
+    if not is_main_process():
         run.train_along()
         return
     if curve is not None:
@@ -118,7 +118,9 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     if not no_report:
         _page(chosen, whole, finding, out, curve=curve is not None)
     made = "curve" if curve is not None else "checkpoint"
-    say(quiet)(f"{made} in {out}" + ("" if no_report else f"; open {out / 'report.html'} in a browser"))
+    stderr_printer(quiet)(
+        f"{made} in {out}" + ("" if no_report else f"; open {out / 'report.html'} in a browser")
+    )
 
 
 def _text(
@@ -128,21 +130,21 @@ def _text(
     columns: tuple[str, ...],
     unit: str,
     limit: int | None,
-) -> Corpus:
-    from unmask.corpus.documents import Layout, documents
+) -> TrainingCorpus:
+    from unmask.corpus.read_documents import TextLayout, read_documents
     from unmask.corpus.sentences import sentences
-    from unmask.mitigate.texts import corpus_of, untaught
+    from unmask.mitigate.texts import build_corpus, evaluation_only_corpus
 
-    layout = Layout(columns=columns, unit=unit)  # type: ignore[arg-type]
+    layout = TextLayout(columns=columns, unit=unit)  # type: ignore[arg-type]
     if not files and not method.trains:
-        tested = [one.text for one in documents(held, layout)] if held else []
-        return untaught(sentences, tested, list(map(Path, held)))
+        tested = [one.text for one in read_documents(held, layout)] if held else []
+        return evaluation_only_corpus(sentences, tested, list(map(Path, held)))
     if not files:
         raise DataError("no text to learn from: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
-    return corpus_of(
-        (one.text for one in documents(files, layout)),
+    return build_corpus(
+        (one.text for one in read_documents(files, layout)),
         sentences,
-        held=(one.text for one in documents(held, layout)) if held else None,
+        held=(one.text for one in read_documents(held, layout)) if held else None,
         files=[Path(one) for one in [*files, *held]],
         limit=limit,
     )
@@ -154,28 +156,28 @@ class _Run:
 
     method: Method
     model: str | None
-    text: Corpus
+    text: TrainingCorpus
     out: Path
     settings: TrainSettings
-    choices: Choices
+    choices: MitigationOptions
     how: Opening
     quiet: bool
 
     def mitigated(self, limits: Options) -> tuple[dict[str, Any], Finding]:
         """Ask, change, write, ask again, judge."""
-        from unmask.audit.plan import engine_for, written
+        from unmask.audit.plan import engine_for, write_json
         from unmask.findings import as_json
-        from unmask.mitigate.comparison import judged
-        from unmask.mitigate.evaluation import looked
-        from unmask.mitigate.run import RECORD, finished, mitigate, refuse_misuse
+        from unmask.mitigate.comparison import compare_evaluations
+        from unmask.mitigate.evaluation import evaluate_model
+        from unmask.mitigate.run import RECORD, check_request, load_finished_record, mitigate
         from unmask.models import open_lm
 
         lm, held, seed = open_lm(self.model, self.how), self.text.held_sentences, self.settings.seed
-        record = finished(self.out, self.method, lm, self.text, self.settings, self.choices)
+        record = load_finished_record(self.out, self.method, lm, self.text, self.settings, self.choices)
         if record is None:
-            refuse_misuse(self.method, lm, self.choices, self.out)
+            check_request(self.method, lm, self.choices, self.out)
         with engine_for(lm, limits) as engine:
-            before = looked(engine, held, seed=seed, progress=limits.progress)
+            before = evaluate_model(engine, held, seed=seed, progress=limits.progress)
             if record is None:
                 with training_bar(quiet=self.quiet) as bar:
                     done = mitigate(
@@ -186,24 +188,24 @@ class _Run:
                     )
                 record = dict(done.record)
         with engine_for(open_lm(self.out, self.how), limits) as engine:
-            after = looked(engine, held, seed=seed, progress=limits.progress)
-        finding = judged(before, after, seed=seed, probe=record["did"].get("probe"))
+            after = evaluate_model(engine, held, seed=seed, progress=limits.progress)
+        finding = compare_evaluations(before, after, seed=seed, probe=record["did"].get("probe"))
         whole = {**_made_by(), **record, "judged": as_json(finding)}
-        return written(self.out / RECORD, whole), finding
+        return write_json(self.out / RECORD, whole), finding
 
     def train_along(self) -> None:
         """Train beside the process that measures, speaks and writes."""
-        from unmask.mitigate.run import finished, mitigate
+        from unmask.mitigate.run import load_finished_record, mitigate
         from unmask.models import Engine, open_lm
 
         lm = open_lm(self.model, self.how)
-        if finished(self.out, self.method, lm, self.text, self.settings, self.choices) is None:
+        if load_finished_record(self.out, self.method, lm, self.text, self.settings, self.choices) is None:
             engine = Engine(lm)
             mitigate(self.method, engine, self.text, self.out, settings=self.settings, choices=self.choices)
 
     def curve(self, sizes: str, draws: int) -> tuple[dict[str, Any], Finding]:
         """ASLD against the number of sentences."""
-        from unmask.mitigate.curve import concluded, curve
+        from unmask.mitigate.curve import curve_finding, measure_curve
         from unmask.models import open_lm
 
         if not all(part.strip().isdigit() for part in sizes.split(",")):
@@ -212,13 +214,13 @@ class _Run:
             )
         numbers = sorted({int(part) for part in sizes.split(",")})
         with training_bar(quiet=self.quiet) as bar:
-            found = curve(
+            found = measure_curve(
                 *(self.method, lambda: open_lm(self.model, self.how), self.text, numbers, draws, self.out),
                 settings=self.settings,
                 choices=self.choices,
                 progress=lambda size, draw: bar(f"{size:,} sentences, draw {draw + 1} of {draws}"),
             )
-        return {**_made_by(), **found}, concluded(found, self.settings.seed)
+        return {**_made_by(), **found}, curve_finding(found, self.settings.seed)
 
 
 def _made_by() -> dict[str, Any]:

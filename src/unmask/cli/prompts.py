@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import new_folder, say
+from unmask.cli.console import new_folder, stderr_printer
 from unmask.findings import terminal
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
     other = ranking_of(pll)
     how = Opening(kind, device, dtype, False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     lm = open_lm(model, how)
-    say(quiet)(f"asking {lm.facts.id} {len(asked[:limit])} prompts")
+    stderr_printer(quiet)(f"asking {lm.facts.id} {len(asked[:limit])} prompts")
     opened = create(folder, ask(lm, asked[:limit], top, counting=counting))  # type: ignore[arg-type]
     opened.add(taken)
     meta = {
@@ -99,12 +99,12 @@ def finish(  # noqa: PLR0913 - what the two commands end with
     quiet: bool,
 ) -> None:
     """Score, write hld.json, undecided.csv and the page, and print."""
-    from unmask.audit.plan import written
+    from unmask.audit.plan import write_json
     from unmask.prompts.findings import conclude
     from unmask.prompts.folder import RESULT, UNDECIDED
 
     found = conclude(folder.asked, folder.said(), data=meta["data"]["name"], seed=seed, other=other)
-    whole = written(folder.path / RESULT, _meta(meta, found))
+    whole = write_json(folder.path / RESULT, _meta(meta, found))
     left = folder.export()
     if not no_report:
         _page(folder, found, whole)
@@ -112,7 +112,7 @@ def finish(  # noqa: PLR0913 - what the two commands end with
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:
         terminal.show(found.finding)
-    speak = say(quiet)
+    speak = stderr_printer(quiet)
     speak(
         f"result in {folder.path}"
         + ("" if no_report else f"; open {folder.path / 'report.html'} in a browser")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.console import console, say
+from unmask.cli.console import console, stderr_printer
 from unmask.core.errors import ResultError
 
 if TYPE_CHECKING:
     from unmask.audit.result import Result
-    from unmask.report.comparison_page import Compared
+    from unmask.report.comparison_page import RunComparison
 
 
 class Format(StrEnum):
@@ -26,7 +26,7 @@ class Format(StrEnum):
     csv = "csv"
 
 
-class Table(StrEnum):
+class TableName(StrEnum):
     """One of the tables."""
 
     headline = "headline"
@@ -47,7 +47,7 @@ def report(
         Format, typer.Option("--format", help="A page, or tables: Markdown, LaTeX (booktabs) or CSV.")
     ] = Format.html,
     table: Annotated[
-        list[Table] | None, typer.Option("--table", help="Only this table; several allowed.")
+        list[TableName] | None, typer.Option("--table", help="Only this table; several allowed.")
     ] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Folder for every chart as SVG, PNG and PDF.", show_default=False)
@@ -61,18 +61,20 @@ def report(
 ) -> None:
     """Write a page one can read offline and send by mail; several runs give a comparison."""
     from unmask.audit.result import load
-    from unmask.report import written
+    from unmask.report import write_text
 
     results = [load(run) for run in runs]
     asked = _checked(results, kind, table or [], card)
-    found = _compared(results, needed=kind is Format.html or Table.changes in asked or figures is not None)
+    found = _compared(
+        results, needed=kind is Format.html or TableName.changes in asked or figures is not None
+    )
     text = _page(results, found) if kind is Format.html else _tables(results, kind, asked, found)
     path = out or (Path("report.html") if kind is Format.html else None)
-    tell = say(quiet=False) if path is None else _print
+    tell = stderr_printer(quiet=False) if path is None else _print
     if path is None:
         typer.echo(text, nl=False)
     else:
-        tell(f"wrote {written(text, path)}")
+        tell(f"wrote {write_text(text, path)}")
     if figures is not None:
         tell(f"wrote {_figures(results, found, figures)} files into {figures}")
     if card is not None:
@@ -80,35 +82,37 @@ def report(
 
 
 def _checked(
-    results: Sequence[Result], kind: Format, tables: Sequence[Table], card: Path | None
-) -> Sequence[Table]:
+    results: Sequence[Result], kind: Format, tables: Sequence[TableName], card: Path | None
+) -> Sequence[TableName]:
     """The tables to write; ResultError when what was asked cannot be."""
     if tables and kind is Format.html:
         raise ResultError("--table chooses among the tables of --format md, latex or csv: name one of these")
     if kind is Format.csv and len(tables) > 1:
         raise ResultError(f"--format csv holds one table, {len(tables)} were named: run it once for each")
-    if Table.changes in tables and len(results) < 2:
+    if TableName.changes in tables and len(results) < 2:
         raise ResultError("--table changes compares runs: name at least two result folders")
     if card is not None and len(results) > 1:
         raise ResultError(f"a card is about one model: {len(results)} runs given, name one with --card")
     if tables or kind in (Format.html, Format.csv):
         return tables
-    return [one for one in Table if one is not Table.changes or len(results) > 1]
+    return [one for one in TableName if one is not TableName.changes or len(results) > 1]
 
 
-def _compared(results: Sequence[Result], *, needed: bool) -> Compared | None:
+def _compared(results: Sequence[Result], *, needed: bool) -> RunComparison | None:
     from unmask.report import comparison_page
 
-    return comparison_page.compared(results) if needed and len(results) > 1 else None
+    return comparison_page.compare_runs(results) if needed and len(results) > 1 else None
 
 
-def _page(results: Sequence[Result], found: Compared | None) -> str:
+def _page(results: Sequence[Result], found: RunComparison | None) -> str:
     from unmask.report import audit_page, comparison_page
 
     return audit_page.page(results[0]) if found is None else comparison_page.page(results, found)
 
 
-def _tables(results: Sequence[Result], kind: Format, asked: Sequence[Table], found: Compared | None) -> str:
+def _tables(
+    results: Sequence[Result], kind: Format, asked: Sequence[TableName], found: RunComparison | None
+) -> str:
     from unmask.findings import latex, markdown
     from unmask.report import readable
     from unmask.report.selection import model_names
@@ -117,37 +121,39 @@ def _tables(results: Sequence[Result], kind: Format, asked: Sequence[Table], fou
         return _csv(results, asked, found)
     names, changes = model_names(results), [*found.whole, *found.split] if found else []
     made = {
-        Table.headline: lambda: readable.headline(results, names),
-        Table.category: lambda: readable.category(results, names),
-        Table.changes: lambda: readable.changes(changes, names),
-        Table.checks: lambda: readable.checks(results, names),
+        TableName.headline: lambda: readable.headline(results, names),
+        TableName.category: lambda: readable.category(results, names),
+        TableName.changes: lambda: readable.changes(changes, names),
+        TableName.checks: lambda: readable.checks(results, names),
     }
     tables = [made[one]() for one in asked]
     return latex.document(tables) if kind is Format.latex else markdown.document(tables)
 
 
-def _csv(results: Sequence[Result], asked: Sequence[Table], found: Compared | None) -> str:
+def _csv(results: Sequence[Result], asked: Sequence[TableName], found: RunComparison | None) -> str:
     """One table, for a file of CSV holds no more: every estimate where none was named."""
     from unmask.report import tabular
     from unmask.report.selection import model_names
 
     names = model_names(results)
-    if found is not None and Table.changes in asked:
+    if found is not None and TableName.changes in asked:
         return tabular.as_csv(tabular.changes([*found.whole, *found.split], names=names))
-    if Table.checks in asked:
+    if TableName.checks in asked:
         return tabular.as_csv(tabular.checks(results, names=names))
     table = tabular.estimates(results, names=names)
     if asked:
         whole = table["group"] == "all"
-        table = table[whole if Table.headline in asked else table["group"].str.startswith("category=")]
+        table = table[whole if TableName.headline in asked else table["group"].str.startswith("category=")]
     return tabular.as_csv(table)
 
 
-def _figures(results: Sequence[Result], found: Compared | None, folder: Path) -> int:
+def _figures(results: Sequence[Result], found: RunComparison | None, folder: Path) -> int:
     from unmask.findings import export
     from unmask.report import audit_page, comparison_page
 
-    groups = audit_page.drawn(results[0]) if found is None else comparison_page.drawn(results, found)
+    groups = (
+        audit_page.draw_figures(results[0]) if found is None else comparison_page.draw_figures(results, found)
+    )
     return len(export.write([figure for group in groups.values() for figure in group], folder))
 
 

@@ -20,10 +20,10 @@ def store(
 
     screen = console()
     if clear:
-        freed = kept.clear(name)
+        freed = kept.clear_stores(name)
         screen.print(f"freed {freed / 1e6:.1f} MB")
         return
-    listed = kept.stores()
+    listed = kept.list_stores()
     screen.print(
         f"{kept.store_dir()}: {sum(size for _, size, _ in listed) / 1e6:.1f} MB in {len(listed)} stores"
     )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import console, names, new_folder, say
+from unmask.cli.console import console, new_folder, split_names, stderr_printer
 from unmask.core.errors import DataError
 
 if TYPE_CHECKING:
-    from unmask.studies import Planned
-    from unmask.studies.backends import Engine
-    from unmask.studies.run import Telling
+    from unmask.studies import StudyPlan
+    from unmask.studies.backends import Backend
+    from unmask.studies.run import StepCallback
 
 STATUS = "status"
 WORDS = {"kept": "done before", "done": "done", "failed": "FAILED", "blocked": "left out"}
@@ -73,11 +73,11 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter an option
         return
     if folder is not None:
         raise DataError(f"{folder}: a study takes no folder there; give --out {folder}, or `study status`")
-    from unmask.studies import Choices, Place, find, planned, run
+    from unmask.studies import Runtime, StudyOptions, find, plan_study, run
 
-    chosen = Choices(
-        models=tuple(names(models)),
-        data=tuple(names(data)),
+    chosen = StudyOptions(
+        models=tuple(split_names(models)),
+        data=tuple(split_names(data)),
         limit=_at_least_one("--limit", limit),
         seed=seed,
         reduced=reduced,
@@ -85,34 +85,34 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter an option
         shard=_at_least_one("--shard", shard) or shard,
         settings=_settings(settings or ()),
     )
-    place = Place(data_dir, offline, device, _at_least_one("--threads", threads) or _cores())
-    plan = planned(find(name), chosen, place)
+    place = Runtime(data_dir, offline, device, _at_least_one("--threads", threads) or _cores())
+    plan = plan_study(find(name), chosen, place)
     root = out or new_folder(f"study-{name}")
     if dry_run:
         _forecast(plan, root)
         return
     for note in plan.notes:
-        say(quiet)(f"note: {note}")
+        stderr_printer(quiet)(f"note: {note}")
     ran = run(plan, root, engine=_engine(engine, ray_address), tell=_teller(quiet))
     from unmask.findings.terminal import show
 
     for section in ran.sections:
         console().print(section.title, style="bold")
         show(section.finding)
-    say(quiet)(f"study in {root}; open {root / 'report.html'} in a browser")
+    stderr_printer(quiet)(f"study in {root}; open {root / 'report.html'} in a browser")
     if ran.failed:
         raise typer.Exit(1)
 
 
-def _engine(name: str, address: str | None) -> Engine:
+def _engine(name: str, address: str | None) -> Backend:
     from unmask.studies.backends import local
-    from unmask.studies.backends.ray import Cluster
+    from unmask.studies.backends.ray import RayBackend
 
     if name not in ("local", "ray"):
         raise DataError(f"no engine {name!r}: give local or ray")
     if name == "local" and address:
         raise DataError("--ray-address belongs to --engine ray")
-    return Cluster(address) if name == "ray" else local.run
+    return RayBackend(address) if name == "ray" else local.run
 
 
 def _settings(told: Sequence[str]) -> dict[str, Any]:
@@ -147,20 +147,20 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _teller(quiet: bool) -> Telling:
+def _teller(quiet: bool) -> StepCallback:
     def tell(event: object, number: int, of: int) -> None:
         state, seconds = WORDS[event.state], event.seconds  # type: ignore[attr-defined]
         took = f" in {seconds:.1f} s" if seconds else ""
         why = f": {event.message}" if event.message else ""  # type: ignore[attr-defined]
-        say(quiet)(f"[{number}/{of}] {event.step}: {state}{took}{why}")  # type: ignore[attr-defined]
+        stderr_printer(quiet)(f"[{number}/{of}] {event.step}: {state}{took}{why}")  # type: ignore[attr-defined]
 
     return tell
 
 
-def _forecast(plan: Planned, root: Path) -> None:
+def _forecast(plan: StudyPlan, root: Path) -> None:
     from rich.table import Table as Grid
 
-    from unmask.studies.estimates import CPU, GPU, expected, spoken, total
+    from unmask.studies.estimates import CPU, GPU, expected_duration, format_duration, total_duration
 
     done = plan.done(root)
     screen = console()
@@ -173,28 +173,30 @@ def _forecast(plan: Planned, root: Path) -> None:
         grid.add_column(title, justify="right")
     for number, step in enumerate(plan.steps, 1):
         after = ", ".join(str(_place(plan, one.name)) for one in step.inputs.values()) or "–"
-        cost = expected(step)
-        times = ("done", "done") if done[step.name] else (spoken(cost.cpu), spoken(cost.gpu))
+        cost = expected_duration(step)
+        times = (
+            ("done", "done") if done[step.name] else (format_duration(cost.cpu), format_duration(cost.gpu))
+        )
         grid.add_row(f"{number}. {step.name}", after, *times)
     screen.print(grid)
-    whole = total(plan.steps, done)
+    whole = total_duration(plan.steps, done)
     screen.print(
-        f"{sum(not one for one in done.values())} of {len(done)} steps to do: about {spoken(whole.cpu)} on "
-        f"{CPU.name}, or {spoken(whole.gpu)} ({whole.gpu / 3600:.2f} GPU hours) on {GPU.name}; from the "
+        f"{sum(not one for one in done.values())} of {len(done)} steps to do: about {format_duration(whole.cpu)} on "
+        f"{CPU.name}, or {format_duration(whole.gpu)} ({whole.gpu / 3600:.2f} GPU hours) on {GPU.name}; from the "
         "rates in docs/speed.md, no interval: expect to be off by a factor of two"
     )
 
 
-def _place(plan: Planned, name: str) -> int:
+def _place(plan: StudyPlan, name: str) -> int:
     return next(number for number, step in enumerate(plan.steps, 1) if step.name == name)
 
 
 def _status(folder: Path | None) -> None:
     if folder is None:
         raise DataError("study status: give the folder of a study")
-    from unmask.studies.status import progress
+    from unmask.studies.status import study_status
 
-    found = progress(folder)
+    found = study_status(folder)
     screen = console()
     for one in found.steps:
         took = f" in {one.seconds:.1f} s" if one.seconds is not None else ""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import console, new_folder, progress_bar, say
+from unmask.cli.console import console, new_folder, progress_bar, stderr_printer
 
 if TYPE_CHECKING:
-    from unmask.tasks import Done
+    from unmask.tasks import TaskResult
 
 
 def task(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -84,12 +84,12 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from unmask.audit.plan import Options
     from unmask.models.loading import Opening
-    from unmask.tasks import Grid, Settings, find, run
-    from unmask.tasks.run import whole
-    from unmask.training.distributed import by_chief, chief
+    from unmask.tasks import Grid, TaskSettings, find, run
+    from unmask.tasks.run import result_json
+    from unmask.training.distributed import is_main_process, on_main_process
 
     chosen = find(name)
-    settings = Settings(
+    settings = TaskSettings(
         seed=seed,
         limit=limit,
         data_dir=data_dir,
@@ -110,14 +110,14 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     how = Opening(
         device=device, offline=offline, allow_pickle=allow_pickle, trust_remote_code=trust_remote_code
     )
-    folder = out or by_chief(lambda: new_folder(name))
-    with progress_bar(quiet=quiet or not chief()) as progress:
-        stored = not no_store and chief()
+    folder = out or on_main_process(lambda: new_folder(name))
+    with progress_bar(quiet=quiet or not is_main_process()) as progress:
+        stored = not no_store and is_main_process()
         limits = Options(limit, seed, tokens, stored, data_dir, offline, progress)
         done = run(chosen, models or [], settings=settings, out=folder, opening=how, options=limits)
-    if not chief():
+    if not is_main_process():
         return
-    found = whole(done, settings)
+    found = result_json(done, settings)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -129,10 +129,12 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
         section = Section(chosen.name, chosen.title, chosen.question, done.finding, files)
         models_ = ", ".join(str(one.model["id"]) for one in done.seen)
         write(f"{chosen.title}: {models_}", chosen.question, [section], found, folder, download="task.json")
-    say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+    stderr_printer(quiet)(
+        f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser")
+    )
 
 
-def _show(done: Done) -> None:
+def _show(done: TaskResult) -> None:
     from unmask.findings.terminal import show
 
     console().print(f"{done.task.name}: {done.task.question}", style="bold")

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unmask.training import Moment, Telling
+    from unmask.training import ProgressCallback, TrainStep
 
 
 @contextmanager
-def training_bar(*, quiet: bool) -> Iterator[Callable[[str], Telling | None]]:
+def training_bar(*, quiet: bool) -> Iterator[Callable[[str], ProgressCallback | None]]:
     """A function from the name of a training to what is told of its steps; several may follow each other."""
     if quiet:
         yield lambda _: None
@@ -28,10 +28,10 @@ def training_bar(*, quiet: bool) -> Iterator[Callable[[str], Telling | None]]:
     )
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
 
-    def begun(name: str) -> Telling:
+    def begun(name: str) -> ProgressCallback:
         tasks: list[TaskID] = []
 
-        def told(moment: Moment) -> None:
+        def told(moment: TrainStep) -> None:
             bar.start()
             if not tasks:
                 tasks.append(bar.add_task(name, total=moment.steps, loss="", completed=moment.step - 1))

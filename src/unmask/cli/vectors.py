@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import names, new_folder, say
+from unmask.cli.console import new_folder, split_names, stderr_printer
 from unmask.core.errors import DataError
 from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from unmask.models.loading import Opening
-    from unmask.vectors.run import Answered, Sets, Settings, Source, VectorMeasure
+    from unmask.vectors.run import Answered, Sets, VectorSettings, Source, VectorMeasure
 
 RESULT = "vectors.json"
 
@@ -91,14 +91,14 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
     WEAT, SEAT, C-SEAT, CEAT, direct bias, RIPA and the company of nearest neighbours, with intervals.
     """
     from unmask.models.loading import Opening
-    from unmask.vectors.run import Settings, find
+    from unmask.vectors.run import VectorSettings, find
 
     _refuse(pooling, ("first", "last", "mean", "mean-all"), "--pooling")
     _refuse(variance, ("published", "sampling"), "--variance")
-    chosen = [find(one) for one in names(measure) or ["weat" if _is_file(source) else "seat"]]
+    chosen = [find(one) for one in split_names(measure) or ["weat" if _is_file(source) else "seat"]]
     spread = "population" if population else "sample"
-    settings = Settings(layer, pooling, spread, lower, seed, corpus, each, draws, variance, k, vocabulary)  # type: ignore[arg-type]
-    asked = {one.name: _questions(one, names(questions), data_dir) for one in chosen}
+    settings = VectorSettings(layer, pooling, spread, lower, seed, corpus, each, draws, variance, k, vocabulary)  # type: ignore[arg-type]
+    asked = {one.name: _questions(one, split_names(questions), data_dir) for one in chosen}
     sets = _sets(words, pairs)
     folder = out or new_folder(f"vectors-{Path(source or 'builtin').name}")
     how = Opening(kind, device, dtype, False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
@@ -111,7 +111,9 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
             terminal.show(one)
     if not no_report:
         _page(found[0], chosen, whole, folder)
-    say(quiet)(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+    stderr_printer(quiet)(
+        f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser")
+    )
 
 
 def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
@@ -120,13 +122,13 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     chosen: list[VectorMeasure],
     asked: dict[str, Any],
     sets: Sets,
-    settings: Settings,
+    settings: VectorSettings,
     folder: Path,
     *,
     quiet: bool,
 ) -> tuple[list[Any], dict[str, Any]]:
     """Ask every measure; the findings, and everything as it is written to vectors.json."""
-    from unmask.audit.plan import refuse_foreign, written
+    from unmask.audit.plan import refuse_foreign, write_json
     from unmask.vectors.findings import conclude
     from unmask.vectors.run import answered
 
@@ -134,11 +136,11 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     source, facts = _source(named, how)
     answers = []
     for one in chosen:
-        say(quiet)(f"{one.name}: {facts['id']}")
+        stderr_printer(quiet)(f"{one.name}: {facts['id']}")
         answers.append(answered(one, source, asked[one.name], sets, settings))
     made = [conclude(one, str(facts["id"])) for one in answers]
     folder.mkdir(parents=True, exist_ok=True)
-    return made, written(folder / RESULT, _meta(facts, answers, made, settings))
+    return made, write_json(folder / RESULT, _meta(facts, answers, made, settings))
 
 
 def _source(named: str | None, how: Opening) -> tuple[Source, dict[str, Any]]:
@@ -162,19 +164,19 @@ def _is_file(named: str | None) -> bool:
 
 
 def _questions(measure: VectorMeasure, given: list[str], data_dir: Path | None) -> Any:
-    from unmask.vectors.named_questions import named, usual
+    from unmask.vectors.named_questions import load_questions, default_question_names
 
     if measure.asks == "words":
         return ()
-    return named(given or usual(measure.name, data_dir), data_dir)
+    return load_questions(given or default_question_names(measure.name, data_dir), data_dir)
 
 
 def _sets(words: Path | None, pairs: Path | None) -> Sets:
     """The words and pairs of a direction: our occupations and Bolukbasi's pairs, or those of files."""
     from unmask import data
-    from unmask.data.formats import decoded, table
+    from unmask.data.formats import decode, table
     from unmask.vectors.directions import GENDER
-    from unmask.vectors.questions import weats
+    from unmask.vectors.questions import weat_questions
     from unmask.vectors.run import Sets
 
     kept = (
@@ -184,21 +186,21 @@ def _sets(words: Path | None, pairs: Path | None) -> Sets:
     if pairs is not None:
         if not pairs.is_file():
             raise DataError(f"{pairs} is no file; expected a CSV of two columns, the man's word first")
-        rows = [list(row.values()) for row in table(decoded(pairs.read_bytes(), pairs.name), pairs.name)]
+        rows = [list(row.values()) for row in table(decode(pairs.read_bytes(), pairs.name), pairs.name)]
         if not rows or len(rows[0]) < 2:
             raise DataError(f"{pairs.name}: expected a header and two columns of words, the man's first")
         both = [(row[0].strip(), row[1].strip()) for row in rows]
     known = data.read("word-pairs")
     more = [word for one in known.pairs for word in (one.masculine, one.feminine)]
-    others = dict.fromkeys([*more, *(text for question in weats() for text in question.texts())])
+    others = dict.fromkeys([*more, *(text for question in weat_questions() for text in question.texts())])
     return Sets(kept, tuple(both), tuple(word for word in others if word not in kept))
 
 
 def _lines(path: Path) -> list[str]:
-    from unmask.data.formats import decoded
+    from unmask.data.formats import decode
 
     try:
-        text = decoded(path.read_bytes(), path.name)
+        text = decode(path.read_bytes(), path.name)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); expected one word a line") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
@@ -210,7 +212,7 @@ def _refuse(value: str | None, known: tuple[str, ...], option: str) -> None:
 
 
 def _meta(
-    facts: dict[str, Any], answers: list[Answered], made: list[Any], settings: Settings
+    facts: dict[str, Any], answers: list[Answered], made: list[Any], settings: VectorSettings
 ) -> dict[str, Any]:
     from dataclasses import asdict
     from importlib.metadata import version

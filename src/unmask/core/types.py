@@ -98,7 +98,7 @@ class Encoded:
 class Probe:
     """One question: hide some positions of a sentence, read log-probabilities at others.
 
-    With `apart` the sentence is asked once for every position in `masked`, that one alone hidden,
+    With `one_at_a_time` the sentence is asked once for every position in `masked`, that one alone hidden,
     and each read is taken where its own position is hidden. Otherwise it is asked once with all of
     `masked` hidden together (nothing hidden when `masked` is empty).
     """
@@ -106,7 +106,7 @@ class Probe:
     ids: tuple[int, ...]
     reads: tuple[tuple[int, int], ...]  # (position, token id)
     masked: tuple[int, ...] = ()
-    apart: bool = False
+    one_at_a_time: bool = False
     attention: bool = False  # also bring back the mean attention every position receives
     split: int = 0
     head: Literal["lm", "next"] = "lm"  # `next`: the next-sentence head; its reads are ((0, class),)
@@ -118,7 +118,7 @@ class Reading:
 
     logprobs: Floats
     ranks: Ints  # 0: the token read is the one the model finds likeliest there
-    received: Floats | None = None  # per position of `Probe.ids`; sums to one
+    attention_received: Floats | None = None  # per position of `Probe.ids`; sums to one
 
 
 class Reader(Protocol):
@@ -157,7 +157,7 @@ class Reader(Protocol):
     def text(self, ids: Sequence[int]) -> str:
         """Token ids as text."""
 
-    def places(self, text: str, begin: int, end: int) -> tuple[int, ...]:
+    def token_positions(self, text: str, begin: int, end: int) -> tuple[int, ...]:
         """Positions in `encode(text)` of the tokens of some characters; Unscorable when none can tell."""
 
     def mask_positions(self, ids: Sequence[int]) -> tuple[int, ...]:

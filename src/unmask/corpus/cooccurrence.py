@@ -7,14 +7,14 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 
 from unmask.core.types import Ints
-from unmask.corpus.matching import Found
+from unmask.corpus.matching import Matches
 from unmask.corpus.sentences import LONGEST, ends
 
 _AFTER = 24  # bytes looked at behind a mark
 _LINE_END = 10
 
 
-def together(buffer: bytes, found: Found, side: Ints, thing: Ints, things: int) -> Ints:
+def together(buffer: bytes, found: Matches, side: Ints, thing: Ints, things: int) -> Ints:
     """By thing: sentences it stands in, those with a word of the first set, those with one of the second.
 
     `side` says of every term whether it is of the first set (0), the second (1) or a name of a thing (2),

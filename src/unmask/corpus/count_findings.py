@@ -10,9 +10,9 @@ from scipy.stats import spearmanr
 from statsmodels.stats.proportion import proportion_confint
 
 from unmask import data
-from unmask.corpus.counting import GROUPS, Counter, Counts
+from unmask.corpus.counting import GROUPS, TermCounter, CorpusCounts
 from unmask.corpus.ratios import ilps, share
-from unmask.findings import Finding, Plot, Ranged, Table
+from unmask.findings import Finding, Plot, Value, Table
 
 SHOWN = 15  # words of each set, and professions, in tables
 FEWEST = 10  # sentences with a word of either set that a profession needs to be drawn
@@ -26,11 +26,11 @@ class Beside:
     sentences: int
     first: int
     second: int
-    share: Ranged  # of the first set among both; a sentence with both counts for each
+    share: Value  # of the first set among both; a sentence with both counts for each
     women: float | None  # of those who have the occupation
 
 
-def finding(counts: Counts, counter: Counter, files: Sequence[str], *, seed: int = 0) -> Finding:
+def finding(counts: CorpusCounts, counter: TermCounter, files: Sequence[str], *, seed: int = 0) -> Finding:
     """ILPS, the words it is made of, and the professions they stand beside."""
     unit = "groups of documents" if counts.documents > GROUPS else "documents"
     beside = sorted(professions(counts, counter), key=lambda one: -one.sentences)
@@ -42,7 +42,7 @@ def finding(counts: Counts, counter: Counter, files: Sequence[str], *, seed: int
     )
 
 
-def professions(counts: Counts, counter: Counter) -> list[Beside]:
+def professions(counts: CorpusCounts, counter: TermCounter) -> list[Beside]:
     """Every profession found in a sentence."""
     women = {one.name: one.women for one in data.read("occupations")}
     made = []
@@ -54,15 +54,15 @@ def professions(counts: Counts, counter: Counter) -> list[Beside]:
     return made
 
 
-def _wilson(first: int, both: int) -> Ranged:
+def _wilson(first: int, both: int) -> Value:
     if not both:
-        return Ranged(np.nan, np.nan, np.nan, "no word of either set beside it")
+        return Value(np.nan, np.nan, np.nan, "no word of either set beside it")
     low, high = proportion_confint(first, both, method="wilson")
-    return Ranged(first / both, float(low), float(high), "wilson")
+    return Value(first / both, float(low), float(high), "wilson")
 
 
 def _answers(
-    counts: Counts, counter: Counter, beside: Sequence[Beside], seed: int, unit: str
+    counts: CorpusCounts, counter: TermCounter, beside: Sequence[Beside], seed: int, unit: str
 ) -> Iterator[str]:
     names, found = counter.terms.names, ilps(counts.groups, seed=seed, unit=unit)
     first, second = counts.of_set(0), counts.of_set(1)
@@ -93,7 +93,7 @@ def _answers(
 
 
 def _tables(
-    counts: Counts, counter: Counter, beside: Sequence[Beside], files: Sequence[str], how: tuple[int, str]
+    counts: CorpusCounts, counter: TermCounter, beside: Sequence[Beside], files: Sequence[str], how: tuple[int, str]
 ) -> Iterator[Table]:
     seed, unit = how
     names = counter.terms.names
@@ -140,7 +140,7 @@ def _tables(
         )
 
 
-def every_profession(counts: Counts, counter: Counter) -> list[Mapping[str, object]]:
+def every_profession(counts: CorpusCounts, counter: TermCounter) -> list[Mapping[str, object]]:
     """All professions found, for the result file."""
     return [
         {
@@ -154,7 +154,7 @@ def every_profession(counts: Counts, counter: Counter) -> list[Mapping[str, obje
     ]
 
 
-def _side_by_side(counts: Counts, counter: Counter) -> Iterator[tuple[str | int | None, ...]]:
+def _side_by_side(counts: CorpusCounts, counter: TermCounter) -> Iterator[tuple[str | int | None, ...]]:
     sides = []
     for side in (0, 1):
         numbers = np.flatnonzero((counter.side == side) & (counts.terms > 0))
@@ -165,7 +165,7 @@ def _side_by_side(counts: Counts, counter: Counter) -> Iterator[tuple[str | int 
         yield (*cells[0], *cells[1])
 
 
-def _plots(beside: Sequence[Beside], counter: Counter) -> Iterator[Plot]:
+def _plots(beside: Sequence[Beside], counter: TermCounter) -> Iterator[Plot]:
     drawn = [one for one in beside if one.first + one.second >= FEWEST and one.women is not None]
     if len(drawn) < 2 or counter.terms.names[0] != "feminine":
         return
@@ -179,7 +179,7 @@ def _plots(beside: Sequence[Beside], counter: Counter) -> Iterator[Plot]:
     yield Plot("corpus-professions", "Words beside professions, and who has them", alt, chart)
 
 
-def _notes(counts: Counts, counter: Counter, beside: Sequence[Beside]) -> Iterator[str]:
+def _notes(counts: CorpusCounts, counter: TermCounter, beside: Sequence[Beside]) -> Iterator[str]:
     yield from counter.terms.notes
     if counts.problems.count:
         yield f"{counts.problems.count:,} problems in reading; the first: {counts.problems.first[0]}"
@@ -191,5 +191,5 @@ def _notes(counts: Counts, counter: Counter, beside: Sequence[Beside]) -> Iterat
     yield "counts say how often words are used, not what is said with them"
 
 
-def _times(one: Ranged, factor: float) -> Ranged:
-    return Ranged(one.value * factor, one.low * factor, one.high * factor, one.method)
+def _times(one: Value, factor: float) -> Value:
+    return Value(one.value * factor, one.low * factor, one.high * factor, one.method)

@@ -20,20 +20,20 @@ import numpy as np
 from unmask.core.errors import DataError
 from unmask.core.types import Ints
 from unmask.corpus.cooccurrence import together
-from unmask.corpus.documents import TABLES, Layout, Problems, existing, is_plain_text, kind_of, of_file
+from unmask.corpus.read_documents import TABLES, TextLayout, Problems, existing_files, is_plain_text, file_format, of_file
 from unmask.corpus.matching import Matcher
 from unmask.corpus.ranges import begins_of, part_of, ranges
-from unmask.corpus.terms import Terms
+from unmask.corpus.terms import TermSets
 
 GROUPS = 1_000  # of documents; what intervals are computed over
 SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting
 _HELD = 8 << 20  # bytes of documents counted together
 
-Telling = Callable[[int], None]  # bytes of files done since the last time
+ByteProgress = Callable[[int], None]  # bytes of files done since the last time
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class CorpusCounts:
     """Sums over a part of a corpus."""
 
     terms: Ints  # by term
@@ -54,11 +54,11 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Counter:
+class TermCounter:
     """What to count, and how files are read."""
 
-    terms: Terms
-    layout: Layout = field(default_factory=Layout)
+    terms: TermSets
+    layout: TextLayout = field(default_factory=TextLayout)
     per_document: bool = False
     spaced: bool = False  # a word counts only with white space on both sides
 
@@ -88,13 +88,13 @@ class Counter:
     def _matcher(self) -> Matcher:
         return Matcher(self.forms, self.spaced)
 
-    def nothing(self) -> Counts:
+    def nothing(self) -> CorpusCounts:
         """The sums over no text."""
         things = len(self.terms.beside)
         empty = np.zeros((0, 3), dtype=np.int64)
-        return Counts(np.zeros(len(self.forms), np.int64), empty, 0, np.zeros((things, 3), np.int64))
+        return CorpusCounts(np.zeros(len(self.forms), np.int64), empty, 0, np.zeros((things, 3), np.int64))
 
-    def buffer(self, buffer: bytes, begins: Ints) -> Counts:
+    def buffer(self, buffer: bytes, begins: Ints) -> CorpusCounts:
         """The sums over documents that lie one behind another."""
         found = self._matcher.find(buffer, begins)
         place = np.searchsorted(begins, found.starts, side="right") - 1
@@ -103,9 +103,9 @@ class Counter:
         words = np.diff(np.append(found.before, found.words))
         rows = np.stack([*sets, words], axis=1).astype(np.int64)
         things = len(self.terms.beside)
-        return Counts(
+        return CorpusCounts(
             terms=np.bincount(found.terms, minlength=len(self.forms)),
-            groups=rows if len(rows) <= GROUPS else dealt(rows),
+            groups=rows if len(rows) <= GROUPS else deal_into_groups(rows),
             documents=len(begins),
             beside=together(buffer, found, self.side, self.thing, things)
             if things
@@ -113,7 +113,7 @@ class Counter:
             rows=(rows,) if self.per_document else (),
         )
 
-    def part(self, path: Path, begin: int, end: int) -> Counts:
+    def part(self, path: Path, begin: int, end: int) -> CorpusCounts:
         """The sums over a part of a plain text file."""
         text = part_of(path, begin, end, self.layout.unit)
         problems = Problems()
@@ -123,9 +123,9 @@ class Counter:
             problems.add(path.name, begin + error.start, "this byte (and perhaps others) is not UTF-8")
         return replace(self.buffer(text, begins_of(text, self.layout.unit)), problems=problems)
 
-    def whole(self, path: Path) -> Counts:
+    def whole(self, path: Path) -> CorpusCounts:
         """The sums over a file that must be read from its beginning."""
-        one = self.layout.unit == "file" and kind_of(path) not in TABLES
+        one = self.layout.unit == "file" and file_format(path) not in TABLES
         layout = replace(self.layout, unit="line") if one else self.layout
         problems, total = Problems(), self.nothing()
         texts = (
@@ -136,26 +136,26 @@ class Counter:
             sizes = np.array([len(text) + 1 for text in held[:-1]], dtype=np.int64)
             begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
             some = self.buffer(buffer, begins[:1] if one else begins)
-            total = added(total, some, same_document=one and total.documents > 0)
+            total = add_counts(total, some, same_document=one and total.documents > 0)
         return replace(total, problems=problems)
 
 
 def count(
     paths: Iterable[str | Path],
-    counter: Counter,
+    counter: TermCounter,
     *,
     processes: int | None = None,
-    tell: Telling | None = None,
-    each: Callable[[Path, Counts], None] | None = None,
-) -> Counts:
+    tell: ByteProgress | None = None,
+    each: Callable[[Path, CorpusCounts], None] | None = None,
+) -> CorpusCounts:
     """The sums over all files; `each` is handed the sums of every part in order, with their file."""
-    files = existing(paths)
+    files = existing_files(paths)
     total, last = counter.nothing(), Path()
     for task, some in _counted(list(_tasks(files)), counter, processes):
         same = counter.layout.unit == "file" and task.path == last and is_plain_text(task.path)
         if each is not None:
             each(task.path, some)
-        total = added(total, replace(some, rows=()), same_document=same)
+        total = add_counts(total, replace(some, rows=()), same_document=same)
         last = task.path
         if tell is not None:
             tell(task.size)
@@ -164,7 +164,7 @@ def count(
     return total
 
 
-def added(one: Counts, other: Counts, *, same_document: bool = False) -> Counts:
+def add_counts(one: CorpusCounts, other: CorpusCounts, *, same_document: bool = False) -> CorpusCounts:
     """The sums over both; with `same_document` the other is the rest of the first's last document."""
     if same_document:
         joined = one.groups.copy()
@@ -175,21 +175,21 @@ def added(one: Counts, other: Counts, *, same_document: bool = False) -> Counts:
     problems = Problems(one.problems.count, list(one.problems.first))
     problems.merge(other.problems)
     rows = (*one.rows, *other.rows)
-    return Counts(one.terms + other.terms, joined, documents, one.beside + other.beside, problems, rows)
+    return CorpusCounts(one.terms + other.terms, joined, documents, one.beside + other.beside, problems, rows)
 
 
-def dealt(rows: Ints, first: int = 0) -> Ints:
+def deal_into_groups(rows: Ints, first: int = 0) -> Ints:
     """The sums of rows that are dealt in turn to `GROUPS` groups."""
     made = np.zeros((GROUPS, rows.shape[1]), dtype=np.int64)
     np.add.at(made, (first + np.arange(len(rows))) % GROUPS, rows)
     return made
 
 
-def _joined(one: Counts, other: Counts) -> Ints:
+def _joined(one: CorpusCounts, other: CorpusCounts) -> Ints:
     """Groups side by side while they are few, else the other's dealt on from where the first ended."""
     if len(one.groups) + len(other.groups) <= GROUPS:
         return np.concatenate([one.groups, other.groups])
-    made = dealt(other.groups, one.documents % GROUPS)
+    made = deal_into_groups(other.groups, one.documents % GROUPS)
     made[: len(one.groups)] += one.groups
     return made
 
@@ -211,20 +211,20 @@ def _tasks(files: Sequence[Path]) -> Iterator[_Task]:
             yield _Task(path, 0, None, size)
 
 
-def _run(task: _Task, counter: Counter) -> Counts:
+def _run(task: _Task, counter: TermCounter) -> CorpusCounts:
     return counter.whole(task.path) if task.end is None else counter.part(task.path, task.begin, task.end)
 
 
 def _counted(
-    tasks: Sequence[_Task], counter: Counter, processes: int | None
-) -> Iterator[tuple[_Task, Counts]]:
+    tasks: Sequence[_Task], counter: TermCounter, processes: int | None
+) -> Iterator[tuple[_Task, CorpusCounts]]:
     """Tasks and their sums, in order; never more than twice as many at once as there are processes."""
     workers = min(len(tasks), processes or os.cpu_count() or 1)
     if workers <= 1 or (processes is None and sum(one.size for one in tasks) < SMALL):
         yield from ((task, _run(task, counter)) for task in tasks)
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (counter,)) as pool:
-        waiting: list[tuple[_Task, Future[Counts]]] = []
+        waiting: list[tuple[_Task, Future[CorpusCounts]]] = []
         for task in tasks:
             waiting.append((task, pool.submit(_work, task)))
             if len(waiting) >= 2 * workers:
@@ -234,14 +234,14 @@ def _counted(
             yield first, future.result()
 
 
-_mine: list[Counter] = []  # of a worker process: what it was started with
+_mine: list[TermCounter] = []  # of a worker process: what it was started with
 
 
-def _begin(counter: Counter) -> None:
+def _begin(counter: TermCounter) -> None:
     _mine[:] = [counter]
 
 
-def _work(task: _Task) -> Counts:
+def _work(task: _Task) -> CorpusCounts:
     return _run(task, _mine[0])
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unmask.corpus.training_effect import Effect
-from unmask.findings import Finding, Plot, Ranged, Table
+from unmask.findings import Finding, Plot, Value, Table
 from unmask.measures import find
-from unmask.mitigate.evaluation import MEN, WOMEN, Seen
-from unmask.stats import Comparison, comparisons, corrected
+from unmask.mitigate.evaluation import MEN, WOMEN, BiasEvaluation
+from unmask.stats import Comparison, comparisons, apply_holm
 from unmask.training.utility import accuracy, perplexity
 
 HEADLINES = ("asld", "appd", "bias-score")
@@ -32,7 +32,7 @@ def finding(effect: Effect, *, seed: int = 0) -> Finding:
     )
 
 
-def _compared(a: Seen, b: Seen, seed: int) -> list[Comparison]:
+def _compared(a: BiasEvaluation, b: BiasEvaluation, seed: int) -> list[Comparison]:
     """Paired comparisons of the headline statistics, and ASLD by category."""
     found = [
         one
@@ -40,7 +40,7 @@ def _compared(a: Seen, b: Seen, seed: int) -> list[Comparison]:
         for one in comparisons(find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed)
         if one.statistic in HEADLINES and (one.group == "all" or one.statistic == "asld")
     ]
-    return list(corrected(found))
+    return list(apply_holm(found))
 
 
 def _answers(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Iterator[str]:
@@ -117,10 +117,10 @@ def _plots(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Itera
         )
 
 
-def _change(one: Comparison) -> Ranged:
-    return Ranged(one.change, one.low, one.high, one.method)
+def _change(one: Comparison) -> Value:
+    return Value(one.change, one.low, one.high, one.method)
 
 
-def _shown(one: Ranged) -> str:
+def _shown(one: Value) -> str:
     ends = f", {one.low:+.3f} to {one.high:+.3f}" if one.low == one.low else f", {one.method}"
     return f"{one.value:+.3f}{ends}"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unmask.core.types import Ints
 
 
-class Longer(NamedTuple):
+class MultiwordTerm(NamedTuple):
     """A term that is more than one run of ASCII letters, and where in it its anchor stands."""
 
     term: int
@@ -22,7 +22,7 @@ class Longer(NamedTuple):
     sign: tuple[int, int] | None  # a letter of another of its words, and where it stands from the anchor on
 
 
-def sign_of(raw: bytes, begin: int, end: int) -> tuple[int, int] | None:
+def neighbour_letter(raw: bytes, begin: int, end: int) -> tuple[int, int] | None:
     """Something beside the anchor, one separator away, that is quickly looked for; None with apostrophes."""
     if b"'" in raw:
         return None
@@ -45,11 +45,11 @@ def _signed(buffer: bytes, places: Ints, sign: tuple[int, int] | None) -> list[i
     return list(places[same & (at >= 0) & (at < len(raw))].tolist())
 
 
-def longer_at(
+def find_multiword(
     buffer: bytes,
     places: Ints,
     anchors: Ints,
-    longer: Mapping[int, Sequence[Longer]],
+    longer: Mapping[int, Sequence[MultiwordTerm]],
     capital: NDArray[np.bool_],
 ) -> list[tuple[int, int, int]]:
     """Terms of several words whose anchors were found: begin, end and number of each."""
@@ -58,7 +58,7 @@ def longer_at(
         begin, end = np.searchsorted(anchors[order], (anchor, anchor + 1))
         for one in terms:
             for place in _signed(buffer, places[order[begin:end]], one.sign):
-                head = text_of(buffer[max(0, place - one.before - 8) : place])
+                head = decode_fragment(buffer[max(0, place - one.before - 8) : place])
                 around = head + buffer[place : place + 2 * one.size + 16].decode("utf-8", errors="ignore")
                 for match in one.pattern.finditer(around):
                     first = place - len(head.encode()) + len(around[: match.start()].encode())
@@ -68,7 +68,7 @@ def longer_at(
     return found
 
 
-def without_overlaps(starts: Ints, terms: Ints, several: Sequence[tuple[int, int, int]]) -> tuple[Ints, Ints]:
+def drop_overlaps(starts: Ints, terms: Ints, several: Sequence[tuple[int, int, int]]) -> tuple[Ints, Ints]:
     """Single words inside longer terms are dropped, as are longer terms inside still longer ones."""
     kept: list[tuple[int, int, int]] = []
     for begin, end, term in sorted(set(several), key=lambda one: (one[0], -one[1])):
@@ -84,7 +84,7 @@ def without_overlaps(starts: Ints, terms: Ints, several: Sequence[tuple[int, int
     return places[order], which[order]
 
 
-def text_of(some: bytes) -> str:
+def decode_fragment(some: bytes) -> str:
     """Bytes cut anywhere as text, without the halves of characters at the ends."""
     begin = next((at for at, byte in enumerate(some) if byte & 0xC0 != 0x80), len(some))
     return some[begin:].decode("utf-8", errors="ignore" if begin else "replace")

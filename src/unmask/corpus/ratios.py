@@ -12,32 +12,32 @@ import numpy as np
 from scipy.stats import binomtest, t
 
 from unmask.core.types import Floats, Ints
-from unmask.findings import Ranged
-from unmask.stats.bootstrap import Interval, generator, nowhere, resampled
-from unmask.stats.means import FEW
+from unmask.findings import Value
+from unmask.stats.bootstrap import Interval, generator, no_interval, bootstrap_ends
+from unmask.stats.means import MIN_BCA_UNITS
 
 LEVEL = 0.95
 
 
-def ilps(groups: Ints, *, seed: int = 0, unit: str = "documents") -> Ranged:
+def ilps(groups: Ints, *, seed: int = 0, unit: str = "documents") -> Value:
     """The log ratio of the first column's sum to the second's; above 0 the first set is more frequent."""
     first, second = groups[:, 0].astype(np.float64), groups[:, 1].astype(np.float64)
     if not (first.sum() and second.sum()):
-        return Ranged(np.nan, np.nan, np.nan, "no ratio: one of the sets has no word here")
+        return Value(np.nan, np.nan, np.nan, "no ratio: one of the sets has no word here")
     value = float(np.log(first.sum() / second.sum()))
     if (groups[:, :2].sum(1) > 0).sum() == 1:
         return _ranged(value, _exact(int(first.sum()), int((first + second).sum()), logged=True))
     return _ranged(value, _over(first, second, _log_ratio, seed, unit))
 
 
-def share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documents") -> Ranged:
+def share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documents") -> Value:
     """The share of a column's words among all words: P_f, P_m."""
     some, words = groups[:, column].astype(np.float64), groups[:, 2].astype(np.float64)
     value = float(some.sum() / words.sum())
     if (words > 0).sum() == 1:
         return _ranged(value, _exact(int(some.sum()), int(words.sum()), logged=False))
     if not some.sum():
-        return Ranged(value, np.nan, np.nan, "no interval: no such word here")
+        return Value(value, np.nan, np.nan, "no interval: no such word here")
     return _ranged(value, _over(some, words, _ratio, seed, unit).within(0.0, 1.0))
 
 
@@ -58,15 +58,15 @@ def _log_ratio(first: Floats, second: Floats, axis: int = -1) -> Floats:
 def _over(first: Floats, second: Floats, ratio: Ratio, seed: int, unit: str) -> Interval:
     """Over documents: Student's of the jackknife where they are few, else the bootstrap."""
     n = len(first)
-    interval = _jackknife(first, second, ratio) if n < FEW else _drawn(first, second, ratio, seed)
+    interval = _jackknife(first, second, ratio) if n < MIN_BCA_UNITS else _drawn(first, second, ratio, seed)
     if not np.isfinite([interval.low, interval.high]).all():
-        return nowhere(f"no interval: too few words over {n} {unit}")
+        return no_interval(f"no interval: too few words over {n} {unit}")
     value = float(ratio(first, second))
     return Interval(interval.low, interval.high, f"{interval.method} over {n} {unit}").holding(value)
 
 
 def _drawn(first: Floats, second: Floats, ratio: Ratio, seed: int) -> Interval:
-    low, high, method = resampled((first, second), ratio, rng=generator(seed, "corpus"))
+    low, high, method = bootstrap_ends((first, second), ratio, rng=generator(seed, "corpus"))
     return Interval(float(low), float(high), method)
 
 
@@ -92,5 +92,5 @@ def _logit(share: float) -> float:
     return float(np.log(share / (1 - share)))
 
 
-def _ranged(value: float, interval: Interval) -> Ranged:
-    return Ranged(value, interval.low, interval.high, interval.method)
+def _ranged(value: float, interval: Interval) -> Value:
+    return Value(value, interval.low, interval.high, interval.method)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.corpus.files import COMPRESSED, Layout, Problems, kind_of, opened, raw_lines
+from unmask.corpus.files import COMPRESSED, TextLayout, Problems, file_format, open_binary, iter_lines
 
 USUAL = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
 _BATCH = 1024  # rows of Parquet read at a time
@@ -20,7 +20,7 @@ _BATCH = 1024  # rows of Parquet read at a time
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
 
 
-def text_rows(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[int, str]]:
+def text_rows(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
     """Documents of a text file, numbered as they come; bytes that are not UTF-8 are replaced, and noted."""
     number, held = 0, list[str]()
     for line in _text_lines(path, problems):
@@ -38,7 +38,7 @@ def text_rows(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[
 
 
 def _text_lines(path: Path, problems: Problems) -> Iterator[str]:
-    for number, line in enumerate(raw_lines(path)):
+    for number, line in enumerate(iter_lines(path)):
         try:
             yield line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -46,9 +46,9 @@ def _text_lines(path: Path, problems: Problems) -> Iterator[str]:
             yield line.decode("utf-8", errors="replace")
 
 
-def _json_lines(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[int, str]]:
+def _json_lines(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
     """Objects with a text, or bare strings, one a line."""
-    for number, line in enumerate(raw_lines(path)):
+    for number, line in enumerate(iter_lines(path)):
         if not line.strip():
             continue
         try:
@@ -65,7 +65,7 @@ def _json_lines(path: Path, layout: Layout, problems: Problems) -> Iterator[tupl
 
 
 def _picked(
-    row: dict[str, Any], number: int, path: Path, layout: Layout, problems: Problems
+    row: dict[str, Any], number: int, path: Path, layout: TextLayout, problems: Problems
 ) -> Iterator[tuple[int, str]]:
     """The text of one object; a missing or empty field is a problem of this row alone."""
     names = layout.columns or _usual(list(row), path)
@@ -76,12 +76,12 @@ def _picked(
     yield number, "\n".join(row[name] for name in names)
 
 
-def _table(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[int, str]]:
+def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
     """Rows of CSV, or of tab-separated text whatever its name; of the latter quotes mean nothing."""
-    with closing(opened(path)) as stream:
+    with closing(open_binary(path)) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
         first = text.readline()
-        tabs = kind_of(path) == ".tsv" or first.count("\t") > first.count(",")
+        tabs = file_format(path) == ".tsv" or first.count("\t") > first.count(",")
         style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
         reader = csv.reader(_chained(first, text), **style)
         header = next(reader, []) if layout.header else []
@@ -111,7 +111,7 @@ def _chained(first: str, rest: Iterable[str]) -> Iterator[str]:
     yield from rest
 
 
-def _places(header: Sequence[str], path: Path, layout: Layout) -> list[int]:
+def _places(header: Sequence[str], path: Path, layout: TextLayout) -> list[int]:
     """Where in a row the text stands."""
     if not layout.header:
         return [int(name) - 1 for name in layout.columns or ("1",)]
@@ -137,7 +137,7 @@ def _usual(names: Sequence[str], path: Path) -> tuple[str, ...]:
     raise DataError(f"{path.name}: which column is the text? It has {', '.join(names)}: give --column")
 
 
-def _parquet(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[int, str]]:
+def _parquet(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
     """Rows of Parquet; only the columns needed are read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -164,7 +164,7 @@ def _parquet(path: Path, layout: Layout, problems: Problems) -> Iterator[tuple[i
         raise DataError(f"{path.name} is not a readable Parquet file ({reason}); write it again") from error
 
 
-Rows = Callable[[Path, Layout, Problems], Iterator[tuple[int, str]]]
+Rows = Callable[[Path, TextLayout, Problems], Iterator[tuple[int, str]]]
 READERS: dict[str, Rows] = {
     ".csv": _table,
     ".tsv": _table,

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from unmask import data
 from unmask.core.errors import DataError
-from unmask.data.formats import decoded, table
+from unmask.data.formats import decode, table
 
 FEMININE, MASCULINE = "feminine", "masculine"
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TermSets:
     """Two named sets of words, and what they are looked for beside: each thing with the forms of its name."""
 
     names: tuple[str, str]
@@ -30,19 +30,19 @@ class Terms:
             raise DataError(f"{self.source}: both sets are called {self.names[0]!r}; give them two names")
 
 
-def built_in(*, professions: bool = True) -> Terms:
+def builtin_terms(*, professions: bool = True) -> TermSets:
     """Feminine and masculine words of our word pairs, those left out that are also said of others.
 
     A pair whose words may not be exchanged (`god`, `count`, `bull`) counts for neither gender.
     """
     pairs = [one for one in data.read("word-pairs").pairs if one.swap]
     sides = ([one.feminine for one in pairs], [one.masculine for one in pairs])
-    return made((FEMININE, MASCULINE), sides, source="built-in word pairs", professions=professions)
+    return make_term_sets((FEMININE, MASCULINE), sides, source="built-in word pairs", professions=professions)
 
 
-def made(
+def make_term_sets(
     names: tuple[str, str], sets: Sequence[Iterable[str]], *, source: str, professions: bool = True
-) -> Terms:
+) -> TermSets:
     """Two sets of words, cleaned: each once, none in both, none that only adds to another of its set."""
     first, second = ({_clean(word): None for word in words if _clean(word)} for words in sets)
     both = [word for word in first if word in second]
@@ -53,34 +53,34 @@ def made(
     for name, words in zip(names, kept, strict=True):
         if not words:
             raise DataError(f"{source}: no words of {name!r}; expected at least one in each of two sets")
-    return Terms(names, (kept[0], kept[1]), _professions() if professions else {}, source, notes)
+    return TermSets(names, (kept[0], kept[1]), _professions() if professions else {}, source, notes)
 
 
-def read_terms(path: Path, *, professions: bool = True) -> Terms:
+def read_terms(path: Path, *, professions: bool = True) -> TermSets:
     """Two sets from the first two columns of a CSV or TSV file: the header names them, cells may be empty."""
     if not path.is_file():
         raise DataError(f"no file {str(path)!r}: give a CSV file with two columns of words")
-    rows = table(decoded(path.read_bytes(), path.name), path.name, "\t" if path.suffix == ".tsv" else ",")
+    rows = table(decode(path.read_bytes(), path.name), path.name, "\t" if path.suffix == ".tsv" else ",")
     names = list(rows[0])[:2] if rows else []
     if len(names) < 2:
         raise DataError(
             f"{path.name}: expected two columns of words with a header, such as feminine,masculine"
         )
     sides = [[row[name] for row in rows] for name in names]
-    return made((names[0], names[1]), sides, source=path.name, professions=professions)
+    return make_term_sets((names[0], names[1]), sides, source=path.name, professions=professions)
 
 
-def read_lists(first: Path, second: Path, *, professions: bool = True) -> Terms:
+def read_lists(first: Path, second: Path, *, professions: bool = True) -> TermSets:
     """Two sets from two files of one word a line, named after the files."""
     for path in (first, second):
         if not path.is_file():
             raise DataError(f"no file {str(path)!r}: give two text files of one word a line")
-    sides = [decoded(path.read_bytes(), path.name).splitlines() for path in (first, second)]
+    sides = [decode(path.read_bytes(), path.name).splitlines() for path in (first, second)]
     source = f"{first.name} and {second.name}"
-    return made((first.stem, second.stem), sides, source=source, professions=professions)
+    return make_term_sets((first.stem, second.stem), sides, source=source, professions=professions)
 
 
-def pattern_of(term: str) -> str:
+def term_pattern(term: str) -> str:
     """A term as a regular expression: its spaces may be hyphens, its apostrophes curly."""
     loose = re.escape(term).replace(r"\ ", r"[ \t-]").replace("'", "['\u2019]")
     return rf"(?<![^\W_]){loose}(?![^\W_])"

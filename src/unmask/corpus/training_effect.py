@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import Options, engine_for, written
+from unmask.audit.plan import Options, engine_for, write_json
 from unmask.corpus.placebo import Placebo
-from unmask.mitigate.evaluation import Seen, looked
-from unmask.mitigate.mlm import digest
+from unmask.mitigate.evaluation import BiasEvaluation, evaluate_model
+from unmask.mitigate.mlm import rows_digest
 from unmask.models import open_lm
 from unmask.models.loading import Opening
-from unmask.training import Telling, TrainSettings, train
-from unmask.training.collators import LENGTH, batches_for, rows_of
+from unmask.training import ProgressCallback, TrainSettings, train
+from unmask.training.collators import MAX_LENGTH, collator_for, encode_rows
 
 RECORD = "training.json"
 
@@ -32,7 +32,7 @@ class Plan:
     opening: Opening
     settings: TrainSettings
     options: Options
-    length: int = LENGTH
+    length: int = MAX_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Effect:
     """What was asked of the model as it was, after the corpus, and after the placebo."""
 
     model: dict[str, Any]
-    start: Seen
-    corpus: Seen
-    placebo: Seen
+    start: BiasEvaluation
+    corpus: BiasEvaluation
+    placebo: BiasEvaluation
     trainings: dict[str, dict[str, Any]]
     placebo_about: str
 
@@ -54,26 +54,26 @@ def effect(
     held: Sequence[str],
     out: Path,
     *,
-    progress: Callable[[str], Telling | None] | None = None,
+    progress: Callable[[str], ProgressCallback | None] | None = None,
 ) -> Effect:
     """Train twice from one start, ask three times; checkpoints stay in `out`, and are not made twice."""
     lm = open_lm(plan.model, plan.opening)
     with engine_for(lm, plan.options) as engine:
-        start = looked(engine, held, seed=plan.settings.seed, progress=plan.options.progress)
+        start = evaluate_model(engine, held, seed=plan.settings.seed, progress=plan.options.progress)
     trainings, seen = {}, []
     for name, texts in (("corpus", sentences), ("placebo", placebo.sentences)):
         trainings[name] = _trained(plan, texts, out / name, progress(name) if progress else None)
         with engine_for(open_lm(out / name, plan.opening), plan.options) as engine:
-            seen.append(looked(engine, held, seed=plan.settings.seed, progress=plan.options.progress))
+            seen.append(evaluate_model(engine, held, seed=plan.settings.seed, progress=plan.options.progress))
     return Effect(asdict(lm.facts), start, seen[0], seen[1], trainings, placebo.about)
 
 
-def _trained(plan: Plan, texts: Sequence[str], folder: Path, progress: Telling | None) -> dict[str, Any]:
+def _trained(plan: Plan, texts: Sequence[str], folder: Path, progress: ProgressCallback | None) -> dict[str, Any]:
     """A checkpoint trained on texts from the start, unless the same is there already."""
     lm = open_lm(plan.model, plan.opening)
     causal = lm.kind == "causal"
-    rows = rows_of(texts, lm.tokenizer, length=min(plan.length, lm.facts.max_length), causal=causal)
-    asked = {"start": lm.facts.fingerprint, "rows": digest(rows), "settings": asdict(plan.settings)}
+    rows = encode_rows(texts, lm.tokenizer, length=min(plan.length, lm.facts.max_length), causal=causal)
+    asked = {"start": lm.facts.fingerprint, "rows": rows_digest(rows), "settings": asdict(plan.settings)}
     record = folder / RECORD
     if record.is_file():
         kept = json.loads(record.read_text(encoding="utf-8"))
@@ -82,17 +82,17 @@ def _trained(plan: Plan, texts: Sequence[str], folder: Path, progress: Telling |
     took = train(
         lm.network.model,
         rows,
-        batches_for(lm.tokenizer, causal=causal),
+        collator_for(lm.tokenizer, causal=causal),
         plan.settings,
         folder.with_name(f"{folder.name}-unfinished"),
         progress=progress,
-        key=digest(rows),
+        key=rows_digest(rows),
     )
-    from unmask.training.trainer import silent  # as heavy as the training it belongs to
+    from unmask.training.trainer import quiet_trainer  # as heavy as the training it belongs to
 
     record.unlink(missing_ok=True)
-    with silent():
+    with quiet_trainer():
         lm.network.model.save_pretrained(folder)
         lm.tokenizer.save_pretrained(folder)
     losses = [list(one) for one in took.losses]
-    return written(record, {"asked": asked, "texts": len(texts), "steps": took.steps, "losses": losses})
+    return write_json(record, {"asked": asked, "texts": len(texts), "steps": took.steps, "losses": losses})

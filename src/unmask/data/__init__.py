@@ -49,7 +49,7 @@ from unmask.data import (
     winogender,
     word_pairs,
 )
-from unmask.data.items import Loaded
+from unmask.data.items import LoadedItems
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ class _Source(Protocol):
 
     CARD: Card
 
-    def load(self, path: Path) -> Loaded:
+    def load(self, path: Path) -> LoadedItems:
         """The items of its file."""
 
 
@@ -128,7 +128,7 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
     """
     if _is_path(name_or_path):
         path = Path(name_or_path).expanduser()
-        own = template_files.load if template_files.recognised(path) else pairs.load
+        own = template_files.load if template_files.is_template_file(path) else pairs.load
         return own(path, name=_own_name(path.stem))
     source = _source(str(name_or_path))
     given = source.CARD.files  # of several, `load` finds the others beside the first

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Pair
-from unmask.data.formats import decoded, table
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.formats import decode, table
+from unmask.data.items import LoadedItems, with_warnings
 from unmask.data.pairs import slug
 
 CITATION = """\
@@ -58,9 +58,9 @@ Row = Mapping[str, str]
 _COLUMNS = ("Sentence", "Template", "Person", "Profession", "Prof_Gender")
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The sentences of a couple of persons as one item; groups category, word, goal, slot, template."""
-    rows = table(decoded(path.read_bytes(), path.name, "utf-8-sig"), path.name, "\t")
+    rows = table(decode(path.read_bytes(), path.name, "utf-8-sig"), path.name, "\t")
     missing = [name for name in _COLUMNS if not rows or name not in rows[0]]
     if missing:
         raise DataError(f"{path.name}: no column {missing[0]!r}; expected the published file of BEC-Pro")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.data.examples import Example, Source, column, lying, own, rows_of
+from unmask.data.examples import Example, Source, column, find_local, rows_of, user_source
 from unmask.data.formats import SUFFIXES
 
 FOLDERS = ("biasbios", "bias_in_bios", "biasbios_sample")
@@ -40,7 +40,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“])")
 
 def files(named: Path | None, data_dir: Path | None) -> tuple[Source, ...]:
     """The file or folder named, else a folder of the usual name below a data directory."""
-    place = named or next((at for name in FOLDERS if (at := lying(name, data_dir=data_dir))), None)
+    place = named or next((at for name in FOLDERS if (at := find_local(name, data_dir=data_dir))), None)
     if place is None:
         raise DataError(
             f"no biographies: looked for a folder {' or '.join(FOLDERS)} below --data-dir, "
@@ -48,12 +48,12 @@ def files(named: Path | None, data_dir: Path | None) -> tuple[Source, ...]:
             "the cache; name a file (hard_text, profession, gender) with --train"
         )
     if not place.is_dir():
-        return (own(place),)
+        return (user_source(place),)
     found = sorted(path for path in place.rglob("*") if path.suffix.lower() in (*SUFFIXES, ".pkl"))
     kept = [path for path in found if path.suffix.lower() != ".json"]  # lists of names lie beside the data
     if not kept:
         raise DataError(f"{place} holds no biographies: expected {', '.join(SUFFIXES)}")
-    return tuple(own(path) for path in kept)
+    return tuple(user_source(path) for path in kept)
 
 
 def load(sources: Sequence[Source], *, allow_pickle: bool = False) -> tuple[Example, ...]:

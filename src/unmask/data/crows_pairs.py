@@ -7,8 +7,8 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
-from unmask.data.crows_table import Layout, Row, load_table
-from unmask.data.items import Loaded
+from unmask.data.crows_table import CrowsLayout, Row, load_table
+from unmask.data.items import LoadedItems
 
 CITATION = """\
 @inproceedings{nangia-etal-2020-crows,
@@ -49,9 +49,9 @@ CARD = Card(
 )
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The 1,508 pairs with category, direction, writer and votes for the category."""
-    return load_table(path, CARD.name, Layout(), _facts)
+    return load_table(path, CARD.name, CrowsLayout(), _facts)
 
 
 def _facts(row: Row, at: str) -> dict[str, str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from unmask.core.types import Card, DataFile
 from unmask.data.crows_pairs_revised import CITATION
-from unmask.data.crows_table import Layout, load_table, original_id
-from unmask.data.items import Loaded
+from unmask.data.crows_table import CrowsLayout, load_table, original_id
+from unmask.data.items import LoadedItems
 
 CARD = Card(
     name="crows-pairs-fr",
@@ -36,6 +36,6 @@ CARD = Card(
 )
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The French pairs with category, direction and the number of the original pair."""
-    return load_table(path, CARD.name, Layout(delimiter="\t", suffix="_fr_FR"), original_id)
+    return load_table(path, CARD.name, CrowsLayout(delimiter="\t", suffix="_fr_FR"), original_id)

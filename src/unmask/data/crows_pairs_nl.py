@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.core.types import Card, DataFile
-from unmask.data.crows_table import Layout, load_table, original_id
-from unmask.data.items import Loaded
+from unmask.data.crows_table import CrowsLayout, load_table, original_id
+from unmask.data.items import LoadedItems
 
 CITATION = """\
 @inproceedings{strazda-spanakis-2025-dutch,
@@ -45,6 +45,6 @@ CARD = Card(
 )
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The Dutch pairs with category, direction and the number of the original pair."""
-    return load_table(path, CARD.name, Layout(encoding="mac_roman"), original_id)
+    return load_table(path, CARD.name, CrowsLayout(encoding="mac_roman"), original_id)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.core.types import Pair
-from unmask.data.formats import decoded, table
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.formats import decode, table
+from unmask.data.items import LoadedItems, with_warnings
 
 Row = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CrowsLayout:
     """How one file of the family is written."""
 
     encoding: str = "utf-8-sig"
@@ -27,12 +27,14 @@ class Layout:
         return name + self.suffix
 
 
-def load_table(path: Path, name: str, layout: Layout, facts: Callable[[Row, str], dict[str, str]]) -> Loaded:
+def load_table(
+    path: Path, name: str, layout: CrowsLayout, facts: Callable[[Row, str], dict[str, str]]
+) -> LoadedItems:
     """Every row as a pair, never flipped: `sent_more` is the stereotyping sentence in both directions.
 
     Rows with an empty sentence are left out, with a warning. `facts` adds a row's own groups.
     """
-    rows = table(decoded(path.read_bytes(), path.name, layout.encoding), path.name, layout.delimiter)
+    rows = table(decode(path.read_bytes(), path.name, layout.encoding), path.name, layout.delimiter)
     _check_columns(rows, layout, path.name)
     items, warnings = [], []
     for number, row in enumerate(rows):
@@ -46,7 +48,7 @@ def load_table(path: Path, name: str, layout: Layout, facts: Callable[[Row, str]
     return with_warnings(items, warnings)
 
 
-def _check_columns(rows: list[dict[str, str]], layout: Layout, where: str) -> None:
+def _check_columns(rows: list[dict[str, str]], layout: CrowsLayout, where: str) -> None:
     """All columns are there; so is at least one row."""
     if not rows:
         raise DataError(f"{where}: no rows; expected the published file, fetch it again")
@@ -58,7 +60,7 @@ def _check_columns(rows: list[dict[str, str]], layout: Layout, where: str) -> No
         )
 
 
-def _groups(row: Row, layout: Layout, at: str) -> dict[str, str]:
+def _groups(row: Row, layout: CrowsLayout, at: str) -> dict[str, str]:
     """Category and direction of a row."""
     direction = row[layout.column("stereo_antistereo")]
     if direction not in ("stereo", "antistereo"):

@@ -11,7 +11,7 @@ from typing import Any
 from unmask.core.errors import DataError
 from unmask.core.types import Card
 from unmask.data.files import cache_dir, locate, sha256_of
-from unmask.data.formats import SUFFIXES, decoded, records
+from unmask.data.formats import SUFFIXES, decode, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,13 @@ class Source:
         return {"name": self.name, "sha256": self.sha256, "verified": self.verified}
 
 
-def published(card: Card, *, data_dir: Path | None = None) -> tuple[Source, ...]:
+def published_sources(card: Card, *, data_dir: Path | None = None) -> tuple[Source, ...]:
     """The files of a card where they are on this machine, in its order; DataError says how to get them."""
     found = [(file, locate(card, file, data_dir=data_dir)) for file in card.files]
     return tuple(Source(f"{card.name}/{file.name}", at.path, at.sha256, at.verified) for file, at in found)
 
 
-def own(path: Path | str) -> Source:
+def user_source(path: Path | str) -> Source:
     """A file the user named."""
     where = Path(path).expanduser()
     if not where.is_file():
@@ -52,7 +52,7 @@ def own(path: Path | str) -> Source:
     return Source(where.name, where, sha256_of(where), None)
 
 
-def lying(relative: str, *, data_dir: Path | None = None) -> Path | None:
+def find_local(relative: str, *, data_dir: Path | None = None) -> Path | None:
     """A file or folder that cannot be fetched, in the data directories and the cache; None: nowhere."""
     variable = os.environ.get("UNMASK_DATA_DIR")
     folders = [data_dir, Path(variable).expanduser() if variable else None, cache_dir()]
@@ -65,7 +65,7 @@ def rows_of(source: Source) -> list[dict[str, Any]]:
     path = source.path
     if path.suffix.lower() != ".tsv":
         return list(records(path.read_bytes(), path.suffix, source.name))
-    lines = decoded(path.read_bytes(), source.name).splitlines()
+    lines = decode(path.read_bytes(), source.name).splitlines()
     header = lines[0].split("\t") if lines else []
     found = []
     for number, line in enumerate(lines[1:], start=2):

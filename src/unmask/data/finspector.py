@@ -23,7 +23,7 @@ _DIRECTIONS = {"stereo": "stereo", "antistereo": "antistereo", "anti": "antister
 Key = tuple[str, str, str]  # bias type, original, paraphrase
 
 
-def recognised(records: Sequence[Any]) -> bool:
+def is_finspector(records: Sequence[Any]) -> bool:
     """Do the records have these columns?"""
     first = records[0] if records else None
     if not isinstance(first, Mapping):
@@ -32,7 +32,7 @@ def recognised(records: Sequence[Any]) -> bool:
     return {"sent_index", "para_index"} <= names and bool(names & set(SIDE))
 
 
-def paired(records: Sequence[Mapping[str, Any]], where: str) -> list[dict[str, str]]:
+def pair_rows(records: Sequence[Mapping[str, Any]], where: str) -> list[dict[str, str]]:
     """Two rows as one pair, in the order of the first of them, with `original` and `paraphrase`."""
     made: dict[Key, dict[str, str]] = {}
     for row, record in enumerate(records):

@@ -14,7 +14,7 @@ from typing import Any
 from unmask.core.errors import DataError
 
 
-def decoded(data: bytes, where: str, encoding: str = "utf-8-sig") -> str:
+def decode(data: bytes, where: str, encoding: str = "utf-8-sig") -> str:
     """The bytes as text; a byte-order mark is dropped."""
     try:
         return data.decode(encoding)
@@ -59,16 +59,16 @@ def _row(header: Sequence[str], cells: Sequence[str], where: str) -> dict[str, s
 
 
 def _csv(data: bytes, where: str) -> list[Any]:
-    return list(table(decoded(data, where), where))
+    return list(table(decode(data, where), where))
 
 
 def _tsv(data: bytes, where: str) -> list[Any]:
-    return list(table(decoded(data, where), where, delimiter="\t"))
+    return list(table(decode(data, where), where, delimiter="\t"))
 
 
 def _json(data: bytes, where: str) -> list[Any]:
     try:
-        found = json.loads(decoded(data, where))
+        found = json.loads(decode(data, where))
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"{where}: not valid JSON ({error}); expected a list of objects") from None
     if not isinstance(found, list):
@@ -79,7 +79,7 @@ def _json(data: bytes, where: str) -> list[Any]:
 
 def _jsonl(data: bytes, where: str) -> list[Any]:
     found = []
-    for number, line in enumerate(decoded(data, where).split("\n"), start=1):
+    for number, line in enumerate(decode(data, where).split("\n"), start=1):
         try:
             found += [json.loads(line)] if line.strip() else []
         except (json.JSONDecodeError, RecursionError) as error:

@@ -10,14 +10,14 @@ from unmask.core.types import Pair
 SHOWN = 5  # ids named in a warning before it is cut short
 
 
-class Loaded(NamedTuple):
+class LoadedItems(NamedTuple):
     """The items of one file, and warnings about them (rows left out, pairs that cannot differ)."""
 
     items: tuple[Pair, ...]
     warnings: tuple[str, ...] = ()
 
 
-def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> Loaded:
+def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItems:
     """The items with the given warnings and those the items themselves call for."""
     same = [item.id for item in items if item.more == item.less]
     ragged = [item.id for item in items if _margins(item.more) != _margins(item.less)]
@@ -26,7 +26,7 @@ def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> Loaded
         *_remark(same, "two identical sentences and can only tie"),
         *_remark(ragged, "white space around one sentence that the other has not; it is scored as it stands"),
     ]
-    return Loaded(tuple(items), tuple(found))
+    return LoadedItems(tuple(items), tuple(found))
 
 
 def _margins(text: str) -> tuple[str, str]:

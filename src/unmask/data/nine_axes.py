@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unmask.data.items import Loaded
+from unmask.data.items import LoadedItems
 from unmask.data.ours import card, load_pairs
 
 CARD = card(
@@ -25,6 +25,6 @@ CARD = card(
 )
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The pairs with category, direction and, in words, the stereotype they state."""
     return load_pairs(path, CARD.name)

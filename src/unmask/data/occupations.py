@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.core.types import Card, DataFile
-from unmask.data.formats import decoded, table
+from unmask.data.formats import decode, table
 from unmask.data.ours import FOLDER
 
 CITATION = """\
@@ -60,5 +60,5 @@ class Occupation:
 
 def load(path: Path) -> tuple[Occupation, ...]:
     """The occupations in the order of the file."""
-    rows = table(decoded(path.read_bytes(), path.name), path.name)
+    rows = table(decode(path.read_bytes(), path.name), path.name)
     return tuple(Occupation(row["occupation"], float(row["women"]), row["bls"]) for row in rows)

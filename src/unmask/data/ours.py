@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.core.types import Card, DataFile, Pair
-from unmask.data.formats import decoded, table
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.formats import decode, table
+from unmask.data.items import LoadedItems, with_warnings
 
 FOLDER = "builtin"
 WRITERS = "Few writers, one second reader of every line, no annotators; English of the US only."
@@ -28,9 +28,9 @@ def card(name: str, title: str, *, file: str, sha256: str, size: int, problems: 
     )
 
 
-def load_pairs(path: Path, name: str) -> Loaded:
+def load_pairs(path: Path, name: str) -> LoadedItems:
     """The pairs of one of our files, with ids `<name>/<row>`; every column but the sentences is a group."""
-    rows = table(decoded(path.read_bytes(), path.name), path.name)
+    rows = table(decode(path.read_bytes(), path.name), path.name)
     return with_warnings(
         [
             Pair(f"{name}/{row:04}", cells.pop("more"), cells.pop("less"), groups=cells)

@@ -19,7 +19,7 @@ from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Dataset, Pair
 from unmask.data import finspector
 from unmask.data.formats import records as records_of
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.items import LoadedItems, with_warnings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,13 +69,15 @@ def from_records(records: Records | pd.DataFrame, *, name: str = "pairs") -> Dat
     return _dataset(loaded, name, name, hashlib.sha256(json.dumps(content).encode()).hexdigest())
 
 
-def items(records: Iterable[Any], name: str, where: str) -> Loaded:
+def items(records: Iterable[Any], name: str, where: str) -> LoadedItems:
     """The items of records, with ids `<name>/<id or row>`; DataError names the first row that will not do."""
     made: dict[str, Pair] = {}
     rows: dict[str, int] = {}
     unnamed = False
     given = list(records)
-    for row, record in enumerate(finspector.paired(given, where) if finspector.recognised(given) else given):
+    for row, record in enumerate(
+        finspector.pair_rows(given, where) if finspector.is_finspector(given) else given
+    ):
         at = f"{where}, row {row} (from 0)"
         fields = _fields(record, at)
         unnamed |= fields.pop("", None) is not None
@@ -160,7 +162,7 @@ def _spellings(field: str) -> str:
     return " or ".join(repr(spelling) for spelling in (field, *ALIASES.get(field, ())))
 
 
-def _dataset(loaded: Loaded, name: str, file: str, sha256: str) -> Dataset:
+def _dataset(loaded: LoadedItems, name: str, file: str, sha256: str) -> Dataset:
     """The items under a card that says they are the user's own."""
     card = Card(
         name=name,

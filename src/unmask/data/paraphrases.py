@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unmask.data.items import Loaded
+from unmask.data.items import LoadedItems
 from unmask.data.ours import card, load_pairs
 
 CARD = card(
@@ -26,6 +26,6 @@ CARD = card(
 )
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The pairs with category, direction, original and the number of the paraphrase."""
     return load_pairs(path, CARD.name)

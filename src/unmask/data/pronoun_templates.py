@@ -15,9 +15,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.data.formats import records
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.items import LoadedItems, with_warnings
 from unmask.data.ours import card
-from unmask.data.templates import Line, expanded
+from unmask.data.templates import TemplateLine, expand_templates
 
 CARD = card(
     "pronoun-templates",
@@ -39,11 +39,11 @@ CARD = card(
 )
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """Every template of a category with every word of it; groups category, word, goal, slot, template."""
-    return with_warnings([*expanded(lines(path), CARD.name)])
+    return with_warnings([*expand_templates(lines(path), CARD.name)])
 
 
-def lines(path: Path) -> list[Line]:
+def lines(path: Path) -> list[TemplateLine]:
     """The words and templates of our file."""
-    return [Line("", **row) for row in records(path.read_bytes(), path.suffix, path.name)]
+    return [TemplateLine("", **row) for row in records(path.read_bytes(), path.suffix, path.name)]

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from unmask.data import pronoun_templates
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.items import LoadedItems, with_warnings
 from unmask.data.ours import card
-from unmask.data.templates import FORMS, THEY, Line, expanded
+from unmask.data.templates import FORMS, THEY, TemplateLine, expand_templates
 
 SLOTS = {slot: (*both, THEY[slot]) for slot, both in FORMS.items()}
 CARD = card(
@@ -28,15 +28,19 @@ _ONE_PERSON = re.compile(r"\{subject\}.*\b(is|was|has|does)\b", re.IGNORECASE)
 _VERB = re.compile(r"\{subject\} (?:(?:still|already|never|ever|always|often|just) )?\w+s\b", re.IGNORECASE)
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """Every template whose grammar lets they stand in the slot, with every word of its category."""
     lines = [line for line in pronoun_templates.lines(path) if not line.template or takes_they(line)]
     templates = {line.category for line in lines if line.template}
     return with_warnings(
-        [*expanded([one for one in lines if one.template or one.category in templates], CARD.name, SLOTS)]
+        [
+            *expand_templates(
+                [one for one in lines if one.template or one.category in templates], CARD.name, SLOTS
+            )
+        ]
     )
 
 
-def takes_they(line: Line) -> bool:
+def takes_they(line: TemplateLine) -> bool:
     """Does no verb of the template show that one person is meant?"""
     return not (_ONE_PERSON.search(line.template) or _VERB.search(line.template))

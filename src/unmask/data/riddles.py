@@ -1,6 +1,6 @@
 """WinoBias and Winogender as riddles: whom of two people does the pronoun mean?
 
-Zhao et al. (2018); Rudinger et al. (2018). The same files as the datasets `winobias` and `winogender` of
+Zhao et al. (2018); Rudinger et al. (2018). The same files as the datasets `load_winobias` and `load_winogender` of
 pairs, read with whom the pronoun means and who else it could mean, which pairs do not hold.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
 from unmask.data.examples import Source, rows_of
-from unmask.data.formats import decoded
+from unmask.data.formats import decode
 
 _WINOBIAS = (
     "https://raw.githubusercontent.com/uclanlp/corefBias/0bce984dd081bbc10b0622f326727a024c607895/"
@@ -85,7 +85,7 @@ _SLOT = re.compile(r"\$(NOM|POSS|ACC)_PRONOUN")
 
 
 @dataclass(frozen=True, slots=True)
-class Riddle:
+class CoreferenceItem:
     """A sentence, the pronoun in it, whom it means and who else it could mean."""
 
     id: str  # "type1.dev/0007/pro": what precedes the last part names the sentence but for its pronoun
@@ -102,20 +102,20 @@ class Riddle:
         return self.text[self.at[0] : self.at[1]]
 
 
-def winobias(sources: Sequence[Source]) -> tuple[tuple[Riddle, ...], tuple[str, ...]]:
+def load_winobias(sources: Sequence[Source]) -> tuple[tuple[CoreferenceItem, ...], tuple[str, ...]]:
     """All riddles, and warnings of the lines that could not be read."""
     by_name = {source.path.name: source for source in sources}
     jobs = [
         word.strip()
         for name in ("male_occupations.txt", "female_occupations.txt")
-        for word in decoded(by_name[name].path.read_bytes(), name).splitlines()
+        for word in decode(by_name[name].path.read_bytes(), name).splitlines()
     ]
     riddles, warnings = [], []
     for name, source in by_name.items():
         if "stereotyped" not in name:
             continue
         side, kind, part = name.replace("_stereotyped_", ".").replace(".txt", "").split(".")
-        for at, line in enumerate(decoded(source.path.read_bytes(), name).splitlines()):
+        for at, line in enumerate(decode(source.path.read_bytes(), name).splitlines()):
             try:
                 riddles.append(_line(line, f"{kind}.{part}/{at:04}/{side}", jobs))
             except DataError as error:
@@ -123,12 +123,12 @@ def winobias(sources: Sequence[Source]) -> tuple[tuple[Riddle, ...], tuple[str, 
     return tuple(riddles), tuple(warnings)
 
 
-def shares(source: Source) -> dict[str, float]:
+def share_of_women(source: Source) -> dict[str, float]:
     """By occupation the share of women from 0 to 1, by the Bureau of Labor Statistics of 2015."""
     return {str(row["occupation"]): float(row["bls_pct_female"]) / 100 for row in rows_of(source)}
 
 
-def winogender(templates: Source, women: Mapping[str, float]) -> tuple[Riddle, ...]:
+def load_winogender(templates: Source, women: Mapping[str, float]) -> tuple[CoreferenceItem, ...]:
     """Every template with each pronoun; the half of the published sentences that say `someone` is left out.
 
     A pronoun of the gender that is the majority in the occupation is `pro` where it means the occupation and
@@ -141,7 +141,7 @@ def winogender(templates: Source, women: Mapping[str, float]) -> tuple[Riddle, .
     )
 
 
-def _line(line: str, name: str, jobs: Sequence[str]) -> Riddle:
+def _line(line: str, name: str, jobs: Sequence[str]) -> CoreferenceItem:
     """One line: a number, then a sentence with the antecedent and the pronoun in brackets."""
     body = line.split(" ", 1)[1].strip() if " " in line else ""
     marked = [one.group(1).strip() for one in _MARKED.finditer(body)]
@@ -163,10 +163,12 @@ def _line(line: str, name: str, jobs: Sequence[str]) -> Riddle:
         "pronouns": str(len(pronouns)),
     }
     side = name.rpartition("/")[2]
-    return Riddle(name, text, (begin, begin + len(pronouns[0])), gold, others[0], side, groups)
+    return CoreferenceItem(name, text, (begin, begin + len(pronouns[0])), gold, others[0], side, groups)
 
 
-def _template(row: Mapping[str, Any], gender: str, women: Mapping[str, float], where: str, at: int) -> Riddle:
+def _template(
+    row: Mapping[str, Any], gender: str, women: Mapping[str, float], where: str, at: int
+) -> CoreferenceItem:
     occupation, participant, answer, sentence = (str(value) for value in row.values())
     named = sentence.replace("$OCCUPATION", occupation).replace("$PARTICIPANT", participant)
     slot = _SLOT.search(named)
@@ -175,7 +177,7 @@ def _template(row: Mapping[str, Any], gender: str, women: Mapping[str, float], w
     word, means_it = FORMS[gender][slot.group(0)], answer == "0"
     fits = (gender == "female") == (women[occupation] > 0.5)
     side = "neutral" if gender == "neutral" else "pro" if fits == means_it else "anti"
-    return Riddle(
+    return CoreferenceItem(
         id=f"{at:04}/{gender}",
         text=named[: slot.start()] + word + _agreeing(word, named[slot.end() :]),
         at=(slot.start(), slot.start() + len(word)),

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Pair, Side
-from unmask.data.formats import decoded
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.formats import decode
+from unmask.data.items import LoadedItems, with_warnings
 
 CITATION = """\
 @inproceedings{nadeem-etal-2021-stereoset,
@@ -56,15 +56,15 @@ CARD = Card(
 _SIDES: dict[str, Side] = {"stereotype": "more", "anti-stereotype": "less", "unrelated": "unrelated"}
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The intrasentence triples; the context holds the word BLANK."""
     return load_part(path, CARD.name, "intrasentence")
 
 
-def load_part(path: Path, name: str, part: Literal["intrasentence", "intersentence"]) -> Loaded:
+def load_part(path: Path, name: str, part: Literal["intrasentence", "intersentence"]) -> LoadedItems:
     """One part of the file, in its own order."""
     try:
-        examples = json.loads(decoded(path.read_bytes(), path.name))["data"][part]
+        examples = json.loads(decode(path.read_bytes(), path.name))["data"][part]
         return with_warnings([_item(f"{name}/{row:04}", example) for row, example in enumerate(examples)])
     except json.JSONDecodeError as error:
         raise DataError(f"{path.name}: not valid JSON ({error}); expected StereoSet's dev.json") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.core.types import Card
-from unmask.data.items import Loaded
+from unmask.data.items import LoadedItems
 from unmask.data.stereoset import CITATION, FILE, load_part
 
 CARD = Card(
@@ -28,6 +28,6 @@ CARD = Card(
 )
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The intersentence triples; the context is the sentence before."""
     return load_part(path, CARD.name, "intersentence")

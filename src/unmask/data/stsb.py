@@ -5,7 +5,7 @@ from __future__ import annotations
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
 from unmask.data.examples import Example, Source, column, rows_of
-from unmask.data.formats import decoded
+from unmask.data.formats import decode
 
 _FROM = (
     "https://raw.githubusercontent.com/zhangzhenhu/Semantic-Texual-Similarity-Toolkits/"
@@ -43,7 +43,7 @@ MOST = 5.0  # the highest similarity
 def load(source: Source) -> tuple[Example, ...]:
     """The published file, or a table with sentence1, sentence2 and score."""
     if source.path.name in {file.name for file in CARD.files}:
-        lines = decoded(source.path.read_bytes(), source.name).split("\n")
+        lines = decode(source.path.read_bytes(), source.name).split("\n")
         return tuple(_line(line, f"{source.name}, line {at}") for at, line in enumerate(lines, 1) if line)
     rows = rows_of(source)
     score = column(rows, ("score", "similarity", "label"), source)

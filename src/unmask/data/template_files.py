@@ -13,9 +13,9 @@ from typing import Any
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Dataset
-from unmask.data.formats import SUFFIXES, decoded, records
-from unmask.data.items import Loaded, with_warnings
-from unmask.data.templates import FORMS, GOALS, Line, Slots, expanded
+from unmask.data.formats import SUFFIXES, decode, records
+from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.templates import FORMS, GOALS, Slots, TemplateLine, expand_templates
 
 YAML = (".yaml", ".yml")
 COLUMNS = ("template", "word", "category", "goal", "article", "first", "second", "third")
@@ -23,7 +23,7 @@ PAIR_COLUMNS = {"more", "less", "sent_more", "sent_less"}
 PARTS = ("slots", "words", "templates")
 
 
-def recognised(path: Path) -> bool:
+def is_template_file(path: Path) -> bool:
     """Is it a file of templates, not of pairs? YAML is; a table is when it has templates and no pairs."""
     if path.suffix.lower() in YAML:
         return True
@@ -60,7 +60,7 @@ def load(path: Path, *, name: str) -> Dataset:
     return Dataset(card, loaded.items, digest, verified=False, warnings=loaded.warnings)
 
 
-def from_yaml(data: bytes, where: str, name: str) -> Loaded:
+def from_yaml(data: bytes, where: str, name: str) -> LoadedItems:
     """The items of a YAML file."""
     whole = _parsed(data, where)
     slots = {**FORMS, **_slots(whole.get("slots") or {}, where)}
@@ -71,7 +71,7 @@ def from_yaml(data: bytes, where: str, name: str) -> Loaded:
     return _items(lines, name, where, slots)
 
 
-def _loaded(data: bytes, path: Path, name: str) -> Loaded:
+def _loaded(data: bytes, path: Path, name: str) -> LoadedItems:
     if path.suffix.lower() in YAML:
         return from_yaml(data, path.name, name)
     rows = records(data, path.suffix, path.name)
@@ -79,8 +79,8 @@ def _loaded(data: bytes, path: Path, name: str) -> Loaded:
     return _items(lines, name, path.name, FORMS)
 
 
-def _items(lines: Iterable[Line], name: str, where: str, slots: Slots) -> Loaded:
-    items = [*expanded(list(lines), name, slots)]
+def _items(lines: Iterable[TemplateLine], name: str, where: str, slots: Slots) -> LoadedItems:
+    items = [*expand_templates(list(lines), name, slots)]
     if not items:
         raise DataError(f"{where}: no templates; expected at least one with a slot")
     (most, times), *_ = Counter(item.id for item in items).most_common(1)
@@ -93,7 +93,7 @@ def _parsed(data: bytes, where: str) -> dict[str, Any]:
     import yaml
 
     try:
-        whole = yaml.safe_load(decoded(data, where))
+        whole = yaml.safe_load(decode(data, where))
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise DataError(
@@ -121,7 +121,7 @@ def _words(given: Any, at: str) -> tuple[str, ...]:
     return words
 
 
-def _lines(given: Any, main: str, where: str) -> Iterator[Line]:
+def _lines(given: Any, main: str, where: str) -> Iterator[TemplateLine]:
     if not isinstance(given, list):
         raise DataError(f"{where}: found {_kind(given)}, expected a list")
     for number, row in enumerate(given):
@@ -132,7 +132,7 @@ def _lines(given: Any, main: str, where: str) -> Iterator[Line]:
         yield line
 
 
-def _line(row: Any, at: str) -> Line:
+def _line(row: Any, at: str) -> TemplateLine:
     """One record, checked."""
     if not isinstance(row, Mapping):
         raise DataError(f"{at}: found {_kind(row)}, expected an entry with a template or a word")
@@ -146,7 +146,7 @@ def _line(row: Any, at: str) -> Line:
     if not (cells.get("template") or cells.get("word")):
         raise DataError(f"{at}: neither a template nor a word; fill one in or remove the row")
     own = tuple(cells[key] for key in ("first", "second", "third") if cells.get(key))
-    return Line(
+    return TemplateLine(
         at=at,
         template=cells.get("template", ""),
         word=cells.get("word", ""),

@@ -40,7 +40,7 @@ GOALS = ("zero", "male", "female")
 _MARK = re.compile(r"\{([^{}]*)\}")
 
 
-class Filled(NamedTuple):
+class FilledTemplate(NamedTuple):
     """One template with its word: the sentences, the sentence with its slot open, and the slot's name."""
 
     masculine: str
@@ -51,7 +51,7 @@ class Filled(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TemplateLine:
     """One record of a template file: a word, a template, or a template for one word only."""
 
     at: str  # where it stands, for messages
@@ -68,7 +68,9 @@ def article(word: str) -> str:
     return "an" if word[:1].lower() in "aeiou" else "a"
 
 
-def filled(template: str, word: str = "", indefinite: str = "", slots: Slots = FORMS) -> Filled:
+def fill_template(
+    template: str, word: str = "", indefinite: str = "", slots: Slots = FORMS
+) -> FilledTemplate:
     """Fill one template; DataError when its marks are not one slot and what belongs to `word`."""
     found = [mark for mark in _MARK.findall(template) if mark.lower() in slots]
     if len(found) != 1:
@@ -83,7 +85,7 @@ def filled(template: str, word: str = "", indefinite: str = "", slots: Slots = F
         raise DataError(f"template {template!r} has an unknown mark {{{strange[0]}}}{_hint(strange[0])}")
     sentence = _MARK.sub(lambda one: known[one[1]], template)
     he, she, *third = (sentence.replace(f"{{{mark}}}", _as_in(mark, form)) for form in slots[mark.lower()])
-    return Filled(he, she, sentence, mark.lower(), third[0] if third else None)
+    return FilledTemplate(he, she, sentence, mark.lower(), third[0] if third else None)
 
 
 def asks_for_a_word(template: str) -> bool:
@@ -91,13 +93,15 @@ def asks_for_a_word(template: str) -> bool:
     return bool({"word", "a", "A"} & set(_MARK.findall(template)))
 
 
-def expanded(lines: Sequence[Line], name: str, slots: Slots = FORMS) -> Iterator[Pair]:
+def expand_templates(lines: Sequence[TemplateLine], name: str, slots: Slots = FORMS) -> Iterator[Pair]:
     """Word by word in the order of the file, each in the templates of its category, or in its own.
 
     A template without `{word}` is asked once, as it stands. Side `more` has the first word of the slot.
     """
-    shared: defaultdict[str, list[Line]] = defaultdict(list)  # the templates of a category
-    own: dict[tuple[str, str, str], tuple[Line, list[Line]]] = {}  # words, with templates of their own
+    shared: defaultdict[str, list[TemplateLine]] = defaultdict(list)  # the templates of a category
+    own: dict[
+        tuple[str, str, str], tuple[TemplateLine, list[TemplateLine]]
+    ] = {}  # words, with templates of their own
     alone = []
     for line in lines:
         if line.word:
@@ -121,11 +125,11 @@ def expanded(lines: Sequence[Line], name: str, slots: Slots = FORMS) -> Iterator
         yield _item(f"{name}/{stem}-{number:02}", line, line, f"{stem}-{number:02}", slots)
 
 
-def _item(name: str, line: Line, word: Line, asked: str, slots: Slots) -> Pair:
+def _item(name: str, line: TemplateLine, word: TemplateLine, asked: str, slots: Slots) -> Pair:
     """All sentences of one template; `asked` names the template itself."""
     known = {**slots, "slot": line.own} if line.own else slots
     try:
-        made = filled(line.template, word.word, word.article, known)
+        made = fill_template(line.template, word.word, word.article, known)
     except DataError as error:
         raise DataError(f"{line.at}: {error}" if line.at else str(error)) from None
     groups = {"category": word.category, "word": word.word, "goal": word.goal}
@@ -140,7 +144,7 @@ def _item(name: str, line: Line, word: Line, asked: str, slots: Slots) -> Pair:
     )
 
 
-def _refuse_idle(shared: Mapping[str, Sequence[Line]], used: set[str]) -> None:
+def _refuse_idle(shared: Mapping[str, Sequence[TemplateLine]], used: set[str]) -> None:
     idle = [lines[0] for category, lines in shared.items() if category not in used]
     if idle:
         raise DataError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unmask.data.items import Loaded
+from unmask.data.items import LoadedItems
 from unmask.data.ours import card, load_pairs
 
 CARD = card(
@@ -28,6 +28,6 @@ CARD = card(
 )
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """The pairs with category (occupation, benevolent-sexism, hostile-sexism), direction and stereotype."""
     return load_pairs(path, CARD.name)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Pair
-from unmask.data.formats import decoded
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.formats import decode
+from unmask.data.items import LoadedItems, with_warnings
 from unmask.data.winogender import slot_of
 
 CITATION = """\
@@ -55,7 +55,7 @@ _BRACKETS = re.compile(r"\[([^\]]*)\]")
 _MASCULINE, _FEMININE = {"he", "him", "his", "himself"}, {"she", "her", "hers", "herself"}
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """Each line of a pro-stereotypical file with its fellow; the eight files lie beside each other."""
     items, odd = [], []
     for name in (one for one in SUMS if one.startswith("pro_")):
@@ -81,7 +81,7 @@ def _pairs(folder: Path, name: str) -> Iterator[tuple[int, Pair | None]]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        text = decoded(path.read_bytes(), path.name)
+        text = decode(path.read_bytes(), path.name)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); winobias needs all eight files") from None
     return [re.sub(r"^\d+ ", "", line.strip()) for line in text.splitlines() if line.strip()]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Pair
-from unmask.data.formats import decoded, table
-from unmask.data.items import Loaded, with_warnings
+from unmask.data.formats import decode, table
+from unmask.data.items import LoadedItems, with_warnings
 from unmask.data.templates import FORMS
 
 CITATION = """\
@@ -48,10 +48,10 @@ WHOM = {"0": "occupation", "1": "participant"}
 SIDES = ("male", "female", "neutral")
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedItems:
     """Every sentence with he and with she, and with they as the third; in the order of the file."""
     found: dict[str, dict[str, str]] = {}
-    for at, row in enumerate(table(decoded(path.read_bytes(), path.name), path.name, delimiter="\t")):
+    for at, row in enumerate(table(decode(path.read_bytes(), path.name), path.name, delimiter="\t")):
         parts = row.get("sentid", "").split(".")
         stem, gender = parts[:3], parts[3] if len(parts) == 5 else ""
         if len(stem) != 3 or gender not in SIDES or stem[2] not in WHOM:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.types import Dataset
-from unmask.diagnose.published import published
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.diagnose.published import published_value
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.diagnose.token_accuracy import (
     AUL,
     CPS,
@@ -29,9 +29,9 @@ from unmask.diagnose.token_accuracy import (
     versus,
 )
 from unmask.findings import Cell, Finding, Plot, Table, charts
-from unmask.measures import chosen
-from unmask.stats.mcnemar import FEW, mcnemar_p
-from unmask.stats.pooled import Counts
+from unmask.measures import select_measures
+from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
+from unmask.stats.pooled import HitCounts
 
 SAME_TOKENS = ((AUL, CPS), (AUL, SSS_TOKENS), (AUL, PLL))
 NOTHING_READ = "no pair could be read"
@@ -39,15 +39,15 @@ READ_ALIKE = {"aula": "aul", "aula-normalised": "aul", "cps-exact": "cps", "sss-
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class AccuracyResult:
     """Right guesses by way of counting, two ways on the same tokens, and what the tokenizer does."""
 
-    counts: Mapping[Way, Counts]
+    counts: Mapping[Way, HitCounts]
     versus: Mapping[tuple[Way, Way], Versus]
     subtokens: Subtokens
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> AccuracyResult:
     """Ask what the measures ask, and count the tokens that were the model's first guess."""
     ways = _ways(settings, subject)
     subject.lm.prime([text for item in data.items for text in (item.more, item.less)])
@@ -57,14 +57,14 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
     )
     readings = subject.read(asked, f"{data.card.name}: accuracy")
     found = {way: hits(way, plan, readings) for way, plan in plans.items()}
-    return Observed(
+    return AccuracyResult(
         {way: counted(one.values()) for way, one in found.items()},
         {(a, b): versus(found[a], found[b]) for a, b in SAME_TOKENS if a in found and b in found},
         subtokens(data.items, subject.lm),
     )
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Accuracy by measure beside the published one; measures on the same tokens; sub-token counts."""
     rows = tuple(row for one in seen for row in _accuracies(one, settings.seed))
     if not rows:
@@ -77,16 +77,16 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     return Finding(tuple(_answers(seen, settings.seed)), tuple(tables), (_plot(seen, settings.seed),))
 
 
-def _ways(settings: Settings, subject: Subject) -> list[Way]:
+def _ways(settings: DiagnosisSettings, subject: Session) -> list[Way]:
     """Those of the measures named; all where none is."""
-    named = {READ_ALIKE.get(one.name, one.name) for one in chosen(settings.measures, subject.lm.kind)}
+    named = {READ_ALIKE.get(one.name, one.name) for one in select_measures(settings.measures, subject.lm.kind)}
     return [way for way in WAYS if not named or way.measure in named]
 
 
-def _accuracies(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
+def _accuracies(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
     model, data = str(one.model["id"]), one.data.card.name
     for way, counts in one.what.counts.items():
-        paper = published("accuracy", model, data=data, measure=way.measure, statistic="accuracy")
+        paper = published_value("accuracy", model, data=data, measure=way.measure, statistic="accuracy")
         pairs = counts.tries.size
         left_out = len(one.data.items) - pairs
         accuracy = share(counts, seed, way.counted)
@@ -105,7 +105,7 @@ def _accuracy_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
     )
 
 
-def _comparisons(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
+def _comparisons(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
     for (first, second), found in one.what.versus.items():
         names = f"{first.measure} − {second.measure}"
         tokens = second.counted.partition(",")[0]
@@ -128,16 +128,16 @@ def _versus_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
         ),
         rows,
         "Accuracies in %, their difference in points with an interval over pairs. p by McNemar's test, exact "
-        f"where fewer than {FEW} tokens are right by one measure only; it takes tokens as independent, so "
+        f"where fewer than {EXACT_BELOW} tokens are right by one measure only; it takes tokens as independent, so "
         "where it and the interval differ trust the interval.",
     )
 
 
-def _subtoken_table(seen: Sequence[Seen]) -> Table:
+def _subtoken_table(seen: Sequence[DiagnosisObservation]) -> Table:
     rows = []
     for one in seen:
         model, data, found = str(one.model["id"]), one.data.card.name, one.what.subtokens
-        paper = published("accuracy", model, data=data, measure="sss", statistic="equal-subtokens")
+        paper = published_value("accuracy", model, data=data, measure="sss", statistic="equal-subtokens")
         counts = (found.pairs, found.equal, found.shared, found.empty)
         rows.append((model, data, *counts, None if paper is None else int(paper)))
     return Table(
@@ -158,7 +158,7 @@ def _subtoken_table(seen: Sequence[Seen]) -> Table:
     )
 
 
-def _answers(seen: Sequence[Seen], seed: int) -> Iterator[str]:
+def _answers(seen: Sequence[DiagnosisObservation], seed: int) -> Iterator[str]:
     words = {
         AUL: "of the content tokens are the first guess when nothing is hidden (aul)",
         CPS: "of the shared tokens when hidden one at a time (cps)",
@@ -173,7 +173,7 @@ def _answers(seen: Sequence[Seen], seed: int) -> Iterator[str]:
         yield f"{one.model['id']} on {one.data.card.name}: {'; '.join(parts) or NOTHING_READ}"
 
 
-def _plot(seen: Sequence[Seen], seed: int) -> Plot:
+def _plot(seen: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
     for way in WAYS:
         for one in seen:

@@ -6,25 +6,25 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unmask.audit.plan import bears
-from unmask.audit.session import Subject
+from unmask.audit.plan import has_field
+from unmask.audit.session import Session
 from unmask.core.types import Dataset, Row
 from unmask.diagnose.rankings import Types, over_models, over_types
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
-from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Cell, Finding, Plot, Value, Table, charts
 from unmask.stats import holm
-from unmask.stats.ranks import FEWEST, Agreement
+from unmask.stats.ranks import MIN_RANKED, RankAgreement
 
 COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Mapping[str, Sequence[Row]]:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
     """Every pair under every measure."""
     measures = subject.pair_measures(data, settings.measures)
     return {name: [one.row for one in items] for name, items in subject.scores(data, measures).items()}
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Kendall's τ between measures: over models where there are three, and over bias types by model."""
     by_data = {
         one.data.card.name: [each for each in seen if each.data.card.name == one.data.card.name]
@@ -60,11 +60,11 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     )
 
 
-def _where(one: Seen) -> tuple[str, str]:
+def _where(one: DiagnosisObservation) -> tuple[str, str]:
     return str(one.model["id"]), one.data.card.name
 
 
-def _rows(where: tuple[str, ...], found: Sequence[Agreement]) -> list[tuple[Cell, ...]]:
+def _rows(where: tuple[str, ...], found: Sequence[RankAgreement]) -> list[tuple[Cell, ...]]:
     adjusted = holm([each.test.p for each in found])
     return [
         (*where, each.a, each.b, _ranged(each), each.n, each.test.p, p, each.test.method)
@@ -72,8 +72,8 @@ def _rows(where: tuple[str, ...], found: Sequence[Agreement]) -> list[tuple[Cell
     ]
 
 
-def _ranged(found: Agreement) -> Ranged:
-    return Ranged(found.test.value, found.interval.low, found.interval.high, found.interval.method)
+def _ranged(found: RankAgreement) -> Value:
+    return Value(found.test.value, found.interval.low, found.interval.high, found.interval.method)
 
 
 def _ranks(types: Sequence[Types]) -> Table:
@@ -92,7 +92,7 @@ def _ranks(types: Sequence[Types]) -> Table:
     )
 
 
-def _answers(what: str, found: Sequence[Agreement]) -> list[str]:
+def _answers(what: str, found: Sequence[RankAgreement]) -> list[str]:
     known = [each for each in found if np.isfinite(each.test.value)]
     if not known:
         return []
@@ -104,11 +104,11 @@ def _answers(what: str, found: Sequence[Agreement]) -> list[str]:
     ]
 
 
-def _value(found: Agreement) -> float:
+def _value(found: RankAgreement) -> float:
     return found.test.value
 
 
-def _told(found: Agreement) -> str:
+def _told(found: RankAgreement) -> str:
     return f"{found.test.value:.2f}, {found.interval.low:.2f} to {found.interval.high:.2f}"
 
 
@@ -120,7 +120,7 @@ def _said(types: Sequence[Types]) -> list[str]:
     ]
 
 
-def _plots(models: Mapping[str, Sequence[Agreement]], types: Sequence[Types]) -> list[Plot]:
+def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[Types]) -> list[Plot]:
     shown = [("models", data, found) for data, found in models.items() if found]
     shown += [("bias types", " on ".join(_where(each.one)), each.found) for each in types if each.found]
     told = "Grid of Kendall's τ between every two measures, from −1 (reverse order) to 1 (same order)."
@@ -130,7 +130,7 @@ def _plots(models: Mapping[str, Sequence[Agreement]], types: Sequence[Types]) ->
     ]
 
 
-def _grid(found: Sequence[Agreement]) -> charts.Chart:
+def _grid(found: Sequence[RankAgreement]) -> charts.Chart:
     names = list(dict.fromkeys(name for each in found for name in (each.a, each.b)))
     known = {(each.a, each.b): each.test.value for each in found}
     known |= {(b, a): value for (a, b), value in known.items()} | {(name, name): 1.0 for name in names}
@@ -139,27 +139,27 @@ def _grid(found: Sequence[Agreement]) -> charts.Chart:
 
 
 def _notes(
-    by_data: Mapping[str, Sequence[Seen]],
-    models: Mapping[str, Sequence[Agreement]],
-    seen: Sequence[Seen],
+    by_data: Mapping[str, Sequence[DiagnosisObservation]],
+    models: Mapping[str, Sequence[RankAgreement]],
+    seen: Sequence[DiagnosisObservation],
     types: Sequence[Types],
 ) -> list[str]:
     few = [
         f"{data}: {len(some)} {'model' if len(some) == 1 else 'models'}; to see whether measures rank models "
-        f"alike, name at least {FEWEST} that can answer the same measures"
+        f"alike, name at least {MIN_RANKED} that can answer the same measures"
         for data, some in by_data.items()
         if not models[data]
     ]
     ranked = {_where(each.one) for each in types}
     return few + [
-        f"{' on '.join(_where(one))}: fewer than {FEWEST} bias types of two scored pairs: not ranked"
+        f"{' on '.join(_where(one))}: fewer than {MIN_RANKED} bias types of two scored pairs: not ranked"
         for one in seen
         if _where(one) not in ranked
     ]
 
 
 def _unfit(data: Dataset) -> str:
-    return "its items are templates, of which neither side is the stereotype" if bears(data, "slot") else ""
+    return "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
 
 
 AGREEMENT = Diagnosis(

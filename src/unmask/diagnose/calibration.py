@@ -6,32 +6,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unmask.audit.plan import bears, measures_for
-from unmask.audit.session import Subject
+from unmask.audit.plan import has_field, measures_for
+from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Row
 from unmask.diagnose.siblings import PLANTED, SIBLINGS, about_planted, dose_of
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
-from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
-from unmask.measures import MEASURES, chosen, find
-from unmask.stats.dose_response import Response, response
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Cell, Finding, Plot, Value, Table, charts
+from unmask.measures import MEASURES, select_measures, find
+from unmask.stats.dose_response import DoseResponse, dose_response
 from unmask.stats.pairing import STATISTICS
 
 FEWEST = 3
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> dict[str, list[Row]]:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
     """Every measure that can read the data, over the items that speak of gender and occupation."""
     dose_of(subject.lm.facts.id)
     kind = subject.lm.kind
     named = settings.measures or [name for name, one in MEASURES.items() if kind in one.kinds]
     fit = [
         one
-        for one in measures_for(data, chosen(named, kind), kind)
+        for one in measures_for(data, select_measures(named, kind), kind)
         if one.summary in ("share", "magnitude", "lean")
     ]
     found = {
-        name: about_planted([one.row for one in items], templates=bears(data, "slot"))
+        name: about_planted([one.row for one in items], templates=has_field(data, "slot"))
         for name, items in subject.scores(data, fit).items()
     }
     if not all(found.values()):
@@ -41,7 +41,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> dict[str, li
     return found
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Measures from the best to the worst at following the dose, their scores by dose, and a plot."""
     doses = sorted({dose_of(str(one.model["id"])) for one in seen})
     if len(doses) < FEWEST:
@@ -63,13 +63,13 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     )
 
 
-def _responses(seen: Sequence[Seen], seed: int) -> list[Response]:
+def _responses(seen: Sequence[DiagnosisObservation], seed: int) -> list[DoseResponse]:
     by: dict[tuple[str, str], dict[int, Sequence[Row]]] = {}
     for one in seen:
         for name, rows in one.what.items():
             by.setdefault((one.data.card.name, name), {})[dose_of(str(one.model["id"]))] = rows
     return [
-        response(find(name), statistic, rows, data=data, seed=seed)
+        dose_response(find(name), statistic, rows, data=data, seed=seed)
         for (data, name), rows in by.items()
         if len(rows) >= FEWEST and any(row.scores for each in rows.values() for row in each)
         for statistic in _statistics(name)
@@ -82,19 +82,19 @@ def _statistics(name: str) -> tuple[str, ...]:
     return ("asld",) if summary == "magnitude" else STATISTICS[summary]
 
 
-def _trust(one: Response) -> tuple[float, float, float]:
+def _trust(one: DoseResponse) -> tuple[float, float, float]:
     """Finest step first, then the rank correlations; scores that never change come last."""
     tau, rho = (-2.0 if np.isnan(x) else x for x in (one.kendall.value, one.spearman))
     return (np.inf if one.step is None else one.step, -tau, -rho)
 
 
-def _trusted(found: Sequence[Response], doses: int) -> Table:
+def _trusted(found: Sequence[DoseResponse], doses: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one in found:
         rho, tau = one.spearman_interval, one.kendall_interval
         correlations = (
-            Ranged(one.spearman, rho.low, rho.high, rho.method),
-            Ranged(one.kendall.value, tau.low, tau.high, tau.method),
+            Value(one.spearman, rho.low, rho.high, rho.method),
+            Value(one.kendall.value, tau.low, tau.high, tau.method),
         )
         told = f"{one.told} of {one.tested}"
         rows.append((*_name(one), one.n, *correlations, one.kendall.p, one.step, told))
@@ -110,7 +110,7 @@ def _trusted(found: Sequence[Response], doses: int) -> Table:
     )
 
 
-def _scores(found: Sequence[Response], doses: Sequence[int]) -> Table:
+def _scores(found: Sequence[DoseResponse], doses: Sequence[int]) -> Table:
     rows = []
     for one in found:
         by = dict(zip(one.doses, one.scores.tolist(), strict=True))
@@ -125,11 +125,11 @@ def _scores(found: Sequence[Response], doses: Sequence[int]) -> Table:
     )
 
 
-def _name(one: Response) -> tuple[str, str, str]:
+def _name(one: DoseResponse) -> tuple[str, str, str]:
     return one.measure, one.data, one.statistic
 
 
-def _answers(found: Sequence[Response]) -> list[str]:
+def _answers(found: Sequence[DoseResponse]) -> list[str]:
     if not found:
         return []
     fine = sum(one.step is not None for one in found)
@@ -140,7 +140,7 @@ def _answers(found: Sequence[Response]) -> list[str]:
     ]
 
 
-def _told(one: Response) -> str:
+def _told(one: DoseResponse) -> str:
     what = f"{one.measure} on {one.data} ({one.statistic}, {one.n:,} items)"
     if np.isnan(one.kendall.value):
         return f"{what}, the same at every dose"
@@ -149,7 +149,7 @@ def _told(one: Response) -> str:
     return f"{what} tells {step} apart, τ with the dose {one.kendall.value:.2f} ({ends})"
 
 
-def _plot(found: Sequence[Response]) -> Plot:
+def _plot(found: Sequence[DoseResponse]) -> Plot:
     """Change from the middle dose in standard errors: steep lines tell doses apart, flat ones cannot."""
     rows: list[charts.Row] = []
     several = len({one.data for one in found if one.statistic != "appd"}) > 1
@@ -177,7 +177,7 @@ def _plot(found: Sequence[Response]) -> Plot:
 
 
 def _unfit(data: Dataset) -> str:
-    if bears(data, "slot") or any(item.groups.get("category") == PLANTED for item in data.items):
+    if has_field(data, "slot") or any(item.groups.get("category") == PLANTED for item in data.items):
         return ""
     return f"it has neither templates nor a category {PLANTED!r}, and that is what was planted"
 

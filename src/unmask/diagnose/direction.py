@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.audit.plan import bears
-from unmask.audit.session import Subject
+from unmask.audit.plan import has_field
+from unmask.audit.session import Session
 from unmask.core.types import Dataset, Estimate
-from unmask.diagnose.published import published
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
-from unmask.findings import Cell, Finding, Plot, Table, charts, ranged
+from unmask.diagnose.published import published_value
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Cell, Finding, Plot, Table, charts, value_of
 from unmask.measures import find
 from unmask.stats import estimates
 
@@ -18,7 +18,7 @@ GAP = "direction-gap"
 Found = dict[str, dict[str, Estimate]]  # by measure: advantaged, disadvantaged and their gap
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Found:
     """The bias score of either direction, and how far apart they are, by measure."""
     measures = [one for one in subject.pair_measures(data, settings.measures) if one.summary == "share"]
     found: Found = {}
@@ -32,7 +32,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
     return found
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """A table of both scores and |Diff| beside the published ones; a plot of either direction."""
     rows = [_row(one, name, found) for one in seen for name, found in one.what.items()]
     table = Table(
@@ -46,14 +46,14 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     return Finding(tuple(_answers(seen)), (table,), (_plot(seen),) if rows else ())
 
 
-def _row(one: Seen, name: str, found: dict[str, Estimate]) -> tuple[Cell, ...]:
+def _row(one: DiagnosisObservation, name: str, found: dict[str, Estimate]) -> tuple[Cell, ...]:
     model, data = str(one.model["id"]), one.data.card.name
-    paper = published("direction", model, data=data, measure=name, statistic="difference")
-    numbers = (ranged(found[key]) for key in (*SIDES, GAP))
+    paper = published_value("direction", model, data=data, measure=name, statistic="difference")
+    numbers = (value_of(found[key]) for key in (*SIDES, GAP))
     return (model, data, name, *numbers, found[GAP].p, paper)
 
 
-def _answers(seen: Sequence[Seen]) -> list[str]:
+def _answers(seen: Sequence[DiagnosisObservation]) -> list[str]:
     lines = []
     for one in seen:
         gaps = {name: found[GAP] for name, found in one.what.items()}
@@ -66,7 +66,7 @@ def _answers(seen: Sequence[Seen]) -> list[str]:
     return lines
 
 
-def _plot(seen: Sequence[Seen]) -> Plot:
+def _plot(seen: Sequence[DiagnosisObservation]) -> Plot:
     rows = [
         {
             "label": f"{name} · {one.model['id']} · {one.data.card.name}",
@@ -86,7 +86,7 @@ def _plot(seen: Sequence[Seen]) -> Plot:
 
 
 def _unfit(data: Dataset) -> str:
-    return "" if bears(data, "direction") else "its pairs have no direction"
+    return "" if has_field(data, "direction") else "its pairs have no direction"
 
 
 DIRECTION = Diagnosis(

@@ -8,17 +8,17 @@ from itertools import combinations
 
 import numpy as np
 
-from unmask.audit.plan import bears
+from unmask.audit.plan import has_field
 from unmask.audit.scoring import ScoredItem
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Floats
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
-from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Cell, Finding, Plot, Value, Table, charts
 from unmask.measures import find
 from unmask.stats import holm
 from unmask.stats.bootstrap import generator
-from unmask.stats.roc import Area, area, area_difference, curve
+from unmask.stats.roc import RocAuc, roc_auc, roc_auc_difference, roc_points
 from unmask.stats.table import Flags
 
 VOTES = "votes"
@@ -35,7 +35,7 @@ class Judged:
     without: int  # pairs nobody voted on
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Judged:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Judged:
     """The votes and every measure's scores, pair by pair."""
     if not 1 <= settings.votes <= MOST:
         raise DataError(
@@ -51,7 +51,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Judged:
     return Judged(biased, scores, len(data.items) - len(votes))
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Areas under the ROC curves, measures compared pair by pair, and a plot for every model and dataset."""
     areas = [(one, _areas(one.what, settings.seed)) for one in seen]
     compared = [row for one in seen for row in _compared(one)]
@@ -99,12 +99,12 @@ def _score(measure: str, one: ScoredItem) -> float:
     return abs(difference) if find(measure).summary == "magnitude" else difference
 
 
-def _areas(judged: Judged, seed: int) -> dict[str, Area]:
+def _areas(judged: Judged, seed: int) -> dict[str, RocAuc]:
     found = {}
     for name, scores in judged.scores.items():
         kept = np.isfinite(scores)
         if _both(judged.biased[kept]):
-            found[name] = area(judged.biased[kept], scores[kept], rng=generator(seed, name))
+            found[name] = roc_auc(judged.biased[kept], scores[kept], rng=generator(seed, name))
     return found
 
 
@@ -112,7 +112,7 @@ def _both(labels: Flags) -> bool:
     return bool(labels.any() and not labels.all())
 
 
-def _rows(one: Seen, found: Mapping[str, Area]) -> list[tuple[Cell, ...]]:
+def _rows(one: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[tuple[Cell, ...]]:
     model, data = str(one.model["id"]), one.data.card.name
     adjusted = holm([each.p for each in found.values()])
     rows: list[tuple[Cell, ...]] = []
@@ -122,13 +122,13 @@ def _rows(one: Seen, found: Mapping[str, Area]) -> list[tuple[Cell, ...]]:
     return sorted(rows, key=lambda row: -row[3].value)  # type: ignore[union-attr]
 
 
-def _compared(one: Seen) -> list[tuple[Cell, ...]]:
+def _compared(one: DiagnosisObservation) -> list[tuple[Cell, ...]]:
     model, data, judged = str(one.model["id"]), one.data.card.name, one.what
-    rows: list[tuple[str, str, Area]] = []
+    rows: list[tuple[str, str, RocAuc]] = []
     for a, b in combinations(judged.scores, 2):
         kept = np.isfinite(judged.scores[a]) & np.isfinite(judged.scores[b])
         if _both(judged.biased[kept]):
-            difference = area_difference(judged.biased[kept], judged.scores[a][kept], judged.scores[b][kept])
+            difference = roc_auc_difference(judged.biased[kept], judged.scores[a][kept], judged.scores[b][kept])
             rows.append((a, b, difference))
     adjusted = holm([each.p for _, _, each in rows])
     return [
@@ -137,11 +137,11 @@ def _compared(one: Seen) -> list[tuple[Cell, ...]]:
     ]
 
 
-def _ranged(found: Area) -> Ranged:
-    return Ranged(found.value, found.interval.low, found.interval.high, found.interval.method)
+def _ranged(found: RocAuc) -> Value:
+    return Value(found.value, found.interval.low, found.interval.high, found.interval.method)
 
 
-def _answers(one: Seen, found: Mapping[str, Area]) -> list[str]:
+def _answers(one: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[str]:
     if not found:
         return []
     best = max(found, key=lambda name: found[name].value)
@@ -155,7 +155,7 @@ def _answers(one: Seen, found: Mapping[str, Area]) -> list[str]:
     ]
 
 
-def _notes(seen: Sequence[Seen], told: str) -> list[str]:
+def _notes(seen: Sequence[DiagnosisObservation], told: str) -> list[str]:
     notes = []
     for one in seen:
         where, judged = f"{one.model['id']} on {one.data.card.name}", one.what
@@ -172,14 +172,14 @@ def _curves(judged: Judged) -> list[charts.Row]:
     for name, scores in judged.scores.items():
         kept = np.isfinite(scores)
         if _both(judged.biased[kept]):
-            false, true = curve(judged.biased[kept], scores[kept])
+            false, true = roc_points(judged.biased[kept], scores[kept])
             rows += [
                 {"x": x, "y": y, "series": name} for x, y in zip(false.tolist(), true.tolist(), strict=True)
             ]
     return rows
 
 
-def _plot(one: Seen, place: int, of: int) -> Plot:
+def _plot(one: DiagnosisObservation, place: int, of: int) -> Plot:
     told = "ROC curves: for every measure the share of biased pairs found against that of other pairs taken."
     x, y = "share of other pairs scored above the threshold", "share of biased pairs scored above it"
     chart = charts.curves(_curves(one.what), x=x, y=y, diagonal=True)
@@ -188,7 +188,7 @@ def _plot(one: Seen, place: int, of: int) -> Plot:
 
 
 def _unfit(data: Dataset) -> str:
-    return "" if bears(data, VOTES) else "its pairs have no votes of annotators"
+    return "" if has_field(data, VOTES) else "its pairs have no votes of annotators"
 
 
 HUMAN = Diagnosis(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import StatsError
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose.published import published
+from unmask.diagnose.published import published_value
 from unmask.diagnose.shuffle import (
     CONTENT,
     COUNTED,
@@ -22,11 +22,11 @@ from unmask.diagnose.shuffle import (
     shuffled_words,
     tries,
 )
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.diagnose.token_accuracy import difference, share, told
 from unmask.findings import Cell, Finding, Plot, Table, charts
-from unmask.stats.mcnemar import FEW, mcnemar_p
-from unmask.stats.pooled import Counts
+from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
+from unmask.stats.pooled import HitCounts
 
 WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
 WORD_DRAWS = 3  # at most: the paper shuffles tokens, and pairs rather than draws limit how exact this is
@@ -34,7 +34,7 @@ IN_PAPER = {TOKENS: "shuffled", UNRELATED: "unrelated"}
 Observed = dict[str, dict[str, Broken]]  # by what was done to the sentences, then by the tokens counted
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Observed:
     """First guesses in the sentences as written, shuffled draw by draw, and with the unrelated word."""
     if settings.draws < 1:
         raise StatsError(f"draws is {settings.draws}: meaning shuffles every sentence, ask for 1 or more")
@@ -59,7 +59,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
     return seen
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Accuracy before and after, the drop, and the published ones; a plot over the content tokens."""
     accuracies = tuple(row for one in seen for row in _accuracies(one, settings.seed))
     drops = tuple(row for one in seen for row in _drops(one, settings.seed))
@@ -76,7 +76,7 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
         ("model", "data", "sentences", "counted", "drop", "pairs", "p", "published drop"),
         drops,
         "Interval over the same pairs. p: McNemar's test of each token in its old place against the same "
-        f"token in its new one, the largest p of all draws, exact where fewer than {FEW} differ; it takes "
+        f"token in its new one, the largest p of all draws, exact where fewer than {EXACT_BELOW} differ; it takes "
         "tokens as independent, so where it and the interval differ trust the interval. No p where tokens do "
         "not correspond one to one: words in a new place may be split differently, and the unrelated word "
         "may have another number of sub-tokens.",
@@ -84,7 +84,7 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     return Finding(tuple(_answers(seen, settings)), (before_after, fall), (_plot(seen, settings.seed),))
 
 
-def _accuracies(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
+def _accuracies(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
     model, data = str(one.model["id"]), one.data.card.name
     for counted in COUNTED:
         for how, (counts, draws, spread) in _sentences(one, counted).items():
@@ -93,7 +93,7 @@ def _accuracies(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
             yield model, data, how, counted, found, counts.tries.size, draws, spread, paper
 
 
-def _sentences(one: Seen, counted: str) -> dict[str, tuple[Counts, int | None, float | None]]:
+def _sentences(one: DiagnosisObservation, counted: str) -> dict[str, tuple[HitCounts, int | None, float | None]]:
     """As written, then changed in every way: what was counted, in how many draws, and their spread."""
     changed: dict[str, Broken] = {how: found[counted] for how, found in one.what.items()}
     return {WRITTEN: (changed[TOKENS].original, None, None)} | {
@@ -102,7 +102,7 @@ def _sentences(one: Seen, counted: str) -> dict[str, tuple[Counts, int | None, f
     }
 
 
-def _drops(one: Seen, seed: int) -> Iterator[tuple[Cell, ...]]:
+def _drops(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
     model, data = str(one.model["id"]), one.data.card.name
     for counted in COUNTED:
         for how, by_count in one.what.items():
@@ -119,12 +119,12 @@ def _largest_p(found: Broken) -> float | None:
 
 def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
     if how == WRITTEN:
-        return published("accuracy", model, data=data, measure="aul", statistic="accuracy")
+        return published_value("accuracy", model, data=data, measure="aul", statistic="accuracy")
     group = IN_PAPER.get(how, how)
-    return published("meaning", model, data=data, measure="aul", statistic=statistic, group=group)
+    return published_value("meaning", model, data=data, measure="aul", statistic=statistic, group=group)
 
 
-def _answers(seen: Sequence[Seen], settings: Settings) -> Iterator[str]:
+def _answers(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Iterator[str]:
     for one in seen:
         for how, by_count in one.what.items():
             found: Broken = by_count[CONTENT]
@@ -141,7 +141,7 @@ def _answers(seen: Sequence[Seen], settings: Settings) -> Iterator[str]:
             )
 
 
-def _plot(seen: Sequence[Seen], seed: int) -> Plot:
+def _plot(seen: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
     for one in seen:
         for how, (counts, _, _) in _sentences(one, CONTENT).items():

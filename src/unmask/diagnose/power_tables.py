@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from unmask import stats
-from unmask.diagnose.spec import Seen, Settings
-from unmask.findings import Cell, Ranged, Table
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Cell, Value, Table
 from unmask.measures import find
-from unmask.stats.power import least_effect, pairs_to_see, pairs_to_tell_apart
-from unmask.stats.samples import Samples
+from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
+from unmask.stats.samples import SampleScores
 
 
-def pairs_needed(found: Sequence[tuple[Seen, Sequence[Samples]]], settings: Settings) -> Table:
+def pairs_needed(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], settings: DiagnosisSettings) -> Table:
     """To see one model's bias score off 50, by measure that gives one."""
     rows = [
         (
@@ -22,8 +22,8 @@ def pairs_needed(found: Sequence[tuple[Seen, Sequence[Samples]]], settings: Sett
             each.measure,
             each.n,
             each.decided,
-            pairs_to_see(settings.effect, decided=each.decided / each.n),
-            least_effect(each.decided),
+            required_pairs(settings.effect, decided=each.decided / each.n),
+            detectable_effect(each.decided),
         )
         for one, measures in found
         for each in measures
@@ -39,7 +39,7 @@ def pairs_needed(found: Sequence[tuple[Seen, Sequence[Samples]]], settings: Sett
     )
 
 
-def pairs_between(seen: Sequence[Seen], settings: Settings) -> Table:
+def pairs_between(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Table:
     """To see two models apart; a row for every two of them, data and measure that gives bias scores."""
     return Table(
         "Pairs needed to tell two models apart",
@@ -51,7 +51,7 @@ def pairs_between(seen: Sequence[Seen], settings: Settings) -> Table:
     )
 
 
-def _between(a: Seen, b: Seen, settings: Settings) -> list[tuple[Cell, ...]]:
+def _between(a: DiagnosisObservation, b: DiagnosisObservation, settings: DiagnosisSettings) -> list[tuple[Cell, ...]]:
     data, ids = a.data.card.name, (str(a.model["id"]), str(b.model["id"]))
     if data != b.data.card.name:
         return []
@@ -59,7 +59,7 @@ def _between(a: Seen, b: Seen, settings: Settings) -> list[tuple[Cell, ...]]:
     for name in (name for name in a.what if name in b.what and find(name).summary == "share"):
         one = stats.comparisons(find(name), a.what[name], b.what[name], data=data, rng_seed=settings.seed)[0]
         disagree = one.flips / one.n if one.n else float("nan")
-        change = Ranged(one.change, one.low, one.high, one.method)
-        needed = pairs_to_tell_apart(settings.effect, disagree)
+        change = Value(one.change, one.low, one.high, one.method)
+        needed = required_pairs_between(settings.effect, disagree)
         rows.append((data, name, *ids, change, one.n, 100 * disagree, one.p, needed))
     return rows

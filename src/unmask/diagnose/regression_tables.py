@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask.audit.plan import bears
+from unmask.audit.plan import has_field
 from unmask.audit.scoring import ScoredItem
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.types import Dataset
-from unmask.diagnose.spec import Seen, Settings
-from unmask.findings import Cell, Plot, Ranged, Table, charts, ranged
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Cell, Plot, Value, Table, charts, value_of
 from unmask.measures import find
 from unmask.measures.stereoset import BLANK
-from unmask.stats.regression import Explained, Fitted, explained
+from unmask.stats.regression import PropertyRegression, FittedValue, regress_on_property
 
 FOLLOWS = (
     "Over pairs, the difference is more − less; for sld its size, on the size of the difference in {what}. "
@@ -37,7 +37,7 @@ class Case:
     model: str
     data: str
     measure: str
-    found: Explained
+    found: PropertyRegression
 
     @property
     def label(self) -> str:
@@ -45,7 +45,7 @@ class Case:
         return f"{self.measure} · {self.model} · {self.data}"
 
 
-def cases(seen: Sequence[Seen], found: Sequence[Mapping[str, Explained]]) -> list[Case]:
+def cases(seen: Sequence[DiagnosisObservation], found: Sequence[Mapping[str, PropertyRegression]]) -> list[Case]:
     """What was found for every model, dataset and measure, in that order."""
     return [
         Case(*named(one), measure, what)
@@ -56,10 +56,10 @@ def cases(seen: Sequence[Seen], found: Sequence[Mapping[str, Explained]]) -> lis
 
 def all_explained(
     scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], *, data: str, seed: int
-) -> dict[str, Explained]:
+) -> dict[str, PropertyRegression]:
     """Every measure on a property of pairs, by item; nothing where no pair has it."""
     rows = {name: [one.row for one in items] for name, items in scores.items()}
-    return {name: explained(find(name), rows[name], by, data=data, seed=seed) for name in rows if by}
+    return {name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by}
 
 
 def tables(listed: Sequence[Case], *, what: str, step: str) -> tuple[Table, ...]:
@@ -113,25 +113,25 @@ def slopes_plot(listed: Sequence[Case], *, id: str, what: str) -> tuple[Plot, ..
     return (Plot(id, f"Slopes on {what}", told, charts.intervals(rows, axis=axis, null=0.0)),) if rows else ()
 
 
-def known(fitted: Fitted) -> Ranged:
+def known(fitted: FittedValue) -> Value:
     """A fitted number as a cell."""
-    return Ranged(fitted.value, fitted.low, fitted.high, fitted.method)
+    return Value(fitted.value, fitted.low, fitted.high, fitted.method)
 
 
-def named(one: Seen) -> tuple[str, str]:
+def named(one: DiagnosisObservation) -> tuple[str, str]:
     """The model and the dataset, as tables call them."""
     return str(one.model["id"]), one.data.card.name
 
 
 def no_pairs(data: Dataset) -> str:
     """Why the items cannot be set side by side; empty where they can."""
-    if bears(data, "slot"):
+    if has_field(data, "slot"):
         return "its items are templates, neither sentence is the stereotyping one"
     loose = [item for item in data.items if item.context and BLANK not in item.context]
     return "its sentences are free text after a context, no minimal pairs" if loose else ""
 
 
-def scored_pairs(subject: Subject, data: Dataset, settings: Settings) -> dict[str, list[ScoredItem]]:
+def scored_pairs(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[ScoredItem]]:
     """Every pair under the measures named, or the usual ones."""
     return subject.scores(data, subject.pair_measures(data, settings.measures))
 
@@ -140,7 +140,7 @@ def _followed(case: Case) -> tuple[Cell, ...]:
     found = case.found
     scores: tuple[Cell, Cell] = (None, None)
     if found.score is not None and found.wins is not None:
-        scores = ranged(found.score), known(found.wins.intercept)
+        scores = value_of(found.score), known(found.wins.intercept)
     return (*_named(case), known(found.r), known(found.r_squared), found.line.p, *scores)
 
 
@@ -161,7 +161,7 @@ def _share(case: Case) -> str:
     )
 
 
-def _change(found: Explained) -> float | None:
+def _change(found: PropertyRegression) -> float | None:
     """Points by which the bias score differs where the property is zero."""
     if found.score is None or found.wins is None or not _finite(found.wins.intercept):
         return None
@@ -179,5 +179,5 @@ def _moved(case: Case, what: str) -> str:
     )
 
 
-def _finite(fitted: Fitted) -> bool:
+def _finite(fitted: FittedValue) -> bool:
     return math.isfinite(fitted.value)

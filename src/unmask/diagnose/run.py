@@ -14,16 +14,16 @@ from unmask.audit.plan import (
     Options,
     data_facts,
     engine_for,
-    loaded,
+    load_datasets,
     opening_for,
     refuse_foreign,
     versions,
-    written,
+    write_json,
 )
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError, UnmaskError
 from unmask.core.types import Dataset
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding
 from unmask.models import open_lm
 from unmask.models.builtin import BUILT_IN
@@ -34,19 +34,19 @@ DIAGNOSIS = "diagnosis.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DiagnosisCase:
     """One diagnosis, the models it asks, the data it asks about, and why it does not look at some."""
 
     diagnosis: Diagnosis
     models: tuple[str, ...]
     data: tuple[Dataset, ...]
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[DiagnosisObservation] = field(default_factory=list)
     asked: dict[str, int] = field(default_factory=dict)  # by model: rows put through it that nobody had asked
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosed:
+class DiagnosisResult:
     """What one diagnosis found, and what it took."""
 
     diagnosis: Diagnosis
@@ -61,17 +61,17 @@ def run(  # noqa: PLR0913 - what a run is made of
     models: Sequence[str | Path] = (),
     *,
     data: Data | Sequence[Data] = (),
-    settings: Settings | None = None,
+    settings: DiagnosisSettings | None = None,
     out: str | Path | None = None,
     opening: Opening | None = None,
     options: Options | None = None,
-) -> tuple[Diagnosed, ...]:
+) -> tuple[DiagnosisResult, ...]:
     """Look at every model by every diagnosis; `out` gets `diagnosis.json`.
 
     Of several diagnoses each takes the datasets it can read, and its own where it can read none of them;
     a single one refuses what it cannot read.
     """
-    options, settings = options or Options(), settings or Settings()
+    options, settings = options or Options(), settings or DiagnosisSettings()
     if out is not None:
         refuse_foreign(Path(out), (DIAGNOSIS,))
     cases = _cases(diagnoses, [str(one) for one in models], data, options)
@@ -80,11 +80,11 @@ def run(  # noqa: PLR0913 - what a run is made of
     found = tuple(_concluded(case, settings) for case in cases)
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
-        written(Path(out) / DIAGNOSIS, as_json(found, settings, options))
+        write_json(Path(out) / DIAGNOSIS, as_json(found, settings, options))
     return found
 
 
-def as_json(found: Sequence[Diagnosed], settings: Settings, options: Options) -> dict[str, Any]:
+def as_json(found: Sequence[DiagnosisResult], settings: DiagnosisSettings, options: Options) -> dict[str, Any]:
     """Everything that was found, in full precision."""
     models = {one["id"]: dict(one) for each in found for one in each.models}
     data = {one.card.name: data_facts(one) for each in found for one in each.data}
@@ -102,9 +102,9 @@ def as_json(found: Sequence[Diagnosed], settings: Settings, options: Options) ->
 
 def _cases(
     diagnoses: Sequence[Diagnosis], models: Sequence[str], data: Data | Sequence[Data], options: Options
-) -> list[Case]:
+) -> list[DiagnosisCase]:
     named = [data] if isinstance(data, str | Path | Dataset) else list(data)
-    given = loaded(named, options) if named else []
+    given = load_datasets(named, options) if named else []
     cases = []
     for one in diagnoses:
         reasons = {each.card.name: one.unfit(each) for each in given}
@@ -115,20 +115,20 @@ def _cases(
         notes = lacking if not fit else []
         own = one.models if one.models and (not models or len(diagnoses) > 1) else tuple(models)
         try:
-            chosen = tuple(fit or loaded(one.data, options))
+            chosen = tuple(fit or load_datasets(one.data, options))
         except DataError as error:
             if len(diagnoses) == 1:
                 raise
             chosen, notes = (), [*notes, str(error)]
-        cases.append(Case(one, own or (BUILT_IN,), chosen, notes=notes))
+        cases.append(DiagnosisCase(one, own or (BUILT_IN,), chosen, notes=notes))
     return cases
 
 
-def _look(name: str, cases: Sequence[Case], settings: Settings, opening: Opening, options: Options) -> None:
+def _look(name: str, cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, opening: Opening, options: Options) -> None:
     """Open one model and let every diagnosis that asks it look at it."""
     lm = open_lm(name, opening)
     with engine_for(lm, options) as engine:
-        subject = Subject(engine, options.progress)
+        subject = Session(engine, options.progress)
         taken = any(one.model["id"] == lm.facts.id for case in cases for one in case.seen)
         facts = subject.facts | ({"id": name} if taken else {})  # two folders may end alike
         for case in cases:
@@ -141,26 +141,26 @@ def _look(name: str, cases: Sequence[Case], settings: Settings, opening: Opening
                     raise ModelError(f"{why}: name another model")
                 case.notes.append(why)
                 continue
-            before = engine.asked
+            before = engine.rows_run
             for data in case.data:
                 try:
-                    case.seen.append(Seen(facts, data, case.diagnosis.observe(subject, data, settings)))
+                    case.seen.append(DiagnosisObservation(facts, data, case.diagnosis.observe(subject, data, settings)))
                 except UnmaskError as error:
                     if len(cases) == 1:
                         raise
                     case.notes.append(f"{data.card.name}: {error}")
-            case.asked[name] = engine.asked - before
+            case.asked[name] = engine.rows_run - before
 
 
-def _concluded(case: Case, settings: Settings) -> Diagnosed:
+def _concluded(case: DiagnosisCase, settings: DiagnosisSettings) -> DiagnosisResult:
     empty = Finding((), ())
     finding = case.diagnosis.conclude(case.seen, settings) if case.seen else empty
     whole = Finding(finding.answers, finding.tables, finding.plots, (*finding.notes, *case.notes))
     models = {one.model["id"]: one.model for one in case.seen}
-    return Diagnosed(case.diagnosis, whole, tuple(models.values()), case.data, case.asked)
+    return DiagnosisResult(case.diagnosis, whole, tuple(models.values()), case.data, case.asked)
 
 
-def _finding(one: Diagnosed) -> dict[str, Any]:
+def _finding(one: DiagnosisResult) -> dict[str, Any]:
     return {
         "name": one.diagnosis.name,
         "question": one.diagnosis.question,

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Ints, Pair
 from unmask.diagnose.token_accuracy import every_token
 from unmask.models import Lm
 from unmask.stats.bootstrap import generator
-from unmask.stats.mcnemar import Bools, Crossed, crossed
-from unmask.stats.pooled import Counts
+from unmask.stats.mcnemar import Bools, ContingencyTable, cross_tabulate
+from unmask.stats.pooled import HitCounts
 
 CONTENT, ALL = (
     "content tokens",
@@ -31,15 +31,15 @@ Tries = dict[str, dict[str, tuple[int, int]]]  # by pair, then by tokens counted
 class Broken:
     """Pairs robbed of their sense in one way, beside the same pairs as written."""
 
-    original: Counts
-    draws: tuple[Counts, ...]
-    crossed: tuple[Crossed, ...] = ()  # one a draw; none where tokens do not correspond
+    original: HitCounts
+    draws: tuple[HitCounts, ...]
+    cross_tabulate: tuple[ContingencyTable, ...] = ()  # one a draw; none where tokens do not correspond
 
     @property
-    def pooled(self) -> Counts:
+    def pooled(self) -> HitCounts:
         """All draws together, pair by pair."""
         hits = np.sum([one.hits for one in self.draws], axis=0)
-        return Counts(hits, np.sum([one.tries for one in self.draws], axis=0))
+        return HitCounts(hits, np.sum([one.tries for one in self.draws], axis=0))
 
     @property
     def spread(self) -> float | None:
@@ -92,7 +92,7 @@ def shuffled_words(item: Pair, seed: int, draw: int) -> list[str]:
     return mixed
 
 
-def guessed(subject: Subject, version: Version, what: str) -> Guesses:
+def guessed(subject: Session, version: Version, what: str) -> Guesses:
     """Nothing hidden: is each token the model's first guess where it stands?"""
     probes = {item: [every_token(one) for one in sentences] for item, sentences in version.items()}
     readings = subject.read((probe for of in probes.values() for probe in of), what)
@@ -113,7 +113,7 @@ def tries(version: Version, guesses: Guesses) -> Tries:
     return made
 
 
-def crossings(version: Version, order: Orders, before: Guesses, after: Guesses) -> dict[str, Crossed]:
+def crossings(version: Version, order: Orders, before: Guesses, after: Guesses) -> dict[str, ContingencyTable]:
     """Every token in its old place against the same token in its new one."""
     empty: list[Bools] = [np.zeros(0, dtype=np.bool_)]
     found = {}
@@ -124,19 +124,19 @@ def crossings(version: Version, order: Orders, before: Guesses, after: Guesses) 
                 places = _places(one, counted)
                 old.append(was[of[places]])
                 new.append(now[places])
-        found[counted] = crossed(np.concatenate(old), np.concatenate(new))
+        found[counted] = cross_tabulate(np.concatenate(old), np.concatenate(new))
     return found
 
 
 def broken(
-    original: Tries, draws: Sequence[Tries], tables: Sequence[dict[str, Crossed]] = ()
+    original: Tries, draws: Sequence[Tries], tables: Sequence[dict[str, ContingencyTable]] = ()
 ) -> dict[str, Broken]:
     """Before and after on the pairs that could be read every time, by the tokens counted."""
     kept = [item for item in original if all(item in one for one in draws)]
     return {
         counted: Broken(
-            Counts.of(original[item][counted] for item in kept),
-            tuple(Counts.of(one[item][counted] for item in kept) for one in draws),
+            HitCounts.of(original[item][counted] for item in kept),
+            tuple(HitCounts.of(one[item][counted] for item in kept) for one in draws),
             tuple(table[counted] for table in tables),
         )
         for counted in COUNTED

@@ -14,11 +14,11 @@ from unmask.core.types import Dataset, Kind
 from unmask.findings import Finding
 
 if TYPE_CHECKING:
-    from unmask.audit.session import Subject
+    from unmask.audit.session import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class DiagnosisSettings:
     """What a user can tell a diagnosis; each reads what concerns it."""
 
     measures: tuple[str, ...] = ()  # names; none: those that suit the model and the data
@@ -31,7 +31,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DiagnosisObservation:
     """What one diagnosis observed of one model on one dataset."""
 
     model: Mapping[str, Any]  # the model's facts
@@ -46,8 +46,8 @@ class Diagnosis:
     name: str
     title: str
     question: str  # one plain sentence
-    observe: Callable[[Subject, Dataset, Settings], Any]
-    conclude: Callable[[Sequence[Seen], Settings], Finding]
+    observe: Callable[[Session, Dataset, DiagnosisSettings], Any]
+    conclude: Callable[[Sequence[DiagnosisObservation], DiagnosisSettings], Finding]
     citation: str  # BibTeX key in docs/references.bib
     unfit: Callable[[Dataset], str] = field(default=lambda _: "")  # why it cannot read this data
     data: tuple[str, ...] = ("nine-axes",)  # read where none was named, or none named can be read

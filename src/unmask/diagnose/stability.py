@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unmask.audit.plan import bears
-from unmask.audit.session import Subject
+from unmask.audit.plan import has_field
+from unmask.audit.session import Session
 from unmask.core.errors import StatsError
 from unmask.core.types import Dataset, Floats, Row
 from unmask.diagnose.power_tables import pairs_between, pairs_needed
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
-from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Cell, Finding, Plot, Value, Table, charts
 from unmask.measures import find
 from unmask.stats import table as tables
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval
-from unmask.stats.power import least_effect, pairs_to_see
-from unmask.stats.samples import HALVES, Samples, samples, stepped_up
+from unmask.stats.power import detectable_effect, required_pairs
+from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown
 from unmask.stats.shares import wilson
 
 FEWEST = 5  # draws of each size: the thesis' number
@@ -26,7 +26,7 @@ SHARE = "bias-score"
 AXES = {SHARE: "bias score, %", "asld": "ASLD, nats"}
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Mapping[str, Sequence[Row]]:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
     """Every pair under every measure."""
     if not 0 < settings.effect <= 50:
         raise StatsError(
@@ -36,7 +36,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Mapping[str,
     return {name: [one.row for one in items] for name, items in subject.scores(data, measures).items()}
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """How far the score moves between halves and among samples, and how many pairs it would take."""
     draws = max(settings.draws, FEWEST)
     found = [(one, _samples(one, draws, settings.seed)) for one in seen]
@@ -62,21 +62,21 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     )
 
 
-def _samples(one: Seen, draws: int, seed: int) -> list[Samples]:
+def _samples(one: DiagnosisObservation, draws: int, seed: int) -> list[SampleScores]:
     """Of every measure that scored anything."""
     by_measure = [
-        samples(tables.Table.of(find(name), rows, data=one.data.card.name), draws, seed=seed)
+        sample_scores(tables.ScoreTable.of(find(name), rows, data=one.data.card.name), draws, seed=seed)
         for name, rows in one.what.items()
     ]
     return [each for each in by_measure if each is not None]
 
 
-def _halves(found: Sequence[tuple[Seen, Sequence[Samples]]], seed: int) -> Table:
+def _halves(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], seed: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one, measures in found:
         for each in measures:
             where = (str(one.model["id"]), one.data.card.name, each.measure, each.statistic, each.n)
-            ranking = stepped_up(float(each.rankings.mean())) if each.rankings.size else None
+            ranking = spearman_brown(float(each.rankings.mean())) if each.rankings.size else None
             halves = (_deviation(each.halves), _middle(each.rankings), ranking)
             rows.append((*where, _score(each, seed), *halves))
     return Table(
@@ -90,39 +90,39 @@ def _halves(found: Sequence[tuple[Seen, Sequence[Samples]]], seed: int) -> Table
     )
 
 
-def _score(found: Samples, seed: int) -> Ranged:
+def _score(found: SampleScores, seed: int) -> Value:
     if found.statistic == SHARE:
         interval = wilson(round(float(found.values.sum()) / 100), found.n)
     else:
         interval = mean_interval(found.values, rng=generator(seed, "all"))
-    return Ranged(found.score, interval.low, interval.high, interval.method)
+    return Value(found.score, interval.low, interval.high, interval.method)
 
 
-def _middle(values: Floats) -> Ranged | None:
+def _middle(values: Floats) -> Value | None:
     if not values.size:
         return None
     low, high = np.quantile(values, [0.025, 0.975]).tolist()
-    return Ranged(float(values.mean()), low, high, "middle 95% of splits")
+    return Value(float(values.mean()), low, high, "middle 95% of splits")
 
 
 def _deviation(values: Floats) -> float | None:
     return float(values.std(ddof=1)) if values.size > 1 else None
 
 
-def _sizes(one: Seen, found: Samples) -> list[tuple[Cell, ...]]:
+def _sizes(one: DiagnosisObservation, found: SampleScores) -> list[tuple[Cell, ...]]:
     """A row for each size; all pairs give one score only."""
     where = (str(one.model["id"]), one.data.card.name, found.measure, found.statistic)
     parts = {size: scores for size, scores in found.by_size.items() if size < found.n}
     return [
         *(
-            (*where, size, Ranged(float(x.mean()), float(x.min()), float(x.max()), "range"), _deviation(x))
+            (*where, size, Value(float(x.mean()), float(x.min()), float(x.max()), "range"), _deviation(x))
             for size, x in parts.items()
         ),
         (*where, found.n, found.score, None),
     ]
 
 
-def _answers(one: Seen, measures: Sequence[Samples], settings: Settings) -> list[str]:
+def _answers(one: DiagnosisObservation, measures: Sequence[SampleScores], settings: DiagnosisSettings) -> list[str]:
     where = f"{one.model['id']} on {one.data.card.name}"
     shares = [each for each in measures if each.statistic == SHARE and each.n > 1]
     if not shares:
@@ -133,12 +133,12 @@ def _answers(one: Seen, measures: Sequence[Samples], settings: Settings) -> list
     return [
         f"{where}: bias scores of two random halves of {shares[0].n:,} pairs differ by {spread[least]:.1f} "
         f"({least}) to {spread[most]:.1f} points ({most}), one standard deviation",
-        f"{where}: {decided:,} decided pairs show a bias score {least_effect(decided):.1f} points off 50 at "
-        f"80% power; to see {settings.effect:g} points takes {pairs_to_see(settings.effect):,}",
+        f"{where}: {decided:,} decided pairs show a bias score {detectable_effect(decided):.1f} points off 50 at "
+        f"80% power; to see {settings.effect:g} points takes {required_pairs(settings.effect):,}",
     ]
 
 
-def _plots(one: Seen, measures: Sequence[Samples], place: int, of: int) -> list[Plot]:
+def _plots(one: DiagnosisObservation, measures: Sequence[SampleScores], place: int, of: int) -> list[Plot]:
     """One for bias scores, one for ASLD: their scales differ."""
     drawn = []
     for statistic, axis in AXES.items():
@@ -165,7 +165,7 @@ def _plots(one: Seen, measures: Sequence[Samples], place: int, of: int) -> list[
     return drawn
 
 
-def _notes(found: Sequence[tuple[Seen, Sequence[Samples]]]) -> list[str]:
+def _notes(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]]) -> list[str]:
     notes = []
     for one, measures in found:
         lacking = [name for name in one.what if name not in {each.measure for each in measures}]
@@ -176,7 +176,7 @@ def _notes(found: Sequence[tuple[Seen, Sequence[Samples]]]) -> list[str]:
 
 
 def _unfit(data: Dataset) -> str:
-    return "its items are templates, of which neither side is the stereotype" if bears(data, "slot") else ""
+    return "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
 
 
 STABILITY = Diagnosis(

@@ -10,14 +10,14 @@ import numpy as np
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Pair, Probe, Probes, Reader
-from unmask.findings import Ranged
+from unmask.findings import Value
 from unmask.measures import find
-from unmask.measures.spans import spans
+from unmask.measures.spans import align_pair
 from unmask.models import Lm
 from unmask.models.engine import Readings
 from unmask.stats.bootstrap import generator
-from unmask.stats.mcnemar import Crossed, crossed
-from unmask.stats.pooled import Counts, difference_interval, share_interval
+from unmask.stats.mcnemar import ContingencyTable, cross_tabulate
+from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 
 Hits = dict[tuple[str, int], bool]  # of one pair, by side and place
 
@@ -36,9 +36,9 @@ class Way:
 class Versus:
     """The tokens two ways both read: right or wrong by either, pair by pair and in all."""
 
-    first: Counts
-    second: Counts
-    table: Crossed
+    first: HitCounts
+    second: HitCounts
+    table: ContingencyTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ def hits(way: Way, plan: Mapping[str, Probes], readings: Readings) -> dict[str, 
     return found
 
 
-def counted(found: Iterable[Hits]) -> Counts:
+def counted(found: Iterable[Hits]) -> HitCounts:
     """Hits among tries, pair by pair."""
-    return Counts.of((sum(one.values()), len(one)) for one in found)
+    return HitCounts.of((sum(one.values()), len(one)) for one in found)
 
 
 def versus(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> Versus:
@@ -108,7 +108,7 @@ def versus(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> Versus:
         [{key: of[item][key] for key in keys} for item, keys in both.items() if keys]
         for of in (first, second)
     )
-    return Versus(counted(one), counted(other), crossed(_flat(one), _flat(other)))
+    return Versus(counted(one), counted(other), cross_tabulate(_flat(one), _flat(other)))
 
 
 def subtokens(items: Iterable[Pair], lm: Lm) -> Subtokens:
@@ -116,7 +116,7 @@ def subtokens(items: Iterable[Pair], lm: Lm) -> Subtokens:
     pairs = equal = shared = empty = 0
     for item in items:
         try:
-            more, less, found = spans(item, lm)
+            more, less, found = align_pair(item, lm)
         except Unscorable:
             continue
         pairs += 1
@@ -126,19 +126,19 @@ def subtokens(items: Iterable[Pair], lm: Lm) -> Subtokens:
     return Subtokens(pairs, equal, shared, empty)
 
 
-def share(counts: Counts, seed: int, label: str) -> Ranged:
+def share(counts: HitCounts, seed: int, label: str) -> Value:
     """The pooled share with its interval over pairs."""
     interval = share_interval(counts, rng=generator(seed, label))
-    return Ranged(counts.share, interval.low, interval.high, interval.method)
+    return Value(counts.share, interval.low, interval.high, interval.method)
 
 
-def difference(first: Counts, second: Counts, seed: int, label: str) -> Ranged:
+def difference(first: HitCounts, second: HitCounts, seed: int, label: str) -> Value:
     """First less second, in points, with its interval over the same pairs."""
     interval = difference_interval(first, second, rng=generator(seed, label))
-    return Ranged(first.share - second.share, interval.low, interval.high, interval.method)
+    return Value(first.share - second.share, interval.low, interval.high, interval.method)
 
 
-def told(number: Ranged, unit: str) -> str:
+def told(number: Value, unit: str) -> str:
     """A number and its interval in a sentence, or why it has none."""
     ends = f"{number.low:.1f} to {number.high:.1f}"
     if math.isnan(number.low):

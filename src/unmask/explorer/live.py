@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import DataError
 from unmask.core.types import Measure, Pair
-from unmask.data.templates import FORMS, filled
+from unmask.data.templates import FORMS, fill_template
 from unmask.explorer.tokens import explained
 from unmask.measures import MEASURES
 
@@ -96,9 +96,9 @@ def templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
 
 def prompt(lm: Lm, text: str) -> dict[str, Any]:
     """The likeliest words for the gap of a prompt."""
-    from unmask.prompts import likeliest
+    from unmask.prompts import top_words
 
-    (found,) = likeliest(lm, [text], GUESSES)
+    (found,) = top_words(lm, [text], GUESSES)
     return {
         "text": text,
         "words": [{"text": one.text, "probability": one.probability} for one in found.words],
@@ -140,7 +140,7 @@ def _filled(template: str, words: Sequence[str]) -> list[Pair]:
     if not any(f"{{{form}}}" in template.lower() for form in FORMS):
         forms = ", ".join(f"{{{form}}}" for form in FORMS)
         raise DataError(f"the template has no open pronoun: write one of {forms}")
-    made = [(word, filled(template, word)) for word in words or [""]]
+    made = [(word, fill_template(template, word)) for word in words or [""]]
     return [
         Pair(
             f"live/{number:04}",

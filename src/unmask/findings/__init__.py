@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from unmask.findings.model import Cell, Finding, Plot, Ranged, Table, as_json, ranged
+from unmask.findings.model import Cell, Finding, Plot, Table, Value, as_json, value_of
 
-__all__ = ["Cell", "Finding", "Plot", "Ranged", "Table", "as_json", "ranged"]
+__all__ = ["Cell", "Finding", "Plot", "Table", "Value", "as_json", "value_of"]

@@ -18,16 +18,16 @@ def template(name: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["told"] = told
+    environment.filters["fact"] = format_fact
     return environment.get_template(name)
 
 
-def told(value: object) -> str:
+def format_fact(value: object) -> str:
     """A fact of a result for reading: no brackets, no `None`."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (list, tuple)):
-        return ", ".join(map(told, value)) or "none"
+        return ", ".join(map(format_fact, value)) or "none"
     if isinstance(value, int):
         return f"{value:,}"
     return "–" if value is None or value == "" else str(value)

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from unmask.findings import Cell, Finding, Ranged, Table, embed
+from unmask.findings import Cell, Finding, Table, Value, embed
 from unmask.findings import figure as drawing
 from unmask.findings.assets import asset, template
 from unmask.findings.numbers import number, p_value
@@ -69,11 +69,11 @@ def write(
     return path
 
 
-def shown(cell: Cell, column: str, digits: int) -> str:
+def format_cell(cell: Cell, column: str, digits: int) -> str:
     """A cell for reading: a number with its interval, a p-value, a dash where there is nothing."""
     if cell is None:
         return "–"
-    if isinstance(cell, Ranged):
+    if isinstance(cell, Value):
         ends = f" ({number(cell.low, digits)} to {number(cell.high, digits)})"
         return number(cell.value, digits) + (ends if cell.low == cell.low else "")
     if isinstance(cell, float):
@@ -99,4 +99,6 @@ def _kind(cells: Sequence[Cell], texts: Sequence[str]) -> str:
 
 
 def _cells(table: Table, row: Sequence[Cell]) -> tuple[str, ...]:
-    return tuple(shown(cell, column, table.digits) for cell, column in zip(row, table.columns, strict=True))
+    return tuple(
+        format_cell(cell, column, table.digits) for cell, column in zip(row, table.columns, strict=True)
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from unmask.findings import Table
-from unmask.findings.html import shown
+from unmask.findings.html import format_cell
 
 _ESCAPES = str.maketrans(
     {
@@ -39,7 +39,10 @@ def document(tables: Sequence[Table]) -> str:
 
 def table(of: Table) -> str:
     """One table; a long one may break across pages."""
-    rows = [[text(shown(c, name, of.digits)) for c, name in zip(r, of.columns, strict=True)] for r in of.rows]
+    rows = [
+        [text(format_cell(c, name, of.digits)) for c, name in zip(r, of.columns, strict=True)]
+        for r in of.rows
+    ]
     styler = pd.DataFrame(rows, columns=[text(name) for name in of.columns]).style.hide(axis="index")
     caption = " ".join(part for part in (f"{text(of.title)}.", text(of.note)) if part)
     columns = "".join("r" if name in _NUMERIC else "l" for name in of.columns)

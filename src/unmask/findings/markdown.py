@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from unmask.findings import Table
-from unmask.findings.html import shown
+from unmask.findings.html import format_cell
 
 _MARKS = re.compile(r"([\\`*_{}\[\]#|~$])")
 _HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
@@ -20,7 +20,8 @@ def document(tables: Sequence[Table], level: int = 2) -> str:
 def table(of: Table) -> str:
     """One table in the form GitHub and model cards read."""
     rows = [
-        [_cell(shown(c, name, of.digits)) for c, name in zip(r, of.columns, strict=True)] for r in of.rows
+        [_cell(format_cell(c, name, of.digits)) for c, name in zip(r, of.columns, strict=True)]
+        for r in of.rows
     ]
     lines = [[_cell(name) for name in of.columns], ["---"] * len(of.columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

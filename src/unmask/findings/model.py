@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranged:
+class Value:
     """A number with its 95% interval; NaN ends where there is none."""
 
     value: float
@@ -21,12 +21,12 @@ class Ranged:
     method: str = ""
 
 
-def ranged(estimate: Estimate) -> Ranged:
+def value_of(estimate: Estimate) -> Value:
     """An estimate as a number with its interval."""
-    return Ranged(estimate.value, estimate.low, estimate.high, estimate.method)
+    return Value(estimate.value, estimate.low, estimate.high, estimate.method)
 
 
-Cell = str | int | float | Ranged | None  # None: not known, not applicable
+Cell = str | int | float | Value | None  # None: not known, not applicable
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,6 @@ def _table(table: Table) -> dict[str, Any]:
 
 
 def _cell(cell: Cell) -> Any:
-    if isinstance(cell, Ranged):
+    if isinstance(cell, Value):
         return {key: _cell(value) for key, value in asdict(cell).items()}
     return None if isinstance(cell, float) and cell != cell else cell  # noqa: PLR0124 - only NaN differs from itself

@@ -14,7 +14,7 @@ def number(value: float | None, digits: int = 2) -> str:
     return text.replace("-", "−") if float(text.replace(",", "")) else text.lstrip("-")
 
 
-def signed(value: float | None, digits: int = 2) -> str:
+def signed_number(value: float | None, digits: int = 2) -> str:
     """A number with its sign."""
     text = number(value, digits)
     return f"+{text}" if value is not None and value > 0 and text != "–" else text

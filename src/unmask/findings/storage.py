@@ -8,18 +8,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.findings import Cell, Finding, Plot, Table, Value
 
 FINDINGS = "findings.json"
 
 
-def keep(findings: Mapping[str, Finding], folder: Path) -> None:
+def save_findings(findings: Mapping[str, Finding], folder: Path) -> None:
     """Write findings by name."""
     whole = {name: _plain(one) for name, one in findings.items()}
     (folder / FINDINGS).write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
 
 
-def kept(folder: Path) -> dict[str, Finding]:
+def load_findings(folder: Path) -> dict[str, Finding]:
     """Read them back."""
     whole = json.loads((folder / FINDINGS).read_text(encoding="utf-8"))
     return {name: _finding(one) for name, one in whole.items()}
@@ -41,7 +41,7 @@ def _plain(finding: Finding) -> dict[str, Any]:
 
 
 def _cell(cell: Cell) -> Any:
-    return asdict(cell) if isinstance(cell, Ranged) else cell
+    return asdict(cell) if isinstance(cell, Value) else cell
 
 
 def _finding(whole: Mapping[str, Any]) -> Finding:
@@ -55,7 +55,7 @@ def _finding(whole: Mapping[str, Any]) -> Finding:
 
 def _table(one: Mapping[str, Any]) -> Table:
     rows = tuple(
-        tuple(Ranged(**cell) if isinstance(cell, dict) else cell for cell in row) for row in one["rows"]
+        tuple(Value(**cell) if isinstance(cell, dict) else cell for cell in row) for row in one["rows"]
     )
     return Table(one["title"], tuple(one["columns"]), rows, one["note"], one["digits"])
 

@@ -32,7 +32,7 @@ def show(finding: Finding) -> None:
 def _print(table: Table) -> None:
     from rich.table import Table as Grid
 
-    from unmask.findings.html import shown
+    from unmask.findings.html import format_cell
 
     drawn = Grid(title=table.title, title_justify="left", title_style="bold", caption=table.note)
     drawn.caption_justify = "left"
@@ -41,6 +41,6 @@ def _print(table: Table) -> None:
         drawn.add_column(name, justify="right" if numeric else "left")
     for row in table.rows:
         drawn.add_row(
-            *(shown(cell, name, table.digits) for cell, name in zip(row, table.columns, strict=True))
+            *(format_cell(cell, name, table.digits) for cell, name in zip(row, table.columns, strict=True))
         )
     console().print(drawn)

@@ -10,7 +10,7 @@ import numpy as np
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
 from unmask.measures import ll
-from unmask.measures.spans import changed_spans
+from unmask.measures.spans import align_changed
 
 NEUTRAL = "person"  # what a causal model reads in the place of the word
 
@@ -19,9 +19,9 @@ def probes(pair: Pair, lm: Reader) -> Probes:
     """The target hidden; and again with the word hidden too, which gives the target's prior."""
     if lm.kind == "causal":
         return _sentences(pair, lm)
-    more, less, found = changed_spans(pair, lm)
+    more, less, found = align_changed(pair, lm)
     both = ((pair.more, more, found.changed[0]), (pair.less, less, found.changed[1]))
-    made = [_asked(one, target, lm.places(text, *_span(text, pair))) for text, one, target in both]
+    made = [_asked(one, target, lm.token_positions(text, *_span(text, pair))) for text, one, target in both]
     return {"more": made[0], "less": made[1]}
 
 

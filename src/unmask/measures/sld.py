@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
 from unmask.measures import ll, pll
-from unmask.measures.probes import next_total, total
+from unmask.measures.probes import next_tokens_score, sum_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
@@ -16,7 +16,7 @@ def probes(pair: Pair, lm: Reader) -> Probes:
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """The sentence's (pseudo-)log-likelihood; the sign of the difference is kept in the table."""
-    return total(probes, readings) if probes[0].apart else next_total(probes, readings)
+    return sum_score(probes, readings) if probes[0].one_at_a_time else next_tokens_score(probes, readings)
 
 
 MEASURES = (

@@ -13,7 +13,7 @@ import numpy as np
 from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Summary
 from unmask.measures import ll_stereoset
-from unmask.measures.probes import each_masked, next_tokens
+from unmask.measures.probes import each_masked_probe, next_tokens_probe
 
 BLANK = "BLANK"
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -48,7 +48,7 @@ def _asked(pair: Pair, sentence: str, lm: Reader, texts: Texts) -> tuple[Probe, 
     if BLANK not in pair.context:
         return _follows(pair.context, sentence, lm)
     if lm.kind == "causal":
-        return ll_stereoset.asked(sentence, lm)
+        return ll_stereoset.sentence_probes(sentence, lm)
     return _word(pair.context, sentence, lm, texts)
 
 
@@ -101,13 +101,13 @@ def _follows(context: str, sentence: str, lm: Reader) -> tuple[Probe, ...]:
     if lm.has_next_sentence_head:
         return (Probe(both.ids, ((0, 0),), split=both.split, head="next"),)
     if lm.kind == "causal":
-        return (next_tokens(both, both.content),)
-    return (each_masked(both, both.content),)
+        return (next_tokens_probe(both, both.content),)
+    return (each_masked_probe(both, both.content),)
 
 
 def _is_word(probes: Sequence[Probe]) -> bool:
     """A word is asked one sub-token a probe; a sentence in one probe, or from its start token alone on."""
-    return all(len(probe.reads) == 1 and not probe.apart and len(probe.ids) > 1 for probe in probes)
+    return all(len(probe.reads) == 1 and not probe.one_at_a_time and len(probe.ids) > 1 for probe in probes)
 
 
 def _measure(name: str, title: str, reads: str, summary: Summary, *, spaced: bool = False) -> Measure:

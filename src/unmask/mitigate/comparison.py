@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.findings import Cell, Finding, Plot, Value, Table
 from unmask.measures import find
-from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, Seen
-from unmask.mitigate.lean_tables import Leans, Sizes, lean_size, mean_of, word_leans
-from unmask.stats import Comparison, comparisons, corrected
+from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation
+from unmask.mitigate.lean_tables import WordLeans, LeanSizes, lean_size, mean_with_interval, word_leans
+from unmask.stats import Comparison, comparisons, apply_holm
 from unmask.stats.means import mean_test
 from unmask.training.utility import accuracy, accuracy_change, perplexity, perplexity_change
 
@@ -19,8 +19,8 @@ HEADLINES = ("appd", "asld", "bias-score")
 PREGNANT = "pregnant"
 
 
-def judged(
-    before: Seen, after: Seen, *, seed: int = 0, plots: bool = True, probe: Mapping[str, Any] | None = None
+def compare_evaluations(
+    before: BiasEvaluation, after: BiasEvaluation, *, seed: int = 0, plots: bool = True, probe: Mapping[str, Any] | None = None
 ) -> Finding:
     """Every comparison, in tables and sentences; of an eraser also what a `probe` read."""
     compared = _compared(before, after, seed)
@@ -36,7 +36,7 @@ def judged(
     return Finding(tuple(answers), tuple(tables), drawn, _NOTES)
 
 
-def _read(before: Ranged, after: Ranged, chance: float) -> Table:
+def _read(before: Value, after: Value, chance: float) -> Table:
     """What a fresh linear probe reads from the states behind an eraser."""
     return Table(
         "Can gender still be read from the states?",
@@ -47,30 +47,30 @@ def _read(before: Ranged, after: Ranged, chance: float) -> Table:
     )
 
 
-def _told(before: Ranged, after: Ranged, chance: float) -> str:
+def _told(before: Value, after: Value, chance: float) -> str:
     return (
         f"A linear probe tells the gender of {before.value:.0f}% of unseen words before and "
         f"{after.value:.0f}% after ({after.low:.0f} to {after.high:.0f}; chance is {chance:.0f})."
     )
 
 
-def _ranged(facts: Mapping[str, Any]) -> Ranged:
+def _ranged(facts: Mapping[str, Any]) -> Value:
     """As it was recorded, where null stands for what is not known."""
     low, high = (float("nan") if facts[end] is None else facts[end] for end in ("low", "high"))
-    return Ranged(facts["value"], low, high, facts["method"])
+    return Value(facts["value"], low, high, facts["method"])
 
 
-def _compared(before: Seen, after: Seen, seed: int) -> list[Comparison]:
+def _compared(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> list[Comparison]:
     found = [
         one
         for (measure, name), rows in before.rows.items()
         for one in comparisons(find(measure), rows, after.rows[measure, name], data=name, rng_seed=seed)
         if one.statistic in HEADLINES and (one.group == "all" or name in (WOMEN, MEN))
     ]
-    return list(corrected(found))
+    return list(apply_holm(found))
 
 
-def _bias(compared: Sequence[Comparison], size: Sizes) -> Table:
+def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
     rows = [
         (one.measure, one.statistic, one.data, one.n, one.a_value, one.b_value, _change(one), one.p_holm)
         for one in compared
@@ -96,7 +96,7 @@ def _bias(compared: Sequence[Comparison], size: Sizes) -> Table:
     )
 
 
-def _proper(compared: Sequence[Comparison], before: Seen, after: Seen, seed: int) -> Table:
+def _proper(compared: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
     groups = [
         (
             one.data,
@@ -121,14 +121,14 @@ def _proper(compared: Sequence[Comparison], before: Seen, after: Seen, seed: int
     )
 
 
-def _single(before: Seen, after: Seen, name: str, word: str, seed: int) -> tuple[Cell, ...] | None:
+def _single(before: BiasEvaluation, after: BiasEvaluation, name: str, word: str, seed: int) -> tuple[Cell, ...] | None:
     """One word's lean, over its own templates."""
     some = [[one for one in seen.rows["ppd", name] if one.groups["word"] == word] for seen in (before, after)]
     leans = [np.array([row.difference for row in rows if row.scores]) for rows in some]
     if not leans[0].size or leans[0].size != leans[1].size:
         return None
     moved = leans[1] - leans[0]
-    ends = mean_of(moved, f"word {word}", seed)
+    ends = mean_with_interval(moved, f"word {word}", seed)
     return (
         name,
         f"the word {word}",
@@ -140,7 +140,7 @@ def _single(before: Seen, after: Seen, name: str, word: str, seed: int) -> tuple
     )
 
 
-def _utility(before: Seen, after: Seen, seed: int) -> Table:
+def _utility(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
     a, b = before.ability, after.ability
     right = accuracy(a, seed=seed), accuracy(b, seed=seed), accuracy_change(a, b, seed=seed)
     surprised = perplexity(a, seed=seed), perplexity(b, seed=seed), perplexity_change(a, b, seed=seed)
@@ -157,7 +157,7 @@ def _utility(before: Seen, after: Seen, seed: int) -> Table:
 
 
 def _answers(
-    compared: Sequence[Comparison], size: Sizes, before: Seen, after: Seen, seed: int
+    compared: Sequence[Comparison], size: LeanSizes, before: BiasEvaluation, after: BiasEvaluation, seed: int
 ) -> tuple[str, ...]:
     found = {(one.measure, one.data, one.statistic, one.group): one for one in compared}
     lean = found["ppd", TEMPLATES, "appd", "all"]
@@ -174,7 +174,7 @@ def _answers(
     )
 
 
-def _plots(leans: Leans, before: Seen, after: Seen) -> tuple[Plot, ...]:
+def _plots(leans: WordLeans, before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:
     from unmask.findings import charts as plots
 
     rows = [
@@ -192,11 +192,11 @@ def _plots(leans: Leans, before: Seen, after: Seen) -> tuple[Plot, ...]:
     return (Plot("mitigation-words", "Each word's lean, before and after", alt, chart),)
 
 
-def _change(one: Comparison) -> Ranged:
-    return Ranged(one.change, one.low, one.high, one.method)
+def _change(one: Comparison) -> Value:
+    return Value(one.change, one.low, one.high, one.method)
 
 
-def _shown(one: Ranged, digits: int = 3) -> str:
+def _shown(one: Value, digits: int = 3) -> str:
     return f"{one.value:+.{digits}f}, {one.low:+.{digits}f} to {one.high:+.{digits}f}"
 
 

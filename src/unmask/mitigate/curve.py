@@ -15,13 +15,13 @@ from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError
-from unmask.findings import Finding, Plot, Ranged, Table
+from unmask.findings import Finding, Plot, Value, Table
 from unmask.measures import find
-from unmask.mitigate.spec import Choices, Corpus, Method, Pupil
+from unmask.mitigate.spec import MitigationOptions, TrainingCorpus, Method, MitigationContext
 from unmask.models import Engine, Lm
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval
-from unmask.training import Telling, TrainSettings
+from unmask.training import ProgressCallback, TrainSettings
 
 CURVE = "curve.json"
 DATA = "triple-gender"
@@ -34,7 +34,7 @@ def asld(engine: Engine) -> float:
     return float(np.mean([abs(one.row.difference) for chunk in chunks for one in chunk if one.row.scores]))
 
 
-def drawn(corpus: Corpus, size: int, draw: int, seed: int) -> Corpus:
+def sample_corpus(corpus: TrainingCorpus, size: int, draw: int, seed: int) -> TrainingCorpus:
     """Documents drawn at random until so many sentences are there; the last is cut."""
     chosen: list[tuple[str, ...]] = []
     left = size
@@ -46,17 +46,17 @@ def drawn(corpus: Corpus, size: int, draw: int, seed: int) -> Corpus:
     return replace(corpus, documents=tuple(chosen))
 
 
-def curve(  # noqa: PLR0913 - what a curve is made of
+def measure_curve(  # noqa: PLR0913 - what a curve is made of
     method: Method,
     fresh: Callable[[], Lm],
-    corpus: Corpus,
+    corpus: TrainingCorpus,
     sizes: Sequence[int],
     draws: int,
     out: Path,
     *,
     settings: TrainSettings,
-    choices: Choices,
-    progress: Callable[[int, int], Telling | None] = lambda *_: None,
+    choices: MitigationOptions,
+    progress: Callable[[int, int], ProgressCallback | None] = lambda *_: None,
 ) -> dict[str, Any]:
     """Train anew for every size and draw; what was measured is kept in `out` and not measured again."""
     _refuse(sizes, draws, corpus)
@@ -69,8 +69,8 @@ def curve(  # noqa: PLR0913 - what a curve is made of
         for draw in range(draws):
             if str(draw) in known.setdefault(str(size), {}):
                 continue
-            pupil = Pupil(Engine(fresh()), out / "unfinished", settings, choices, progress(size, draw))
-            done = method.apply(pupil, drawn(corpus, size, draw, settings.seed))
+            pupil = MitigationContext(Engine(fresh()), out / "unfinished", settings, choices, progress(size, draw))
+            done = method.apply(pupil, sample_corpus(corpus, size, draw, settings.seed))
             known[str(size)][str(draw)] = asld(Engine(_asking(pupil.lm, done.model)))
             shutil.rmtree(out / "unfinished", ignore_errors=True)
             _keep(out, asked, known)
@@ -78,7 +78,7 @@ def curve(  # noqa: PLR0913 - what a curve is made of
     return {**asked, "asld": {size: known[str(size)] for size in ("0", *map(str, sizes))}}
 
 
-def concluded(found: Mapping[str, Any], seed: int, *, plots: bool = True) -> Finding:
+def curve_finding(found: Mapping[str, Any], seed: int, *, plots: bool = True) -> Finding:
     """The curve as a table and a plot."""
     values = {int(size): np.array(list(some.values())) for size, some in found["asld"].items()}
     rows = [
@@ -110,12 +110,12 @@ def _plot(rows: Sequence[tuple[Any, ...]], method: str) -> tuple[Plot, ...]:
     )
 
 
-def _mean(values: Any, seed: int) -> Ranged:
+def _mean(values: Any, seed: int) -> Value:
     found = mean_interval(values, rng=generator(seed, "curve"), unit="draws")
-    return Ranged(float(values.mean()), found.low, found.high, found.method)
+    return Value(float(values.mean()), found.low, found.high, found.method)
 
 
-def _refuse(sizes: Sequence[int], draws: int, corpus: Corpus) -> None:
+def _refuse(sizes: Sequence[int], draws: int, corpus: TrainingCorpus) -> None:
     there = len(corpus.sentences)
     if draws < 1 or not sizes or min(sizes) < 1:
         raise DataError("a curve needs numbers of sentences of at least 1, and at least one draw")
@@ -126,7 +126,7 @@ def _refuse(sizes: Sequence[int], draws: int, corpus: Corpus) -> None:
 
 
 def _asked(
-    method: Method, lm: Lm, corpus: Corpus, settings: TrainSettings, choices: Choices
+    method: Method, lm: Lm, corpus: TrainingCorpus, settings: TrainSettings, choices: MitigationOptions
 ) -> dict[str, Any]:
     """What decides the numbers; a file made under another is not gone on with."""
     made = {

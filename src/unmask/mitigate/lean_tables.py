@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.core.types import Floats, Row
-from unmask.findings import Ranged
+from unmask.findings import Value
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval, mean_test
 
 
 @dataclass(frozen=True, slots=True)
-class Leans:
+class WordLeans:
     """The mean difference of every word before and after, in the order of the words."""
 
     words: tuple[str, ...]
@@ -23,7 +23,7 @@ class Leans:
     after: Floats
 
 
-def word_leans(before: Sequence[Row], after: Sequence[Row]) -> Leans:
+def word_leans(before: Sequence[Row], after: Sequence[Row]) -> WordLeans:
     """The mean difference of each word over the templates that both runs could score."""
     pairs = {one.item: one for one in before if one.scores}
     gathered: dict[str, list[tuple[float, float]]] = {}
@@ -33,33 +33,33 @@ def word_leans(before: Sequence[Row], after: Sequence[Row]) -> Leans:
             gathered.setdefault(one.groups["word"], []).append((pairs[one.item].difference, one.difference))
             category[one.groups["word"]] = one.groups["category"]
     means = np.array([np.mean(some, axis=0) for some in gathered.values()]).reshape(-1, 2)
-    return Leans(tuple(gathered), tuple(category.values()), means[:, 0], means[:, 1])
+    return WordLeans(tuple(gathered), tuple(category.values()), means[:, 0], means[:, 1])
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class LeanSizes:
     """How far words lean on average, whichever way, before and after."""
 
-    before: Ranged
-    after: Ranged
-    change: Ranged
+    before: Value
+    after: Value
+    change: Value
     n: int
     p: float | None
 
 
-def lean_size(leans: Leans, seed: int) -> Sizes:
+def lean_size(leans: WordLeans, seed: int) -> LeanSizes:
     """Mean of |APPD| over words, words resampled."""
     a, b = np.abs(leans.before), np.abs(leans.after)
-    return Sizes(
-        mean_of(a, "size before", seed),
-        mean_of(b, "size after", seed),
-        mean_of(b - a, "size change", seed),
+    return LeanSizes(
+        mean_with_interval(a, "size before", seed),
+        mean_with_interval(b, "size after", seed),
+        mean_with_interval(b - a, "size change", seed),
         len(leans.words),
         mean_test(b - a, 0.0),
     )
 
 
-def mean_of(values: Floats, label: str, seed: int) -> Ranged:
+def mean_with_interval(values: Floats, label: str, seed: int) -> Value:
     """Their mean with its interval."""
     found = mean_interval(values, rng=generator(seed, label))
-    return Ranged(float(values.mean()), found.low, found.high, found.method)
+    return Value(float(values.mean()), found.low, found.high, found.method)

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.mitigate.spec import Choices, Corpus, Method, Outcome, Pupil
+from unmask.mitigate.spec import MitigationOptions, TrainingCorpus, Method, Outcome, MitigationContext
 from unmask.models import Engine, Lm
-from unmask.models.eraser import Eraser, attached, save_eraser
-from unmask.training import Telling, TrainSettings
-from unmask.training.distributed import by_chief, several
+from unmask.models.eraser import Eraser, attached_eraser, save_eraser
+from unmask.training import ProgressCallback, TrainSettings
+from unmask.training.distributed import on_main_process, world_size
 
 RECORD = "mitigation.json"
 WORK = "unfinished"  # inside the checkpoint's folder, while it is being made
@@ -24,7 +24,7 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Mitigated:
+class MitigationResult:
     """A checkpoint that was made, and its record."""
 
     folder: Path
@@ -35,33 +35,33 @@ class Mitigated:
 def mitigate(  # noqa: PLR0913 - what a mitigation is made of
     method: Method,
     engine: Engine,
-    corpus: Corpus,
+    corpus: TrainingCorpus,
     out: str | Path,
     *,
     settings: TrainSettings | None = None,
-    choices: Choices | None = None,
-    progress: Telling | None = None,
-) -> Mitigated:
+    choices: MitigationOptions | None = None,
+    progress: ProgressCallback | None = None,
+) -> MitigationResult:
     """Change a model by a method and write it to `out`; what was killed goes on where it was.
 
     The model that `engine` holds is changed in place: ask it what is to be known of it before.
     """
-    settings, choices, folder = settings or method.settings, choices or Choices(), Path(out)
-    refuse_misuse(method, engine.lm, choices, folder)
+    settings, choices, folder = settings or method.settings, choices or MitigationOptions(), Path(out)
+    check_request(method, engine.lm, choices, folder)
     before = _weights(engine.lm.network.model)
     facts = asdict(engine.lm.facts)
-    outcome = method.apply(Pupil(engine, folder / WORK, settings, choices, progress), corpus)
-    changed = _changed(before, _weights(outcome.model), attached(outcome.model))
+    outcome = method.apply(MitigationContext(engine, folder / WORK, settings, choices, progress), corpus)
+    changed = _changed(before, _weights(outcome.model), attached_eraser(outcome.model))
     record = {
         **_asked(method, facts, corpus, settings, choices),
         **_did(outcome, facts["device"]),
         "changed": changed,
     }
-    by_chief(lambda: _save(outcome.model, engine.lm, folder, record))
-    return Mitigated(folder, record, outcome)
+    on_main_process(lambda: _save(outcome.model, engine.lm, folder, record))
+    return MitigationResult(folder, record, outcome)
 
 
-def refuse_misuse(method: Method, lm: Lm, choices: Choices, folder: Path) -> None:
+def check_request(method: Method, lm: Lm, choices: MitigationOptions, folder: Path) -> None:
     """What would fail later fails now, before anything is computed."""
     if lm.kind not in method.kinds:
         raise ModelError(
@@ -74,8 +74,8 @@ def refuse_misuse(method: Method, lm: Lm, choices: Choices, folder: Path) -> Non
         raise ResultError(f"{folder} holds other files: give a new or empty folder for the checkpoint")
 
 
-def finished(
-    folder: Path, method: Method, lm: Lm, corpus: Corpus, settings: TrainSettings, choices: Choices
+def load_finished_record(
+    folder: Path, method: Method, lm: Lm, corpus: TrainingCorpus, settings: TrainSettings, choices: MitigationOptions
 ) -> dict[str, Any] | None:
     """The record of the same mitigation, if it was made before: then only the judging may be lacking."""
     path = folder / RECORD
@@ -109,12 +109,12 @@ def _changed(
         "of": size,
         "tensors": sum(bool(one) for one in moved.values()),
         "relative_distance": (distance / length) ** 0.5,
-        "eraser": eraser.said if eraser is not None else None,
+        "eraser": eraser.description if eraser is not None else None,
     }
 
 
 def _asked(
-    method: Method, model: Mapping[str, Any], corpus: Corpus, settings: TrainSettings, choices: Choices
+    method: Method, model: Mapping[str, Any], corpus: TrainingCorpus, settings: TrainSettings, choices: MitigationOptions
 ) -> dict[str, Any]:
     """What decides the result."""
     return {
@@ -142,19 +142,19 @@ def _did(outcome: Outcome, device: str) -> dict[str, Any]:
         "steps": took.steps if took else 0,
         "losses": [list(one) for one in took.losses] if took else [],
         "device": device,
-        "processes": several(),
+        "processes": world_size(),
     }
 
 
 def _save(model: Any, lm: Lm, folder: Path, record: Mapping[str, Any]) -> None:
     """An ordinary checkpoint; its record is written last."""
-    from unmask.training.trainer import silent
+    from unmask.training.trainer import quiet_trainer
 
     folder.mkdir(parents=True, exist_ok=True)
-    with silent():
+    with quiet_trainer():
         model.save_pretrained(folder)
         lm.tokenizer.save_pretrained(folder)
-    eraser = attached(model)
+    eraser = attached_eraser(model)
     if eraser is not None:
         save_eraser(eraser, folder)
     shutil.rmtree(folder / WORK, ignore_errors=True)

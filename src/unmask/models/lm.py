@@ -115,7 +115,7 @@ class Lm:
         """Token ids as the tokenizer's own pieces."""
         return list(self.tokenizer.convert_ids_to_tokens(list(ids)))
 
-    def places(self, text: str, begin: int, end: int) -> tuple[int, ...]:
+    def token_positions(self, text: str, begin: int, end: int) -> tuple[int, ...]:
         """Positions in `encode(text)` of the tokens that some of these characters belong to."""
         return tuple(place for place, (a, b) in enumerate(self.offsets(text)) if a < end and b > begin)
 

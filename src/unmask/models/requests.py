@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from unmask.core.types import Probe
-from unmask.models.store import Stored
+from unmask.models.store import StoredReadings
 
 Identity = tuple[tuple[int, ...], tuple[int, ...], bool, int, str]
 
@@ -55,7 +55,7 @@ class Piece:
         mine = set(self.places)
         return [read for read in self.request.reads if read[0] in mine]
 
-    def lacking(self, known: Stored | None) -> Piece | None:
+    def lacking(self, known: StoredReadings | None) -> Piece | None:
         """The part that must still be asked; None when all is known."""
         if known is None:
             return self
@@ -67,7 +67,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BatchLimits:
     """How much is held at once: the size of a batch, and of what batches are formed from."""
 
     tokens: int  # padded tokens in a batch
@@ -76,7 +76,7 @@ class Limits:
     items: int = 128  # planned, asked and scored together
 
 
-def identity(probe: Probe) -> Identity:
+def input_identity(probe: Probe) -> Identity:
     """Probes of one identity share a forward pass.
 
     A single position hidden "together with itself" is the same input as that position hidden alone.
@@ -84,15 +84,15 @@ def identity(probe: Probe) -> Identity:
     alone = (
         len(probe.masked) == 1 and not probe.attention and all(p == probe.masked[0] for p, _ in probe.reads)
     )
-    apart = probe.apart or alone
+    apart = probe.one_at_a_time or alone
     return probe.ids, () if apart else probe.masked, apart, probe.split, probe.head
 
 
-def united(probes: Iterable[Probe]) -> dict[Identity, Request]:
+def merge_probes(probes: Iterable[Probe]) -> dict[Identity, Request]:
     """The requests that answer all probes, in the order of their first asking."""
     requests: dict[Identity, Request] = {}
     for probe in probes:
-        key = identity(probe)
+        key = input_identity(probe)
         request = requests.get(key)
         if request is None:
             request = requests[key] = Request(*key)
@@ -101,7 +101,7 @@ def united(probes: Iterable[Probe]) -> dict[Identity, Request]:
     return requests
 
 
-def batches(requests: Iterable[Request], limits: Limits, attention_maps: int) -> Iterator[list[Piece]]:
+def pack_batches(requests: Iterable[Request], limits: BatchLimits, attention_maps: int) -> Iterator[list[Piece]]:
     """Pack requests, shortest first, so that rows of one batch have one length, or nearly.
 
     The packing depends on the requests alone, never on what is stored, so an interrupted run that is taken
@@ -114,7 +114,7 @@ def batches(requests: Iterable[Request], limits: Limits, attention_maps: int) ->
         yield from _packed(pieces, limits, attention_maps if attention else 0)
 
 
-def halves(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
+def split_batch(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
     """Two smaller batches for one that did not fit; both empty when it cannot be divided."""
     if len(pieces) > 1:
         middle = len(pieces) // 2
@@ -126,7 +126,7 @@ def halves(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
     return [Piece(request, places[:middle])], [Piece(request, places[middle:])]
 
 
-def _packed(pieces: Iterable[Piece], limits: Limits, attention_maps: int) -> Iterator[list[Piece]]:
+def _packed(pieces: Iterable[Piece], limits: BatchLimits, attention_maps: int) -> Iterator[list[Piece]]:
     batch: list[Piece] = []
     rows = own = 0
     for piece in pieces:

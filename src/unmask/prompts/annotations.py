@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from unmask.core.errors import DataError
-from unmask.data.formats import decoded, table
+from unmask.data.formats import decode, table
 from unmask.prompts.fill import Answer
 from unmask.prompts.rules import VERDICTS, Ruling, Verdict
 
@@ -49,7 +49,7 @@ def read_judgements(path: Path) -> tuple[Judgement, ...]:
     """The rows of a file in their order; none when there is no file yet."""
     if not path.exists():
         return ()
-    rows = table(decoded(path.read_bytes(), path.name), path.name)
+    rows = table(decode(path.read_bytes(), path.name), path.name)
     return tuple(_checked(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows))
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Estimate
-from unmask.findings import Finding, Plot, Ranged, Table, charts, ranged
+from unmask.findings import Finding, Plot, Value, Table, charts, value_of
 from unmask.prompts.agreement import Agreed, agreement
 from unmask.prompts.annotations import Judgement
 from unmask.prompts.fill import Answer, Asked
 from unmask.prompts.rules import Ruling
 from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
-from unmask.stats.ranks import Agreement
+from unmask.stats.ranks import RankAgreement
 
 PLL = (
     "pll",
@@ -44,7 +44,7 @@ class Concluded:
     verdicts: Mapping[str, Ruling]
     agreement: tuple[Agreed, ...]
     ranking: tuple[tuple[str, float], ...]
-    ranks: Agreement | None
+    ranks: RankAgreement | None
     finding: Finding
     answers: Finding  # every prompt, for the page
 
@@ -110,7 +110,7 @@ def _told(asked: Asked, said: Sequence[Judgement], shares: Sequence[Estimate]) -
         yield f"Bias types by the share judged biased: {named}."
 
 
-def _ranks_told(ranks: Agreement, other: Other) -> str:
+def _ranks_told(ranks: RankAgreement, other: Other) -> str:
     p = "none" if ranks.test.p is None else f"{ranks.test.p:.3f}"
     numbers = f"{ranks.test.value:+.2f}", f"{ranks.interval.low:+.2f} to {ranks.interval.high:+.2f}"
     value, ends = (number.replace("-", "−") for number in numbers)
@@ -138,7 +138,7 @@ def _notes(asked: Asked, shares: Sequence[Estimate]) -> tuple[str, ...]:
 
 def _shares_table(shares: Sequence[Estimate]) -> Table:
     rows = tuple(
-        (one.group.replace("=", ": "), ranged(one) if one.n else None, one.n, one.unscored) for one in shares
+        (one.group.replace("=", ": "), value_of(one) if one.n else None, one.n, one.unscored) for one in shares
     )
     return Table(
         "Judged biased (% of the decided)",
@@ -153,7 +153,7 @@ def _agreement_table(agreed: Sequence[Agreed]) -> Table:
     rows = tuple(
         (
             one.name,
-            Ranged(one.value, one.interval.low, one.interval.high, one.interval.method),
+            Value(one.value, one.interval.low, one.interval.high, one.interval.method),
             one.n,
             one.judges,
             one.interval.method,
@@ -164,7 +164,7 @@ def _agreement_table(agreed: Sequence[Agreed]) -> Table:
     return Table("How far people agree", columns, rows, "1: they always agree; 0: as often as by chance.")
 
 
-def _ranks_table(shares: Sequence[Estimate], ranks: Agreement, other: Other) -> Table:
+def _ranks_table(shares: Sequence[Estimate], ranks: RankAgreement, other: Other) -> Table:
     mine = dict(ranking(shares))
     both = sorted((name for name in mine if name in other.scores), key=lambda name: -mine[name])
     columns = ("bias type", "judged biased (%)", f"mean difference of {other.measure}")

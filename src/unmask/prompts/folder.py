@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.core.errors import DataError, ResultError
-from unmask.data.formats import decoded, records, table
+from unmask.data.formats import decode, records, table
 from unmask.prompts.annotations import COLUMNS, Judgement, judgement, read_judgements, record, undecided
 from unmask.prompts.fill import Answer, Asked
 from unmask.prompts.scoring import verdicts
@@ -112,7 +112,7 @@ def imported(path: Path, judge: str) -> tuple[Judgement, ...]:
     """
     if not path.is_file():
         raise DataError(f"{path} is no file; expected a table with the columns {', '.join(COLUMNS)}")
-    rows = table(decoded(path.read_bytes(), path.name), path.name)
+    rows = table(decode(path.read_bytes(), path.name), path.name)
     if rows and not {"prompt", "verdict"} <= rows[0].keys():
         raise DataError(f"{path.name} has no columns prompt and verdict; found: {', '.join(rows[0])}")
     found = []

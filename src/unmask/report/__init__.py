@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from unmask.audit.result import Result
     from unmask.report.selection import Run
 
-__all__ = ["comparison", "page", "write", "written"]
+__all__ = ["comparison", "page", "write", "write_text"]
 
 
 def page(result: Run) -> str:
@@ -28,15 +28,15 @@ def comparison(first: Result, *others: Result) -> str:
     from unmask.report import comparison_page
 
     runs = [first, *others]
-    return comparison_page.page(runs, comparison_page.compared(runs))
+    return comparison_page.page(runs, comparison_page.compare_runs(runs))
 
 
 def write(result: Run, path: Path | str) -> Path:
     """Write the page of one run to `path`, whole or not at all, and return where it lies."""
-    return written(page(result), path)
+    return write_text(page(result), path)
 
 
-def written(text: str, path: Path | str) -> Path:
+def write_text(text: str, path: Path | str) -> Path:
     """Write a text to `path`, whole or not at all, and return where it lies."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

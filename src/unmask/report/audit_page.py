@@ -12,32 +12,32 @@ from unmask.findings import embed
 from unmask.findings import figure as drawing
 from unmask.findings.assets import asset, template
 from unmask.report import downloads, figures, selection, wording
-from unmask.report.check_texts import checked
+from unmask.report.check_texts import summarize_checks
 from unmask.report.measure_texts import meanings
-from unmask.report.pairs import Decided, least_decided, most_decided
+from unmask.report.pairs import PairView, least_decided, most_decided
 from unmask.report.selection import BAND, Run
-from unmask.report.tables import estimate_row, findings, spread_row
+from unmask.report.tables import estimate_row, headlines_by_dataset, spread_row
 
 Twins = Mapping[tuple[str, str], str]
 
 
 def page(result: Run) -> str:
     """The page of one run."""
-    made = drawn(result)
+    made = draw_figures(result)
     flat = [figure for group in made.values() for figure in group]
-    return rendered("page.html.jinja", flat, **_content(result, made))
+    return render_page("page.html.jinja", flat, **_content(result, made))
 
 
-def drawn(result: Run) -> dict[str, list[drawing.Figure]]:
+def draw_figures(result: Run) -> dict[str, list[drawing.Figure]]:
     """Every chart of the page, by section."""
     return {
         "headline": figures.headline(result),
         "category": [*figures.category(result), *figures.word_leans(result)],
-        "spread": figures.spread(result),
+        "spread": figures.difference_histograms(result),
     }
 
 
-def rendered(name: str, charts: list[drawing.Figure], **content: Any) -> str:
+def render_page(name: str, charts: list[drawing.Figure], **content: Any) -> str:
     """A page from its template, with the scripts that make its charts live."""
     scripts = [drawing.library(), asset("page.js")]
     return template(name).render(
@@ -52,19 +52,23 @@ def rendered(name: str, charts: list[drawing.Figure], **content: Any) -> str:
 
 
 def _content(result: Run, made: Mapping[str, list[drawing.Figure]]) -> dict[str, Any]:
-    headlines, twins, bibtex = selection.headlines(result), selection.twins(result), downloads.cited([result])
+    headlines, twins, bibtex = (
+        selection.headlines(result),
+        selection.duplicate_measures(result),
+        downloads.collect_bibtex([result]),
+    )
     columns = selection.split_columns(result)
     return {
         "meta": result.meta,
         "figures": made,
         "introduction": wording.introduction(result),
         "checks": result.checks,
-        "checked": checked([result], selection.model_names([result])),
+        "checked": summarize_checks([result], selection.model_names([result])),
         "failed": [(check.name, check.detail) for check in result.checks if not check.ok],
-        "findings": findings(result),
+        "findings": headlines_by_dataset(result),
         "headlines": [estimate_row(e, result) for e in headlines],
-        "further": [estimate_row(e, result) for e in selection.further(result)],
-        "unscored": selection.unscored(result),
+        "further": [estimate_row(e, result) for e in selection.secondary_estimates(result)],
+        "unscored": selection.unscored_reasons(result),
         "splits": [
             (column, [estimate_row(e, result) for e in selection.by_group(result, column)])
             for column in columns
@@ -79,7 +83,7 @@ def _content(result: Run, made: Mapping[str, list[drawing.Figure]]) -> dict[str,
 
 def _decided(
     estimate: Estimate, result: Run, twins: Twins
-) -> tuple[str, str | None, list[Decided], list[Decided]]:
+) -> tuple[str, str | None, list[PairView], list[PairView]]:
     name, twin = selection.label(estimate, result), twins.get((estimate.measure, estimate.data))
     if twin:
         return name, twin, [], []

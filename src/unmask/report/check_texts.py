@@ -31,7 +31,7 @@ WHY: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CheckOutcome:
     """One check on one dataset of one model."""
 
     where: str
@@ -40,26 +40,26 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckSummary:
     """One kind of check, why it is made, and what was seen wherever it was made."""
 
     name: str
     why: str
-    seen: tuple[Seen, ...]
+    outcomes: tuple[CheckOutcome, ...]
 
     @property
     def ok(self) -> bool:
         """Did it pass everywhere?"""
-        return all(one.ok for one in self.seen)
+        return all(outcome.ok for outcome in self.outcomes)
 
 
-def checked(runs: Sequence[Run], names: Sequence[str]) -> list[Checked]:
+def summarize_checks(runs: Sequence[Run], names: Sequence[str]) -> list[CheckSummary]:
     """The checks of all runs by kind, in the order they were made; failed kinds first."""
-    found: dict[str, list[Seen]] = {}
+    found: dict[str, list[CheckOutcome]] = {}
     for name, run in zip(names, runs, strict=True):
         for check in run.checks:
             data, _, kind = check.name.rpartition("/")
             where = " · ".join(part for part in ((name if len(runs) > 1 else ""), data) if part)
-            found.setdefault(kind, []).append(Seen(where, check.ok, check.detail))
-    made = [Checked(kind, WHY.get(kind, ""), tuple(seen)) for kind, seen in found.items()]
+            found.setdefault(kind, []).append(CheckOutcome(where, check.ok, check.detail))
+    made = [CheckSummary(kind, WHY.get(kind, ""), tuple(seen)) for kind, seen in found.items()]
     return sorted(made, key=lambda one: one.ok)

@@ -19,7 +19,7 @@ MAX_NAMED = 2  # authors; of more, the first alone
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class Reference:
     """One entry of the bibliography."""
 
     key: str
@@ -38,20 +38,20 @@ class Work:
 
 
 @functools.cache
-def works() -> Mapping[str, Work]:
+def references() -> Mapping[str, Reference]:
     """Every entry by its key."""
     found = _ENTRY.finditer((files("unmask.report") / "references.bib").read_text(encoding="utf-8"))
-    return {one[1]: Work(one[1], one[0], dict(_FIELD.findall(one[0]))) for one in found}
+    return {one[1]: Reference(one[1], one[0], dict(_FIELD.findall(one[0]))) for one in found}
 
 
 def source(key: str) -> str:
     """A work for reading; of one that is not listed, the key."""
-    return works()[key].short if key in works() else key
+    return references()[key].short if key in references() else key
 
 
 def bibliography(keys: Iterable[str], others: Iterable[str] = ()) -> str:
     """BibTeX of the works named, and of entries that came with data; each key once."""
-    entries = {key: works()[key].bibtex for key in keys if key in works()}
+    entries = {key: references()[key].bibtex for key in keys if key in references()}
     for text in others:
         found = _KEY.search(text)
         entries.setdefault(found[1] if found else text, text.strip())

@@ -28,7 +28,7 @@ def side_by_side(runs: Sequence[Run], names: Sequence[str]) -> list[Figure]:
         wanted = {id(one) for one in members}
         rows = [
             point(one, f"{one.measure} · {one.data}", name)
-            for some, name in zip(by_run, lettered(names), strict=True)
+            for some, name in zip(by_run, lettered_names(names), strict=True)
             for one in some
             if id(one) in wanted
         ]
@@ -72,10 +72,10 @@ def by_category(compared: Sequence[Comparison], names: Sequence[str]) -> list[Fi
     return found
 
 
-def spread(runs: Sequence[Run]) -> list[Figure]:
+def difference_histograms(runs: Sequence[Run]) -> list[Figure]:
     """The histograms of differences, the models beside each other."""
     found: list[Figure] = []
-    twins = selection.twins(runs[0])
+    twins = selection.duplicate_measures(runs[0])
     for head in (one for one in selection.headlines(runs[0]) if (one.measure, one.data) not in twins):
         named = [
             (
@@ -95,7 +95,7 @@ def spread(runs: Sequence[Run]) -> list[Figure]:
     return found
 
 
-def lettered(names: Sequence[str]) -> list[str]:
+def lettered_names(names: Sequence[str]) -> list[str]:
     """The models' names with their letters, in whose order legends stand."""
     return [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
 

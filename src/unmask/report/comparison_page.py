@@ -17,13 +17,13 @@ from unmask.report import (
     template_figures,
     wording,
 )
-from unmask.report.audit_page import rendered
-from unmask.report.check_texts import checked
+from unmask.report.audit_page import render_page
+from unmask.report.check_texts import summarize_checks
 from unmask.report.comparison_wording import LETTERS
 from unmask.report.measure_texts import meanings
 from unmask.report.pairs import OPEN_SIDES, SIDES
 from unmask.report.tables import estimate_row, spread_row
-from unmask.stats import corrected
+from unmask.stats import apply_holm
 
 if TYPE_CHECKING:
     from unmask.audit.result import Result
@@ -44,7 +44,7 @@ LIMITS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RunComparison:
     """What a comparison of runs found: over all items, and by category; each corrected among its own."""
 
     whole: tuple[Comparison, ...]
@@ -64,18 +64,18 @@ class Flip:
     after: str
 
 
-def compared(runs: Sequence[Result], *, seed: int = 0) -> Compared:
+def compare_runs(runs: Sequence[Result], *, seed: int = 0) -> RunComparison:
     """Every run against the first, item by item."""
     if len(runs) > len(LETTERS):
         raise ResultError(f"{len(runs)} runs given: compare at most {len(LETTERS)} on one page")
     found = compare(*runs, categories=True, seed=seed)
-    return Compared(
-        corrected([one for one in found if one.group == "all"]),
-        corrected([one for one in found if one.group != "all"]),
+    return RunComparison(
+        apply_holm([one for one in found if one.group == "all"]),
+        apply_holm([one for one in found if one.group != "all"]),
     )
 
 
-def drawn(runs: Sequence[Result], found: Compared) -> dict[str, list[Figure]]:
+def draw_figures(runs: Sequence[Result], found: RunComparison) -> dict[str, list[Figure]]:
     """Every chart of the page, by section."""
     names, several = selection.model_names(runs), len({one.data for one in found.whole}) > 1
     return {
@@ -87,19 +87,23 @@ def drawn(runs: Sequence[Result], found: Compared) -> dict[str, list[Figure]]:
             for number, other in enumerate(runs[1:], start=1)
             for figure in template_figures.templates(runs[0], other, number)
         ],
-        "spread": comparison_figures.spread(runs),
+        "spread": comparison_figures.difference_histograms(runs),
     }
 
 
-def page(runs: Sequence[Result], found: Compared) -> str:
+def page(runs: Sequence[Result], found: RunComparison) -> str:
     """The page of two or more runs; the first is what the others are compared with."""
-    figures = drawn(runs, found)
+    figures = draw_figures(runs, found)
     flat = [one for group in figures.values() for one in group]
-    return rendered("comparison.html.jinja", flat, figures=figures, **_content(runs, found))
+    return render_page("comparison.html.jinja", flat, figures=figures, **_content(runs, found))
 
 
-def _content(runs: Sequence[Result], found: Compared) -> dict[str, Any]:
-    names, known, bibtex = selection.model_names(runs), comparison_wording.nulls(runs), downloads.cited(runs)
+def _content(runs: Sequence[Result], found: RunComparison) -> dict[str, Any]:
+    names, known, bibtex = (
+        selection.model_names(runs),
+        comparison_wording.nulls(runs),
+        downloads.collect_bibtex(runs),
+    )
     several = len({one.data for one in found.whole}) > 1
     labels = [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
     failed = [
@@ -113,7 +117,7 @@ def _content(runs: Sequence[Result], found: Compared) -> dict[str, Any]:
         "models": list(zip(LETTERS, names, (result.meta for result in runs), strict=False)),
         "version": runs[0].meta.get("unmask", ""),
         "introduction": wording.introduction(*runs),
-        "checked": checked(runs, labels),
+        "checked": summarize_checks(runs, labels),
         "failed": failed,
         "count": sum(len(result.checks) for result in runs),
         "headlines": _headlines(runs, labels),
@@ -129,7 +133,7 @@ def _content(runs: Sequence[Result], found: Compared) -> dict[str, Any]:
             for e in selection.headlines(result)
         ],
         "flips": [
-            (f"{LETTERS[number]} · {head.measure} · {head.data}", flipped(runs[0], other, head))
+            (f"{LETTERS[number]} · {head.measure} · {head.data}", flipped_pairs(runs[0], other, head))
             for number, other in enumerate(runs[1:], start=1)
             for head in _shared_heads(runs[0], other)
         ],
@@ -141,7 +145,7 @@ def _content(runs: Sequence[Result], found: Compared) -> dict[str, Any]:
     }
 
 
-def flipped(a: Result, b: Result, head: Estimate, count: int = FLIPPED) -> tuple[int, list[Flip]]:
+def flipped_pairs(a: Result, b: Result, head: Estimate, count: int = FLIPPED) -> tuple[int, list[Flip]]:
     """How many items changed sides between two runs, and those whose difference moved most."""
     ours, theirs = ({row["item"]: row for row in selection.items_of(one, head).to_pylist()} for one in (a, b))
     turned = [
@@ -158,12 +162,12 @@ def flipped(a: Result, b: Result, head: Estimate, count: int = FLIPPED) -> tuple
 def _flip(before: Mapping[str, Any], after: Mapping[str, Any], sides: tuple[str, str]) -> Flip:
     groups = " · ".join(str(before[name]) for name in ("category", "direction", "word") if before.get(name))
     texts = (str(before.get(f"text_{side}") or "(its text was not kept)") for side in ("more", "less"))
-    moved = (numbers.signed(row["difference"], 3) for row in (before, after))
+    moved = (numbers.signed_number(row["difference"], 3) for row in (before, after))
     return Flip(before["item"], groups, sides, *texts, *moved)
 
 
 def _shared_heads(a: Result, b: Result) -> list[Estimate]:
-    theirs, twins = {(e.measure, e.data) for e in selection.headlines(b)}, selection.twins(a)
+    theirs, twins = {(e.measure, e.data) for e in selection.headlines(b)}, selection.duplicate_measures(a)
     keys = [(e, (e.measure, e.data)) for e in selection.headlines(a)]
     return [e for e, key in keys if key in theirs and key not in twins]
 

@@ -24,7 +24,7 @@ def nulls(runs: Sequence[Run]) -> Nulls:
     return {(e.measure, e.data, e.statistic): e.null for one in runs for e in one.estimates}
 
 
-def certain(one: Comparison) -> bool:
+def is_significant(one: Comparison) -> bool:
     """Is the change beyond chance? By Holm's corrected test, or by the interval of what has no test."""
     if one.p_holm is not None and math.isfinite(one.p_holm):
         return one.p_holm < ALPHA
@@ -35,7 +35,7 @@ def reading(one: Comparison, null: float | None) -> str:
     """What the change says, in plain words."""
     if not math.isfinite(one.change):
         return "not measured in both"
-    if not certain(one):
+    if not is_significant(one):
         return NO_CHANGE
     way = "rose" if one.change > 0 else "fell"
     if one.statistic in ("lms", "icat"):
@@ -58,15 +58,15 @@ def row(one: Comparison, known: Nulls, *, several: bool) -> dict[str, Any]:
         "letter": LETTERS[one.run],
         "before": numbers.number(one.a_value, digits),
         "after": numbers.number(one.b_value, digits),
-        "change": numbers.signed(one.change, digits),
+        "change": numbers.signed_number(one.change, digits),
         "interval": wording.change_interval(one.low, one.high, digits),
         "p_holm": numbers.p_value(one.p_holm),
         "n": f"{one.n:,}",
         "flips": f"{one.flips:,}",
         "left_out": f"{one.left_out:,}",
         "method": one.method,
-        "marked": certain(one),
-        "lean": "" if not certain(one) else "above" if one.change > 0 else "below",
+        "marked": is_significant(one),
+        "lean": "" if not is_significant(one) else "above" if one.change > 0 else "below",
         "reading": reading(one, known.get((one.measure, one.data, one.statistic))),
     }
 

@@ -23,36 +23,38 @@ CITED = (  # by the words of every page
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class Download:
     """A file, what it holds, and the link that is its content."""
 
     name: str
-    told: str
+    description: str
     link: str
 
 
-def of_one(result: Run, bibtex: str) -> list[File]:
+def of_one(result: Run, bibtex: str) -> list[Download]:
     """The files of the page of one run."""
     (name,) = selection.model_names([result])
     numbers = tabular.as_csv(tabular.estimates([result], names=[name]))
     return [
-        File("result.json", "everything on this page but the single items", embed.as_link(as_json(result))),
-        File("estimates.csv", "every number with its interval", _csv(numbers)),
+        Download(
+            "result.json", "everything on this page but the single items", embed.as_link(as_json(result))
+        ),
+        Download("estimates.csv", "every number with its interval", _csv(numbers)),
         *_bib(bibtex),
     ]
 
 
 def of_several(
     runs: Sequence[Run], names: Sequence[str], compared: Sequence[Comparison], bibtex: str
-) -> list[File]:
+) -> list[Download]:
     """The files of a page that compares runs."""
     whole = {"runs": [as_json(one) for one in runs], "changes": _changes(compared, names)}
     return [
-        File("comparison.json", "the runs and their changes", embed.as_link(whole)),
-        File(
+        Download("comparison.json", "the runs and their changes", embed.as_link(whole)),
+        Download(
             "changes.csv", "every paired change", _csv(tabular.as_csv(tabular.changes(compared, names=names)))
         ),
-        File(
+        Download(
             "estimates.csv",
             "every number of every run",
             _csv(tabular.as_csv(tabular.estimates(runs, names=names))),
@@ -67,7 +69,7 @@ def as_json(result: Run) -> dict[str, Any]:
     return {**result.meta, "estimates": estimates, "checks": [asdict(check) for check in result.checks]}
 
 
-def cited(runs: Iterable[Run]) -> str:
+def collect_bibtex(runs: Iterable[Run]) -> str:
     """BibTeX of every measure and dataset of the runs, and of what the page itself cites."""
     kept = list(runs)
     measures = dict.fromkeys(one.measure for result in kept for one in selection.headlines(result))
@@ -84,6 +86,6 @@ def _csv(text: str) -> str:
     return embed.as_file(text, "text/csv;charset=utf-8")
 
 
-def _bib(bibtex: str) -> list[File]:
+def _bib(bibtex: str) -> list[Download]:
     link = embed.as_file(f"{bibtex}\n", "text/plain;charset=utf-8")
-    return [File("citations.bib", "the works to cite", link)] if bibtex else []
+    return [Download("citations.bib", "the works to cite", link)] if bibtex else []

@@ -60,9 +60,9 @@ def word_leans(result: Run) -> list[Figure]:
     return figures
 
 
-def spread(result: Run) -> list[Figure]:
+def difference_histograms(result: Run) -> list[Figure]:
     """The histograms of differences; measures that repeat an earlier one are left out."""
-    twins = selection.twins(result)
+    twins = selection.duplicate_measures(result)
     kept = [e for e in selection.headlines(result) if (e.measure, e.data) not in twins]
     kinds = {
         "Score of the stereotyping sentence less that of the other": [

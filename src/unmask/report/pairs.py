@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from unmask.audit.token_parts import Part, Parts, TokenRow, parts
 from unmask.core.types import Estimate
-from unmask.findings.numbers import is_number, number, signed
+from unmask.findings.numbers import is_number, number, signed_number
 from unmask.report.glyphs import glyphs
 from unmask.report.selection import Run, is_open, items_of
 
@@ -41,14 +41,14 @@ class Sentence:
     """One side of a pair with its score; `tokens` is empty where none were kept."""
 
     side: str
-    told: str  # what the side is, in words
+    label: str  # the side in words
     text: str
     score: str
     tokens: tuple[Token, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class PairView:
     """One pair as the page shows it."""
 
     item: str
@@ -70,7 +70,7 @@ TOWARDS = {
 OPEN_TOWARDS = {"more": "towards the man's word", "less": "towards the woman's word", "": "to neither"}
 
 
-def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[Decided]:
+def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
     """The pairs with the largest differences, half of them in each direction where there are so many."""
     rows = _by_size(run, estimate)[::-1]
     more = [row for row in rows if row["difference"] > 0]
@@ -80,7 +80,7 @@ def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[Decid
     return _all_decided(run, estimate, kept)
 
 
-def least_decided(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[Decided]:
+def least_decided(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
     """The pairs whose two sentences score most alike."""
     return _all_decided(run, estimate, _by_size(run, estimate)[:count])
 
@@ -91,7 +91,7 @@ def _by_size(run: Run, estimate: Estimate) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: abs(row["difference"]))
 
 
-def _all_decided(run: Run, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[Decided]:
+def _all_decided(run: Run, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[PairView]:
     tokens = _tokens_of(run, estimate.measure, [row["item"] for row in rows])
     return [_decided(row, tokens.get(row["item"], {}), slot=is_open(estimate)) for row in rows]
 
@@ -107,7 +107,7 @@ def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, 
     return found
 
 
-def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *, slot: bool) -> Decided:
+def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *, slot: bool) -> PairView:
     more, less, third = (tokens.get(side, ()) for side in ("more", "less", "unrelated"))
     split = parts(more, less)
     known = [part.own for side in split for part in side if part is not None]
@@ -124,13 +124,13 @@ def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *
     note = NO_TOKENS if not known else "" if exact else NO_SUM
     lean = "more" if difference > 0 else "less" if difference < 0 else ""
     towards = (OPEN_TOWARDS if slot else TOWARDS)[lean]
-    return Decided(row["item"], groups, lean, towards, signed(difference, 3), note, tuple(sentences))
+    return PairView(row["item"], groups, lean, towards, signed_number(difference, 3), note, tuple(sentences))
 
 
 def _sentence(row: Mapping[str, Any], side: str, tokens: tuple[Token, ...], *, slot: bool) -> Sentence:
     text = str(row.get(f"text_{side}") or f"{row['item']} (its text was not kept)")
-    told = (OPEN_SIDES if slot else SIDES).get(side, side)
-    return Sentence(side, told, text, number(row.get(side), 3), tokens)
+    label = (OPEN_SIDES if slot else SIDES).get(side, side)
+    return Sentence(side, label, text, number(row.get(side), 3), tokens)
 
 
 def _tokens(rows: Sequence[TokenRow], split: Parts, largest: float) -> tuple[Token, ...]:
@@ -153,4 +153,4 @@ def _title(row: TokenRow, part: Part | None) -> str:
     asked = f"log-probability {number(row.get('logprob'), 3)} × weight {number(row.get('weight'), 3)}"
     if part is None:
         return asked
-    return f"{asked}; with its counterpart in the other sentence {signed(part.block, 3)}"
+    return f"{asked}; with its counterpart in the other sentence {signed_number(part.block, 3)}"

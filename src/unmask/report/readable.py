@@ -91,6 +91,6 @@ def _change(one: Comparison) -> tuple[str, ...]:
     return (
         before,
         after,
-        numbers.signed(one.change, digits),
+        numbers.signed_number(one.change, digits),
         wording.change_interval(one.low, one.high, digits),
     )

@@ -48,7 +48,7 @@ def headlines(run: Run) -> list[Estimate]:
     return list(first.values())
 
 
-def further(run: Run) -> list[Estimate]:
+def secondary_estimates(run: Run) -> list[Estimate]:
     """The other numbers over all items."""
     shown = {id(estimate) for estimate in headlines(run)}
     return [e for e in run.estimates if e.group == "all" and id(e) not in shown]
@@ -115,7 +115,7 @@ def differences(run: Run, estimate: Estimate) -> list[float]:
     return [float(value.as_py()) for value in items_of(run, estimate)["difference"]]
 
 
-def unscored(run: Run) -> list[tuple[str, str, int]]:
+def unscored_reasons(run: Run) -> list[tuple[str, str, int]]:
     """Measure, reason and number of the items that could not be scored."""
     if "outcome" not in run.items.column_names:
         return [(e.measure, "no reason recorded", e.unscored) for e in headlines(run) if e.unscored]
@@ -124,7 +124,7 @@ def unscored(run: Run) -> list[tuple[str, str, int]]:
     return [(measure, reason, n) for (measure, reason), n in counts.items()]
 
 
-def twins(run: Run) -> dict[tuple[str, str], str]:
+def duplicate_measures(run: Run) -> dict[tuple[str, str], str]:
     """Measures whose differences equal an earlier measure's, item by item, and that measure's name.
 
     `ss`, `lms` and `icat` read the same sentences; so do `pll` and `sld`.

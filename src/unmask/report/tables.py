@@ -36,7 +36,7 @@ def estimate_row(estimate: Estimate, result: Run) -> dict[str, Any]:
     }
 
 
-def findings(result: Run) -> list[tuple[str, list[dict[str, Any]]]]:
+def headlines_by_dataset(result: Run) -> list[tuple[str, list[dict[str, Any]]]]:
     """The headline rows by dataset, under the dataset's title."""
     cards = result.meta.get("data") or []
     titles = {card.get("name"): card.get("title") or card.get("name") for card in cards}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from unmask.core.types import Estimate
-from unmask.findings.numbers import number, signed
+from unmask.findings.numbers import number, signed_number
 from unmask.report.selection import ALPHA, Run, headlines, is_open
 
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
@@ -85,7 +85,7 @@ def change_interval(low: float, high: float, digits: int = 2) -> str:
     """`−3.1 to +0.4`, or why there is none."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return "none"
-    return f"{signed(low, digits)} to {signed(high, digits)}"
+    return f"{signed_number(low, digits)} to {signed_number(high, digits)}"
 
 
 def digits_of(statistic: str) -> int:

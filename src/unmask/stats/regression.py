@@ -11,18 +11,18 @@ from scipy.stats import ConstantInputWarning, DegenerateDataWarning, pearsonr, r
 from statsmodels.regression.linear_model import OLS
 
 from unmask.core.types import Estimate, Floats, Measure, Row
-from unmask.stats.bootstrap import NO_SPREAD, generator, nowhere, resampled
+from unmask.stats.bootstrap import NO_SPREAD, generator, no_interval, bootstrap_ends
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.shares import NOTHING, bias_score
-from unmask.stats.table import Table
+from unmask.stats.shares import NOTHING_SCORED, bias_score
+from unmask.stats.table import ScoreTable
 
 METHOD = "HC3"
-DECIDES = 1 - 1e-9  # leverage; such a point lies on the line wherever it is, and has no HC3 error
-FEWEST = 4  # units; fewer tell nothing of how a correlation spreads
+FULL_LEVERAGE = 1 - 1e-9  # leverage; such a point lies on the line wherever it is, and has no HC3 error
+MIN_UNITS = 4  # units; fewer tell nothing of how a correlation spreads
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedValue:
     """A number with its interval; NaN where it cannot be had, and `method` says why."""
 
     value: float
@@ -32,55 +32,55 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LinearFit:
     """y = intercept + slope · x by ordinary least squares, with errors robust to unequal spread (HC3)."""
 
-    slope: Fitted
-    intercept: Fitted
+    slope: FittedValue
+    intercept: FittedValue
     p: float | None  # of the slope against 0
     n: int
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class PropertyRegression:
     """A measure against a property of pairs: what follows it, and what is left where it is zero."""
 
-    line: Line  # of the differences, or for a magnitude of their sizes on the sizes of the property
-    r: Fitted  # Pearson's correlation: the slope when both are in standard deviations
-    mean: Fitted  # of what the line was fitted to
-    wins: Line | None  # of 100 × won: its intercept is the bias score where the property is zero
+    fit_line: LinearFit  # of the differences, or for a magnitude of their sizes on the sizes of the property
+    r: FittedValue  # Pearson's correlation: the slope when both are in standard deviations
+    mean: FittedValue  # of what the line was fitted to
+    wins: LinearFit | None  # of 100 × won: its intercept is the bias score where the property is zero
     score: Estimate | None  # the bias score of the same pairs
 
     @property
-    def r_squared(self) -> Fitted:
+    def r_squared(self) -> FittedValue:
         """The share of the variance that follows; its interval is that of the correlation, squared."""
         squares = sorted((self.r.low**2, self.r.high**2))
-        return Fitted(
+        return FittedValue(
             self.r.value**2, 0.0 if self.r.low <= 0 <= self.r.high else squares[0], squares[1], self.r.method
         )
 
 
-def line(x: Floats, y: Floats) -> Line:
+def fit_line(x: Floats, y: Floats) -> LinearFit:
     """The line through the points; where x is always 0 there is no slope, and the intercept is the mean."""
     spread = x.size > 1 and np.ptp(x) > 0
     if not x.size or (not spread and x.any()):
         none = _nothing(x.size)
-        return Line(none, none, None, x.size)
+        return LinearFit(none, none, None, x.size)
     design = np.column_stack([np.ones(x.size), x] if spread else [np.ones(x.size)])
     with np.errstate(divide="ignore", invalid="ignore"):
         fit = OLS(y, design).fit(cov_type=METHOD, use_t=True)
-        decided = fit.df_resid == 0 or fit.get_influence().hat_matrix_diag.max() > DECIDES
+        decided = fit.df_resid == 0 or fit.get_influence().hat_matrix_diag.max() > FULL_LEVERAGE
         ends = np.full((design.shape[1], 2), np.nan) if decided else np.asarray(fit.conf_int())
     numbers = [_fitted(value, span, y) for value, span in zip(fit.params, ends, strict=True)]
     if not spread:
-        return Line(_nothing(x.size), numbers[0], None, x.size)
+        return LinearFit(_nothing(x.size), numbers[0], None, x.size)
     p = float(fit.pvalues[1]) if np.isfinite(numbers[1].low) else None
-    return Line(numbers[1], numbers[0], p, x.size)
+    return LinearFit(numbers[1], numbers[0], p, x.size)
 
 
 def correlation(
     x: Sequence[Floats], y: Sequence[Floats], *, rng: np.random.Generator, ranks: bool = False
-) -> Fitted:
+) -> FittedValue:
     """Pearson's correlation, or Spearman's of ranks, of all columns of x with those of y, laid end to end.
 
     A unit is one place of every column, such as a pair with a column for each of its sentences: units are
@@ -96,22 +96,22 @@ def correlation(
     if n < 2 or any(np.ptp(np.concatenate(part)) == 0 for part in (x, y)):
         return _nothing(n)
     value = float(statistic(*x, *y))
-    if n < FEWEST:
-        return Fitted(value, float("nan"), float("nan"), f"too few: {n} items")
+    if n < MIN_UNITS:
+        return FittedValue(value, float("nan"), float("nan"), f"too few: {n} items")
     with warnings.catch_warnings():  # a resample without spread: there will be no interval
         warnings.simplefilter("ignore", ConstantInputWarning)
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        low, high, method = resampled((*x, *y), statistic, rng=rng)
+        low, high, method = bootstrap_ends((*x, *y), statistic, rng=rng)
     if not (np.isfinite(low) and np.isfinite(high)):
-        return Fitted(value, float("nan"), float("nan"), f"too few of {n} items differ")
-    return Fitted(value, min(float(low), value), max(float(high), value), method)
+        return FittedValue(value, float("nan"), float("nan"), f"too few of {n} items differ")
+    return FittedValue(value, min(float(low), value), max(float(high), value), method)
 
 
-def explained(
+def regress_on_property(
     measure: Measure, rows: Sequence[Row], by: Mapping[str, float], *, data: str, seed: int
-) -> Explained:
+) -> PropertyRegression:
     """The measure's differences, and its wins, on a property of pairs; pairs without it are left out."""
-    table = Table.of(measure, [row for row in rows if row.item in by], data=data).whole()
+    table = ScoreTable.of(measure, [row for row in rows if row.item in by], data=data).whole()
     x = np.array([by[item] for item in table.items.tolist()], dtype=np.float64)
     y = table.difference
     if measure.summary == "magnitude":
@@ -120,26 +120,26 @@ def explained(
     interval = mean_interval(y[kept], rng=generator(seed, "all"))
     won = score = None
     if measure.summary == "share":
-        won = line(x[table.counted], 100 * table.wins[table.counted].astype(np.float64))
+        won = fit_line(x[table.counted], 100 * table.wins[table.counted].astype(np.float64))
         score = bias_score(table, group="all")
-    return Explained(
-        line=line(x[kept], y[kept]),
+    return PropertyRegression(
+        line=fit_line(x[kept], y[kept]),
         r=correlation([x[kept]], [y[kept]], rng=generator(seed, "correlation")),
-        mean=Fitted(mean(y[kept]), interval.low, interval.high, interval.method),
+        mean=FittedValue(mean(y[kept]), interval.low, interval.high, interval.method),
         wins=won,
         score=score,
     )
 
 
-def _fitted(value: float, ends: Floats, y: Floats) -> Fitted:
+def _fitted(value: float, ends: Floats, y: Floats) -> FittedValue:
     """A coefficient; no interval where all of y are alike, or too few points to tell how they spread."""
     alike = np.ptp(y) == 0
     if np.isfinite(ends).all() and not alike:
-        return Fitted(float(value), float(ends[0]), float(ends[1]), METHOD)
+        return FittedValue(float(value), float(ends[0]), float(ends[1]), METHOD)
     few = f"too few: {y.size} items, or one of them decides the line"
-    why = nowhere(f"{NO_SPREAD}: {y.size} items alike" if alike and y.size > 1 else few)
-    return Fitted(float(value), why.low, why.high, why.method)
+    why = no_interval(f"{NO_SPREAD}: {y.size} items alike" if alike and y.size > 1 else few)
+    return FittedValue(float(value), why.low, why.high, why.method)
 
 
-def _nothing(n: int) -> Fitted:
-    return Fitted(float("nan"), float("nan"), float("nan"), f"{NO_SPREAD}: {n} items alike" if n else NOTHING)
+def _nothing(n: int) -> FittedValue:
+    return FittedValue(float("nan"), float("nan"), float("nan"), f"{NO_SPREAD}: {n} items alike" if n else NOTHING_SCORED)

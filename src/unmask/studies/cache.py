@@ -19,46 +19,46 @@ from typing import Any
 
 from unmask.audit.plan import versions
 from unmask.core.errors import UnmaskError
-from unmask.studies.graph import task_of
-from unmask.studies.spec import Given, Place, Spread, Step
+from unmask.studies.graph import load_kind
+from unmask.studies.spec import StepContext, Runtime, ParallelMap, Step
 
 STEPS, ABOUT = "steps", "step.json"
 
 
-def folder_of(root: Path, key: str) -> Path:
+def step_folder(root: Path, key: str) -> Path:
     """The folder of a step's output."""
     return root / STEPS / key
 
 
 def is_done(root: Path, key: str) -> bool:
     """Is the output there?"""
-    return (folder_of(root, key) / ABOUT).is_file()
+    return (step_folder(root, key) / ABOUT).is_file()
 
 
-def about(root: Path, key: str) -> dict[str, Any]:
+def load_record(root: Path, key: str) -> dict[str, Any]:
     """What a done step recorded of itself."""
-    return dict(json.loads((folder_of(root, key) / ABOUT).read_text(encoding="utf-8")))
+    return dict(json.loads((step_folder(root, key) / ABOUT).read_text(encoding="utf-8")))
 
 
-def failure(root: Path, key: str) -> str | None:
+def failure_message(root: Path, key: str) -> str | None:
     """Why the step failed when it was last tried; None where it did not."""
     path = root / STEPS / f"{key}.failed"
     return path.read_text(encoding="utf-8").splitlines()[0] if path.is_file() else None
 
 
-def under_way(root: Path, key: str) -> bool:
+def is_partial(root: Path, key: str) -> bool:
     """Was it begun and not ended?"""
     return (root / STEPS / f"{key}.partial").is_dir()
 
 
-def perform(
-    step: Step, key: str, inputs: Mapping[str, str], root: Path, place: Place, spread: Spread = map
+def run_step(
+    step: Step, key: str, inputs: Mapping[str, str], root: Path, place: Runtime, spread: ParallelMap = map
 ) -> float:
     """Do one step unless its output is there; its seconds. `inputs` are the keys of the steps it reads."""
-    target, partial = folder_of(root, key), root / STEPS / f"{key}.partial"
+    target, partial = step_folder(root, key), root / STEPS / f"{key}.partial"
     if is_done(root, key):
-        return float(about(root, key)["seconds"])
-    task = task_of(step)
+        return float(load_record(root, key)["seconds"])
+    task = load_kind(step)
     if not task.resumes:
         shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def perform(
     began = time.perf_counter()
     try:
         task.function(
-            Given(step, partial, {role: folder_of(root, one) for role, one in inputs.items()}, place, spread)
+            StepContext(step, partial, {role: step_folder(root, one) for role, one in inputs.items()}, place, spread)
         )
     except Exception as error:
         told = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
@@ -103,7 +103,7 @@ def _put(partial: Path, target: Path) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _settle(place: Place) -> None:
+def _settle(place: Runtime) -> None:
     """The same number of threads everywhere, so that the same digits come out everywhere."""
     if place.threads is not None:
         import torch

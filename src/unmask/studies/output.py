@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pandas as pd
 
-from unmask.audit.plan import versions, written
-from unmask.findings import Cell, Finding, Ranged, Table, as_json, html, latex, markdown
+from unmask.audit.plan import versions, write_json
+from unmask.findings import Cell, Finding, Value, Table, as_json, html, latex, markdown
 from unmask.findings.html import Section
 from unmask.report.tabular import as_csv
-from unmask.studies.spec import Choices, Study
+from unmask.studies.spec import StudyOptions, Study
 
 RESULTS, PAGE, LATEX, TABLES = "findings.json", "tables.md", "tables.tex", "tables"
 
 
 def write(
-    study: Study, sections: Sequence[Section], choices: Choices, notes: Sequence[str], out: Path
+    study: Study, sections: Sequence[Section], choices: StudyOptions, notes: Sequence[str], out: Path
 ) -> None:
     """All of them, next to the steps."""
-    whole = written(
+    whole = write_json(
         out / RESULTS,
         {
             "unmask": version("unmask"),
@@ -44,11 +44,11 @@ def write(
     for section in sections:
         for number, table in enumerate(section.finding.tables, 1):
             (out / TABLES / f"{section.name}-{number}-{slug(table.title)}.csv").write_text(
-                as_csv(frame(table)), encoding="utf-8"
+                as_csv(table_frame(table)), encoding="utf-8"
             )
 
 
-def frame(table: Table) -> pd.DataFrame:
+def table_frame(table: Table) -> pd.DataFrame:
     """A table with every digit: a number with its interval becomes three columns."""
     rows = [
         dict(
@@ -63,9 +63,9 @@ def frame(table: Table) -> pd.DataFrame:
 
 def _columns(name: str, cell: Cell, table: Table) -> list[tuple[str, Cell]]:
     place = table.columns.index(name)
-    if not any(isinstance(row[place], Ranged) for row in table.rows):
+    if not any(isinstance(row[place], Value) for row in table.rows):
         return [(name, cell)]
-    if isinstance(cell, Ranged):
+    if isinstance(cell, Value):
         return [(name, cell.value), (f"{name} low", cell.low), (f"{name} high", cell.high)]
     return [(name, cell), (f"{name} low", None), (f"{name} high", None)]
 

@@ -11,30 +11,30 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data as datasets
-from unmask.audit.plan import refuse_foreign, written
+from unmask.audit.plan import refuse_foreign, write_json
 from unmask.core.errors import DataError, ResultError
-from unmask.models.builtin import shipped
+from unmask.models.builtin import builtin_models
 from unmask.studies import output
-from unmask.studies.backends import Engine, Job, local
-from unmask.studies.cache import folder_of, is_done
-from unmask.studies.graph import keys, ordered, task_of
-from unmask.studies.identity import MISSING, Identities, at_hand, data_identity
-from unmask.studies.spec import Choices, Event, Outputs, Place, Step, Study
+from unmask.studies.backends import Backend, StepBatch, local
+from unmask.studies.cache import step_folder, is_done
+from unmask.studies.graph import cache_keys, topological_order, load_kind
+from unmask.studies.identity import MISSING, IdentityCache, is_cached, data_identity
+from unmask.studies.spec import StudyOptions, StepEvent, Outputs, Runtime, Step, Study
 from unmask.studies.texts import PACKAGE
 
 SCHEMA, STUDY, LOCK = 1, "study.json", "study.lock"
-Telling = Callable[[Event, int, int], None]  # what happened, how many steps are through, of how many
+StepCallback = Callable[[StepEvent, int, int], None]  # what happened, how many steps are through, of how many
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class StudyPlan:
     """A study with everything decided: models, settings, steps and their keys."""
 
     study: Study
-    choices: Choices
-    place: Place
+    choices: StudyOptions
+    place: Runtime
     steps: tuple[Step, ...]
-    keys: Mapping[str, str]
+    cache_keys: Mapping[str, str]
     notes: tuple[str, ...]
 
     def done(self, root: Path) -> dict[str, bool]:
@@ -43,7 +43,7 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class StudyResult:
     """What became of a study."""
 
     folder: Path
@@ -51,7 +51,7 @@ class Ran:
     failed: Mapping[str, str]  # steps that are not done, and why
 
 
-def planned(study: Study, choices: Choices, place: Place) -> Planned:
+def plan_study(study: Study, choices: StudyOptions, place: Runtime) -> StudyPlan:
     """Decide which models are asked and lay out the steps."""
     chosen, notes = _models(study, choices, place)
     settings = {**study.settings, **(study.reduced if choices.reduced else {})}
@@ -67,35 +67,35 @@ def planned(study: Study, choices: Choices, place: Place) -> Planned:
     if choices.settings:
         other = "; ".join(f"{name} {json.dumps(value)}" for name, value in choices.settings.items())
         notes += (f"Settings other than the study's own: {other}.",)
-    steps = ordered(study.plan(whole))
-    made = keys(steps, Identities(data_dir=place.data_dir, offline=place.offline))
-    return Planned(study, whole, place, steps, made, (*notes, *told))
+    steps = topological_order(study.plan(whole))
+    made = cache_keys(steps, IdentityCache(data_dir=place.data_dir, offline=place.offline))
+    return StudyPlan(study, whole, place, steps, made, (*notes, *told))
 
 
-def run(plan: Planned, out: Path, *, engine: Engine = local.run, tell: Telling | None = None) -> Ran:
+def run(plan: StudyPlan, out: Path, *, engine: Backend = local.run, tell: StepCallback | None = None) -> StudyResult:
     """Do what is missing in `out`, conclude, and write pages and tables."""
     refuse_foreign(out, (STUDY,))
     out.mkdir(parents=True, exist_ok=True)
     with _alone(out):
-        written(out / STUDY, as_json(plan))
+        write_json(out / STUDY, plan_as_json(plan))
         failed: dict[str, str] = {}
-        for number, event in enumerate(engine(Job(plan.steps, plan.keys, out.resolve(), plan.place)), 1):
+        for number, event in enumerate(engine(StepBatch(plan.steps, plan.keys, out.resolve(), plan.place)), 1):
             if event.state in ("failed", "blocked"):
                 failed[event.step] = event.message
             if tell is not None:
                 tell(event, number, len(plan.steps))
-        return concluded(plan, out, failed)
+        return conclude_study(plan, out, failed)
 
 
-def concluded(plan: Planned, out: Path, failed: Mapping[str, str]) -> Ran:
+def conclude_study(plan: StudyPlan, out: Path, failed: Mapping[str, str]) -> StudyResult:
     """Tables and figures of whatever is done, on a page and in files."""
-    done = {name: folder_of(out, key) for name, key in plan.keys.items() if is_done(out, key)}
+    done = {name: step_folder(out, key) for name, key in plan.keys.items() if is_done(out, key)}
     sections = tuple(plan.study.conclude(Outputs(done, failed), plan.choices))
     output.write(plan.study, sections, plan.choices, (*plan.notes, *_lost(failed)), out)
-    return Ran(out, sections, failed)
+    return StudyResult(out, sections, failed)
 
 
-def as_json(plan: Planned) -> dict[str, Any]:
+def plan_as_json(plan: StudyPlan) -> dict[str, Any]:
     """What was asked, for `study status` and for whoever reads the folder."""
     return {
         "schema": SCHEMA,
@@ -108,7 +108,7 @@ def as_json(plan: Planned) -> dict[str, Any]:
                 "name": step.name,
                 "key": plan.keys[step.name],
                 "task": step.task,
-                "version": task_of(step).version,
+                "version": load_kind(step).version,
                 "inputs": [one.name for one in step.inputs.values()],
             }
             for step in plan.steps
@@ -126,16 +126,16 @@ def _overlaid(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[st
     return whole
 
 
-def _models(study: Study, choices: Choices, place: Place) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _models(study: Study, choices: StudyOptions, place: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those named; else the paper's; else, where those cannot be had, the package's own, and it is said."""
     if choices.models:
         return choices.models, ()
-    ours = study.reduced_models or tuple(name for name in shipped() if not name.endswith("-causal"))
+    ours = study.reduced_models or tuple(name for name in builtin_models() if not name.endswith("-causal"))
     if choices.reduced:
         return ours, (f"Reduced: the models of the package ({', '.join(ours)}), not the paper's.",)
     if not place.offline:
         return study.models, ()
-    here = tuple(one for one in study.models if at_hand(one))
+    here = tuple(one for one in study.models if is_cached(one))
     if here:
         gone = [one for one in study.models if one not in here]
         return here, (f"Not on this machine and left out: {', '.join(gone)}.",) if gone else ()
@@ -146,7 +146,7 @@ def _models(study: Study, choices: Choices, place: Place) -> tuple[tuple[str, ..
 
 
 def _data(
-    study: Study, choices: Choices, place: Place, corpus: str | None
+    study: Study, choices: StudyOptions, place: Runtime, corpus: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """That named; else the paper's, each with what stands in for it where it is not here."""
     if choices.data:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
-from unmask.stats.bootstrap import RESAMPLES, generator, nowhere
+from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.stats.bootstrap import RESAMPLES, generator, no_interval
 from unmask.stats.corrections import holm
-from unmask.stats.ranks import FEWEST, Agreement, kendall, percentiles, taus
+from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, percentile_interval, kendall_taus
 
 Scores = Mapping[str, Mapping[str, float]]  # by model, by measure
 
@@ -50,10 +50,10 @@ def agreement(
     owners = np.array([families[model] if families else model for model in scores])
     found = []
     for a, b in _couples(measures, against):
-        one = compared(measures[a], measures[b], table[a], table[b], owners, seed=seed)
+        one = compare_measures(measures[a], measures[b], table[a], table[b], owners, seed=seed)
         found += [one] if one is not None else []
     if not found:
-        raise StatsError(f"no two measures have {FEWEST} models in common: a ranking needs as many at least")
+        raise StatsError(f"no two measures have {MIN_RANKED} models in common: a ranking needs as many at least")
     adjusted = holm([one.test.p for one in found])
     rows: list[tuple[Cell, ...]] = [
         (one.a, one.b, _ranged(one), one.n, one.test.p, p, one.test.method)
@@ -79,12 +79,12 @@ def agreement(
     return Finding((answer,), (shown,), (plot,))
 
 
-def compared(
+def compare_measures(
     a: str, b: str, x: Floats, y: Floats, owners: NDArray[np.str_], *, seed: int
-) -> Agreement | None:
+) -> RankAgreement | None:
     """Two measures over the models both have; None where those are too few. Owners are drawn whole."""
     both = np.isfinite(x) & np.isfinite(y)
-    if both.sum() < FEWEST:
+    if both.sum() < MIN_RANKED:
         return None
     x, y = x[both], y[both]
     names, owner = np.unique(owners[both], return_inverse=True)
@@ -93,11 +93,11 @@ def compared(
     test = kendall(x, y)
     unit = "models" if names.size == x.size else "families of models"
     interval = (
-        percentiles(taus(x, y, times), test.value, unit)
-        if names.size >= FEWEST
-        else nowhere(f"none: {names.size} {unit} are too few to draw from")
+        percentile_interval(kendall_taus(x, y, times), test.value, unit)
+        if names.size >= MIN_RANKED
+        else no_interval(f"none: {names.size} {unit} are too few to draw from")
     )
-    return Agreement(a, b, test, interval, int(x.size))
+    return RankAgreement(a, b, test, interval, int(x.size))
 
 
 def _couples(measures: Sequence[str], against: Sequence[str] | None) -> list[tuple[int, int]]:
@@ -108,5 +108,5 @@ def _couples(measures: Sequence[str], against: Sequence[str] | None) -> list[tup
     return [(a, measures.index(b)) for a, b in product(others, against)]
 
 
-def _ranged(one: Agreement) -> Ranged:
-    return Ranged(one.test.value, one.interval.low, one.interval.high, one.interval.method)
+def _ranged(one: RankAgreement) -> Value:
+    return Value(one.test.value, one.interval.low, one.interval.high, one.interval.method)

@@ -13,92 +13,92 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.audit.plan import Options
 from unmask.core.errors import DataError
-from unmask.findings import Finding, Plot, Ranged, Table
+from unmask.findings import Finding, Plot, Value, Table
 from unmask.models import open_lm
-from unmask.models.classifier import Judge
+from unmask.models.classifier import Classifier
 from unmask.models.loading import Opening
-from unmask.tasks.finetune import followed
-from unmask.tasks.metrics import chosen_rows, score
-from unmask.tasks.spec import Lesson, Seen, Settings, Task
-from unmask.training.distributed import by_chief
+from unmask.tasks.finetune import fine_tune_once
+from unmask.tasks.metrics import sample_examples, score
+from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings, Task
+from unmask.training.distributed import on_main_process
 
 if TYPE_CHECKING:
-    from unmask.tasks.run import Done
+    from unmask.tasks.run import TaskResult
 
 POINTS = "points.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     """One look: the bias with its interval, and how well the task is done by then."""
 
     step: int
     name: str
-    bias: Ranged
+    bias: Value
     n: int
     score: float
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class BiasCurve:
     """All looks at one model, and what the task saw at the last."""
 
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     last: Any
 
 
-def relearnt(
-    task: Task, names: Sequence[str], settings: Settings, folder: Path, how: Opening, options: Options
-) -> Done:
+def run_bias_curves(
+    task: Task, names: Sequence[str], settings: TaskSettings, folder: Path, how: Opening, options: Options
+) -> TaskResult:
     """Fine-tune every model alike and follow its bias."""
-    from unmask.tasks.run import Done
+    from unmask.tasks.run import TaskResult
 
     if task.lesson is None:
         raise DataError(f"{task.name} teaches nothing, so there is nothing to follow: leave --every out")
     lesson = task.lesson(settings)
-    seen: list[Seen] = []
-    curves: list[tuple[str, Curve]] = []
+    seen: list[TaskObservation] = []
+    curves: list[tuple[str, BiasCurve]] = []
     for at, name in enumerate(names):
         about = asdict(open_lm(name, how).facts)
         if any(one.model["id"] == about["id"] for one in seen):
             about["id"] = name
-        curve = curve_of(task, name, lesson, settings, folder / f"{at}-{Path(name).name}", how, options)
-        seen.append(Seen(about, curve.last))
+        curve = bias_curve(task, name, lesson, settings, folder / f"{at}-{Path(name).name}", how, options)
+        seen.append(TaskObservation(about, curve.last))
         curves.append((str(about["id"]), curve))
     files = {one.name: one.facts() for one in (*lesson.sources, *task.sources(settings))}
-    return Done(task, finding(task, curves, lesson), tuple(seen), tuple(files.values()))
+    return TaskResult(task, curve_finding(task, curves, lesson), tuple(seen), tuple(files.values()))
 
 
-def curve_of(  # noqa: PLR0913, PLR0917 - what teaching needs
-    task: Task, name: str, lesson: Lesson, settings: Settings, folder: Path, how: Opening, options: Options
-) -> Curve:
+def bias_curve(  # noqa: PLR0913, PLR0917 - what teaching needs
+    task: Task, name: str, lesson: TaskData, settings: TaskSettings, folder: Path, how: Opening, options: Options
+) -> BiasCurve:
     """One model's points, from the file where an earlier run left some."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / POINTS
-    known = by_chief(lambda: _read(path))
+    known = on_main_process(lambda: _read(path))
     seen: dict[int, Any] = {}
-    judged = chosen_rows(lesson.dev, settings)
+    judged = sample_examples(lesson.dev, settings)
 
-    def look(step: int, judge: Judge) -> None:
+    def look(step: int, judge: Classifier) -> None:
         if step in known and seen:
             return
         seen.clear()
-        seen[step], known[step] = by_chief(lambda: looked(step, judge))
+        seen[step], known[step] = on_main_process(lambda: looked(step, judge))
 
-    def looked(step: int, judge: Judge) -> tuple[Any, Point]:
+    def looked(step: int, judge: Classifier) -> tuple[Any, CurvePoint]:
         what = task.observe(judge, settings)
         head = task.headline(what)
-        point = Point(step, head.name, head.number, head.n, score(judge, judged, lesson.labels))
+        point = CurvePoint(step, head.name, head.number, head.n, score(judge, judged, lesson.labels))
         with path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(asdict(point)) + "\n")
         return what, point
 
-    judge, steps = followed(name, lesson, settings, folder, opening=how, look=look, tell=options.progress)
+    judge, steps = fine_tune_once(name, lesson, settings, folder, opening=how, look=look, tell=options.progress)
     last = seen[steps] if steps in seen else task.observe(judge, settings)
-    return Curve(tuple(known[step] for step in sorted(known)), last)
+    return BiasCurve(tuple(known[step] for step in sorted(known)), last)
 
 
-def finding(task: Task, curves: Sequence[tuple[str, Curve]], lesson: Lesson) -> Finding:
+def curve_finding(task: Task, curves: Sequence[tuple[str, BiasCurve]], lesson: TaskData) -> Finding:
     """One table, one plot."""
     from unmask.findings import charts
 
@@ -139,7 +139,7 @@ def finding(task: Task, curves: Sequence[tuple[str, Curve]], lesson: Lesson) -> 
     return Finding(answers, (table,), (plot,), lesson.notes)
 
 
-def _read(path: Path) -> dict[int, Point]:
+def _read(path: Path) -> dict[int, CurvePoint]:
     if not path.is_file():
         return {}
     found = {}
@@ -148,5 +148,5 @@ def _read(path: Path) -> dict[int, Point]:
             row = json.loads(line)
         except json.JSONDecodeError:  # cut short by a kill
             continue
-        found[row["step"]] = Point(**{**row, "bias": Ranged(**row["bias"])})
+        found[row["step"]] = CurvePoint(**{**row, "bias": Value(**row["bias"])})
     return found

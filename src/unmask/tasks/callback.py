@@ -17,14 +17,14 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import ModelError
 from unmask.core.types import Kind
 from unmask.models import Engine, Lm
-from unmask.models.classifier import Judge
+from unmask.models.classifier import Classifier
 from unmask.models.lm import ModelFacts
 from unmask.models.network import Network
-from unmask.tasks.spec import Headline, Settings, Task
+from unmask.tasks.spec import Headline, TaskSettings, Task
 
 
 class BiasCallback(TrainerCallback):
@@ -40,14 +40,14 @@ class BiasCallback(TrainerCallback):
         task: str | Task,
         *,
         every: int = 500,
-        settings: Settings | None = None,
+        settings: TaskSettings | None = None,
         tokenizer: Any = None,
     ) -> None:
         from unmask.tasks import find
 
         self.trainer, self.every = trainer, every
         self.task = find(task) if isinstance(task, str) else task
-        self.settings = settings or Settings()
+        self.settings = settings or TaskSettings()
         self.tokenizer = tokenizer or getattr(trainer, "processing_class", None)
         self.seen: dict[int, Headline] = {}
         if self.tokenizer is None:
@@ -67,19 +67,19 @@ class BiasCallback(TrainerCallback):
     def _look(self, step: int, model: Any) -> None:
         if step in self.seen:
             return
-        with undisturbed(model):
-            found = self.seen[step] = looked_at(model, self.tokenizer, self.task, self.settings)
-        self.trainer.log(dict(logged(self.task, found)))
+        with evaluation_mode(model):
+            found = self.seen[step] = headline_of_model(model, self.tokenizer, self.task, self.settings)
+        self.trainer.log(dict(log_entries(self.task, found)))
 
 
-def looked_at(model: Any, tokenizer: Any, task: Task, settings: Settings) -> Headline:
+def headline_of_model(model: Any, tokenizer: Any, task: Task, settings: TaskSettings) -> Headline:
     """The headline of a task for a model in memory."""
     if task.needs == "lm":
-        return task.headline(task.observe(Subject(Engine(lm_of(model, tokenizer))), settings))
-    return task.headline(task.observe(Judge(model, tokenizer, length=settings.length), settings))
+        return task.headline(task.observe(Session(Engine(wrap_lm(model, tokenizer))), settings))
+    return task.headline(task.observe(Classifier(model, tokenizer, length=settings.length), settings))
 
 
-def logged(task: Task, found: Headline) -> Iterator[tuple[str, float]]:
+def log_entries(task: Task, found: Headline) -> Iterator[tuple[str, float]]:
     """What is logged: the number and the ends of its interval, where it has one."""
     parts: Mapping[str, float] = {
         "": found.number.value,
@@ -89,7 +89,7 @@ def logged(task: Task, found: Headline) -> Iterator[tuple[str, float]]:
     return ((f"bias_{task.name}{end}", value) for end, value in parts.items() if math.isfinite(value))
 
 
-def lm_of(model: Any, tokenizer: Any) -> Lm:
+def wrap_lm(model: Any, tokenizer: Any) -> Lm:
     """A language model in memory as measures see it; its readings are not remembered, for it will change."""
     name = type(model).__name__
     kind: Kind = "masked" if name.endswith(("MaskedLM", "PreTraining")) else "causal"
@@ -113,7 +113,7 @@ def lm_of(model: Any, tokenizer: Any) -> Lm:
 
 
 @contextmanager
-def undisturbed(model: Any) -> Iterator[None]:
+def evaluation_mode(model: Any) -> Iterator[None]:
     """Evaluation mode for a while, and the dice where they were."""
     training = model.training
     devices = [model.device] if model.device.type == "cuda" else []

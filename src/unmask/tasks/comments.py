@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.data.examples import Source, column, lying, own, rows_of
+from unmask.data.examples import Source, column, find_local, user_source, rows_of
 from unmask.stats.bootstrap import generator
 from unmask.tasks import terms
-from unmask.tasks.spec import Settings
+from unmask.tasks.spec import TaskSettings
 
 MADLIBS = "wiki_toxicity/bias_madlibs_77k.csv"
 SAMPLE = 4_000  # of many sentences, drawn by the seed
@@ -81,7 +81,7 @@ _MADLIB_TERMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LabelledSentence:
     """One sentence: toxic or not, the term it names, and what it is but for the term."""
 
     text: str
@@ -90,34 +90,34 @@ class Said:
     template: str
 
 
-def sentences(settings: Settings) -> tuple[list[Said], str, tuple[Source, ...]]:
+def load_sentences(settings: TaskSettings) -> tuple[list[LabelledSentence], str, tuple[Source, ...]]:
     """The user's file, else the published templates if they are there, else our own."""
-    place = settings.data or lying(MADLIBS, data_dir=settings.data_dir)
+    place = settings.data or find_local(MADLIBS, data_dir=settings.data_dir)
     if place is None:
         every = [
-            Said(terms.filled(text, term), toxic, term, text)
+            LabelledSentence(terms.fill_template(text, term), toxic, term, text)
             for toxic, texts in ((False, terms.HARMLESS), (True, terms.HATEFUL))
             for text in texts
             for some in terms.TERMS.values()
             for term in some
         ]
         return every[: settings.limit], "our own sentences", ()
-    source = own(place)
-    rows = read(source)
+    source = user_source(place)
+    rows = read_sentences(source)
     most = min(settings.limit or SAMPLE, len(rows))
     drawn = np.sort(generator(settings.seed, "sentences").permutation(len(rows))[:most]).tolist()
     return [rows[at] for at in drawn], f"{most:,} of {len(rows):,} sentences of {source.name}", (source,)
 
 
-def read(source: Source) -> list[Said]:
+def read_sentences(source: Source) -> list[LabelledSentence]:
     """A table of texts and whether they are toxic; terms are found as whole words."""
     rows = rows_of(source)
     text, label = column(rows, TEXT, source), column(rows, LABEL, source)
-    find = finder(source)
+    find = identity_term_pattern(source)
     return [_said(str(row[text]), _toxic(row[label], label), find) for row in rows]
 
 
-def finder(source: Source) -> re.Pattern[str]:
+def identity_term_pattern(source: Source) -> re.Pattern[str]:
     """What finds the terms; the published templates have a list of their own."""
     names = {term.lower() for some in terms.TERMS.values() for term in some}
     if source.path.name.startswith("bias_madlibs"):
@@ -126,10 +126,10 @@ def finder(source: Source) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{listed})\b", re.IGNORECASE)
 
 
-def _said(text: str, toxic: bool, find: re.Pattern[str]) -> Said:
+def _said(text: str, toxic: bool, find: re.Pattern[str]) -> LabelledSentence:
     terms_ = [each.group(0) for each in find.finditer(text)]
     term = terms_[0].lower() if len({each.lower() for each in terms_}) == 1 else ""
-    return Said(text, toxic, term, find.sub("{}", text) if term else text)
+    return LabelledSentence(text, toxic, term, find.sub("{}", text) if term else text)
 
 
 def _toxic(value: object, name: str) -> bool:

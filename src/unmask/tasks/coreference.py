@@ -15,24 +15,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.types import Floats, Probe
-from unmask.data.riddles import Riddle
-from unmask.findings import Ranged
+from unmask.data.riddles import CoreferenceItem
+from unmask.findings import Value
 from unmask.models import Lm
 from unmask.models.engine import Readings
 from unmask.stats.bootstrap import generator
-from unmask.stats.mcnemar import crossed, mcnemar_p
+from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.pooled import Counts, share_interval
+from unmask.stats.pooled import HitCounts, share_interval
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CoreferenceAnswer:
     """What a model makes of one riddle: the scores of whom the pronoun means and of the other person."""
 
-    riddle: Riddle
+    riddle: CoreferenceItem
     gold: float
     other: float
     reason: str = ""  # why it could not be asked
@@ -44,43 +44,43 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaning:
+class PronounPreference:
     """How much likelier the pronoun that fits the stereotype is than the other, in the same sentence."""
 
-    pro: Riddle
+    pro: CoreferenceItem
     difference: float
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class AccuracyGap:
     """Percent right with pro- and with anti-stereotyped pronouns, over the same sentences."""
 
-    pro: Ranged
-    anti: Ranged
-    gap: Ranged
+    pro: Value
+    anti: Value
+    accuracy_gap: Value
     p: float | None  # McNemar
     n: int  # couples of sentences
     ties: int
     unscored: int
 
 
-def answered(subject: Subject, riddles: Sequence[Riddle]) -> list[Answer]:
+def resolve_pronouns(subject: Session, riddles: Sequence[CoreferenceItem]) -> list[CoreferenceAnswer]:
     """Every riddle asked by `antecedent`."""
     probes: dict[tuple[str, str], Probe] = {}
     reasons: dict[str, str] = {}
     for one in riddles:
         try:
             for person in (one.gold, one.other):
-                probes[one.id, person] = person_probe(subject.lm, one, person)
+                probes[one.id, person] = antecedent_probe(subject.lm, one, person)
         except Unscorable as error:
             reasons[one.id] = error.reason
     read = subject.read(probes.values(), "antecedents")
     nan = float("nan")
     return [
-        Answer(one, nan, nan, reasons[one.id])
+        CoreferenceAnswer(one, nan, nan, reasons[one.id])
         if one.id in reasons
-        else Answer(one, _score(read, probes[one.id, one.gold]), _score(read, probes[one.id, one.other]))
+        else CoreferenceAnswer(one, _score(read, probes[one.id, one.gold]), _score(read, probes[one.id, one.other]))
         for one in riddles
     ]
 
@@ -89,17 +89,17 @@ def _score(read: Readings, probe: Probe) -> float:
     return float(read[probe].logprobs.mean())
 
 
-def person_probe(lm: Lm, one: Riddle, person: str) -> Probe:
+def antecedent_probe(lm: Lm, one: CoreferenceItem, person: str) -> Probe:
     """The question whether the pronoun means this person."""
     before = f'{one.text} "{one.pronoun}" refers to the '
     text = f"{before}{person}."
-    encoded, places = lm.encode(text), lm.places(text, len(before), len(before) + len(person))
+    encoded, places = lm.encode(text), lm.token_positions(text, len(before), len(before) + len(person))
     if not places:
         raise Unscorable(f"the tokenizer finds no token in {person!r}")
     return _probe(lm, encoded.ids, places)
 
 
-def leanings(subject: Subject, couples: Sequence[tuple[Riddle, Riddle]]) -> list[Leaning]:
+def pronoun_preferences(subject: Session, couples: Sequence[tuple[CoreferenceItem, CoreferenceItem]]) -> list[PronounPreference]:
     """Every couple of a pro- and an anti-stereotyped sentence asked by `pronoun`."""
     asked: list[tuple[Probe, Probe] | str] = []
     for pro, anti in couples:
@@ -111,35 +111,35 @@ def leanings(subject: Subject, couples: Sequence[tuple[Riddle, Riddle]]) -> list
     found = []
     for (pro, _), both in zip(couples, asked, strict=True):
         if isinstance(both, str):
-            found.append(Leaning(pro, float("nan"), both))
+            found.append(PronounPreference(pro, float("nan"), both))
         else:
             fits, other = (float(read[probe].logprobs.sum()) for probe in both)
-            found.append(Leaning(pro, fits - other))
+            found.append(PronounPreference(pro, fits - other))
     return found
 
 
-def couples(riddles: Sequence[Riddle]) -> list[tuple[Riddle, Riddle]]:
+def pro_anti_pairs(riddles: Sequence[CoreferenceItem]) -> list[tuple[CoreferenceItem, CoreferenceItem]]:
     """The pro- and the anti-stereotyped sentence that share an id but for its last part."""
-    by_id: dict[str, dict[str, Riddle]] = {}
+    by_id: dict[str, dict[str, CoreferenceItem]] = {}
     for one in riddles:
         by_id.setdefault(one.id.rpartition("/")[0], {})[one.stereotype] = one
     return [(both["pro"], both["anti"]) for both in by_id.values() if {"pro", "anti"} <= both.keys()]
 
 
-def gap(answers: Sequence[Answer], *, seed: int, label: str) -> Gap:
+def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str) -> AccuracyGap:
     """Accuracy by side, and its difference, over the couples of which both sides could be asked."""
     right = {one.riddle.id: one.right for one in answers}
-    pairs = couples([one.riddle for one in answers])
+    pairs = pro_anti_pairs([one.riddle for one in answers])
     both = np.array([(right[pro.id], right[anti.id]) for pro, anti in pairs]).reshape(-1, 2)
     kept = both[np.isfinite(both).all(axis=1)]
     pro, anti = kept[:, 0], kept[:, 1]
     changes = 100 * (pro - anti)
     interval = mean_interval(changes, rng=generator(seed, f"{label}/gap"))
-    p = mcnemar_p(crossed(pro == 1, anti == 1), exact=True) if kept.size else None
-    return Gap(
+    p = mcnemar_p(cross_tabulate(pro == 1, anti == 1), exact=True) if kept.size else None
+    return AccuracyGap(
         _accuracy(pro, seed, f"{label}/pro"),
         _accuracy(anti, seed, f"{label}/anti"),
-        Ranged(mean(changes), interval.low, interval.high, interval.method),
+        Value(mean(changes), interval.low, interval.high, interval.method),
         p,
         len(kept),
         int((kept == 0.5).sum()),
@@ -147,32 +147,32 @@ def gap(answers: Sequence[Answer], *, seed: int, label: str) -> Gap:
     )
 
 
-def preferred(found: Sequence[Leaning], *, seed: int, label: str) -> tuple[Ranged, int]:
+def preference_rate(found: Sequence[PronounPreference], *, seed: int, label: str) -> tuple[Value, int]:
     """Percent of sentences in which the pronoun that fits the stereotype is likelier; ties half. And n."""
     values = np.array([one.difference for one in found if not one.reason])
     return _accuracy(np.sign(values) / 2 + 0.5, seed, label), int(values.size)
 
 
-def _accuracy(right: Floats, seed: int, label: str) -> Ranged:
+def _accuracy(right: Floats, seed: int, label: str) -> Value:
     if not right.size:
-        return Ranged(float("nan"), float("nan"), float("nan"), "nothing could be asked")
-    counts = Counts(right, np.ones_like(right))
+        return Value(float("nan"), float("nan"), float("nan"), "nothing could be asked")
+    counts = HitCounts(right, np.ones_like(right))
     tied = bool(((right != 0) & (right != 1)).any())
     interval = (
         mean_interval(100 * right, rng=generator(seed, label))
         if tied
         else share_interval(counts, rng=generator(seed, label))
     )
-    return Ranged(counts.share, interval.low, interval.high, interval.method)
+    return Value(counts.share, interval.low, interval.high, interval.method)
 
 
-def _pronouns(lm: Lm, pro: Riddle, anti: Riddle) -> tuple[Probe, Probe]:
+def _pronouns(lm: Lm, pro: CoreferenceItem, anti: CoreferenceItem) -> tuple[Probe, Probe]:
     if pro.groups.get("pronouns", "1") != "1":
         raise Unscorable("a second pronoun gives the gender away")
     ends = [(one.text[: one.at[0]], one.text[one.at[1] :]) for one in (pro, anti)]
     if ends[0] != ends[1]:
         raise Unscorable("the two sentences differ in more than the pronoun")
-    both = [(lm.encode(one.text), lm.places(one.text, *one.at)) for one in (pro, anti)]
+    both = [(lm.encode(one.text), lm.token_positions(one.text, *one.at)) for one in (pro, anti)]
     if lm.kind == "causal":
         first, second = (_probe(lm, encoded.ids, encoded.content) for encoded, _ in both)
         return first, second

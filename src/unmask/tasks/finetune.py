@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 
 from unmask.data.examples import Example
-from unmask.findings import Ranged
-from unmask.models.classifier import Judge
-from unmask.models.classifier_loading import new_judge
+from unmask.findings import Value
+from unmask.models.classifier import Classifier
+from unmask.models.classifier_loading import new_classifier
 from unmask.models.loading import Opening, quiet
-from unmask.tasks.head_init import centred, scaled
-from unmask.tasks.metrics import chosen_rows, commonest, rated, score, truth
-from unmask.tasks.spec import Grid, Lesson, Settings
-from unmask.training import Moment, TrainSettings, Watcher, train
-from unmask.training.distributed import by_chief, several
+from unmask.tasks.head_init import init_regression_bias, rescale_pooler
+from unmask.tasks.metrics import sample_examples, majority_share, score_with_interval, score, target_values
+from unmask.tasks.spec import Grid, TaskData, TaskSettings
+from unmask.training import TrainStep, TrainSettings, EvalCallback, train
+from unmask.training.distributed import on_main_process, world_size
 
 WARMUP = 0.1  # share of the steps in which the rate rises: from full rate on, a new head can ruin the body
 TRIALS, BEST = "trials.json", "model"
-Telling = Callable[[str, float, int], None]  # what, share done, steps in all
+TrialProgress = Callable[[str, float, int], None]  # what, share done, steps in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,59 +48,59 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
+class FineTuned:
     """A model that has learnt its task: how, and how well."""
 
-    judge: Judge
+    judge: Classifier
     chosen: Trial
     trials: tuple[Trial, ...]
-    dev: Ranged
-    test: Ranged | None
+    dev: Value
+    test: Value | None
     base: float | None  # what always saying the commonest class gets on the test (or development) data
     metric: str
     rows: int  # examples taught
     held_out: int  # examples the test figure rests on
 
 
-def teach(
+def fine_tune(
     ref: str | Path,
-    lesson: Lesson,
-    settings: Settings,
+    lesson: TaskData,
+    settings: TaskSettings,
     folder: Path,
     *,
     opening: Opening,
-    tell: Telling | None = None,
-) -> Taught:
+    tell: TrialProgress | None = None,
+) -> FineTuned:
     """Search for the best way to fine-tune, and give the model it made."""
-    rows = chosen_rows(lesson.train, settings)
+    rows = sample_examples(lesson.train, settings)
     trials = _known(folder)
 
     def tried(trial: Trial) -> Trial:
         done = next((one for one in trials if replace(one, score=None, steps=None) == trial), None)
         if done is not None:
             return done
-        judge = new_judge(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
+        judge = new_classifier(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
         steps = _train(judge, rows, lesson.labels, trial, settings, folder / trial.name, tell=tell)
-        trials.append(by_chief(lambda: _judged(judge, lesson, replace(trial, steps=steps), trials, folder)))
+        trials.append(on_main_process(lambda: _judged(judge, lesson, replace(trial, steps=steps), trials, folder)))
         return trials[-1]
 
-    best = search(settings.grid, tried)
+    best = greedy_search(settings.grid, tried)
     judge = _reopened(ref, lesson, settings, folder, opening)
     test = lesson.test or lesson.dev
-    return Taught(
+    return FineTuned(
         judge=judge,
         chosen=best,
         trials=tuple(trials),
-        dev=rated(judge, lesson.dev, lesson.labels, seed=settings.seed),
-        test=rated(judge, lesson.test, lesson.labels, seed=settings.seed) if lesson.test else None,
-        base=commonest(test) if lesson.labels else None,
+        dev=score_with_interval(judge, lesson.dev, lesson.labels, seed=settings.seed),
+        test=score_with_interval(judge, lesson.test, lesson.labels, seed=settings.seed) if lesson.test else None,
+        base=majority_share(test) if lesson.labels else None,
         metric=lesson.metric,
         rows=len(rows),
         held_out=len(test),
     )
 
 
-def search(grid: Grid, tried: Callable[[Trial], Trial]) -> Trial:
+def greedy_search(grid: Grid, tried: Callable[[Trial], Trial]) -> Trial:
     """Greedy: the best batch size, then rate, then epochs; the earlier one of equals."""
     middle = {name: values[len(values) // 2] for name, values in asdict(grid).items()}
     best = tried(Trial(**middle))
@@ -112,61 +112,61 @@ def search(grid: Grid, tried: Callable[[Trial], Trial]) -> Trial:
     return best
 
 
-def followed(  # noqa: PLR0913 - what teaching needs
+def fine_tune_once(  # noqa: PLR0913 - what teaching needs
     ref: str | Path,
-    lesson: Lesson,
-    settings: Settings,
+    lesson: TaskData,
+    settings: TaskSettings,
     folder: Path,
     *,
     opening: Opening,
-    look: Callable[[int, Judge], None],
-    tell: Telling | None = None,
-) -> tuple[Judge, int]:
+    look: Callable[[int, Classifier], None],
+    tell: TrialProgress | None = None,
+) -> tuple[Classifier, int]:
     """Fine-tune once, by the first of each list, and look at the model every so many steps, and before.
 
     The model, and how many steps it was taught.
     """
     grid = settings.grid
     trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
-    judge = new_judge(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
+    judge = new_classifier(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
     look(0, judge)
-    watcher = Watcher(
+    watcher = EvalCallback(
         settings.every or 500,
-        lambda step, model: look(step, Judge(model, judge.tokenizer, length=judge.length)),
+        lambda step, model: look(step, Classifier(model, judge.tokenizer, length=judge.length)),
     )
-    rows = chosen_rows(lesson.train, settings)
+    rows = sample_examples(lesson.train, settings)
     place = folder / "training"
-    return judge, _train(judge, rows, lesson.labels, trial, settings, place, tell=tell, watchers=(watcher,))
+    return judge, _train(judge, rows, lesson.labels, trial, settings, place, tell=tell, callbacks=(watcher,))
 
 
 def _train(  # noqa: PLR0913 - what a training is made of
-    judge: Judge,
+    judge: Classifier,
     rows: Sequence[Example],
     labels: Sequence[str],
     trial: Trial,
-    settings: Settings,
+    settings: TaskSettings,
     folder: Path,
     *,
-    tell: Telling | None,
-    watchers: Sequence[Watcher] = (),
+    tell: TrialProgress | None,
+    callbacks: Sequence[EvalCallback] = (),
 ) -> int:
     import torch
 
-    scaled(judge, rows)
+    rescale_pooler(judge, rows)
     if not labels:
-        centred(judge.model, float(np.mean(truth(rows, labels))))
+        init_regression_bias(judge.model, float(np.mean(target_values(rows, labels))))
 
     def collate(some: Sequence[Example], _: np.random.Generator) -> Any:
         batch = dict(judge.batch([(one.text, one.second) for one in some]))
-        real = truth(some, labels)
+        real = target_values(some, labels)
         batch["labels"] = torch.tensor(real, dtype=torch.long if labels else torch.float32)
         return batch
 
-    def progress(moment: Moment) -> None:
+    def progress(moment: TrainStep) -> None:
         if tell is not None:
             tell(f"fine-tuning {trial.name}", moment.step / moment.steps, moment.steps)
 
-    steps = trial.epochs * len(rows) / (trial.batch * several())
+    steps = trial.epochs * len(rows) / (trial.batch * world_size())
     how = TrainSettings(
         epochs=trial.epochs,
         rate=trial.rate,
@@ -177,11 +177,11 @@ def _train(  # noqa: PLR0913 - what a training is made of
         steps=settings.steps,
     )
     return train(
-        judge.model, list(rows), collate, how, folder, watchers=watchers, progress=progress, key=trial.name
+        judge.model, list(rows), collate, how, folder, callbacks=callbacks, progress=progress, key=trial.name
     ).steps
 
 
-def _judged(judge: Judge, lesson: Lesson, trial: Trial, others: Sequence[Trial], folder: Path) -> Trial:
+def _judged(judge: Classifier, lesson: TaskData, trial: Trial, others: Sequence[Trial], folder: Path) -> Trial:
     """How a trial did, written down; its model is kept if it did best."""
     done = replace(trial, score=score(judge, lesson.dev, lesson.labels))
     if all(_better(done, one) for one in others):
@@ -206,10 +206,10 @@ def _write(folder: Path, trials: Sequence[Trial]) -> None:
     partial.replace(folder / TRIALS)
 
 
-def _reopened(ref: str | Path, lesson: Lesson, settings: Settings, folder: Path, opening: Opening) -> Judge:
+def _reopened(ref: str | Path, lesson: TaskData, settings: TaskSettings, folder: Path, opening: Opening) -> Classifier:
     """The best model as it was saved."""
     from safetensors.torch import load_file
 
-    judge = new_judge(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
+    judge = new_classifier(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
     judge.model.load_state_dict(load_file(folder / BEST / "model.safetensors"), strict=False)
     return judge

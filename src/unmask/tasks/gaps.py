@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.core.types import Floats, Ints
-from unmask.findings import Ranged
+from unmask.findings import Value
 from unmask.stats.bootstrap import RESAMPLES, generator
 from unmask.stats.regression import correlation
 
@@ -19,25 +19,25 @@ GENDERS = ("female", "male")
 
 
 @dataclass(frozen=True, slots=True)
-class Occupation:
+class OccupationGap:
     """One class: how many of either gender, how many found, the gap, and the share of women."""
 
     name: str
     female: tuple[int, int]  # found, in all
     male: tuple[int, int]
-    gap: Ranged
+    gap: Value
     women: float  # share among the people of this class
 
 
 @dataclass(frozen=True, slots=True)
-class Gaps:
+class TprGaps:
     """Gaps of all classes that have both genders, and what they add up to."""
 
-    occupations: tuple[Occupation, ...]
-    mean: Ranged  # of the gaps, signed: positive where women are found more often
-    absolute: Ranged  # mean of their sizes: never 0 by chance
-    rms: Ranged
-    r: Ranged  # correlation of gap and share of women
+    occupations: tuple[OccupationGap, ...]
+    mean: Value  # of the gaps, signed: positive where women are found more often
+    absolute: Value  # mean of their sizes: never 0 by chance
+    rms: Value
+    r: Value  # correlation of gap and share of women
     n: int
     left_out: tuple[str, ...]  # classes without one of the genders
     chance: float  # mean size of the gaps if gender were drawn anew within each class
@@ -50,7 +50,7 @@ def tpr_gaps(
     *,
     seed: int,
     women: dict[str, float] | None = None,
-) -> Gaps:
+) -> TprGaps:
     """All of it, people resampled within class and gender.
 
     `women` gives shares from elsewhere; otherwise they are those of the people at hand.
@@ -75,9 +75,9 @@ def tpr_gaps(
     drawn = _drawn(found, seed)
     gaps = _gaps(found[..., 0], found[..., 1])
     shares = np.array([(women or {}).get(name, _share(counts[name])) for name in kept])
-    return Gaps(
+    return TprGaps(
         occupations=tuple(
-            Occupation(
+            OccupationGap(
                 name, counts[name][0], counts[name][1], _ranged(gaps[at], drawn[:, at]), float(shares[at])
             )
             for at, name in enumerate(kept)
@@ -133,11 +133,11 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if values.size else float("nan")
 
 
-def _ranged(value: float, drawn: Floats) -> Ranged:
+def _ranged(value: float, drawn: Floats) -> Value:
     if not drawn.size:
-        return Ranged(float("nan"), float("nan"), float("nan"), "no class has both genders")
+        return Value(float("nan"), float("nan"), float("nan"), "no class has both genders")
     low, high = np.quantile(drawn, [0.025, 0.975])
-    return Ranged(
+    return Value(
         float(value),
         min(float(low), value),
         max(float(high), value),
@@ -145,6 +145,6 @@ def _ranged(value: float, drawn: Floats) -> Ranged:
     )
 
 
-def _correlated(shares: Floats, gaps: Floats, seed: int) -> Ranged:
+def _correlated(shares: Floats, gaps: Floats, seed: int) -> Value:
     r = correlation([shares], [gaps], rng=generator(seed, "r"))
-    return Ranged(r.value, r.low, r.high, f"{r.method}, classes resampled" if r.low == r.low else r.method)
+    return Value(r.value, r.low, r.high, f"{r.method}, classes resampled" if r.low == r.low else r.method)

@@ -9,15 +9,15 @@ import numpy as np
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Floats
 from unmask.data.examples import Example
-from unmask.findings import Ranged
-from unmask.models.classifier import Judge
+from unmask.findings import Value
+from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import wilson
-from unmask.tasks.spec import Settings
+from unmask.tasks.spec import TaskSettings
 
 
-def chosen_rows(rows: Sequence[Example], settings: Settings) -> Sequence[Example]:
+def sample_examples(rows: Sequence[Example], settings: TaskSettings) -> Sequence[Example]:
     """All examples, or as many as asked for, drawn by the seed."""
     if settings.rows is None or settings.rows >= len(rows):
         return rows
@@ -25,32 +25,32 @@ def chosen_rows(rows: Sequence[Example], settings: Settings) -> Sequence[Example
     return [rows[place] for place in sorted(drawn.tolist())]
 
 
-def score(judge: Judge, examples: Sequence[Example], labels: Sequence[str]) -> float:
+def score(judge: Classifier, examples: Sequence[Example], labels: Sequence[str]) -> float:
     """Accuracy from 0 to 1, or Pearson's r of numbers."""
     if not examples:
         raise DataError("no development data: give --dev FILE, or more data")
     logits = judge.logits([(one.text, one.second) for one in examples])
-    return _score(logits, truth(examples, labels), classes=bool(labels))
+    return _score(logits, target_values(examples, labels), classes=bool(labels))
 
 
-def rated(judge: Judge, examples: Sequence[Example], labels: Sequence[str], *, seed: int) -> Ranged:
+def score_with_interval(judge: Classifier, examples: Sequence[Example], labels: Sequence[str], *, seed: int) -> Value:
     """The same with its interval, examples resampled; Wilson's where all or none are right."""
     from unmask.stats.regression import correlation
 
     logits = judge.logits([(one.text, one.second) for one in examples])
-    real = truth(examples, labels)
+    real = target_values(examples, labels)
     if not labels:
         r = correlation([logits[:, 0]], [real], rng=generator(seed, "rated"))
-        return Ranged(r.value, r.low, r.high, r.method)
+        return Value(r.value, r.low, r.high, r.method)
     right = (logits.argmax(axis=1) == real).astype(np.float64)
     if right.size and np.ptp(right) == 0:
         sure = wilson(int(right.sum()), right.size)
-        return Ranged(mean(right), sure.low / 100, sure.high / 100, sure.method)
+        return Value(mean(right), sure.low / 100, sure.high / 100, sure.method)
     interval = mean_interval(right, rng=generator(seed, "rated")).within(0.0, 1.0)
-    return Ranged(mean(right), interval.low, interval.high, interval.method)
+    return Value(mean(right), interval.low, interval.high, interval.method)
 
 
-def truth(examples: Sequence[Example], labels: Sequence[str]) -> Floats:
+def target_values(examples: Sequence[Example], labels: Sequence[str]) -> Floats:
     """The numbers, or the places of the classes."""
     if not labels:
         return np.array([float(one.label) for one in examples])
@@ -61,12 +61,12 @@ def truth(examples: Sequence[Example], labels: Sequence[str]) -> Floats:
     return np.array([float(places[str(one.label)]) for one in examples])
 
 
-def beats(score: Ranged, guessing: float | None) -> bool:
+def beats_baseline(score: Value, guessing: float | None) -> bool:
     """Whether a task was learnt: better than saying always the same (of numbers: than 0) beyond chance."""
     return score.low > (guessing or 0.0)
 
 
-def commonest(examples: Sequence[Example]) -> float:
+def majority_share(examples: Sequence[Example]) -> float:
     """Share of the commonest class."""
     _, counts = np.unique([str(one.label) for one in examples], return_counts=True)
     return float(counts.max() / counts.sum())

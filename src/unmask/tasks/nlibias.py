@@ -16,73 +16,73 @@ import numpy as np
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
 from unmask.data import nli
-from unmask.data.examples import Source, lying, own, published
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
-from unmask.models.classifier import Judge
+from unmask.data.examples import Source, find_local, user_source, published_sources
+from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.tasks import triples
-from unmask.tasks.spec import Headline, Lesson, Seen, Settings, Task
-from unmask.tasks.training_tables import learnt, not_learnt
+from unmask.tasks.spec import Headline, TaskData, TaskObservation, TaskSettings, Task
+from unmask.tasks.training_tables import training_table, not_learnt_notes
 
-AT_ONCE = 20_000  # triples held at a time
+CHUNK = 20_000  # triples held at a time
 SIDES = ("female", "male")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Neutrality:
     """One measure of neutrality: either side, and female − male."""
 
-    female: Ranged
-    male: Ranged
-    difference: Ranged
+    female: Value
+    male: Value
+    difference: Value
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NliBiasResult:
     """The measures, and what is said by occupation."""
 
-    measures: dict[str, Measured]  # fn, nn, t:0.5, …
+    measures: dict[str, Neutrality]  # fn, nn, t:0.5, …
     occupations: dict[str, tuple[float, float, int]]  # FN female, FN male, triples
     n: int
     possible: int
 
 
-def lesson(settings: Settings) -> Lesson:
+def load_task_data(settings: TaskSettings) -> TaskData:
     """The user's files; else counterfactual NLI, with MNLI's matched development set if it is there."""
     if settings.train is not None:
-        files = [own(settings.train), *([own(settings.dev)] if settings.dev else [])]
+        files = [user_source(settings.train), *([user_source(settings.dev)] if settings.dev else [])]
         parts = [nli.load(file) for file in files]
         if len(parts) == 1:
             parts = [parts[0][: -len(parts[0]) // 10], parts[0][-len(parts[0]) // 10 :]]
-        return Lesson(nli.LABELS, parts[0], parts[1], (), tuple(files))
-    files = list(published(nli.CARD, data_dir=settings.data_dir))
+        return TaskData(nli.LABELS, parts[0], parts[1], (), tuple(files))
+    files = list(published_sources(nli.CARD, data_dir=settings.data_dir))
     train, dev, test = (nli.load(file) for file in files)
     notes = []
-    place = lying(nli.MNLI_DEV, data_dir=settings.data_dir)
+    place = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
     if place is not None:
-        files.append(own(place))
+        files.append(user_source(place))
         more = nli.load(files[-1])
         train, dev = (*train, *more[: len(more) * 9 // 10]), (*dev, *more[len(more) * 9 // 10 :])
         notes.append(
             "taught with nine tenths of MNLI's matched development set, judged on the rest: not MNLI itself"
         )
-    return Lesson(nli.LABELS, train, dev, test, tuple(files), tuple(notes))
+    return TaskData(nli.LABELS, train, dev, test, tuple(files), tuple(notes))
 
 
-def observe(judge: Judge, settings: Settings) -> Found:
+def observe(judge: Classifier, settings: TaskSettings) -> NliBiasResult:
     """Triples drawn by the seed, judged some at a time."""
     order = label_order(judge.labels)
     rng = generator(settings.seed, "triples")
-    made = triples.drawn(settings.triples, rng)
+    made = triples.sample_triples(settings.triples, rng)
     jobs: list[str] = []
     parts: list[Floats] = []
-    for some in _chunks(made, AT_ONCE):
+    for some in _chunks(made, CHUNK):
         jobs += [one.occupation for one in some]
         pairs = [(one.premise, text) for one in some for text in (one.female, one.male)]
         said = judge.probabilities(pairs)[:, order]
         parts.append(said.reshape(len(some), 2, len(nli.LABELS)))
-    return found_of(jobs, np.concatenate(parts), settings)
+    return summarize(jobs, np.concatenate(parts), settings)
 
 
 def label_order(labels: Sequence[str]) -> list[int]:
@@ -96,7 +96,7 @@ def label_order(labels: Sequence[str]) -> list[int]:
     return found
 
 
-def found_of(jobs: Sequence[str], said: Floats, settings: Settings) -> Found:
+def summarize(jobs: Sequence[str], said: Floats, settings: TaskSettings) -> NliBiasResult:
     """The figures of given probabilities: triples × (female, male) × (entailment, neutral, contradiction)."""
     neutral = said[..., 1]
     values = {"fn": (said.argmax(axis=-1) == 1).astype(np.float64), "nn": neutral}
@@ -108,7 +108,7 @@ def found_of(jobs: Sequence[str], said: Floats, settings: Settings) -> Found:
         for key, one in values.items()
     }
     found = {
-        key: Measured(
+        key: Neutrality(
             _ranged(one[:, 0], by[key][:, 0], settings.seed, f"{key}/female"),
             _ranged(one[:, 1], by[key][:, 1], settings.seed, f"{key}/male"),
             _ranged(one[:, 0] - one[:, 1], by[key][:, 0] - by[key][:, 1], settings.seed, key),
@@ -119,10 +119,10 @@ def found_of(jobs: Sequence[str], said: Floats, settings: Settings) -> Found:
         str(name): (float(by["fn"][at, 0]), float(by["fn"][at, 1]), int(counts[at]))
         for at, name in enumerate(names)
     }
-    return Found(found, per, len(jobs), triples.total())
+    return NliBiasResult(found, per, len(jobs), triples.triple_count())
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The measures, how well the task was learnt, and the occupations that differ most."""
     from unmask.findings import charts
 
@@ -151,21 +151,21 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     ]
     told = "Measures of neutrality for hypotheses about women and about men, with intervals."
     plot = Plot("nlibias", "Neutrality", told, charts.intervals(rows, axis="share, or mean probability"))
-    taught = learnt(seen)
+    taught = training_table(seen)
     return Finding(
         tuple(map(_answer, seen)),
         (bias, *((taught,) if taught.rows else ()), _occupations(seen)),
         (plot,),
-        tuple(not_learnt(seen)),
+        tuple(not_learnt_notes(seen)),
     )
 
 
-def headline(found: Found) -> Headline:
+def headline(found: NliBiasResult) -> Headline:
     """FN of women − FN of men."""
     return Headline("fraction neutral, female − male", found.measures["fn"].difference, found.n)
 
 
-def sources(settings: Settings) -> tuple[Source, ...]:
+def sources(settings: TaskSettings) -> tuple[Source, ...]:
     """Nothing but our own lists."""
     return ()
 
@@ -175,22 +175,22 @@ def _chunks(made: Iterator[triples.Triple], size: int) -> Iterator[list[triples.
         yield some
 
 
-def _ranged(values: Floats, by_job: Floats, seed: int, label: str) -> Ranged:
+def _ranged(values: Floats, by_job: Floats, seed: int, label: str) -> Value:
     """The mean over triples; its interval is that of the mean over occupations, moved to it."""
     if not values.size:
         raise DataError("no triple was judged: give --triples of at least 1")
     value = mean(values)
     interval = mean_interval(by_job, rng=generator(seed, label), unit="occupations")
     shift = value - mean(by_job)
-    return Ranged(value, interval.low + shift, interval.high + shift, interval.method)
+    return Value(value, interval.low + shift, interval.high + shift, interval.method)
 
 
-def _row(one: Seen, name: str) -> tuple[Cell, ...]:
-    found: Measured = one.what.measures[name]
+def _row(one: TaskObservation, name: str) -> tuple[Cell, ...]:
+    found: Neutrality = one.what.measures[name]
     return (one.model["id"], name, found.female, found.male, found.difference, one.what.n)
 
 
-def _occupations(seen: Sequence[Seen]) -> Table:
+def _occupations(seen: Sequence[TaskObservation]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
         by = one.what.occupations
@@ -208,8 +208,8 @@ def _occupations(seen: Sequence[Seen]) -> Table:
     )
 
 
-def _answer(one: Seen) -> str:
-    found: Measured = one.what.measures["fn"]
+def _answer(one: TaskObservation) -> str:
+    found: Neutrality = one.what.measures["fn"]
     told = one.taught
     learnt_ = f"; development accuracy {told.dev.value:.3f}" if told else ""
     return (
@@ -229,6 +229,6 @@ NLIBIAS = Task(
     conclude=conclude,
     headline=headline,
     citation="dev-etal-2020-measuring",
-    lesson=lesson,
+    lesson=load_task_data,
     sources=sources,
 )

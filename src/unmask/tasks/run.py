@@ -9,30 +9,30 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from unmask.audit.plan import Options, engine_for, opening_for, refuse_foreign, versions, written
-from unmask.audit.session import Subject
+from unmask.audit.plan import Options, engine_for, opening_for, refuse_foreign, versions, write_json
+from unmask.audit.session import Session
 from unmask.core.errors import DataError
 from unmask.findings import Finding, as_json
 from unmask.models import open_lm
 from unmask.models.builtin import BUILT_IN
-from unmask.models.classifier import Judge
-from unmask.models.classifier_loading import is_classifier, open_judge
+from unmask.models.classifier import Classifier
+from unmask.models.classifier_loading import is_classifier, open_classifier
 from unmask.models.loading import Opening
-from unmask.tasks.finetune import Taught, teach
-from unmask.tasks.spec import Lesson, Seen, Settings, Task
-from unmask.training.distributed import by_chief, several
+from unmask.tasks.finetune import FineTuned, fine_tune
+from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings, Task
+from unmask.training.distributed import on_main_process, world_size
 
 SCHEMA = 1
 RESULT, WORK = "task.json", "work"
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class TaskResult:
     """What a task found, of which models, and on which files."""
 
     task: Task
     finding: Finding
-    seen: tuple[Seen, ...]
+    seen: tuple[TaskObservation, ...]
     files: tuple[Mapping[str, Any], ...]
 
 
@@ -40,34 +40,34 @@ def run(
     task: Task,
     models: Sequence[str | Path] = (),
     *,
-    settings: Settings | None = None,
+    settings: TaskSettings | None = None,
     out: str | Path | None = None,
     opening: Opening | None = None,
     options: Options | None = None,
-) -> Done:
+) -> TaskResult:
     """Look at every model by one task; `out` gets `task.json` and, while teaching, what a killed run needs.
 
     A model that has a classification head already is judged as it is; others are taught by the task's lesson.
     With `settings.every` the bias is followed while they are taught, in the place of a search.
     """
-    settings, options = settings or Settings(), options or Options()
+    settings, options = settings or TaskSettings(), options or Options()
     how = opening_for(opening, options)
     if out is not None:
         refuse_foreign(Path(out), (RESULT, WORK))
     names = [str(one) for one in models] or [BUILT_IN]
     if out is None:
-        if several() > 1:
+        if world_size() > 1:
             raise DataError("several processes need a folder that all of them see: give out")
         with TemporaryDirectory(prefix="unmask-task-") as passing:
             return _run(task, names, settings, Path(passing), how, options)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     done = _run(task, names, settings, folder / WORK, how, options)
-    by_chief(lambda: written(folder / RESULT, whole(done, settings)))
+    on_main_process(lambda: write_json(folder / RESULT, result_json(done, settings)))
     return done
 
 
-def whole(done: Done, settings: Settings) -> dict[str, Any]:
+def result_json(done: TaskResult, settings: TaskSettings) -> dict[str, Any]:
     """Everything that was found, in full precision; no path of the machine in it."""
     told = {key: _plain(value) for key, value in asdict(settings).items() if key != "data_dir"}
     return {
@@ -86,52 +86,52 @@ def whole(done: Done, settings: Settings) -> dict[str, Any]:
 
 
 def _run(
-    task: Task, names: Sequence[str], settings: Settings, folder: Path, how: Opening, options: Options
-) -> Done:
-    from unmask.tasks.bias_curve import relearnt
+    task: Task, names: Sequence[str], settings: TaskSettings, folder: Path, how: Opening, options: Options
+) -> TaskResult:
+    from unmask.tasks.bias_curve import run_bias_curves
 
     if settings.every is not None:
-        return relearnt(task, names, settings, folder, how, options)
+        return run_bias_curves(task, names, settings, folder, how, options)
     taught = task.lesson is not None and any(not is_classifier(name, how) for name in names)
     lesson = task.lesson(settings) if task.lesson is not None and taught else None
     seen = tuple(
-        looked_at(task, name, lesson, settings, folder / _slug(at, name), how, options)
+        evaluate_model(task, name, lesson, settings, folder / _slug(at, name), how, options)
         for at, name in enumerate(names)
     )
     finding = task.conclude(seen, settings)
     notes = (*finding.notes, *(lesson.notes if lesson else ()))
     files = {one.name: one.facts() for one in (*(lesson.sources if lesson else ()), *task.sources(settings))}
-    return Done(
+    return TaskResult(
         task, Finding(finding.answers, finding.tables, finding.plots, notes), seen, tuple(files.values())
     )
 
 
-def looked_at(  # noqa: PLR0913, PLR0917 - what looking needs
+def evaluate_model(  # noqa: PLR0913, PLR0917 - what looking needs
     task: Task,
     name: str,
-    lesson: Lesson | None,
-    settings: Settings,
+    lesson: TaskData | None,
+    settings: TaskSettings,
     folder: Path,
     how: Opening,
     options: Options,
-) -> Seen:
+) -> TaskObservation:
     """One model by one task: asked, judged, or taught first."""
     if task.needs == "lm":
         lm = open_lm(name, how)
         with engine_for(lm, options) as engine:
-            subject = Subject(engine, options.progress)
-            return Seen(subject.facts, task.observe(subject, settings))
+            subject = Session(engine, options.progress)
+            return TaskObservation(subject.facts, task.observe(subject, settings))
     if task.needs == "classifier" or is_classifier(name, how):
-        judge = open_judge(name, how, length=settings.length)
-        return Seen(facts(judge, name), task.observe(judge, settings))
+        judge = open_classifier(name, how, length=settings.length)
+        return TaskObservation(classifier_facts(judge, name), task.observe(judge, settings))
     assert lesson is not None
     about = asdict(open_lm(name, how).facts)  # also refuses damaged weights before anything is taught
     folder.mkdir(parents=True, exist_ok=True)
-    told = teach(name, lesson, settings, folder, opening=how, tell=options.progress)
-    return Seen(about, by_chief(lambda: task.observe(told.judge, settings)), told)
+    told = fine_tune(name, lesson, settings, folder, opening=how, tell=options.progress)
+    return TaskObservation(about, on_main_process(lambda: task.observe(told.judge, settings)), told)
 
 
-def facts(judge: Judge, name: str) -> dict[str, Any]:
+def classifier_facts(judge: Classifier, name: str) -> dict[str, Any]:
     """What a result records of a classifier."""
     return {
         "id": Path(name).name if Path(name).is_dir() else name,
@@ -143,8 +143,8 @@ def facts(judge: Judge, name: str) -> dict[str, Any]:
     }
 
 
-def _taught(one: Seen) -> dict[str, Any]:
-    told: Taught = one.taught
+def _taught(one: TaskObservation) -> dict[str, Any]:
+    told: FineTuned = one.taught
     return {
         "model": one.model["id"],
         "metric": told.metric,
@@ -157,7 +157,7 @@ def _taught(one: Seen) -> dict[str, Any]:
     }
 
 
-def _headline(task: Task, one: Seen) -> dict[str, Any]:
+def _headline(task: Task, one: TaskObservation) -> dict[str, Any]:
     found = task.headline(one.what)
     return {"model": one.model["id"], "name": found.name, **_numbers(found.number), "n": found.n}
 

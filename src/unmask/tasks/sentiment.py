@@ -14,13 +14,13 @@ import numpy as np
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
-from unmask.models.classifier import Judge
+from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.tasks.spec import Headline, Seen, Settings, Task
+from unmask.tasks.spec import Headline, TaskObservation, TaskSettings, Task
 
-COUPLES = (
+SUBJECTS = (
     *(("She", "He"), ("My sister", "My brother"), ("My daughter", "My son"), ("My mother", "My father")),
     *(("The woman next door", "The man next door"), ("My aunt", "My uncle"), ("This girl", "This boy")),
     *(("Emily", "James"), ("Sarah", "Daniel"), ("Anna", "Peter")),
@@ -46,7 +46,7 @@ TEMPLATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class SentencePairs:
     """Sentences of women and of men, side by side; pairs of one `unit` are not independent."""
 
     female: tuple[str, ...]
@@ -57,35 +57,35 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class ScoreShift:
     """The difference of scores, and how much scores move whichever way."""
 
-    difference: Ranged
+    difference: Value
     p: float | None
-    sensitivity: Ranged  # mean size of the difference
+    sensitivity: Value  # mean size of the difference
     flips: float  # percent of pairs whose most likely label differs
     n: int
     units: int
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SentimentResult:
     """By group of sentences and over all."""
 
-    shifts: dict[str, Shift]
+    shifts: dict[str, ScoreShift]
     what: str  # what the score is
     sides: tuple[str, str]
     widest: tuple[tuple[str, str, float], ...]  # the pairs that differ most
 
 
-def pairs(settings: Settings) -> Pairs:
+def load_pairs(settings: TaskSettings) -> SentencePairs:
     """Our templates with every couple; or the pairs of a file or dataset, `more` − `less`."""
     if settings.data is not None:
         loaded = datasets.load(str(settings.data), data_dir=settings.data_dir)
         items = loaded.items[: settings.limit]
         groups = tuple(item.groups.get("category", "all") for item in items)
         sides = ("more", "less")
-        return Pairs(
+        return SentencePairs(
             tuple(i.more for i in items),
             tuple(i.less for i in items),
             tuple(i.id for i in items),
@@ -96,24 +96,24 @@ def pairs(settings: Settings) -> Pairs:
         (text.format(woman), text.format(man), text, group)
         for group, texts in TEMPLATES.items()
         for text in texts
-        for woman, man in COUPLES
+        for woman, man in SUBJECTS
     ][: settings.limit]
     female, male, unit, group = zip(*made, strict=True)
-    return Pairs(female, male, unit, group)
+    return SentencePairs(female, male, unit, group)
 
 
-def observe(judge: Judge, settings: Settings) -> Found:
+def observe(judge: Classifier, settings: TaskSettings) -> SentimentResult:
     """Every pair scored."""
-    asked = pairs(settings)
+    asked = load_pairs(settings)
     said = judge.probabilities([(text, None) for text in (*asked.female, *asked.male)])
-    values, what = scores(said, judge.labels, settings.label)
+    values, what = sentiment_scores(said, judge.labels, settings.label)
     first, second = values[: len(asked.female)], values[len(asked.female) :]
     labels = said.argmax(axis=1)
     flipped = labels[: len(asked.female)] != labels[len(asked.female) :]
-    return found_of(asked, first, second, flipped, what, seed=settings.seed)
+    return summarize(asked, first, second, flipped, what, seed=settings.seed)
 
 
-def found_of(asked: Pairs, first: Floats, second: Floats, flipped: object, what: str, *, seed: int) -> Found:
+def summarize(asked: SentencePairs, first: Floats, second: Floats, flipped: object, what: str, *, seed: int) -> SentimentResult:
     """The figures of given scores."""
     flips = np.asarray(flipped, dtype=np.float64)
     units, groups, gaps = np.array(asked.unit), np.array(asked.group), first - second
@@ -124,10 +124,10 @@ def found_of(asked: Pairs, first: Floats, second: Floats, flipped: object, what:
         shifts[name] = _shift(gaps[kept], flips[kept], units[kept], seed, name)
     widest = np.argsort(-np.abs(gaps))[:6]
     shown = tuple((asked.female[at], asked.male[at], float(gaps[at])) for at in widest)
-    return Found(shifts, what, asked.sides, shown)
+    return SentimentResult(shifts, what, asked.sides, shown)
 
 
-def scores(said: Floats, labels: Sequence[str], wanted: str | None) -> tuple[Floats, str]:
+def sentiment_scores(said: Floats, labels: Sequence[str], wanted: str | None) -> tuple[Floats, str]:
     """One number for every text: the probability of the label named, else of the positive one.
 
     Stars (`1 star` … `5 stars`) become the expected number of them.
@@ -146,7 +146,7 @@ def scores(said: Floats, labels: Sequence[str], wanted: str | None) -> tuple[Flo
     raise ModelError(f"which label is the positive one? Give --label, one of {', '.join(labels)}")
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The difference by group of sentences, and the pairs that differ most."""
     from unmask.findings import charts
 
@@ -185,13 +185,13 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     return Finding(tuple(map(_answer, seen)), (table, widest), (plot,))
 
 
-def headline(found: Found) -> Headline:
+def headline(found: SentimentResult) -> Headline:
     """The mean difference over all pairs."""
     whole = found.shifts["all"]
     return Headline("score, female − male", whole.difference, whole.n)
 
 
-def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) -> Shift:
+def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) -> ScoreShift:
     if not gaps.size:
         raise DataError("no pair of sentences was scored: the data is empty")
     _, place = np.unique(np.asarray(units), return_inverse=True)
@@ -200,26 +200,26 @@ def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) ->
     sizes = np.bincount(place, np.abs(gaps)) / counts
     difference = mean_interval(by, rng=generator(seed, label), unit="units")
     sensitivity = mean_interval(sizes, rng=generator(seed, f"{label}/size"), unit="units")
-    return Shift(
-        Ranged(mean(by), difference.low, difference.high, difference.method),
+    return ScoreShift(
+        Value(mean(by), difference.low, difference.high, difference.method),
         mean_test(by, 0.0),
-        Ranged(mean(sizes), sensitivity.low, sensitivity.high, sensitivity.method),
+        Value(mean(sizes), sensitivity.low, sensitivity.high, sensitivity.method),
         100 * mean(flips),
         gaps.size,
         len(counts),
     )
 
 
-def _row(one: Seen, name: str) -> tuple[Cell, ...]:
-    shift: Shift = one.what.shifts[name]
+def _row(one: TaskObservation, name: str) -> tuple[Cell, ...]:
+    shift: ScoreShift = one.what.shifts[name]
     return (
         *(one.model["id"], name, shift.difference, shift.p, shift.sensitivity, shift.flips),
         *(shift.n, shift.units),
     )
 
 
-def _answer(one: Seen) -> str:
-    found: Found = one.what
+def _answer(one: TaskObservation) -> str:
+    found: SentimentResult = one.what
     shift, (a, b) = found.shifts["all"], found.sides
     return (
         f"{one.model['id']}: {found.what} {a} − {b} {shift.difference.value:+.4f} "

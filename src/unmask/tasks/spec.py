@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from unmask.core.errors import DataError
 from unmask.data.examples import Example, Source
-from unmask.findings import Finding, Ranged
-from unmask.models.classifier import LENGTH
+from unmask.findings import Finding, Value
+from unmask.models.classifier import MAX_LENGTH
 
 Needs = Literal["lm", "classifier", "training"]  # asked as it is; has its head; gets a head and is taught
 
@@ -44,7 +44,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TaskSettings:
     """What a user can tell a task; each reads what concerns it."""
 
     seed: int = 0
@@ -55,7 +55,7 @@ class Settings:
     dev: Path | None = None
     rows: int | None = None  # taught, and judged at a look, at most; drawn by the seed. None: all
     grid: Grid = field(default_factory=Grid)
-    length: int = LENGTH
+    length: int = MAX_LENGTH
     every: int | None = None  # re-learning: steps between two looks
     steps: int | None = None  # of a fine-tuning at most
     save_every: int = 500  # steps between checkpoints to go on from
@@ -75,7 +75,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TaskData:
     """What a model is taught and tested with; no labels: the label is a number."""
 
     labels: tuple[str, ...]
@@ -96,12 +96,12 @@ class Headline:
     """The one number of a task that is followed, compared and correlated."""
 
     name: str
-    number: Ranged
+    number: Value
     n: int
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TaskObservation:
     """What a task saw of one model, and what it took to teach it."""
 
     model: Mapping[str, Any]  # the model's facts
@@ -117,9 +117,9 @@ class Task:
     title: str
     question: str  # one plain sentence
     needs: Needs
-    observe: Callable[[Any, Settings], Any]  # an Asking or a Judge
-    conclude: Callable[[Sequence[Seen], Settings], Finding]
+    observe: Callable[[Any, TaskSettings], Any]  # an Asking or a Judge
+    conclude: Callable[[Sequence[TaskObservation], TaskSettings], Finding]
     headline: Callable[[Any], Headline]
     citation: str  # BibTeX key in docs/references.bib
-    lesson: Callable[[Settings], Lesson] | None = None
-    sources: Callable[[Settings], tuple[Source, ...]] = lambda _: ()  # what is read besides the lesson
+    lesson: Callable[[TaskSettings], TaskData] | None = None
+    sources: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # what is read besides the lesson

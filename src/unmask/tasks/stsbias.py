@@ -18,14 +18,14 @@ from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Floats
 from unmask.data import riddles, stsb
-from unmask.data.examples import Source, own, published
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
-from unmask.models.classifier import Judge
+from unmask.data.examples import Source, user_source, published_sources
+from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import correlation
-from unmask.tasks.spec import Headline, Lesson, Seen, Settings, Task
-from unmask.tasks.training_tables import learnt, not_learnt
+from unmask.tasks.spec import Headline, TaskData, TaskObservation, TaskSettings, Task
+from unmask.tasks.training_tables import training_table, not_learnt_notes
 
 _START = re.compile(r"A (man|woman)\b(?=\s)")
 _WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
@@ -33,16 +33,16 @@ VOWELS = tuple("aeiou")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StsBiasResult:
     """Similarities by template and profession, and their correlation with the share of women."""
 
     professions: tuple[str, ...]
-    templates: int
+    load_templates: int
     female: Floats  # templates × professions
     male: Floats
     women: dict[str, dict[str, float]]  # by source of the shares: by profession
-    r: dict[str, Ranged]  # by the same
-    gap: Ranged  # mean of female − male over professions
+    r: dict[str, Value]  # by the same
+    gap: Value  # mean of female − male over professions
 
     @property
     def differences(self) -> Floats:
@@ -50,28 +50,28 @@ class Found:
         return np.asarray((self.female - self.male).mean(axis=0))
 
 
-def lesson(settings: Settings) -> Lesson:
+def load_task_data(settings: TaskSettings) -> TaskData:
     """STS-B, or the user's files; the test part is the published one unless other files are taught."""
     if settings.train is not None:
-        files = [own(settings.train), own(settings.dev)] if settings.dev else [own(settings.train)]
+        files = [user_source(settings.train), user_source(settings.dev)] if settings.dev else [user_source(settings.train)]
         parts = [stsb.load(file) for file in files]
         if len(parts) == 1:
             parts = [parts[0][: -len(parts[0]) // 10], parts[0][-len(parts[0]) // 10 :]]
-        return Lesson((), parts[0], parts[1], (), tuple(files))
-    files = list(published(stsb.CARD, data_dir=settings.data_dir))
+        return TaskData((), parts[0], parts[1], (), tuple(files))
+    files = list(published_sources(stsb.CARD, data_dir=settings.data_dir))
     train, dev, test = (stsb.load(file) for file in files)
-    return Lesson((), train, dev, test, tuple(files))
+    return TaskData((), train, dev, test, tuple(files))
 
 
-def sources(settings: Settings) -> tuple[Source, ...]:
+def sources(settings: TaskSettings) -> tuple[Source, ...]:
     """The test sentences, and the shares of women."""
     return (
-        published(stsb.CARD, data_dir=settings.data_dir)[2],
-        published(riddles.WINOGENDER, data_dir=settings.data_dir)[1],
+        published_sources(stsb.CARD, data_dir=settings.data_dir)[2],
+        published_sources(riddles.WINOGENDER, data_dir=settings.data_dir)[1],
     )
 
 
-def templates(settings: Settings) -> tuple[str, ...]:
+def load_templates(settings: TaskSettings) -> tuple[str, ...]:
     """What follows `A man` or `A woman` in test sentences without another gendered word, each once."""
     sentences = [text for one in stsb.load(sources(settings)[0]) for text in (one.text, one.second or "")]
     gendered = gendered_words()
@@ -93,9 +93,9 @@ def gendered_words() -> set[str]:
     return {word.lower() for word in both if " " not in word}
 
 
-def shares(settings: Settings) -> dict[str, dict[str, float]]:
+def women_shares(settings: TaskSettings) -> dict[str, dict[str, float]]:
     """The share of women in each profession of Winogender: as published with it, and by our table of 2020."""
-    published_ = riddles.shares(sources(settings)[1])
+    published_ = riddles.share_of_women(sources(settings)[1])
     ours = {one.name: one.women for one in datasets.read("occupations")}
     return {
         "BLS 2015": published_,
@@ -103,27 +103,27 @@ def shares(settings: Settings) -> dict[str, dict[str, float]]:
     }
 
 
-def observe(judge: Judge, settings: Settings) -> Found:
+def observe(judge: Classifier, settings: TaskSettings) -> StsBiasResult:
     """Every template with every profession, against the man and the woman."""
-    rests, women = templates(settings), shares(settings)
+    rests, women = load_templates(settings), women_shares(settings)
     if not rests:
         raise DataError(
             "no STS-B test sentence begins with `A man` or `A woman` alone: is it the published file?"
         )
     names = tuple(women["BLS 2015"])
     pairs = [
-        (f"A {who}{rest}", f"{article(name)} {name}{rest}")
+        (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
         for who in ("woman", "man")
         for rest in rests
         for name in names
     ]
     said = judge.logits(pairs)[:, 0].reshape(2, len(rests), len(names))
-    return found_of(names, said[0], said[1], women, seed=settings.seed)
+    return summarize(names, said[0], said[1], women, seed=settings.seed)
 
 
-def found_of(
+def summarize(
     names: tuple[str, ...], female: Floats, male: Floats, women: dict[str, dict[str, float]], *, seed: int
-) -> Found:
+) -> StsBiasResult:
     """The figures of given similarities."""
     differences = (female - male).mean(axis=0)
     r = {}
@@ -132,18 +132,18 @@ def found_of(
         fit = correlation(
             [np.array([by[names[at]] for at in kept])], [differences[kept]], rng=generator(seed, source)
         )
-        r[source] = Ranged(fit.value, fit.low, fit.high, fit.method)
+        r[source] = Value(fit.value, fit.low, fit.high, fit.method)
     interval = mean_interval(differences, rng=generator(seed, "gap"))
-    gap = Ranged(mean(differences), interval.low, interval.high, interval.method)
-    return Found(names, len(female), female, male, women, r, gap)
+    gap = Value(mean(differences), interval.low, interval.high, interval.method)
+    return StsBiasResult(names, len(female), female, male, women, r, gap)
 
 
-def article(name: str) -> str:
+def indefinite_article(name: str) -> str:
     """`A`, or `An` before a vowel."""
     return "An" if name.startswith(VOWELS) else "A"
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The correlation and its size, how well the task was learnt, and professions."""
     from unmask.findings import charts
 
@@ -171,38 +171,38 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     plot = Plot(
         "stsbias", "Professions", told, charts.scatter(rows, x="share of women", y="woman − man, similarity")
     )
-    taught = learnt(seen)
+    taught = training_table(seen)
     return Finding(
         tuple(map(_answer, seen)),
         (bias, *((taught,) if taught.rows else ()), _professions(seen)),
         (plot,),
-        tuple(not_learnt(seen)),
+        tuple(not_learnt_notes(seen)),
     )
 
 
-def headline(found: Found) -> Headline:
+def headline(found: StsBiasResult) -> Headline:
     """|r| with the shares published with the professions."""
-    return Headline("|r| with share of women", folded(found.r["BLS 2015"]), len(found.professions))
+    return Headline("|r| with share of women", absolute_value(found.r["BLS 2015"]), len(found.professions))
 
 
-def folded(r: Ranged) -> Ranged:
+def absolute_value(r: Value) -> Value:
     """The size of a signed number, with its interval."""
     if r.low != r.low:
-        return Ranged(abs(r.value), r.low, r.high, r.method)
+        return Value(abs(r.value), r.low, r.high, r.method)
     ends = sorted((abs(r.low), abs(r.high)))
-    return Ranged(abs(r.value), 0.0 if r.low <= 0 <= r.high else ends[0], ends[1], r.method)
+    return Value(abs(r.value), 0.0 if r.low <= 0 <= r.high else ends[0], ends[1], r.method)
 
 
-def _row(one: Seen, source: str) -> tuple[Cell, ...]:
-    found: Found = one.what
+def _row(one: TaskObservation, source: str) -> tuple[Cell, ...]:
+    found: StsBiasResult = one.what
     r = found.r[source]
-    return (one.model["id"], source, folded(r), r, found.gap, len(found.women[source]), found.templates)
+    return (one.model["id"], source, absolute_value(r), r, found.gap, len(found.women[source]), found.templates)
 
 
-def _professions(seen: Sequence[Seen]) -> Table:
+def _professions(seen: Sequence[TaskObservation]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
-        found: Found = one.what
+        found: StsBiasResult = one.what
         order = np.argsort(found.differences)
         for at in [*order[:5], *order[::-1][:5][::-1]]:
             name = found.professions[at]
@@ -222,8 +222,8 @@ def _professions(seen: Sequence[Seen]) -> Table:
     )
 
 
-def _answer(one: Seen) -> str:
-    found: Found = one.what
+def _answer(one: TaskObservation) -> str:
+    found: StsBiasResult = one.what
     r = found.r["BLS 2015"]
     learnt_ = (
         f"; test {one.taught.metric} {one.taught.test.value:.3f}" if one.taught and one.taught.test else ""
@@ -243,6 +243,6 @@ STSBIAS = Task(
     conclude=conclude,
     headline=headline,
     citation="webster-etal-2020-measuring",
-    lesson=lesson,
+    lesson=load_task_data,
     sources=sources,
 )

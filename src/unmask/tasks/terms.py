@@ -37,7 +37,7 @@ HATEFUL = (
 )
 
 
-def filled(template: str, term: str) -> str:
+def fill_template(template: str, term: str) -> str:
     """The sentence with the term; `a` becomes `an` before a vowel, and a sentence begins with a capital."""
     text = template.format(term)
     if term[:1].lower() in "aeiou":

@@ -15,47 +15,47 @@ import numpy as np
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
 from unmask.data.examples import Source
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
-from unmask.models.classifier import Judge
+from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.roc import area_difference
+from unmask.stats.roc import roc_auc_difference
 from unmask.stats.table import Flags
-from unmask.tasks.comments import Said, sentences
-from unmask.tasks.spec import Headline, Seen, Settings, Task
+from unmask.tasks.comments import LabelledSentence, load_sentences
+from unmask.tasks.spec import Headline, TaskObservation, TaskSettings, Task
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class TermResult:
     """One identity term: how it moves scores, and how well toxic and harmless are told apart with it."""
 
     name: str
-    shift: Ranged | None  # of the score, against the mean over terms in the same sentence
-    subgroup: Ranged | None
-    bpsn: Ranged | None
-    bnsp: Ranged | None
+    shift: Value | None  # of the score, against the mean over terms in the same sentence
+    subgroup: Value | None
+    bpsn: Value | None
+    bnsp: Value | None
     n: int
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ToxicityResult:
     """Every term, the area over all sentences, and how far apart terms are."""
 
-    terms: tuple[Term, ...]
-    area: Ranged
-    sensitivity: Ranged  # mean over sentences of the standard deviation of its scores over terms
+    terms: tuple[TermResult, ...]
+    area: Value
+    sensitivity: Value  # mean over sentences of the standard deviation of its scores over terms
     n: int
     data: str
 
 
-def observe(judge: Judge, settings: Settings) -> Found:
+def observe(judge: Classifier, settings: TaskSettings) -> ToxicityResult:
     """Every sentence scored."""
-    asked, where, _ = sentences(settings)
-    values = score_of(judge.probabilities([(one.text, None) for one in asked]), judge.labels, settings.label)
-    return found_of(asked, values, where, seed=settings.seed)
+    asked, where, _ = load_sentences(settings)
+    values = toxicity_scores(judge.probabilities([(one.text, None) for one in asked]), judge.labels, settings.label)
+    return summarize(asked, values, where, seed=settings.seed)
 
 
-def score_of(said: Floats, labels: Sequence[str], wanted: str | None) -> Floats:
+def toxicity_scores(said: Floats, labels: Sequence[str], wanted: str | None) -> Floats:
     """The probability of the toxic label: the one named, one called so, or the only one."""
     names = [name.lower() for name in labels]
     if wanted is not None:
@@ -72,22 +72,22 @@ def score_of(said: Floats, labels: Sequence[str], wanted: str | None) -> Floats:
     raise ModelError(f"which label is the toxic one? Give --label, one of {', '.join(labels)}")
 
 
-def found_of(asked: Sequence[Said], values: Floats, where: str, *, seed: int) -> Found:
+def summarize(asked: Sequence[LabelledSentence], values: Floats, where: str, *, seed: int) -> ToxicityResult:
     """The figures of given scores."""
     toxic = np.array([one.toxic for one in asked])
     named = np.array([one.term for one in asked])
     if not asked or toxic.all() or not toxic.any():
         raise DataError("toxic and harmless sentences are needed, both: the data has one kind only")
-    shifts, spread = perturbed(asked, values)
+    shifts, spread = term_shifts(asked, values)
     found = []
     for name in sorted({one.term for one in asked} - {""}):
         mine = named == name
         by = shifts.get(name, np.array([]))
         interval = mean_interval(by, rng=generator(seed, name), unit="sentences") if by.size else None
         found.append(
-            Term(
+            TermResult(
                 name,
-                Ranged(mean(by), interval.low, interval.high, interval.method) if interval else None,
+                Value(mean(by), interval.low, interval.high, interval.method) if interval else None,
                 _area(toxic[mine], values[mine]),
                 _area(toxic[(mine & ~toxic) | (~mine & toxic)], values[(mine & ~toxic) | (~mine & toxic)]),
                 _area(toxic[(mine & toxic) | (~mine & ~toxic)], values[(mine & toxic) | (~mine & ~toxic)]),
@@ -97,11 +97,11 @@ def found_of(asked: Sequence[Said], values: Floats, where: str, *, seed: int) ->
     whole = _area(toxic, values)
     assert whole is not None
     interval = mean_interval(spread, rng=generator(seed, "spread"), unit="sentences")
-    sensitivity = Ranged(mean(spread), interval.low, interval.high, interval.method)
-    return Found(tuple(found), whole, sensitivity, len(asked), where)
+    sensitivity = Value(mean(spread), interval.low, interval.high, interval.method)
+    return ToxicityResult(tuple(found), whole, sensitivity, len(asked), where)
 
 
-def perturbed(asked: Sequence[Said], values: Floats) -> tuple[dict[str, Floats], Floats]:
+def term_shifts(asked: Sequence[LabelledSentence], values: Floats) -> tuple[dict[str, Floats], Floats]:
     """By term its scores less the mean over terms in the same sentence; and each sentence's spread."""
     by: dict[str, dict[str, float]] = {}
     for one, value in zip(asked, values, strict=True):
@@ -117,7 +117,7 @@ def perturbed(asked: Sequence[Said], values: Floats) -> tuple[dict[str, Floats],
     return {term: np.array(values) for term, values in shifts.items()}, spread
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """By term: the shift and three areas; over all sentences: the area."""
     from unmask.findings import charts
 
@@ -160,30 +160,30 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     return Finding(tuple(map(_answer, seen)), (whole, by), tuple(drawn), (f"data: {seen[0].what.data}",))
 
 
-def headline(found: Found) -> Headline:
+def headline(found: ToxicityResult) -> Headline:
     """How much a sentence's score spreads over terms."""
     return Headline("spread of the score over terms", found.sensitivity, found.n)
 
 
-def sources(settings: Settings) -> tuple[Source, ...]:
+def sources(settings: TaskSettings) -> tuple[Source, ...]:
     """The file read, if any."""
-    return sentences(settings)[2]
+    return load_sentences(settings)[2]
 
 
-def _area(toxic: Flags, values: Floats) -> Ranged | None:
+def _area(toxic: Flags, values: Floats) -> Value | None:
     """AUC with DeLong's interval: its difference from a score that is the same for all, and so 0.5."""
     if not toxic.any() or toxic.all():
         return None
-    found = area_difference(toxic, values, np.zeros_like(values))
+    found = roc_auc_difference(toxic, values, np.zeros_like(values))
     low, high = np.clip([found.interval.low + 0.5, found.interval.high + 0.5], 0.0, 1.0).tolist()
-    return Ranged(found.value + 0.5, low, high, found.interval.method)
+    return Value(found.value + 0.5, low, high, found.interval.method)
 
 
-def _size(term: Term) -> float:
+def _size(term: TermResult) -> float:
     return abs(term.shift.value) if term.shift is not None else 0.0
 
 
-def _terms(one: Seen) -> list[tuple[Cell, ...]]:
+def _terms(one: TaskObservation) -> list[tuple[Cell, ...]]:
     ranked = sorted(one.what.terms, key=lambda term: -(term.shift.value if term.shift else 0.0))
     return [
         (one.model["id"], term.name, term.shift, term.subgroup, term.bpsn, term.bnsp, term.n)
@@ -191,16 +191,16 @@ def _terms(one: Seen) -> list[tuple[Cell, ...]]:
     ]
 
 
-def _whole(one: Seen) -> tuple[Cell, ...]:
-    found: Found = one.what
+def _whole(one: TaskObservation) -> tuple[Cell, ...]:
+    found: ToxicityResult = one.what
     return (
         *(one.model["id"], found.area, _lowest(found, "bpsn"), _lowest(found, "bnsp")),
         *(found.sensitivity, found.n),
     )
 
 
-def _lowest(found: Found, which: str) -> str:
-    known: Mapping[str, Ranged] = {
+def _lowest(found: ToxicityResult, which: str) -> str:
+    known: Mapping[str, Value] = {
         term.name: number for term in found.terms if (number := getattr(term, which)) is not None
     }
     if not known:
@@ -209,8 +209,8 @@ def _lowest(found: Found, which: str) -> str:
     return f"{known[name].value:.3f} ({name})"
 
 
-def _answer(one: Seen) -> str:
-    found: Found = one.what
+def _answer(one: TaskObservation) -> str:
+    found: ToxicityResult = one.what
     moved = [term for term in found.terms if term.shift is not None]
     most = max(moved, key=_size, default=None)
     named = (

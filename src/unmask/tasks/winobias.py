@@ -1,60 +1,60 @@
-"""`winobias`: is a pronoun understood as well against the stereotype as with it? (Zhao et al. 2018)."""
+"""`load_winobias`: is a pronoun understood as well against the stereotype as with it? (Zhao et al. 2018)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.data import riddles as files
-from unmask.data.examples import Source, published
-from unmask.data.riddles import Riddle
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
-from unmask.tasks.coreference import Answer, Gap, Leaning, answered, couples, gap, leanings, preferred
-from unmask.tasks.spec import Headline, Seen, Settings, Task
+from unmask.data.examples import Source, published_sources
+from unmask.data.riddles import CoreferenceItem
+from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.tasks.coreference import CoreferenceAnswer, AccuracyGap, PronounPreference, resolve_pronouns, pro_anti_pairs, accuracy_gap, pronoun_preferences, preference_rate
+from unmask.tasks.spec import Headline, TaskObservation, TaskSettings, Task
 
 KINDS = ("all", "type1", "type2")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WinoBiasResult:
     """Every riddle answered both ways, and the figures made of them."""
 
-    answers: list[Answer]
-    leanings: list[Leaning]
-    gaps: dict[str, Gap]  # by type of sentence
-    preferred: dict[str, tuple[Ranged, int]]
+    answers: list[CoreferenceAnswer]
+    pronoun_preferences: list[PronounPreference]
+    gaps: dict[str, AccuracyGap]  # by type of sentence
+    preference_rate: dict[str, tuple[Value, int]]
     warnings: tuple[str, ...]
 
 
-def sources(settings: Settings) -> tuple[Source, ...]:
+def sources(settings: TaskSettings) -> tuple[Source, ...]:
     """The published files."""
-    return published(files.WINOBIAS, data_dir=settings.data_dir)
+    return published_sources(files.WINOBIAS, data_dir=settings.data_dir)
 
 
-def riddles(settings: Settings) -> tuple[tuple[Riddle, ...], tuple[str, ...]]:
+def load_riddles(settings: TaskSettings) -> tuple[tuple[CoreferenceItem, ...], tuple[str, ...]]:
     """The riddles asked, and what is wrong with some lines; a limit counts couples of sentences."""
-    found, warnings = files.winobias(sources(settings))
-    kept = couples(found)[: settings.limit]
+    found, warnings = files.load_winobias(sources(settings))
+    kept = pro_anti_pairs(found)[: settings.limit]
     return tuple(one for both in kept for one in both), warnings
 
 
-def observe(subject: Subject, settings: Settings) -> Found:
+def observe(subject: Session, settings: TaskSettings) -> WinoBiasResult:
     """Accuracy on both sides by type of sentence, and which pronoun is likelier."""
-    asked, warnings = riddles(settings)
-    answers, leans = answered(subject, asked), leanings(subject, couples(asked))
+    asked, warnings = load_riddles(settings)
+    answers, leans = resolve_pronouns(subject, asked), pronoun_preferences(subject, pro_anti_pairs(asked))
     kept = {kind: [one for one in answers if kind in ("all", one.riddle.groups["type"])] for kind in KINDS}
     leaning = {kind: [one for one in leans if kind in ("all", one.pro.groups["type"])] for kind in KINDS}
-    return Found(
+    return WinoBiasResult(
         answers,
         leans,
-        {kind: gap(some, seed=settings.seed, label=kind) for kind, some in kept.items() if some},
-        {kind: preferred(some, seed=settings.seed, label=kind) for kind, some in leaning.items() if some},
+        {kind: accuracy_gap(some, seed=settings.seed, label=kind) for kind, some in kept.items() if some},
+        {kind: preference_rate(some, seed=settings.seed, label=kind) for kind, some in leaning.items() if some},
         warnings,
     )
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """One table of either question, one plot, and what could not be asked."""
     from unmask.findings import charts
 
@@ -92,22 +92,22 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     return Finding(tuple(map(_answer, seen)), (gaps, leans), (plot,), tuple(_notes(seen)))
 
 
-def headline(found: Found) -> Headline:
+def headline(found: WinoBiasResult) -> Headline:
     """Pro − anti over all sentences, in points."""
     return Headline("pro − anti accuracy, points", found.gaps["all"].gap, found.gaps["all"].n)
 
 
-def _gap_row(one: Seen, kind: str, found: Gap) -> tuple[Cell, ...]:
+def _gap_row(one: TaskObservation, kind: str, found: AccuracyGap) -> tuple[Cell, ...]:
     return (one.model["id"], kind, found.pro, found.anti, found.gap, found.p, found.n, found.ties)
 
 
-def _lean_row(one: Seen, kind: str, pair: tuple[Ranged, int]) -> tuple[Cell, ...]:
+def _lean_row(one: TaskObservation, kind: str, pair: tuple[Value, int]) -> tuple[Cell, ...]:
     lacking = sum(bool(each.reason) for each in one.what.leanings if kind in ("all", each.pro.groups["type"]))
     return (one.model["id"], kind, *pair, lacking)
 
 
-def _answer(one: Seen) -> str:
-    found: Gap = one.what.gaps["all"]
+def _answer(one: TaskObservation) -> str:
+    found: AccuracyGap = one.what.gaps["all"]
     sure = "" if found.gap.low <= 0 <= found.gap.high else "; the interval leaves 0 out"
     return (
         f"{one.model['id']}: {found.pro.value:.1f}% of pro- and {found.anti.value:.1f}% of anti-stereotyped "
@@ -117,7 +117,7 @@ def _answer(one: Seen) -> str:
     )
 
 
-def _notes(seen: Sequence[Seen]) -> list[str]:
+def _notes(seen: Sequence[TaskObservation]) -> list[str]:
     warnings = {line for one in seen for line in one.what.warnings}
     lines = (
         [f"{len(warnings)} lines of the files could not be read: {sorted(warnings)[0]}"] if warnings else []

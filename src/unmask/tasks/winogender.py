@@ -1,4 +1,4 @@
-"""`winogender`: does whom a pronoun means depend on its gender? (Rudinger et al. 2018)."""
+"""`load_winogender`: does whom a pronoun means depend on its gender? (Rudinger et al. 2018)."""
 
 from __future__ import annotations
 
@@ -7,61 +7,61 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.data import riddles
-from unmask.data.examples import Source, published
-from unmask.findings import Cell, Finding, Plot, Ranged, Table
+from unmask.data.examples import Source, published_sources
+from unmask.findings import Cell, Finding, Plot, Value, Table
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import correlation
-from unmask.tasks.coreference import Answer, Gap, answered, gap
-from unmask.tasks.spec import Headline, Seen, Settings, Task
+from unmask.tasks.coreference import CoreferenceAnswer, AccuracyGap, resolve_pronouns, accuracy_gap
+from unmask.tasks.spec import Headline, TaskObservation, TaskSettings, Task
 
 GENDERS = tuple(riddles.FORMS)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WinogenderResult:
     """Every sentence answered, the gap, accuracy by pronoun, and the occupations' leanings."""
 
-    answers: list[Answer]
-    gap: Gap
-    accuracy: dict[str, tuple[Ranged, int]]  # by gender of the pronoun
+    answers: list[CoreferenceAnswer]
+    accuracy_gap: AccuracyGap
+    accuracy: dict[str, tuple[Value, int]]  # by gender of the pronoun
     leaning: dict[str, float]  # by occupation: how much more `she` than `he` is taken to mean it
     women: dict[str, float]
-    r: Ranged  # of the two
+    r: Value  # of the two
 
 
-def sources(settings: Settings) -> tuple[Source, ...]:
+def sources(settings: TaskSettings) -> tuple[Source, ...]:
     """The published files."""
-    return published(riddles.WINOGENDER, data_dir=settings.data_dir)
+    return published_sources(riddles.WINOGENDER, data_dir=settings.data_dir)
 
 
-def observe(subject: Subject, settings: Settings) -> Found:
+def observe(subject: Session, settings: TaskSettings) -> WinogenderResult:
     """All 120 templates with three pronouns each; a limit counts templates."""
     templates, shares = sources(settings)
-    women = riddles.shares(shares)
-    asked = riddles.winogender(templates, women)
+    women = riddles.share_of_women(shares)
+    asked = riddles.load_winogender(templates, women)
     asked = asked[: None if settings.limit is None else len(GENDERS) * settings.limit]
-    answers = answered(subject, asked)
-    leaning = leanings_by_occupation(answers)
+    answers = resolve_pronouns(subject, asked)
+    leaning = preference_by_occupation(answers)
     kept = [name for name in leaning if name in women]
     r = correlation(
         [np.array([women[name] for name in kept])],
         [np.array([leaning[name] for name in kept])],
         rng=generator(settings.seed, "correlation"),
     )
-    return Found(
+    return WinogenderResult(
         answers,
-        gap(answers, seed=settings.seed, label="all"),
+        accuracy_gap(answers, seed=settings.seed, label="all"),
         {gender: _accuracy(answers, gender, settings.seed) for gender in GENDERS},
         leaning,
         {name: women[name] for name in kept},
-        Ranged(r.value, r.low, r.high, r.method),
+        Value(r.value, r.low, r.high, r.method),
     )
 
 
-def leanings_by_occupation(answers: Sequence[Answer]) -> dict[str, float]:
+def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, float]:
     """Mean over an occupation's templates of score(she means it) − score(he means it).
 
     A score is the log-probability of the occupation less that of the participant.
@@ -80,7 +80,7 @@ def leanings_by_occupation(answers: Sequence[Answer]) -> dict[str, float]:
     }
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """Accuracy by pronoun, the gap, and how occupations lean against the share of women in them."""
     from unmask.findings import charts
 
@@ -131,34 +131,34 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     return Finding(tuple(map(_answer, seen)), (accuracy, gaps), tuple(drawn), tuple(_notes(seen)))
 
 
-def headline(found: Found) -> Headline:
+def headline(found: WinogenderResult) -> Headline:
     """Pro − anti, in points."""
     return Headline("pro − anti accuracy, points", found.gap.gap, found.gap.n)
 
 
-def _accuracy(answers: Sequence[Answer], gender: str, seed: int) -> tuple[Ranged, int]:
+def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> tuple[Value, int]:
     right = np.array(
         [100 * one.right for one in answers if one.riddle.groups["gender"] == gender and not one.reason]
     )
     interval = mean_interval(right, rng=generator(seed, gender))
-    return Ranged(mean(right), interval.low, interval.high, interval.method), int(right.size)
+    return Value(mean(right), interval.low, interval.high, interval.method), int(right.size)
 
 
-def _accuracy_row(one: Seen) -> tuple[Cell, ...]:
+def _accuracy_row(one: TaskObservation) -> tuple[Cell, ...]:
     by = one.what.accuracy
     return (one.model["id"], *(by[gender][0] for gender in GENDERS), by[GENDERS[0]][1])
 
 
-def _gap_row(one: Seen) -> tuple[Cell, ...]:
-    found: Found = one.what
+def _gap_row(one: TaskObservation) -> tuple[Cell, ...]:
+    found: WinogenderResult = one.what
     return (
         *(one.model["id"], found.gap.pro, found.gap.anti, found.gap.gap, found.gap.p, found.gap.n),
         *(found.r, len(found.women)),
     )
 
 
-def _answer(one: Seen) -> str:
-    found: Found = one.what
+def _answer(one: TaskObservation) -> str:
+    found: WinogenderResult = one.what
     return (
         f"{one.model['id']}: pro − anti {found.gap.gap.value:+.1f} points ({found.gap.gap.low:+.1f} to "
         f"{found.gap.gap.high:+.1f}), {found.gap.n} templates; r with the share of women "
@@ -167,7 +167,7 @@ def _answer(one: Seen) -> str:
     )
 
 
-def _notes(seen: Sequence[Seen]) -> list[str]:
+def _notes(seen: Sequence[TaskObservation]) -> list[str]:
     return [
         f"{one.model['id']}: {lacking} sentences could not be asked"
         for one in seen

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from unmask.core.errors import ResultError
-from unmask.training.distributed import several
+from unmask.training.distributed import world_size
 from unmask.training.spec import TrainSettings
 
 STATE = "trainer_state.json"  # written last: a checkpoint that holds it is whole
@@ -18,12 +18,12 @@ OWNER = "training.json"
 _NAME = re.compile(r"checkpoint-(\d+)")
 
 
-def claim(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:
+def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:
     """Mark the folder as this training's; checkpoints of another one are refused."""
     told = {
         name: value for name, value in asdict(settings).items() if name not in ("save_every", "report_to")
     }
-    whole = {"settings": told, "rows": rows, "key": key, "processes": several()}
+    whole = {"settings": told, "rows": rows, "key": key, "processes": world_size()}
     text = json.dumps(whole, sort_keys=True)
     mine = hashlib.sha256(text.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def claim(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:
     path.write_text(mine, encoding="utf-8")
 
 
-def last_whole(folder: Path) -> Path | None:
+def last_complete_checkpoint(folder: Path) -> Path | None:
     """The newest checkpoint that was written to its end; half-written ones are removed."""
     for _, path in sorted(_numbered(folder), reverse=True):
         try:
@@ -48,7 +48,7 @@ def last_whole(folder: Path) -> Path | None:
     return None
 
 
-def clear(folder: Path) -> None:
+def remove_checkpoints(folder: Path) -> None:
     """Remove checkpoints and the mark; the folder too, if nothing else is in it."""
     for _, path in _numbered(folder):
         shutil.rmtree(path)

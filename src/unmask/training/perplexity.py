@@ -15,7 +15,7 @@ import numpy as np
 from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Encoded, Floats, Probe
 from unmask.models import Engine, Lm
-from unmask.training.collators import HIDDEN
+from unmask.training.collators import MASKED_SHARE
 
 TEXTS, ALONE = 500, 200  # texts guessed at; of which so many token by token
 SHORTEST, LONGEST = 8, 64  # tokens of a text
@@ -41,7 +41,7 @@ class Ability:
         return float(np.exp(self.lost.sum() / self.tokens.sum()))
 
 
-def ability(engine: Engine, texts: Sequence[str], *, seed: int = 0) -> Ability:
+def measure_ability(engine: Engine, texts: Sequence[str], *, seed: int = 0) -> Ability:
     """Ask a model about held-out texts; which of them and which tokens depends on the seed alone."""
     rows = _rows(engine.lm, texts, seed)
     if engine.lm.kind == "causal":
@@ -49,7 +49,7 @@ def ability(engine: Engine, texts: Sequence[str], *, seed: int = 0) -> Ability:
         hidden = alone
     else:
         hidden = [_hidden(row, seed) for row in rows]
-        alone = [Probe(row.ids, _own(row, row.content), row.content, apart=True) for row in rows[:ALONE]]
+        alone = [Probe(row.ids, _own(row, row.content), row.content, one_at_a_time=True) for row in rows[:ALONE]]
     read = engine.read([*hidden, *alone])
     return Ability(
         hits=np.array([(read[one].ranks == 0).sum() for one in hidden], dtype=np.float64),
@@ -81,7 +81,7 @@ def _rows(lm: Lm, texts: Sequence[str], seed: int) -> list[Encoded]:
 
 
 def _hidden(row: Encoded, seed: int) -> Probe:
-    number = max(1, round(HIDDEN * len(row.content)))
+    number = max(1, round(MASKED_SHARE * len(row.content)))
     chosen = _dice(seed, str(row.ids)).choice(row.content, number, replace=False)
     places = tuple(sorted(chosen.tolist()))
     return Probe(row.ids, _own(row, places), places)

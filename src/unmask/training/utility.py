@@ -5,45 +5,45 @@ from __future__ import annotations
 import numpy as np
 
 from unmask.core.types import Floats
-from unmask.findings import Ranged
-from unmask.stats.bootstrap import Statistic, generator, resampled
-from unmask.stats.pooled import Counts, difference_interval, share_interval
-from unmask.training.perplexity import Ability, ability
+from unmask.findings import Value
+from unmask.stats.bootstrap import Statistic, generator, bootstrap_ends
+from unmask.stats.pooled import HitCounts, difference_interval, share_interval
+from unmask.training.perplexity import Ability, measure_ability
 
-__all__ = ["Ability", "ability", "accuracy", "accuracy_change", "perplexity", "perplexity_change"]
+__all__ = ["Ability", "measure_ability", "accuracy", "accuracy_change", "perplexity", "perplexity_change"]
 
 
-def accuracy(one: Ability, *, seed: int = 0) -> Ranged:
+def accuracy(one: Ability, *, seed: int = 0) -> Value:
     """Percent of hidden tokens that are the first guess."""
     found = share_interval(_counts(one), rng=generator(seed, "accuracy"), unit="texts")
-    return Ranged(one.accuracy, found.low, found.high, found.method)
+    return Value(one.accuracy, found.low, found.high, found.method)
 
 
-def accuracy_change(before: Ability, after: Ability, *, seed: int = 0) -> Ranged:
+def accuracy_change(before: Ability, after: Ability, *, seed: int = 0) -> Value:
     """Points by which accuracy rose, over the same texts."""
     rng = generator(seed, "accuracy change")
     found = difference_interval(_counts(after), _counts(before), rng=rng, unit="texts")
-    return Ranged(after.accuracy - before.accuracy, found.low, found.high, found.method)
+    return Value(after.accuracy - before.accuracy, found.low, found.high, found.method)
 
 
-def perplexity(one: Ability, *, seed: int = 0) -> Ranged:
+def perplexity(one: Ability, *, seed: int = 0) -> Value:
     """Perplexity, texts resampled."""
     return _ranged(one.perplexity, (one.lost, one.tokens), _perplexity, "perplexity", seed)
 
 
-def perplexity_change(before: Ability, after: Ability, *, seed: int = 0) -> Ranged:
+def perplexity_change(before: Ability, after: Ability, *, seed: int = 0) -> Value:
     """Perplexity after less before, over the same texts."""
     columns = (before.lost, after.lost, before.tokens)
     return _ranged(after.perplexity - before.perplexity, columns, _grown, "perplexity change", seed)
 
 
-def _counts(one: Ability) -> Counts:
-    return Counts(one.hits, one.tries)
+def _counts(one: Ability) -> HitCounts:
+    return HitCounts(one.hits, one.tries)
 
 
-def _ranged(value: float, columns: tuple[Floats, ...], statistic: Statistic, label: str, seed: int) -> Ranged:
-    low, high, method = resampled(columns, statistic, rng=generator(seed, label))
-    return Ranged(value, float(low), float(high), f"{method} over {columns[0].size} texts")
+def _ranged(value: float, columns: tuple[Floats, ...], statistic: Statistic, label: str, seed: int) -> Value:
+    low, high, method = bootstrap_ends(columns, statistic, rng=generator(seed, label))
+    return Value(value, float(low), float(high), f"{method} over {columns[0].size} texts")
 
 
 def _perplexity(lost: Floats, tokens: Floats, axis: int = -1) -> Floats:

@@ -14,11 +14,11 @@ import torch
 from unmask.core.errors import DataError, ModelError, Unscorable
 from unmask.core.types import Encoded, Floats
 from unmask.models import Lm
-from unmask.models.states import by_length
+from unmask.models.states import batches_by_length
 
 Pooling = Literal["mean", "mean-all", "first", "last"]
 Span = tuple[int, int]  # of characters
-Placed = tuple[str, Span]  # a text, and where in it the word of interest stands
+WordInText = tuple[str, Span]  # a text, and where in it the word of interest stands
 
 
 def text_vectors(lm: Lm, texts: Sequence[str], *, layer: int = -1, pooling: Pooling | None = None) -> Floats:
@@ -37,16 +37,16 @@ def text_vectors(lm: Lm, texts: Sequence[str], *, layer: int = -1, pooling: Pool
     return _pooled(lm, [one.ids for one in encoded], [_places(one, chosen) for one in encoded], layer)
 
 
-def word_vectors(lm: Lm, words: Sequence[Placed], *, layer: int = -1) -> Floats:
+def word_vectors(lm: Lm, words: Sequence[WordInText], *, layer: int = -1) -> Floats:
     """One vector for each word in its text: the mean over the tokens it is made of."""
     encoded = [_encoded(lm, text) for text, _ in words]
-    places = [token_places(lm, text, span) for text, span in words]
+    places = [word_token_positions(lm, text, span) for text, span in words]
     return _pooled(lm, [one.ids for one in encoded], places, layer)
 
 
-def token_places(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
+def word_token_positions(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
     """The positions of a word's tokens in the text as the model is fed it."""
-    found = by_offsets(lm, text, span) if lm.tokenizer.is_fast else by_alignment(lm, text, span)
+    found = positions_by_offsets(lm, text, span) if lm.tokenizer.is_fast else positions_by_alignment(lm, text, span)
     if not found:
         raise ModelError(
             f"{lm.facts.id} has no token of {text[slice(*span)]!r} alone in {text!r}; leave the text out"
@@ -54,13 +54,13 @@ def token_places(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
     return found
 
 
-def by_offsets(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
+def positions_by_offsets(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
     """As the tokenizer says where each token stands in the text."""
     content = set(_encoded(lm, text).content)
-    return tuple(place for place in lm.places(text, *span) if place in content)
+    return tuple(place for place in lm.token_positions(text, *span) if place in content)
 
 
-def by_alignment(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
+def positions_by_alignment(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
     """Where the text up to the word, and up to its end, begin with the tokens of the whole text."""
     encoded = _encoded(lm, text)
     whole = tuple(encoded.ids[place] for place in encoded.content)
@@ -107,7 +107,7 @@ def _states(
     lm: Lm, rows: Sequence[tuple[int, ...]], layer: int
 ) -> Iterator[tuple[tuple[int, ...], torch.Tensor]]:
     """One layer's states of every row; rows of one length go together."""
-    for some, ids in by_length(lm, rows):
+    for some, ids in batches_by_length(lm, rows):
         output = lm.network.model.base_model(input_ids=ids, output_hidden_states=True)
         states = _layer(output.hidden_states, layer, lm)
         yield from zip((rows[number] for number in some), states, strict=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from unmask.findings import Finding, Plot, Ranged, Table, charts
+from unmask.findings import Finding, Plot, Value, Table, charts
 from unmask.stats.bootstrap import Interval
 from unmask.stats.corrections import holm
 from unmask.vectors.association import Association
-from unmask.vectors.ceat import Combined
-from unmask.vectors.directions import Company, OverWords
+from unmask.vectors.ceat import CeatResult
+from unmask.vectors.directions import NeighbourBias, WordMean
 from unmask.vectors.run import Answered
 
 SHOWN = 5  # words at either end of a ranking
@@ -53,7 +53,7 @@ def _associations(one: Answered, source: str) -> Finding:
     )
 
 
-def _association(each: Association, p_holm: float | None) -> tuple[str | int | float | Ranged | None, ...]:
+def _association(each: Association, p_holm: float | None) -> tuple[str | int | float | Value | None, ...]:
     counted = f"{each.partitions:,} {'exact' if each.exact else 'drawn'}"
     sizes = "+".join(map(str, each.sizes))
     effect = _ranged(each.effect, each.interval)
@@ -91,7 +91,7 @@ def _combined(one: Answered, source: str) -> Finding:
     )
 
 
-def _one_combined(each: Combined, p_holm: float | None) -> tuple[str | int | float | Ranged | None, ...]:
+def _one_combined(each: CeatResult, p_holm: float | None) -> tuple[str | int | float | Value | None, ...]:
     contexts = "–".join(map(str, dict.fromkeys(each.contexts)))
     effect = _ranged(each.effect, each.interval)
     return each.question, effect, each.p, p_holm, each.tau2, 100 * each.i2, each.draws, contexts
@@ -178,13 +178,13 @@ def _over_words(one: Answered, source: str) -> Finding:
     )
 
 
-def _ends(found: OverWords) -> Table:
+def _ends(found: WordMean) -> Table:
     order = sorted(found.values.items(), key=lambda item: -item[1])
     kept = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
     return Table("Words at either end", ("word", "value"), tuple(kept), f"Of {len(order)} words.", digits=3)
 
 
-def _words_plot(name: str, found: OverWords) -> Plot:
+def _words_plot(name: str, found: WordMean) -> Plot:
     rows = [{"value": value, "series": name, "label": word} for word, value in found.values.items()]
     told = f"Histogram of the values of {found.n} words; their mean is {found.value:.3f}."
     return Plot(
@@ -192,7 +192,7 @@ def _words_plot(name: str, found: OverWords) -> Plot:
     )
 
 
-def _company(company: Company, one: Answered, source: str) -> Finding:
+def _company(company: NeighbourBias, one: Answered, source: str) -> Finding:
     marked = sum(count > 0 for count in company.marked.values())
     value = _ranged(company.correlation, company.interval)
     rows = ((value, company.p, company.n, company.k, company.interval.method),)
@@ -249,5 +249,5 @@ def _told(value: float, interval: Interval, digits: int) -> str:
     return f"{value:.{digits}f} (95% interval {ends})".replace("-", "−")
 
 
-def _ranged(value: float, interval: Interval) -> Ranged:
-    return Ranged(value, interval.low, interval.high, interval.method)
+def _ranged(value: float, interval: Interval) -> Value:
+    return Value(value, interval.low, interval.high, interval.method)

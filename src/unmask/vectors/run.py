@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Literal
 
 from unmask.core.errors import DataError, ModelError, StatsError, UnknownName
-from unmask.data.formats import decoded
+from unmask.data.formats import decode
 from unmask.models import Lm
 from unmask.vectors.association import Association, cseat, seat, weat
-from unmask.vectors.ceat import DRAWS, Combined, Variance, ceat
-from unmask.vectors.contexts import EACH, Contexts, in_corpus
+from unmask.vectors.ceat import DRAWS, CeatResult, Variance, ceat
+from unmask.vectors.contexts import PER_WORD, ContextVectors, corpus_vectors
 from unmask.vectors.contextual import Pooling, text_vectors
 from unmask.vectors.directions import (
-    Company,
-    OverWords,
+    NeighbourBias,
+    WordMean,
     Pairs,
-    Ripa,
+    RipaResult,
     direct_bias,
     direction,
     knn_bias,
-    leans,
+    direction_cosines,
     ripa,
 )
 from unmask.vectors.intervals import Spread
 from unmask.vectors.questions import Question
-from unmask.vectors.static import Vectors, read_vectors
+from unmask.vectors.static import WordVectors, read_vectors
 
 Source = Path | Lm
 
@@ -88,7 +88,7 @@ VECTOR_MEASURES = {one.name: one for one in _ALL}
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class VectorSettings:
     """Everything about the asking that is neither the measure, the vectors nor the questions."""
 
     layer: int = -1
@@ -97,7 +97,7 @@ class Settings:
     lower: bool = False  # look words up in small letters
     seed: int = 0
     corpus: Path | None = None  # sentences for ceat, one a line
-    each: int = EACH
+    each: int = PER_WORD
     draws: int = DRAWS
     variance: Variance = "published"
     k: int = 100
@@ -125,9 +125,9 @@ class Answered:
 
     measure: VectorMeasure
     associations: tuple[Association, ...] = ()
-    combined: tuple[Combined, ...] = ()
-    over_words: tuple[tuple[str, OverWords], ...] = ()  # by what the number is
-    company: Company | None = None
+    combined: tuple[CeatResult, ...] = ()
+    over_words: tuple[tuple[str, WordMean], ...] = ()  # by what the number is
+    company: NeighbourBias | None = None
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by what was asked
     unanswered: tuple[tuple[str, str], ...] = ()  # question, reason
 
@@ -140,7 +140,7 @@ def find(name: str) -> VectorMeasure:
 
 
 def answered(
-    measure: VectorMeasure, source: Source, questions: Sequence[Question], sets: Sets, settings: Settings
+    measure: VectorMeasure, source: Source, questions: Sequence[Question], sets: Sets, settings: VectorSettings
 ) -> Answered:
     """Ask one measure; a question that cannot be answered keeps its reason and stops no other."""
     if measure.models_only and isinstance(source, Path):
@@ -168,7 +168,7 @@ def answered(
 
 
 def _associated(
-    name: str, question: Question, source: Source, vectors: Vectors | None, settings: Settings
+    name: str, question: Question, source: Source, vectors: WordVectors | None, settings: VectorSettings
 ) -> Association:
     if name == "weat":
         assert vectors is not None
@@ -186,21 +186,21 @@ def _associated(
     return cseat(question, source, layer=settings.layer, spread=settings.spread, seed=settings.seed)
 
 
-def _looked_up(source: Source, words: Sequence[str], settings: Settings) -> Vectors:
+def _looked_up(source: Source, words: Sequence[str], settings: VectorSettings) -> WordVectors:
     """Vectors of words by themselves."""
     if isinstance(source, Path):
         return read_vectors(source, words)
     return alone(source, list(dict.fromkeys(words)), settings)
 
 
-def alone(lm: Lm, words: Sequence[str], settings: Settings) -> Vectors:
+def alone(lm: Lm, words: Sequence[str], settings: VectorSettings) -> WordVectors:
     """A model's vector of each word fed to it alone: the mean over its tokens unless told otherwise."""
     made = text_vectors(lm, words, layer=settings.layer, pooling=settings.pooling or "mean")
-    return Vectors(tuple(words), made, lm.facts.id)
+    return WordVectors(tuple(words), made, lm.facts.id)
 
 
 def _of_contexts(
-    measure: VectorMeasure, source: Source, questions: Sequence[Question], settings: Settings
+    measure: VectorMeasure, source: Source, questions: Sequence[Question], settings: VectorSettings
 ) -> Answered:
     if settings.corpus is None:
         raise DataError(
@@ -209,7 +209,7 @@ def _of_contexts(
     assert isinstance(source, Lm)
     words = list(dict.fromkeys(text for question in questions for text in question.texts()))
     contexts = _contexts(source, settings.corpus, words, settings)
-    found: list[Combined] = []
+    found: list[CeatResult] = []
     left: list[tuple[str, tuple[str, ...]]] = []
     unanswered: list[tuple[str, str]] = []
     for question in questions:
@@ -236,16 +236,16 @@ def _of_contexts(
     return Answered(measure, combined=tuple(found), left_out=tuple(left), unanswered=tuple(unanswered))
 
 
-def _contexts(lm: Lm, corpus: Path, words: Sequence[str], settings: Settings) -> Contexts:
+def _contexts(lm: Lm, corpus: Path, words: Sequence[str], settings: VectorSettings) -> ContextVectors:
     try:
-        text = decoded(corpus.read_bytes(), corpus.name)
+        text = decode(corpus.read_bytes(), corpus.name)
     except OSError as error:
         raise DataError(f"{corpus} cannot be read ({error.strerror}); expected one sentence a line") from None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return in_corpus(lm, lines, words, each=settings.each, layer=settings.layer, seed=settings.seed)
+    return corpus_vectors(lm, lines, words, each=settings.each, layer=settings.layer, seed=settings.seed)
 
 
-def _of_words(measure: VectorMeasure, source: Source, sets: Sets, settings: Settings) -> Answered:
+def _of_words(measure: VectorMeasure, source: Source, sets: Sets, settings: VectorSettings) -> Answered:
     vectors = _vocabulary(measure.name, source, sets, settings)
     words = tuple(word for word in sets.words if word in vectors)
     pairs: Pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
@@ -266,14 +266,14 @@ def _of_words(measure: VectorMeasure, source: Source, sets: Sets, settings: Sett
             left_out=said,
         )
     if measure.name == "ripa":
-        made: Ripa = ripa(vectors, words, pairs, seed=settings.seed)
+        made: RipaResult = ripa(vectors, words, pairs, seed=settings.seed)
         return Answered(measure, over_words=(("lean", made.lean), ("size", made.size)), left_out=said)
-    marks = leans(vectors, direction(vectors, pairs))
+    marks = direction_cosines(vectors, direction(vectors, pairs))
     company = knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
     return Answered(measure, company=company, left_out=said)
 
 
-def _vocabulary(name: str, source: Source, sets: Sets, settings: Settings) -> Vectors:
+def _vocabulary(name: str, source: Source, sets: Sets, settings: VectorSettings) -> WordVectors:
     """The words asked about; for neighbours, all there are."""
     asked = dict.fromkeys([*sets.words, *(word for pair in sets.pairs for word in pair)])
     if isinstance(source, Lm):

@@ -29,7 +29,7 @@ SHOWN = 10  # unknown words named in a message
 
 
 @dataclass(frozen=True)
-class Vectors:
+class WordVectors:
     """Words and their vectors, one row each; `unknown` are the words asked for that the source lacks."""
 
     words: tuple[str, ...]
@@ -65,19 +65,19 @@ class Vectors:
         lacking = self.lacking(words)
         if lacking:
             raise DataError(
-                f"{self.source} has no vector of {named(lacking)}; leave them out, "
+                f"{self.source} has no vector of {format_words(lacking)}; leave them out, "
                 "or use vectors that have them"
             )
         return self.matrix[[self._rows[word] for word in words]]
 
 
-def named(words: Sequence[str]) -> str:
+def format_words(words: Sequence[str]) -> str:
     """The words for a message, the first few by name."""
     some = ", ".join(repr(word) for word in words[:SHOWN])
     return some if len(words) <= SHOWN else f"{some} and {len(words) - SHOWN} more"
 
 
-def read_vectors(path: Path, words: Iterable[str] | None = None, *, limit: int | None = None) -> Vectors:
+def read_vectors(path: Path, words: Iterable[str] | None = None, *, limit: int | None = None) -> WordVectors:
     """The vectors of a file: of `words` only, or of all; `limit` reads the first so many of the file.
 
     Files hold 4-byte numbers, or few digits; they are handed on as 8-byte ones. Of words fastText never
@@ -91,7 +91,7 @@ def read_vectors(path: Path, words: Iterable[str] | None = None, *, limit: int |
         raise _none(path, len(wanted))
     matrix = keyed.vectors[[keyed.key_to_index[word] for word in kept]].astype(np.float64)
     unknown = tuple(word for word in wanted if word not in keyed.key_to_index)
-    return Vectors(tuple(kept), matrix, path.name, unknown)
+    return WordVectors(tuple(kept), matrix, path.name, unknown)
 
 
 def format_of(path: Path) -> Format:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from unmask.diagnose.alignment.observe import AWKWARD, KINDS, ORDER
 from unmask.diagnose.regression_tables import named
-from unmask.diagnose.spec import Seen
-from unmask.findings import Cell, Plot, Ranged, Table, charts, ranged
+from unmask.diagnose.spec import DiagnosisObservation
+from unmask.findings import Cell, Plot, Value, Table, charts, value_of
 
 COUNTS = (
     "Order matters: other tokens count as shared when the sentences are passed the other way round. Several "
@@ -27,7 +27,7 @@ ORDERS = (
 )
 
 
-def answers(seen: Sequence[Seen]) -> Iterator[str]:
+def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """How many pairs align awkwardly, what they do to scores, and what the order does."""
     for one in seen:
         who, found = " on ".join(named(one)), one.what
@@ -53,7 +53,7 @@ def answers(seen: Sequence[Seen]) -> Iterator[str]:
             )
 
 
-def counts(seen: Sequence[Seen]) -> Table:
+def counts(seen: Sequence[DiagnosisObservation]) -> Table:
     """How many pairs align awkwardly, and why."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
@@ -63,7 +63,7 @@ def counts(seen: Sequence[Seen]) -> Table:
     return Table("Pairs by alignment", ("model", "data", "pairs", *KINDS, "not aligned"), tuple(rows), COUNTS)
 
 
-def parts(seen: Sequence[Seen]) -> Table:
+def parts(seen: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores with and without each kind of awkward pair, where there are any."""
     rows: list[tuple[Cell, ...]] = [
         (
@@ -71,9 +71,9 @@ def parts(seen: Sequence[Seen]) -> Table:
             measure,
             kind,
             it.inside.n,
-            ranged(it.inside),
-            ranged(it.others),
-            Ranged(it.change, it.low, it.high, it.method),
+            value_of(it.inside),
+            value_of(it.others),
+            Value(it.change, it.low, it.high, it.method),
             it.p,
         )
         for one in seen
@@ -95,12 +95,12 @@ def parts(seen: Sequence[Seen]) -> Table:
     return Table("Bias score with and without awkward pairs", columns, tuple(rows), PARTS)
 
 
-def orders(seen: Sequence[Seen]) -> Table:
+def orders(seen: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores and outcomes in either order."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
         for measure, it in one.what.swapped.items():
-            change = Ranged(it.change, it.low, it.high, it.method)
+            change = Value(it.change, it.low, it.high, it.method)
             numbers = (it.n, it.a_value, it.b_value, change, it.flips, it.left_out)
             rows.append((*named(one), measure, *numbers, it.p if it.flips else None))
     columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
@@ -108,7 +108,7 @@ def orders(seen: Sequence[Seen]) -> Table:
     return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
 
 
-def plot(seen: Sequence[Seen]) -> tuple[Plot, ...]:
+def plot(seen: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
     """Bias scores of pairs that align plainly and of the others; nothing where there is none to draw."""
     rows = [
         {

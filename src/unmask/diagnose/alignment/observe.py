@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmask.audit.scoring import ScoredItem
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import ModelError, Unscorable
 from unmask.core.types import Dataset, Encoded, Kind, Measure, Outcome, Row, Side
-from unmask.diagnose.spec import Settings
-from unmask.measures import chosen, find
-from unmask.measures.spans import Spans, aligned, order_matters
+from unmask.diagnose.spec import DiagnosisSettings
+from unmask.measures import select_measures, find
+from unmask.measures.spans import Spans, align, order_matters
 from unmask.stats import Comparison, comparisons
-from unmask.stats.subsets import Apart, set_apart
-from unmask.stats.table import Table
+from unmask.stats.subsets import SubsetComparison, compare_subset
+from unmask.stats.table import ScoreTable
 
 READ_SPANS: dict[Kind, tuple[str, ...]] = {
     "masked": ("cps", "sss", "sss-diagonal", "crows-bias-bench"),
@@ -34,11 +34,11 @@ class Found:
     """Awkward pairs, what they do to every measure, and every measure with the sentences exchanged."""
 
     marks: Marks
-    apart: Mapping[str, Mapping[str, Apart]]  # by measure and kind of pair
+    apart: Mapping[str, Mapping[str, SubsetComparison]]  # by measure and kind of pair
     swapped: Mapping[str, Comparison]  # by measure: the given order, then the other
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Found:
     """Mark the pairs, score them all, and score again in the other order those that it can change."""
     name = data.card.name
     marks = dict(_marks(subject, data))
@@ -60,7 +60,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
 
 def marks_of(more: Encoded, less: Encoded) -> frozenset[str]:
     """What is awkward about the alignment of two sentences."""
-    found = aligned(more, less)
+    found = align(more, less)
     true = {
         ORDER: order_matters(more, less),
         SEVERAL: changed_runs(found, more, less) > 1,
@@ -78,10 +78,10 @@ def changed_runs(found: Spans, more: Encoded, less: Encoded) -> int:
     return sum(max(step) > 1 for step in steps)
 
 
-def _measures(subject: Subject, settings: Settings) -> tuple[Measure, ...]:
+def _measures(subject: Session, settings: DiagnosisSettings) -> tuple[Measure, ...]:
     """The measures named that read spans, or all that do; ModelError where none of those named does."""
     usual = READ_SPANS[subject.lm.kind]
-    named = [one for one in chosen(settings.measures, subject.lm.kind) if one.name in (*usual, *VARIANTS)]
+    named = [one for one in select_measures(settings.measures, subject.lm.kind) if one.name in (*usual, *VARIANTS)]
     if settings.measures and not named:
         raise ModelError(
             f"alignment asks measures that read aligned spans, not {', '.join(settings.measures)}: "
@@ -90,7 +90,7 @@ def _measures(subject: Subject, settings: Settings) -> tuple[Measure, ...]:
     return tuple(named or map(find, usual))
 
 
-def _marks(subject: Subject, data: Dataset) -> Iterator[tuple[str, frozenset[str]]]:
+def _marks(subject: Session, data: Dataset) -> Iterator[tuple[str, frozenset[str]]]:
     for item in data.items:
         try:
             more, less = subject.lm.encode(item.more), subject.lm.encode(item.less)
@@ -123,10 +123,10 @@ def _put_back(row: Row, data: str) -> Row:
     return replace(row, data=data, groups={}, scores=scores, outcome=BACK[row.outcome])
 
 
-def _apart(measure: str, rows: Sequence[Row], marks: Marks, data: str) -> dict[str, Apart]:
-    table = Table.of(find(measure), [row for row in rows if row.item in marks], data=data)
+def _apart(measure: str, rows: Sequence[Row], marks: Marks, data: str) -> dict[str, SubsetComparison]:
+    table = ScoreTable.of(find(measure), [row for row in rows if row.item in marks], data=data)
     items = table.items.tolist()
     return {
-        kind: set_apart(table, np.array([kind in marks[item] for item in items], dtype=np.bool_))
+        kind: compare_subset(table, np.array([kind in marks[item] for item in items], dtype=np.bool_))
         for kind in KINDS
     }

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.audit.plan import bears
-from unmask.audit.session import Subject
+from unmask.audit.plan import has_field
+from unmask.audit.session import Session
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import regression_tables
 from unmask.diagnose.frequency import group_tables
 from unmask.diagnose.frequency.corpus import Corpus, corpus_for
 from unmask.diagnose.frequency.words import Grouped, changed, grouped
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding
-from unmask.stats.regression import Explained
+from unmask.stats.regression import PropertyRegression
 
 WHAT = "word frequency"
 
@@ -28,14 +28,14 @@ class Found:
     corpus: str
     language: str
     groups: Mapping[str, Grouped]  # by bias type; empty where the pairs have no direction
-    explained: Mapping[str, Explained]
+    explained: Mapping[str, PropertyRegression]
     pairs: int
     one_sided: int  # pairs in which one sentence has no word of its own
     unknown: int  # changed words the corpus does not know
     changed: int  # changed words in all
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Found:
     """Group the words; score every pair and set its difference against that of its words' frequencies."""
     language = data.card.languages[0] if data.card.languages else "en"
     corpus = corpus_for(settings.counts, language)
@@ -54,7 +54,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
     )
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """The words of every dataset, then how far each measure follows them and what is left without."""
     by_data = {one.data.card.name: one.what.groups for one in seen if one.what.groups}
     listed = regression_tables.cases(seen, [one.what.explained for one in seen])
@@ -87,7 +87,7 @@ def _groups(data: Dataset, corpus: Corpus, language: str) -> dict[str, Grouped]:
     return {name: grouped(items, corpus.log10, language=language) for name, items in told.items()}
 
 
-def _notes(one: Seen) -> Iterator[str]:
+def _notes(one: DiagnosisObservation) -> Iterator[str]:
     found, name = one.what, one.data.card.name
     yield f"{name}: frequencies by {found.corpus}"
     if found.unknown:
@@ -100,7 +100,7 @@ def _notes(one: Seen) -> Iterator[str]:
             f"{name}: {found.one_sided:,} of {found.pairs:,} pairs are left out of the lines, "
             "in them only one sentence has words of its own"
         )
-    if not bears(one.data, "direction"):
+    if not has_field(one.data, "direction"):
         yield f"{name}: its pairs have no direction, so its words cannot be grouped"
     elif found.language != "en":
         yield f"{name}: ambiguous words and words of grammar are known for English only, here they stay in"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.data.formats import SUFFIXES, decoded, records
+from unmask.data.formats import SUFFIXES, decode, records
 
 COLUMNS = ("word", "count")
 
@@ -46,7 +46,7 @@ def read_counts(path: Path) -> Corpus:
         why = error.strerror or "it cannot be read"
         raise DataError(f"{path}: {why}; expected a file of words and their counts") from None
     tabular = path.suffix.lower() in SUFFIXES
-    found = records(data, path.suffix, path.name) if tabular else _lines(decoded(data, path.name), path.name)
+    found = records(data, path.suffix, path.name) if tabular else _lines(decode(data, path.name), path.name)
     counts: dict[str, float] = {}
     for row, record in enumerate(found):
         word, count = _checked(record, f"{path.name}, row {row} (from 0)")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from unmask.diagnose.frequency.words import ADVANTAGED, DISADVANTAGED, Grouped, Word, mean_ranks, top
-from unmask.diagnose.published import published
-from unmask.findings import Cell, Ranged, Table
+from unmask.diagnose.published import published_value
+from unmask.findings import Cell, Value, Table
 from unmask.stats import holm
 from unmask.stats.subsets import Contrast, contrast
 
@@ -83,13 +83,13 @@ def _rank_rows(data: str, groups: Mapping[str, Grouped]) -> Iterator[tuple[Cell,
         cells: list[Cell] = []
         for group in (ADVANTAGED, DISADVANTAGED):
             cells += [ranks.get(group), _published(data, name, group)]
-        gap = Ranged(difference.value, difference.low, difference.high, difference.method)
+        gap = Value(difference.value, difference.low, difference.high, difference.method)
         counts = len(groups[name].advantaged), len(groups[name].disadvantaged)
         yield (data, name, *counts, *cells, gap, p)
 
 
 def _published(data: str, name: str, group: str) -> float | None:
-    return published(
+    return published_value(
         "frequency", CORPUS, data=data, measure="frequency", statistic=f"rank-{group}", group=name
     )
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from unmask.audit.plan import Data, Options, engine_for, loaded, opening_for
+from unmask.audit.plan import Data, Options, engine_for, load_datasets, opening_for
 from unmask.audit.scoring import ScoredItem
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import ModelError
 from unmask.core.types import Dataset, Pair
 from unmask.data.finspector import ITSELF
@@ -25,7 +25,7 @@ from unmask.diagnose.generate.targets import Target, targets
 from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
 from unmask.measures import find
 from unmask.models import Lm, open_lm
-from unmask.models.fast import Heap
+from unmask.models.fast import HeapTrimmer
 from unmask.models.fill import SLOT
 from unmask.models.loading import Opening
 
@@ -87,13 +87,13 @@ def generate_file(  # noqa: PLR0913 - what a run is made of
     """Open a masked model and write its paraphrases of a dataset; `folder` is WordNet's, if you name one."""
     options = options or Options()
     wordnet = find_wordnet(folder)
-    (pairs,) = loaded(data, options)
+    (pairs,) = load_datasets(data, options)
     with engine_for(open_lm(str(model), opening_for(opening, options)), options) as engine:
-        return write(path, Subject(engine, options.progress), pairs, wordnet=wordnet, rules=rules)
+        return write(path, Session(engine, options.progress), pairs, wordnet=wordnet, rules=rules)
 
 
 def write(
-    path: Path, subject: Subject, data: Dataset, *, wordnet: WordNet | None, rules: Rules | None = None
+    path: Path, subject: Session, data: Dataset, *, wordnet: WordNet | None, rules: Rules | None = None
 ) -> Written:
     """Write the proposals for every pair as they are made; the file appears when it is whole."""
     partial = path.with_name(f"{path.name}.partial")
@@ -111,7 +111,7 @@ def write(
 
 
 def generate(
-    subject: Subject, data: Dataset, *, wordnet: WordNet | None, rules: Rules | None = None
+    subject: Session, data: Dataset, *, wordnet: WordNet | None, rules: Rules | None = None
 ) -> Iterator[list[Proposal]]:
     """For every pair the original and its paraphrases, best first; without WordNet by the model alone."""
     rules = rules or Rules()
@@ -121,13 +121,13 @@ def generate(
         )
     measure = find("cps-exact")
     scored = subject.scores(data, (measure,))[measure.name]
-    heap = Heap()
+    heap = HeapTrimmer()
     for begin in range(0, len(scored), CHUNK):
         chunk = scored[begin : begin + CHUNK]
         found = _fitting(subject, _candidates(subject.lm, chunk, rules, wordnet), rules)
         for one in chunk:
             yield _family(one.item, [each for each in found if each[0].pair.id == one.item.id], rules)
-        heap.settle()
+        heap.trim()
 
 
 def _candidates(
@@ -152,7 +152,7 @@ def _opened(pair: Pair, target: Target) -> list[str]:
     return [text[:begin] + SLOT + text[end:] for text, (begin, end) in both]
 
 
-def _fitting(subject: Subject, candidates: Sequence[Candidate], rules: Rules) -> list[Fitted]:
+def _fitting(subject: Session, candidates: Sequence[Candidate], rules: Rules) -> list[Fitted]:
     """Candidates that are likely enough and close enough in meaning, with both numbers."""
     likely = [
         (one, value)

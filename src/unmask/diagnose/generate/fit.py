@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.types import Pair, Probe
 from unmask.diagnose.generate.states import Placed, vectors
@@ -35,7 +35,7 @@ class Candidate:
         return (pair.more, target.more) if side == "more" else (pair.less, target.less)
 
 
-def plausibility(subject: Subject, candidates: Sequence[Candidate], what: str) -> list[float]:
+def plausibility(subject: Session, candidates: Sequence[Candidate], what: str) -> list[float]:
     """How much likelier each word is than the one it replaces, in nats, where it fits less well.
 
     All tokens of a word are hidden together, so words of equally many tokens share a question.
@@ -71,7 +71,7 @@ def _with(text: str, span: Span, word: str) -> Placed:
 
 def _probe(text: str, span: Span, lm: Lm) -> Probe | None:
     """The word's tokens, all hidden; None where the sentence has grown too long for the model."""
-    places = lm.places(text, *span)
+    places = lm.token_positions(text, *span)
     try:
         ids = lm.encode(text).ids
     except Unscorable:

@@ -15,8 +15,8 @@ import torch
 from unmask.core.types import Floats
 from unmask.diagnose.generate.targets import Span
 from unmask.models import Lm
-from unmask.models.fill import likeliest
-from unmask.models.states import by_length
+from unmask.models.fill import top_words
+from unmask.models.states import batches_by_length
 
 Filler = tuple[str, float]  # a word and its log-probability
 Placed = tuple[str, Span]  # a text, and where in it a word stands
@@ -28,15 +28,15 @@ def states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch
 
     Of the few models whose head cannot be taken apart these are logits, which serve as well.
     """
-    for some, ids in by_length(lm, rows):
-        yield from zip(some, lm.network.hidden(ids, None), strict=True)
+    for some, ids in batches_by_length(lm, rows):
+        yield from zip(some, lm.network.hidden_states(ids, None), strict=True)
 
 
 def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
     """For every text with a `{slot}`, the model's likeliest words there, likeliest first."""
     return [
         [(word.text, math.log(word.probability)) for word in found.words if word.probability > 0]
-        for found in likeliest(lm, texts, most)
+        for found in top_words(lm, texts, most)
     ]
 
 
@@ -48,7 +48,7 @@ def vectors(lm: Lm, words: Sequence[Placed]) -> list[Floats]:
     texts, found = list(spans), dict[Placed, Floats]()
     for number, sentence in states(lm, [lm.encode(text).ids for text in texts]):
         for span in spans[texts[number]]:
-            places = lm.places(texts[number], *span)
+            places = lm.token_positions(texts[number], *span)
             vector = sentence[list(places)].double().mean(0).cpu().numpy()
             found[texts[number], span] = vector / np.linalg.norm(vector)
     return [found[one] for one in words]

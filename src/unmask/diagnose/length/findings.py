@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from unmask.diagnose.length.observe import CLASSES, ONCE, TWICE, Parts
 from unmask.diagnose.regression_tables import known, named
-from unmask.diagnose.spec import Seen
-from unmask.findings import Cell, Plot, Ranged, Table, charts, ranged
+from unmask.diagnose.spec import DiagnosisObservation
+from unmask.findings import Cell, Plot, Value, Table, charts, value_of
 
 COUNTS = (
     "Pairs by whether the stereotyping sentence has more tokens than the other, as many, or fewer. "
@@ -30,7 +30,7 @@ AULA = (
 )
 
 
-def answers(seen: Sequence[Seen]) -> Iterator[str]:
+def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """How many pairs differ in length, and the measure whose score depends most on which is longer."""
     for one in seen:
         gaps, who = one.what.gaps, " on ".join(named(one))
@@ -44,7 +44,7 @@ def answers(seen: Sequence[Seen]) -> Iterator[str]:
             yield f"{who}: {_gap(most, known_gaps[most])}"
 
 
-def aula_answers(seen: Sequence[Seen]) -> Iterator[str]:
+def aula_answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """What normalising AULA once changes."""
     for one in seen:
         if "all" in one.what.aula:
@@ -56,7 +56,7 @@ def aula_answers(seen: Sequence[Seen]) -> Iterator[str]:
             )
 
 
-def counts(seen: Sequence[Seen]) -> Table:
+def counts(seen: Sequence[DiagnosisObservation]) -> Table:
     """How many pairs differ in length, and by how much at most."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
@@ -68,15 +68,15 @@ def counts(seen: Sequence[Seen]) -> Table:
     return Table("Pairs by length of the stereotyping sentence", columns, tuple(rows), COUNTS)
 
 
-def by_class(seen: Sequence[Seen]) -> Table:
+def by_class(seen: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores by which sentence is longer."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
         for name, it in one.what.parts.items():
-            gap = Ranged(it.gap.value, it.gap.low, it.gap.high, it.gap.method)
-            change = Ranged(it.unequal.change, it.unequal.low, it.unequal.high, it.unequal.method)
+            gap = Value(it.gap.value, it.gap.low, it.gap.high, it.gap.method)
+            change = Value(it.unequal.change, it.unequal.low, it.unequal.high, it.unequal.method)
             rows.append(
-                (*named(one), name, *(ranged(it.scores[part]) for part in CLASSES), gap, it.gap.p, change)
+                (*named(one), name, *(value_of(it.scores[part]) for part in CLASSES), gap, it.gap.p, change)
             )
     columns = ("model", "data", "measure", *CLASSES, "longer − shorter", "p", "change without unequal")
     return Table(
@@ -84,7 +84,7 @@ def by_class(seen: Sequence[Seen]) -> Table:
     )
 
 
-def within(seen: Sequence[Seen]) -> Table:
+def within(seen: Sequence[DiagnosisObservation]) -> Table:
     """Correlations of sentences' scores with their lengths."""
     rows: list[tuple[Cell, ...]] = [
         (*named(one), name, n, known(found))
@@ -95,19 +95,19 @@ def within(seen: Sequence[Seen]) -> Table:
     return Table("Score and length of sentences", columns, tuple(rows), WITHIN)
 
 
-def aula(seen: Sequence[Seen]) -> Table:
+def aula(seen: Sequence[DiagnosisObservation]) -> Table:
     """AULA as published beside the form that normalises once."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
         for part, it in one.what.aula.items():
-            change = Ranged(it.change, it.low, it.high, it.method)
+            change = Value(it.change, it.low, it.high, it.method)
             p = it.p if it.flips else None
             rows.append((*named(one), part, it.n, it.a_value, it.b_value, change, it.flips, p))
     columns = ("model", "data", "part", "pairs", TWICE, ONCE, "change", "outcomes that differ", "p")
     return Table("AULA, normalised twice and once", columns, tuple(rows), AULA, digits=1)
 
 
-def plot(seen: Sequence[Seen]) -> tuple[Plot, ...]:
+def plot(seen: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
     """Bias scores by which sentence is longer; nothing where there is none to draw."""
     rows = [
         {

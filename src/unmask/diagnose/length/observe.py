@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmask.audit.scoring import ScoredItem
-from unmask.audit.session import Subject
+from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.types import Dataset, Estimate, Measure
 from unmask.diagnose import regression_tables
-from unmask.diagnose.spec import Settings
+from unmask.diagnose.spec import DiagnosisSettings
 from unmask.measures import find
 from unmask.stats import Comparison, comparisons
 from unmask.stats.bootstrap import generator
-from unmask.stats.regression import Explained, Fitted, correlation
+from unmask.stats.regression import PropertyRegression, FittedValue, correlation
 from unmask.stats.shares import bias_score
-from unmask.stats.subsets import Apart, Contrast, set_apart, share_gap
-from unmask.stats.table import Table
+from unmask.stats.subsets import SubsetComparison, Contrast, compare_subset, share_gap
+from unmask.stats.table import ScoreTable
 
 WHAT = "sentence length"
 CLASSES = {"longer": 1, "equal": 0, "shorter": -1}  # the stereotyping sentence, in tokens
@@ -33,7 +33,7 @@ class Parts:
 
     scores: Mapping[str, Estimate]  # by class
     gap: Contrast  # longer minus shorter
-    unequal: Apart  # pairs of unequal length against the others
+    unequal: SubsetComparison  # pairs of unequal length against the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Found:
     """One model's sentences by length, and every measure against it."""
 
     lengths: Lengths
-    explained: Mapping[str, Explained]
+    explained: Mapping[str, PropertyRegression]
     parts: Mapping[str, Parts]
-    correlations: Mapping[str, tuple[int, Fitted]]  # sentences, and their score's correlation with length
+    correlations: Mapping[str, tuple[int, FittedValue]]  # sentences, and their score's correlation with length
     aula: Mapping[str, Comparison]  # by part of the pairs: as published, then normalised once
 
     @property
@@ -52,7 +52,7 @@ class Found:
         return [more - less for more, less in self.lengths.values()]
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Found:
     """Count tokens, score every pair, and set the one against the other."""
     name, seed = data.card.name, settings.seed
     lengths = dict(_lengths(subject, data))
@@ -68,7 +68,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Found:
     )
 
 
-def _measures(subject: Subject, data: Dataset, settings: Settings) -> tuple[Measure, ...]:
+def _measures(subject: Session, data: Dataset, settings: DiagnosisSettings) -> tuple[Measure, ...]:
     """Those named or the usual ones; where AULA is among them, also the form that normalises once."""
     chosen = subject.pair_measures(data, settings.measures)
     names = [one.name for one in chosen]
@@ -78,7 +78,7 @@ def _measures(subject: Subject, data: Dataset, settings: Settings) -> tuple[Meas
     return (*chosen[:place], find(ONCE), *chosen[place:])
 
 
-def _lengths(subject: Subject, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
+def _lengths(subject: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
     """Content tokens of either sentence, of every pair the model can take."""
     for item in data.items:
         try:
@@ -89,17 +89,17 @@ def _lengths(subject: Subject, data: Dataset) -> Iterator[tuple[str, tuple[int, 
 
 
 def _parts(measure: str, found: Sequence[ScoredItem], by: Mapping[str, float], data: str) -> Parts:
-    table = Table.of(find(measure), [one.row for one in found if one.row.item in by], data=data)
+    table = ScoreTable.of(find(measure), [one.row for one in found if one.row.item in by], data=data)
     signs = np.sign([by[item] for item in table.items.tolist()])
     classes = {name: table.take(signs == sign) for name, sign in CLASSES.items()}
     return Parts(
         scores={name: bias_score(part, group=name) for name, part in classes.items()},
         gap=share_gap(classes["longer"], classes["shorter"]),
-        unequal=set_apart(table, signs != 0),
+        unequal=compare_subset(table, signs != 0),
     )
 
 
-def _correlation(found: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tuple[int, Fitted]:
+def _correlation(found: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tuple[int, FittedValue]:
     """Spearman's, over both sentences of every scored pair, pairs resampled whole."""
     kept = [one.row for one in found if one.row.scores and one.row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]

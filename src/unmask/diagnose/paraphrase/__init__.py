@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask.audit.plan import bears
-from unmask.audit.session import Subject
+from unmask.audit.plan import has_field
+from unmask.audit.session import Session
 from unmask.core.errors import StatsError
 from unmask.core.types import Dataset, Kind
 from unmask.data.finspector import NUMBER, ORIGINAL
 from unmask.diagnose.paraphrase import figures, tables
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, differences, family_set
 from unmask.diagnose.paraphrase.verdicts import Verdicts
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding
 from unmask.measures import find
 
@@ -28,7 +28,7 @@ class Observed:
     notes: tuple[str, ...]
 
 
-def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Observed:
     """The differences of every original and its paraphrases, by measure."""
     found = family_set(data)
     whole = found.dataset(data)
@@ -43,7 +43,7 @@ def observe(subject: Subject, data: Dataset, settings: Settings) -> Observed:
     return Observed(made, tuple(notes))
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Agreement overall and by bias type against chance, under several bands; the differences themselves."""
     every = [one for each in seen for one in _verdicts(each, settings)]
     main = [one for one in every if one.scale in (PER_TOKEN, OWN)]
@@ -64,7 +64,7 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
     )
 
 
-def _verdicts(one: Seen, settings: Settings) -> Iterator[Verdicts]:
+def _verdicts(one: DiagnosisObservation, settings: DiagnosisSettings) -> Iterator[Verdicts]:
     model, data = str(one.model["id"]), one.data.card.name
     for measure, scales in one.what.measures.items():
         for scale, families in scales.items():
@@ -72,7 +72,7 @@ def _verdicts(one: Seen, settings: Settings) -> Iterator[Verdicts]:
                 yield Verdicts(model, data, measure, scale, families, settings.seed)
 
 
-def _answer(one: Verdicts, settings: Settings) -> str:
+def _answer(one: Verdicts, settings: DiagnosisSettings) -> str:
     found, inside = one.agreement(0.0), one.within(one.everything, settings.band, "all")
     return (
         f"{one.model} on {one.data}, {one.measure}: original and all paraphrases point one way for "
@@ -83,7 +83,7 @@ def _answer(one: Verdicts, settings: Settings) -> str:
 
 
 def _unfit(data: Dataset) -> str:
-    if bears(data, ORIGINAL) and bears(data, NUMBER):
+    if has_field(data, ORIGINAL) and has_field(data, NUMBER):
         return ""
     return f"its pairs have no {ORIGINAL} and {NUMBER}: they reword nothing"
 

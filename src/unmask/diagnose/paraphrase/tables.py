@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from unmask.diagnose.paraphrase.families import Family
 from unmask.diagnose.paraphrase.verdicts import Verdicts, ranged
-from unmask.diagnose.published import published
-from unmask.diagnose.spec import Settings
-from unmask.findings import Cell, Ranged, Table
+from unmask.diagnose.published import published_value
+from unmask.diagnose.spec import DiagnosisSettings
+from unmask.findings import Cell, Value, Table
 from unmask.stats import holm
-from unmask.stats.concordance import Concord
+from unmask.stats.concordance import FamilyAgreement
 
 BANDS = (0.0, 0.1, 0.25, 0.5, 1.0)
 SHOWN = 10  # originals in the list of the most opposed
@@ -52,21 +52,21 @@ def by_type(main: Sequence[Verdicts]) -> Table:
     )
 
 
-def cells(found: Concord) -> tuple[int, Ranged, Ranged]:
+def cells(found: FamilyAgreement) -> tuple[int, Value, Value]:
     """How many originals, the share that agrees, and that by chance."""
-    chance = Ranged(found.chance, found.low, found.high, "shuffled")
+    chance = Value(found.chance, found.low, found.high, "shuffled")
     return found.families, ranged(found.share, found.interval), chance
 
 
 def _paper(one: Verdicts, group: str) -> float | None:
     if one.measure not in PAPERS:
         return None
-    return published(
+    return published_value(
         "paraphrase", one.model, data="crows-pairs", measure="cps", statistic="agreement", group=group
     )
 
 
-def bands(every: Sequence[Verdicts], settings: Settings) -> Table:
+def bands(every: Sequence[Verdicts], settings: DiagnosisSettings) -> Table:
     """Agreement with a third verdict, under several widths of it."""
     rows = [_band_row(one, band) for one in every for band in sorted({*BANDS, settings.band})]
     return Table(
@@ -88,14 +88,14 @@ def _band_row(one: Verdicts, band: float) -> tuple[Cell, ...]:
     return (*one.where, one.scale, f"{band:g}", within, agree, found.chance, one.undecided(band), opposed)
 
 
-def sizes(main: Sequence[Verdicts], settings: Settings) -> Table:
+def sizes(main: Sequence[Verdicts], settings: DiagnosisSettings) -> Table:
     """M_DIFF itself: its mean, its size, how much of it is near zero."""
     rows: list[tuple[Cell, ...]] = []
     for one in main:
         for kind, groups in (("originals", one.originals), ("paraphrases", one.paraphrases)):
             numbers = (one.average(groups, kind, absolute=absolute) for absolute in (False, True))
             inside = one.within(groups, settings.band, kind)
-            share = Ranged(inside.value / 100, inside.low / 100, inside.high / 100, inside.method)
+            share = Value(inside.value / 100, inside.low / 100, inside.high / 100, inside.method)
             rows.append((*one.where, kind, sum(each.size for each in groups), *numbers, share))
     return Table(
         "How large the differences are",

@@ -9,9 +9,9 @@ import numpy as np
 
 from unmask.core.types import Floats
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
-from unmask.findings import Ranged
+from unmask.findings import Value
 from unmask.stats.bootstrap import Interval, generator
-from unmask.stats.concordance import Concord, concord, share_of_members
+from unmask.stats.concordance import FamilyAgreement, family_agreement, share_of_members
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import wilson
 
@@ -59,39 +59,39 @@ class Verdicts:
         """The differences of every original and its paraphrases."""
         return [one.differences for one in self.families]
 
-    def agreement(self, band: float, category: str | None = None) -> Concord:
+    def agreement(self, band: float, category: str | None = None) -> FamilyAgreement:
         """How often all of a family have one outcome: over all, or over one bias type."""
         part = [one for one in self.families if category in (None, one.category)]
         outcomes = [one.outcomes(band) for one in part]
-        return concord(outcomes, [one.category for one in part], rng=self._rng(f"{band}/{category}"))
+        return family_agreement(outcomes, [one.category for one in part], rng=self._rng(f"{band}/{category}"))
 
-    def undecided(self, band: float) -> Ranged:
+    def undecided(self, band: float) -> Value:
         """Percent of families all of whose differences lie within the band."""
         return self._share([bool((one.outcomes(band) == 0).all()) for one in self.families])
 
-    def opposed(self, band: float) -> Ranged:
+    def opposed(self, band: float) -> Value:
         """Percent of families with one difference above the band and one below."""
         return self._share([set(one.outcomes(band)) >= {-1, 1} for one in self.families])
 
-    def within(self, groups: Sequence[Floats], band: float, label: str) -> Ranged:
+    def within(self, groups: Sequence[Floats], band: float, label: str) -> Value:
         """Percent of all differences within the band; families are resampled."""
         counted = np.array([float((np.abs(one) <= band).sum()) for one in groups])
         sizes = np.array([float(one.size) for one in groups])
         return ranged(*share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}")))
 
-    def average(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Ranged:
+    def average(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Value:
         """Mean over families of the mean difference, or of the mean distance from zero."""
         means = np.array([mean(np.abs(one) if absolute else one) for one in groups])
         ends = mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
         return ranged(mean(means), ends)
 
-    def _share(self, held: Sequence[bool]) -> Ranged:
+    def _share(self, held: Sequence[bool]) -> Value:
         return ranged(100 * sum(held) / len(held), wilson(sum(held), len(held)))
 
     def _rng(self, label: str) -> np.random.Generator:
         return generator(self.seed, "/".join((*self.where, self.scale, label)))
 
 
-def ranged(value: float, ends: Interval) -> Ranged:
+def ranged(value: float, ends: Interval) -> Value:
     """A number and its interval as one cell."""
-    return Ranged(value, ends.low, ends.high, ends.method)
+    return Value(value, ends.low, ends.high, ends.method)

@@ -10,7 +10,7 @@ from functools import cache
 from unmask import data
 from unmask.core.errors import DataError, Unscorable
 from unmask.data.occupations import Occupation
-from unmask.mitigate.swap import words
+from unmask.mitigate.swap import package_words
 from unmask.mitigate.swap.patterns import any_of
 from unmask.models import Lm
 
@@ -19,7 +19,7 @@ TOPICS = ("career", "family", "science", "arts", "math", "strength", "weakness",
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WordOccurrence:
     """A sentence's tokens, the word looked for, its group, and the positions of its tokens."""
 
     ids: tuple[int, ...]
@@ -31,7 +31,7 @@ class Found:
 @cache
 def attribute_words() -> dict[str, tuple[str, ...]]:
     """The package's masculine and feminine words, titles left out."""
-    pairs = [one for one in words().pairs if one.swap and one.pos != "title" and "'" not in one.masculine]
+    pairs = [one for one in package_words().pairs if one.swap and one.pos != "title" and "'" not in one.masculine]
     return {
         "male": tuple(dict.fromkeys(one.masculine.lower() for one in pairs)),
         "female": tuple(dict.fromkeys(one.feminine.lower() for one in pairs)),
@@ -43,20 +43,20 @@ def target_words() -> tuple[str, ...]:
     """Words that should not lean: the package's occupations, and its lists of stereotyped topics."""
     occupations: tuple[Occupation, ...] = data.read("occupations")
     gendered = {word for group in attribute_words().values() for word in group}
-    topics = (word.lower() for topic in TOPICS for word in words().lists[topic])
+    topics = (word.lower() for topic in TOPICS for word in package_words().lists[topic])
     each = dict.fromkeys([*(one.name.lower() for one in occupations), *topics])
     return tuple(word for word in each if word not in gendered)
 
 
-def found(lm: Lm, sentences: Iterable[str], length: int) -> tuple[list[Found], list[Found]]:
+def find_occurrences(lm: Lm, sentences: Iterable[str], length: int) -> tuple[list[WordOccurrence], list[WordOccurrence]]:
     """Attribute sentences (words of one gender only) and target sentences (no gendered word), word by word.
 
     A sentence stands once for every different word of its kind that it holds.
     """
     group_of = {word: group for group, some in attribute_words().items() for word in some}
     gendered, neutral = _finder(group_of), _finder(target_words())
-    attributes: list[Found] = []
-    targets: list[Found] = []
+    attributes: list[WordOccurrence] = []
+    targets: list[WordOccurrence] = []
     for sentence in sentences:
         if not SHORTEST <= len(sentence.split()) <= LONGEST:
             continue
@@ -69,7 +69,7 @@ def found(lm: Lm, sentences: Iterable[str], length: int) -> tuple[list[Found], l
     return attributes, targets
 
 
-def refuse_lack(attributes: Sequence[Found], targets: Sequence[Found]) -> None:
+def check_occurrences(attributes: Sequence[WordOccurrence], targets: Sequence[WordOccurrence]) -> None:
     """Both kinds are needed, and both genders."""
     groups = {one.group for one in attributes}
     if groups != {"male", "female"} or not targets:
@@ -91,12 +91,12 @@ def _spans(finder: re.Pattern[str], sentence: str) -> dict[str, tuple[int, int]]
     return spans
 
 
-def _placed(lm: Lm, sentence: str, spans: dict[str, tuple[int, int]], group: str, length: int) -> list[Found]:
+def _placed(lm: Lm, sentence: str, spans: dict[str, tuple[int, int]], group: str, length: int) -> list[WordOccurrence]:
     try:
         ids = lm.encode(sentence).ids
-        placed = [(word, lm.places(sentence, *span)) for word, span in spans.items()]
+        placed = [(word, lm.token_positions(sentence, *span)) for word, span in spans.items()]
     except Unscorable:
         return []
     if len(ids) > length:
         return []
-    return [Found(ids, word, group, places) for word, places in placed if places]
+    return [WordOccurrence(ids, word, group, places) for word, places in placed if places]

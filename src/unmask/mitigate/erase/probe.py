@@ -13,27 +13,27 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unmask.core.types import Floats
-from unmask.findings import Ranged
-from unmask.mitigate.erase.states import Gendered
+from unmask.findings import Value
+from unmask.mitigate.erase.states import GenderedStates
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 
-HELD = 0.25  # share of the word pairs kept to test with
+TEST_SHARE = 0.25  # share of the word pairs kept to test with
 CHANCE = 50.0
 
-Changed = Callable[[Floats], Floats]
+StateTransform = Callable[[Floats], Floats]
 
 
-def split(found: Gendered, *, seed: int = 0) -> tuple[Gendered, Gendered]:
+def split_by_word(found: GenderedStates, *, seed: int = 0) -> tuple[GenderedStates, GenderedStates]:
     """Rows to fit on, and rows of other words to test with."""
     names = [masculine for masculine, _ in found.pairs]
     rows = np.arange(len(names))
-    cutter = GroupShuffleSplit(n_splits=1, test_size=HELD, random_state=seed)
+    cutter = GroupShuffleSplit(n_splits=1, test_size=TEST_SHARE, random_state=seed)
     fit, test = next(cutter.split(rows, groups=names))
     return found.take(fit.tolist()), found.take(test.tolist())
 
 
-def by_pair(fit: Gendered, test: Gendered, changed: Changed) -> Floats:
+def accuracy_by_pair(fit: GenderedStates, test: GenderedStates, changed: StateTransform) -> Floats:
     """A probe's accuracy on each pair of words it was not fitted on, in percent."""
     states, sexes = fit.both()
     probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
@@ -44,17 +44,17 @@ def by_pair(fit: Gendered, test: Gendered, changed: Changed) -> Floats:
     return np.array([100 * both[names == name].mean() for name in dict.fromkeys(names.tolist())])
 
 
-def probed(fit: Gendered, test: Gendered, changed: Changed, *, seed: int = 0) -> Ranged:
+def probe_accuracy(fit: GenderedStates, test: GenderedStates, changed: StateTransform, *, seed: int = 0) -> Value:
     """The mean over pairs; 50 is chance."""
-    values = by_pair(fit, test, changed)
+    values = accuracy_by_pair(fit, test, changed)
     interval = mean_interval(values, rng=generator(seed, "probe"), unit="pairs of words").within(0.0, 100.0)
-    return Ranged(mean(values), interval.low, interval.high, interval.method)
+    return Value(mean(values), interval.low, interval.high, interval.method)
 
 
-def as_facts(before: Ranged, after: Ranged) -> dict[str, Any]:
+def probe_facts(before: Value, after: Value) -> dict[str, Any]:
     """For `mitigation.json`: percent of unseen words whose gender a fresh linear probe tells."""
     return {"chance": CHANCE, "before": _plain(before), "after": _plain(after)}
 
 
-def _plain(one: Ranged) -> dict[str, Any]:
+def _plain(one: Value) -> dict[str, Any]:
     return {key: None if value != value else value for key, value in asdict(one).items()}  # noqa: PLR0124

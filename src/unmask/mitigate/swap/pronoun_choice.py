@@ -8,31 +8,31 @@ from dataclasses import dataclass
 from unmask.core.errors import Unscorable
 from unmask.core.types import Floats, Probe
 from unmask.mitigate.swap.grammar import WINDOW
-from unmask.mitigate.swap.swapper import Slot
+from unmask.mitigate.swap.swapper import PronounSlot
 from unmask.models import Engine
 
 
 @dataclass(frozen=True, slots=True)
-class LikelierForm:
+class ModelPronounChooser:
     """Asks a masked model; where it cannot answer (a form of several tokens), the form at hand stays."""
 
     engine: Engine
 
-    def __call__(self, cases: Sequence[tuple[str, Slot]]) -> list[str]:
+    def __call__(self, cases: Sequence[tuple[str, PronounSlot]]) -> list[str]:
         """Of every text and slot the likelier form."""
         probes = [self._probe(text, slot) for text, slot in cases]
         read = self.engine.read([one for one in probes if one is not None])
         return [_likelier(slot, read[one].logprobs) if one else slot.options[0]
                 for (_, slot), one in zip(cases, probes, strict=True)]  # fmt: skip
 
-    def _probe(self, text: str, slot: Slot) -> Probe | None:
+    def _probe(self, text: str, slot: PronounSlot) -> Probe | None:
         """The slot hidden amid what stands around it; read both forms."""
         lm = self.engine.lm
         begin = max(0, slot.begin - WINDOW)
         seen = text[begin : slot.end + WINDOW]
         try:
             sentence = lm.encode(seen)
-            places = lm.places(seen, slot.begin - begin, slot.end - begin)
+            places = lm.token_positions(seen, slot.begin - begin, slot.end - begin)
         except Unscorable:
             return None
         forms = [lm.pieces(f" {one}" if lm.marks_spaces else one) for one in slot.options]
@@ -41,5 +41,5 @@ class LikelierForm:
         return Probe(sentence.ids, tuple((places[0], form[0]) for form in forms), places)
 
 
-def _likelier(slot: Slot, logprobs: Floats) -> str:
+def _likelier(slot: PronounSlot, logprobs: Floats) -> str:
     return slot.options[0] if logprobs[0] >= logprobs[1] else slot.options[1]

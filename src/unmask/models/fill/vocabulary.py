@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.core.types import Ints
-from unmask.models.fill.letters import head, is_word
+from unmask.models.fill.letters import leading_word_characters, is_word
 from unmask.models.lm import Lm
 
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # how part of a character decodes
@@ -33,7 +33,7 @@ class Vocabulary:
         """Read off how every token decodes behind a letter."""
         texts = _texts(lm)
         bodies = [text.lstrip(" ") for text in texts]
-        heads = tuple(map(head, bodies))
+        heads = tuple(map(leading_word_characters, bodies))
         leads = [len(text) - len(body) for text, body in zip(texts, bodies, strict=True)]
         whole = [BROKEN not in text for text in texts]
         letters = [is_word(f"a{one}") and bool(one) for one in heads]
@@ -63,7 +63,7 @@ def _texts(lm: Lm) -> list[str]:
     found = decode([[anchor, token] for token in range(size)], clean_up_tokenization_spaces=False)
     special = set(lm.tokenizer.all_special_ids)
     added = ["" if token in special else text[len(before) :] for token, text in enumerate(found)]
-    return (added + [""] * lm.network.vocabulary)[: lm.network.vocabulary]
+    return (added + [""] * lm.network.vocab_size)[: lm.network.vocab_size]
 
 
 def _ids(numbers: Iterable[int]) -> Ints:

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from unmask.audit.result import load
 from unmask.core.types import Estimate
-from unmask.diagnose.published import published
-from unmask.findings import Cell, Finding, Ranged, Table, ranged
+from unmask.diagnose.published import published_value
+from unmask.findings import Cell, Finding, Value, Table, value_of
 from unmask.findings.html import Section
 from unmask.measures import find
-from unmask.studies.collect import as_published, difference, differences, found, inside, printed, short
-from unmask.studies.spec import Choices, Outputs, Step, Study
+from unmask.studies.collect import published_table, difference, add_difference_column, collect_finding, in_interval, paper_values, short_name
+from unmask.studies.spec import StudyOptions, Outputs, Step, Study
 from unmask.studies.steps import audits, diagnoses
 
 PAIRS, TRIPLES = ("cps", "aul", "aula"), ("sss", "aul", "aula")  # Table 5
@@ -21,12 +21,12 @@ JUDGED = ("aul", "aula", "cps", "sss")  # Figure 1
 TABLE_5 = "Table 5"
 
 
-def plan(choices: Choices) -> list[Step]:
+def plan(choices: StudyOptions) -> list[Step]:
     """Two audits and two looks for every model; word frequencies once."""
     return [step for model in choices.models for step in _of_model(model, choices)]
 
 
-def _of_model(model: str, choices: Choices) -> Iterator[Step]:
+def _of_model(model: str, choices: StudyOptions) -> Iterator[Step]:
     common = {"model": model, "limit": choices.limit, "seed": choices.seed, "dtype": choices.dtype}
     draws = {"draws": choices.settings["draws"]}
     for number, data in enumerate(choices.data[:2]):
@@ -47,12 +47,12 @@ def _lists(asked: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
     }
 
 
-def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
+def conclude(outputs: Outputs, choices: StudyOptions) -> list[Section]:
     """A section for every table, and one for the figure."""
     steps = [one.name for one in plan(choices) if one.task.endswith(":LOOK")]
-    strange = not {short(one) for one in choices.models} & set(AUL.models)
+    strange = not {short_name(one) for one in choices.models} & set(AUL.models)
     accuracy, meaning, direction = (
-        _with(found(outputs, steps, name), name, strange=strange)
+        _with(collect_finding(outputs, steps, name), name, strange=strange)
         for name in ("accuracy", "meaning", "direction")
     )
     return [
@@ -68,7 +68,7 @@ def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
             "table-2",
             "Table 2: word frequency",
             "Are the words of the advantaged group the more frequent ones?",
-            _words(found(outputs, steps, "frequency")),
+            _words(collect_finding(outputs, steps, "frequency")),
             "Reasons for differences: the paper counts Wikipedia and BookCorpus, which are not at hand; the "
             "list of words with another sense is ours, the authors' is not public.",
         ),
@@ -100,7 +100,7 @@ def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
             "figure-1",
             "Figure 1: agreement with human ratings",
             "ROC curves of the measures against what six people said of each pair.",
-            found(outputs, steps, "human"),
+            collect_finding(outputs, steps, "human"),
             "The paper prints its areas in the figure only, so no published numbers stand beside ours.",
         ),
     ]
@@ -108,12 +108,12 @@ def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
 
 def _with(finding: Finding, name: str, *, strange: bool) -> Finding:
     """With what the paper prints, where our models are not its own."""
-    return replace(finding, tables=(*finding.tables, as_published(name))) if strange else finding
+    return replace(finding, tables=(*finding.tables, published_table(name))) if strange else finding
 
 
 def _compared(finding: Finding, ours: str, theirs: str) -> Finding:
     tables = tuple(
-        differences(table, ours, theirs) if {ours, theirs} <= set(table.columns) else table
+        add_difference_column(table, ours, theirs) if {ours, theirs} <= set(table.columns) else table
         for table in finding.tables
     )
     return replace(finding, tables=tables)
@@ -133,14 +133,14 @@ def _directions(finding: Finding) -> Finding:
         columns = ("published advantaged", "published disadvantaged")
         rows = tuple((*row, *_groups(dict(zip(table.columns, row, strict=True)))) for row in table.rows)
         made = replace(table, columns=(*table.columns, *columns), rows=rows)
-        tables.append(differences(made, "|Diff|", "published |Diff|"))
+        tables.append(add_difference_column(made, "|Diff|", "published |Diff|"))
     return replace(finding, tables=tuple(tables))
 
 
 def _groups(row: dict[str, Cell]) -> tuple[Cell, Cell]:
     model, data, measure = (str(row[name]) for name in ("model", "data", "measure"))
     first, second = (
-        published("direction", model, data=data, measure=measure, statistic=group)
+        published_value("direction", model, data=data, measure=measure, statistic=group)
         for group in ("advantaged", "disadvantaged")
     )
     return first, second
@@ -163,14 +163,14 @@ def _words(finding: Finding) -> Finding:
 def _shared(table: Table) -> Iterator[tuple[Cell, ...]]:
     for row in table.rows:
         one = dict(zip(table.columns, row, strict=True))
-        theirs = [each.value for each in printed("aul") if each.group == one["bias type"]]
+        theirs = [each.value for each in paper_values("aul") if each.group == one["bias type"]]
         ours = [word.partition(" (")[0] for word in str(one["words"]).split(", ")]
         if theirs:
             common = len(set(theirs) & set(ours))
             yield one["data"], one["bias type"], ", ".join(theirs), ", ".join(ours), common
 
 
-def scores(outputs: Outputs, choices: Choices) -> Finding:
+def scores(outputs: Outputs, choices: StudyOptions) -> Finding:
     """Table 5."""
     rows: list[tuple[Cell, ...]] = []
     for step in plan(choices):
@@ -204,12 +204,12 @@ def _score(model: str, one: Estimate) -> tuple[Cell, ...]:
         (
             each.value
             for each in find(one.measure).published
-            if (each.model, each.data) == (short(model), one.data) and each.where.endswith(TABLE_5)
+            if (each.model, each.data) == (short_name(model), one.data) and each.where.endswith(TABLE_5)
         ),
         None,
     )
-    ours: Ranged = ranged(one)
-    compared = (paper, difference(ours, paper), inside(ours, paper))
+    ours: Value = value_of(one)
+    compared = (paper, difference(ours, paper), in_interval(ours, paper))
     return (model, one.data, one.measure, ours, one.n, one.ties, one.unscored, *compared)
 
 

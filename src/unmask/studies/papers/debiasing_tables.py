@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unmask.core.errors import StatsError
-from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts
+from unmask.findings import Cell, Finding, Plot, Value, Table, charts
 from unmask.findings.html import Section
-from unmask.stats.ranks import FEWEST
-from unmask.studies.collect import difference, numbered, printed, value_of
-from unmask.studies.papers.debiasing_versions import ORIGINAL, Version, intrinsic, scores
+from unmask.stats.ranks import MIN_RANKED
+from unmask.studies.collect import difference, with_unique_ids, paper_values, published_value
+from unmask.studies.papers.debiasing_versions import ORIGINAL, ModelVersion, intrinsic_scores, all_scores
 from unmask.studies.steps import finetuning
 from unmask.tasks import agreement
 
 
-def sections(rows: Sequence[Version], tallies: Mapping[str, Path | None], seed: int) -> list[Section]:
+def sections(rows: Sequence[ModelVersion], tallies: Mapping[str, Path | None], seed: int) -> list[Section]:
     """The paper's order."""
     return [
         Section(
@@ -52,8 +52,8 @@ def sections(rows: Sequence[Version], tallies: Mapping[str, Path | None], seed: 
     ]
 
 
-def _changes(rows: Sequence[Version]) -> Finding:
-    every = {row.name: scores(row) for row in rows}
+def _changes(rows: Sequence[ModelVersion]) -> Finding:
+    every = {row.name: all_scores(row) for row in rows}
     cells: list[tuple[Cell, ...]] = []
     changes: list[tuple[Cell, ...]] = []
     bars: dict[str, list[dict[str, object]]] = {}
@@ -89,10 +89,10 @@ def _changes(rows: Sequence[Version]) -> Finding:
         ),
     )
     shown = tuple(one for one in (*tables, _learnt(rows)) if one.rows)
-    return Finding(tuple(_fallen(changes)), shown, tuple(numbered(drawn)), tuple(_not_learnt(rows)))
+    return Finding(tuple(_fallen(changes)), shown, tuple(with_unique_ids(drawn)), tuple(_not_learnt(rows)))
 
 
-def _learnt(rows: Sequence[Version]) -> Table:
+def _learnt(rows: Sequence[ModelVersion]) -> Table:
     return Table(
         "How well the tasks were learnt",
         ("model", "version", "task", "development score", "guessing"),
@@ -107,7 +107,7 @@ def _learnt(rows: Sequence[Version]) -> Table:
     )
 
 
-def _not_learnt(rows: Sequence[Version]) -> list[str]:
+def _not_learnt(rows: Sequence[ModelVersion]) -> list[str]:
     """Tasks with how many versions are no better than guessing."""
     found = []
     for task in dict.fromkeys(task for row in rows for task in row.uses):
@@ -131,11 +131,11 @@ def _fallen(changes: Sequence[tuple[Cell, ...]]) -> list[str]:
 def _tallied(tallies: Mapping[str, Path | None]) -> Finding:
     rows: list[tuple[Cell, ...]] = []
     for task, folder in tallies.items():
-        paper = value_of("debiasing", "table-1", measure="ilps", group=task)
+        paper = published_value("debiasing", "table-1", measure="ilps", group=task)
         if folder is None:
             continue
-        found = finetuning.counts(folder)
-        ours = Ranged(**found["ilps"])
+        found = finetuning.word_counts(folder)
+        ours = Value(**found["ilps"])
         sides = list(found["counts"].values())
         rows.append((task, found["documents"], *sides, ours, paper, difference(ours, paper)))
     columns = ("task", "texts", "feminine", "masculine", "ILPS", "published", "difference")
@@ -143,12 +143,12 @@ def _tallied(tallies: Mapping[str, Path | None]) -> Finding:
     return Finding((), (Table("Words of either gender", columns, tuple(rows), note),) if rows else ())
 
 
-def _curves(rows: Sequence[Version]) -> Finding:
+def _curves(rows: Sequence[ModelVersion]) -> Finding:
     cells: list[tuple[Cell, ...]] = []
     drawn: dict[str, list[dict[str, object]]] = {}
     for row in rows:
         for task, use in row.uses.items():
-            for point in finetuning.points(use.followed) if use.followed else ():
+            for point in finetuning.curve_points(use.followed) if use.followed else ():
                 cells.append((row.model, row.version, task, point.step, point.bias, point.n, point.score))
                 ends = {"low": point.bias.low, "high": point.bias.high}
                 line = {"x": point.step, "y": point.bias.value, "panel": f"{row.model}: {task}", **ends}
@@ -167,13 +167,13 @@ def _curves(rows: Sequence[Version]) -> Finding:
     return Finding((), (Table("Bias while tasks are learnt", columns, tuple(cells), note, 3),), figures)
 
 
-def _ranked(rows: Sequence[Version], seed: int) -> Finding:
+def _ranked(rows: Sequence[ModelVersion], seed: int) -> Finding:
     """τ before and after, each beside the paper's. Three models and more are drawn with their versions."""
     cells: list[tuple[Cell, ...]] = []
     ranked: list[tuple[Cell, ...]] = []
     notes, drawn = [], []
     tasks = list(dict.fromkeys(task for row in rows for task in row.uses))
-    together = len({row.model for row in rows}) >= FEWEST
+    together = len({row.model for row in rows}) >= MIN_RANKED
     families = {row.name: row.model if together else row.name for row in rows}
     for when in ("before", "after"):
         for task in tasks:
@@ -190,7 +190,7 @@ def _ranked(rows: Sequence[Version], seed: int) -> Finding:
                 notes.append(f"{task}, {when} fine-tuning: {error}")
                 continue
             for measure, _, tau, n, p, *_ in found.tables[0].rows:
-                paper = value_of("debiasing", f"table-2-{when}", measure=str(measure), group=task)
+                paper = published_value("debiasing", f"table-2-{when}", measure=str(measure), group=task)
                 cells.append((task, measure, when, tau, n, p, paper, difference(tau, paper)))
                 drawn.append({"x": measure, "y": f"{task}, {when}", "value": _value(tau)})
     columns = ("task", "intrinsic", "fine-tuning", "τ", "versions", "p", "published", "difference")
@@ -204,24 +204,24 @@ def _ranked(rows: Sequence[Version], seed: int) -> Finding:
     return Finding((), tuple(tables), figure, (*notes, *_not_learnt(rows)))
 
 
-def _both(row: Version, task: str, when: str) -> dict[str, float]:
+def _both(row: ModelVersion, task: str, when: str) -> dict[str, float]:
     """One version's intrinsic scores and its size of extrinsic bias."""
     use = row.uses[task]
     bias = use.bias
-    found = intrinsic(row.before if when == "before" else use.after)
+    found = intrinsic_scores(row.before if when == "before" else use.after)
     if bias is None or not found:
         return {}
     return {**{name.upper(): score.value for name, (score, _) in found.items()}, task: abs(bias[0].value)}
 
 
 def _value(cell: Cell) -> float:
-    return cell.value if isinstance(cell, Ranged) else float("nan")
+    return cell.value if isinstance(cell, Value) else float("nan")
 
 
 def _published() -> Table:
     rows = tuple(
         (one.group, one.measure, one.item.rpartition("-")[2], float(one.value))
-        for one in printed("debiasing")
+        for one in paper_values("debiasing")
         if one.item.startswith("table-2")
     )
     return Table("As published", ("task", "intrinsic", "fine-tuning", "τ"), rows)

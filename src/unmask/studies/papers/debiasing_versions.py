@@ -8,8 +8,8 @@ from pathlib import Path
 
 from unmask.audit.result import load
 from unmask.data import names as dataset_names
-from unmask.findings import Ranged
-from unmask.studies.spec import Choices
+from unmask.findings import Value
+from unmask.studies.spec import StudyOptions
 from unmask.studies.steps import finetuning as uses
 
 ORIGINAL = "original"
@@ -18,76 +18,76 @@ Folders = Sequence[Path | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class TaskRun:
     """One version taught one task: followed, perhaps searched for, and audited afterwards."""
 
     followed: Path | None
     searched: Path | None
-    after: Folders
+    name_after_task: Folders
 
     @property
-    def bias(self) -> tuple[Ranged, int] | None:
+    def bias(self) -> tuple[Value, int] | None:
         """Of the best that was searched for, else at the last step."""
         if self.searched is not None:
-            return uses.best(self.searched)
+            return uses.best_bias(self.searched)
         if self.followed is None:
             return None
-        last = uses.points(self.followed)[-1]
+        last = uses.curve_points(self.followed)[-1]
         return last.bias, last.n
 
     @property
-    def learnt(self) -> uses.Learnt | None:
+    def learnt(self) -> uses.TaskScore | None:
         """How well the model of that bias does the task."""
         folder = self.searched or self.followed
-        return uses.learnt(folder) if folder is not None else None
+        return uses.task_score(folder) if folder is not None else None
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ModelVersion:
     """A model as it is, or mitigated."""
 
     model: str
     version: str
     before: Folders
-    uses: Mapping[str, Use]
+    uses: Mapping[str, TaskRun]
 
     @property
     def name(self) -> str:
         """As steps and tables call it."""
-        return named(self.model, self.version)
+        return version_name(self.model, self.version)
 
 
-def named(model: str, version: str) -> str:
+def version_name(model: str, version: str) -> str:
     """A version of a model."""
     return model if version == ORIGINAL else f"{model} {version}"
 
 
-def after(name: str, task: str) -> str:
+def name_after_task(name: str, task: str) -> str:
     """A version after it was taught a task."""
     return f"{name} after {task}"
 
 
-def datasets_of(choices: Choices) -> tuple[str, str]:
+def pair_and_triple_data(choices: StudyOptions) -> tuple[str, str]:
     """Pairs and triples; of one dataset alone both are it."""
     pairs = [one for one in choices.data if one in dataset_names() or Path(one).is_file()]
     return (pairs[0], pairs[1]) if len(pairs) > 1 else (pairs[0], pairs[0])
 
 
-def intrinsic(folders: Folders) -> dict[str, tuple[Ranged, int]]:
+def intrinsic_scores(folders: Folders) -> dict[str, tuple[Value, int]]:
     """Signed bias scores by measure."""
     found = {}
     for folder in folders:
         for one in load(folder).headlines() if folder else ():
             if one.measure in INTRINSIC and one.null is not None:
                 shift = one.null
-                score = Ranged(one.value - shift, one.low - shift, one.high - shift, one.method)
+                score = Value(one.value - shift, one.low - shift, one.high - shift, one.method)
                 found[one.measure] = (score, one.n)
     return found
 
 
-def scores(row: Version) -> dict[str, tuple[Ranged, int]]:
+def all_scores(row: ModelVersion) -> dict[str, tuple[Value, int]]:
     """Intrinsic, then extrinsic ones; the latter as sizes, since the sign of harm is not of interest."""
-    made = {name.upper(): found for name, found in intrinsic(row.before).items()}
+    made = {name.upper(): found for name, found in intrinsic_scores(row.before).items()}
     for task, use in row.uses.items():
         bias = use.bias
         if bias is not None:

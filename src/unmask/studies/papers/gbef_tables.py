@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from unmask.audit.result import Result, load
-from unmask.findings import Cell, Finding, Plot, Ranged, Table, charts, ranged
+from unmask.findings import Cell, Finding, Plot, Value, Table, charts, value_of
 from unmask.findings.html import Section
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.regression import line
-from unmask.studies.collect import difference, found, inside, printed, value_of
-from unmask.studies.spec import Choices, Outputs, Step
+from unmask.stats.regression import fit_line
+from unmask.studies.collect import difference, collect_finding, in_interval, paper_values, published_value
+from unmask.studies.spec import StudyOptions, Outputs, Step
 
 CATEGORIES = {
     "category=occupation": "occupation",
@@ -41,7 +41,7 @@ OURS = (
 Steps = Mapping[str, Mapping[str, Step]]
 
 
-def conclude(outputs: Outputs, choices: Choices, compared: Sequence[str], made: Steps) -> list[Section]:
+def conclude(outputs: Outputs, choices: StudyOptions, compared: Sequence[str], made: Steps) -> list[Section]:
     """One section a table or figure."""
     sld, ppd = (_loaded(outputs, made[name]) for name in ("sld", "ppd"))
     every = {
@@ -49,7 +49,7 @@ def conclude(outputs: Outputs, choices: Choices, compared: Sequence[str], made: 
         for name in compared
         if name.startswith("audit ") and (folder := outputs.get(name))
     }
-    stability = found(outputs, compared, "stability")
+    stability = collect_finding(outputs, compared, "stability")
     four = {name: one for name, one in sld.items() if " sentences, draw " not in name}
     return [
         Section("table-3", "Table 3: ASLD of models", "Mean distance of a pair's sentences, in nats.",
@@ -84,9 +84,9 @@ def _asld(results: Mapping[str, Result], item: str) -> Finding:
         for one in result.estimates:
             if one.statistic == "asld" and one.group in CATEGORIES:
                 name = CATEGORIES[one.group]
-                paper = value_of("gbef", item, model=model, group=name)
-                ours = ranged(one)
-                compared = (paper, difference(ours, paper), inside(ours, paper))
+                paper = published_value("gbef", item, model=model, group=name)
+                ours = value_of(one)
+                compared = (paper, difference(ours, paper), in_interval(ours, paper))
                 rows.append((model, name, ours, one.n, one.unscored, *compared))
     columns = ("model", "category", "ASLD", "n", "unscored", "published", "difference", "in interval")
     tables = [Table("ASLD", columns, tuple(rows), "In nats, with intervals over pairs.")] if rows else []
@@ -95,7 +95,7 @@ def _asld(results: Mapping[str, Result], item: str) -> Finding:
     chart = [
         {"label": row[1], "series": row[0], "value": c.value, "low": c.low, "high": c.high}
         for row in rows
-        if isinstance(c := row[2], Ranged)
+        if isinstance(c := row[2], Value)
     ]
     told = "Bars of ASLD by category and model, with intervals."
     drawn = (Plot(item, "ASLD", told, charts.bars(chart, axis="ASLD, nats")),) if chart else ()
@@ -103,16 +103,16 @@ def _asld(results: Mapping[str, Result], item: str) -> Finding:
 
 
 def _published(item: str) -> Table:
-    rows = tuple((one.model, one.group, float(one.value)) for one in printed("gbef") if one.item == item)
+    rows = tuple((one.model, one.group, float(one.value)) for one in paper_values("gbef") if one.item == item)
     return Table("As published, of other models or data", ("model", "what", "published"), rows)
 
 
-def _words(result: Result) -> dict[str, tuple[str, Ranged, int]]:
+def _words(result: Result) -> dict[str, tuple[str, Value, int]]:
     """By word: its category, its APPD, over how many templates."""
     columns = [result.items.column(name).to_pylist() for name in ("word", "category")]
     category = dict(zip(*columns, strict=True))
     return {
-        word: (category[word], ranged(one), one.n)
+        word: (category[word], value_of(one), one.n)
         for one in result.estimates
         if one.statistic == "appd"
         and one.group.startswith("word=")
@@ -154,7 +154,7 @@ def _nearer(rows: Sequence[tuple[Cell, ...]], after: str) -> Iterator[str]:
     sizes = [
         (abs(a.value), abs(b.value))
         for *_, a, b, _ in rows
-        if isinstance(a, Ranged) and isinstance(b, Ranged)
+        if isinstance(a, Value) and isinstance(b, Value)
     ]
     if sizes:
         first, last = (float(np.mean([one[side] for one in sizes])) for side in (0, 1))
@@ -176,7 +176,7 @@ def _scatter(results: Mapping[str, Result], after: str) -> Finding:
     ]
     if len(rows) < 3:
         return Finding((), (), (), (f"{len(rows)} professions: too few for a line",))
-    fit = line(np.array([row["x"] for row in rows]), np.array([row["y"] for row in rows])).slope
+    fit = fit_line(np.array([row["x"] for row in rows]), np.array([row["y"] for row in rows])).slope
     said = (
         f"over {len(rows)} professions APPD after = slope × before + constant, slope {fit.value:.2f} "
         f"({fit.low:.2f} to {fit.high:.2f}); a slope near 0 with points near the axis: pronouns are "
@@ -194,7 +194,7 @@ def _reminded(results: Mapping[str, Result]) -> Finding:
             continue
         for word, (_, ours, n) in _words(result).items():
             if word in REMINDED:
-                paper = value_of("gbef", "table-5", model=name, group=REMINDED[word])
+                paper = published_value("gbef", "table-5", model=name, group=REMINDED[word])
                 rows.append((name, word, ours, n, paper, difference(ours, paper)))
     columns = ("trained on", "word", "APPD", "templates", "published", "difference")
     note = "Farther from 0 is better here. t intervals over templates."
@@ -217,7 +217,7 @@ def _curve(results: Mapping[str, Result], seed: int) -> Finding:
     for (size, group), values in sorted(seen.items()):
         array = np.array(values)
         ends = mean_interval(array, rng=generator(seed, f"{size}/{group}"))
-        cell = Ranged(mean(array), ends.low, ends.high, ends.method)
+        cell = Value(mean(array), ends.low, ends.high, ends.method)
         rows.append((size, group, cell, len(values)))
         drawn.append({"x": size, "y": cell.value, "low": cell.low, "high": cell.high, "series": group})
     if not rows:

@@ -8,11 +8,11 @@ from pathlib import Path
 from unmask.audit.result import Result, load
 from unmask.core.errors import StatsError
 from unmask.core.types import Estimate
-from unmask.findings import Cell, Finding, Plot, Table, charts, ranged
+from unmask.findings import Cell, Finding, Plot, Table, charts, value_of
 from unmask.findings.html import Section
 from unmask.prompts import estimates, rank_agreement, ranking, verdicts
-from unmask.studies.collect import difference, inside, printed, short, value_of
-from unmask.studies.spec import Choices, Outputs, Step, Study
+from unmask.studies.collect import difference, in_interval, paper_values, short_name, published_value
+from unmask.studies.spec import StudyOptions, Outputs, Step, Study
 from unmask.studies.steps import audits, prompts
 
 TYPES = {"race-color": "race", "gender": "gender", "socioeconomic": "socioeconomic", "religion": "religion"}
@@ -25,7 +25,7 @@ MASKED, CAUSAL = "cps", "cll"
 CORPUS, OWN = "table-3", "table-4"
 
 
-def plan(choices: Choices) -> list[Step]:
+def plan(choices: StudyOptions) -> list[Step]:
     """The benchmark, the prompts as pairs, and the prompts asked, for every model."""
     limit = choices.settings["prompts"]
     filled = Step(
@@ -34,7 +34,7 @@ def plan(choices: Choices) -> list[Step]:
     return [step for model in choices.models for step in _of_model(model, filled, choices)]
 
 
-def _of_model(model: str, filled: Step, choices: Choices) -> list[Step]:
+def _of_model(model: str, filled: Step, choices: StudyOptions) -> list[Step]:
     common = {"model": model, "seed": choices.seed, "dtype": choices.dtype, "shard": choices.shard}
     measures = (CAUSAL if model.endswith(("-causal", "gpt2")) else MASKED,)
     return [
@@ -50,7 +50,7 @@ def _of_model(model: str, filled: Step, choices: Choices) -> list[Step]:
     ]
 
 
-def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
+def conclude(outputs: Outputs, choices: StudyOptions) -> list[Section]:
     """The paper's tables, and its second measure."""
     benchmark, own, asked = _found(outputs, choices)
     return [
@@ -99,7 +99,7 @@ def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
 Results = Mapping[str, Result]
 
 
-def _found(outputs: Outputs, choices: Choices) -> tuple[Results, Results, Mapping[str, Path]]:
+def _found(outputs: Outputs, choices: StudyOptions) -> tuple[Results, Results, Mapping[str, Path]]:
     """By model: the audit of the benchmark, that of the prompts, the answers."""
     benchmark: dict[str, Result] = {}
     own: dict[str, Result] = {}
@@ -124,7 +124,7 @@ def _sizes(results: Results) -> Finding:
     for name, plain in TYPES.items():
         ours = counts.get(name) or counts.get(plain)
         n = ours.n + ours.unscored if ours else 0
-        rows.append((plain, n, int(value_of("prompts", "table-1", group=plain) or 0)))
+        rows.append((plain, n, int(published_value("prompts", "table-1", group=plain) or 0)))
     note = f"Of {first.meta['data'][0]['name']}. Counts bear no interval."
     return Finding((), (Table("Pairs by bias type", ("bias type", "pairs", "published"), tuple(rows), note),))
 
@@ -136,7 +136,7 @@ def _scores(results: Results, item: str) -> Finding:
     )
     columns = ("model", "data", "score", "ours", "n", "neutral", "published", "difference", "in interval")
     more = [
-        (one.model, one.measure, float(one.value)) for one in printed("prompts") if one.item == f"{item}-o"
+        (one.model, one.measure, float(one.value)) for one in paper_values("prompts") if one.item == f"{item}-o"
     ]
     tables = [Table("Scores", columns, tuple(rows), note)] if rows else []
     if not any(row[6] is not None for row in rows):
@@ -152,13 +152,13 @@ def _score_rows(model: str, result: Result, item: str) -> Iterator[tuple[Cell, .
     for name, statistic in SCORES.items():
         found = [one for one in result.estimates if (one.group, one.statistic) == ("all", statistic)]
         if found:
-            ours, paper = ranged(found[0]), value_of("prompts", item, model=model, measure=name)
-            compared = (paper, difference(ours, paper), inside(ours, paper))
+            ours, paper = value_of(found[0]), published_value("prompts", item, model=model, measure=name)
+            compared = (paper, difference(ours, paper), in_interval(ours, paper))
             yield (model, data, name, ours, found[0].n, found[0].ties, *compared)
 
 
 def _published(item: str) -> Table:
-    rows = tuple((one.model, one.measure, float(one.value)) for one in printed("prompts") if one.item == item)
+    rows = tuple((one.model, one.measure, float(one.value)) for one in paper_values("prompts") if one.item == item)
     return Table("As published, of other models", ("model", "score", "published"), rows)
 
 
@@ -167,14 +167,14 @@ def _ranks(results: Results) -> Finding:
     bars = []
     for model, result in results.items():
         paper = {
-            one.group: int(float(one.value)) for one in printed("prompts") if _is(one.item, one.model, model)
+            one.group: int(float(one.value)) for one in paper_values("prompts") if _is(one.item, one.model, model)
         }
         for place, (name, found) in enumerate(_means(result), 1):
-            rows.append((model, place, name, ranged(found), found.n, paper.get(name)))
+            rows.append((model, place, name, value_of(found), found.n, paper.get(name)))
             ends = {"value": found.value, "low": found.low, "high": found.high}
             bars.append({"label": name, "series": model, **ends})
     theirs: dict[str, list[str]] = {}
-    for one in sorted(printed("prompts"), key=lambda one: one.value):
+    for one in sorted(paper_values("prompts"), key=lambda one: one.value):
         if one.item == "table-5":
             theirs.setdefault(one.model, []).append(one.group)
     tables = [
@@ -200,7 +200,7 @@ def _ranks(results: Results) -> Finding:
 
 
 def _is(item: str, paper: str, model: str) -> bool:
-    return item == "table-5" and paper == short(model)
+    return item == "table-5" and paper == short_name(model)
 
 
 def _means(result: Result) -> list[tuple[str, Estimate]]:
@@ -217,10 +217,10 @@ def _diagnosed(asked: Mapping[str, Path], benchmark: Results, seed: int) -> Find
     rows: list[tuple[Cell, ...]] = []
     said, notes = [], []
     for model, folder in asked.items():
-        answers = prompts.read(folder).answers
+        answers = prompts.load_answers(folder).answers
         found = verdicts(answers)
         shares = estimates(answers, found)
-        rows += [(model, one.group, ranged(one), one.n, one.unscored) for one in shares]
+        rows += [(model, one.group, value_of(one), one.n, one.unscored) for one in shares]
         order = ", ".join(name for name, _ in ranking(shares))
         said.append(f"{model}: bias types by share judged biased, highest first: {order or 'none decided'}")
         if model in benchmark:

@@ -8,21 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import Options, loaded
+from unmask.audit.plan import Options, load_datasets
 from unmask.audit.result import ITEMS, RESULT, TOKENS, load
 from unmask.audit.run import audit
 from unmask.models import Lm, open_lm
 from unmask.models.loading import Opening
-from unmask.studies.sizes import asked_tokens
-from unmask.studies.spec import Given, Step, Task, Work
-from unmask.studies.steps.shards import merged
+from unmask.studies.sizes import forward_tokens
+from unmask.studies.spec import StepContext, Step, StepKind, WorkEstimate
+from unmask.studies.steps.shards import merge_shards
 
 SHARDS = "shards"
 PAIRS_FILE = "pairs.csv"  # what a step that makes pairs leaves for an audit
 
 
-def run(given: Given) -> None:
-    """Audit a model on one dataset; `measures`, `limit`, `seed`, `dtype` and `shard` are parameters."""
+def run_audit(given: StepContext) -> None:
+    """Audit a model on one dataset; `measures`, `limit`, `seed`, `dtype` and `audit_shard` are parameters."""
     parts = [
         {
             "folder": str(given.folder / SHARDS / f"{number:05}"),
@@ -34,8 +34,8 @@ def run(given: Given) -> None:
         }
         for number, begin in enumerate(range(0, _items(given), given.parameters["shard"]))
     ]
-    folders = [Path(one) for one in given.spread(shard, parts)]
-    merged([load(one) for one in folders], given.folder, seed=given.parameters["seed"])
+    folders = [Path(one) for one in given.spread(audit_shard, parts)]
+    merge_shards([load(one) for one in folders], given.folder, seed=given.parameters["seed"])
     for folder in folders:
         for name in (ITEMS, TOKENS, RESULT):
             (folder / name).unlink()
@@ -43,7 +43,7 @@ def run(given: Given) -> None:
     (given.folder / SHARDS).rmdir()
 
 
-def shard(part: Mapping[str, Any]) -> str:
+def audit_shard(part: Mapping[str, Any]) -> str:
     """Audit some items into a folder of their own, unless an earlier try has done it; the folder."""
     folder, parameters, place = Path(part["folder"]), part["parameters"], part["place"]
     if not (folder / RESULT).is_file():
@@ -54,9 +54,9 @@ def shard(part: Mapping[str, Any]) -> str:
             data_dir=place.data_dir,
             offline=place.offline,
         )
-        (data,) = loaded(part["data"], options)
+        (data,) = load_datasets(part["data"], options)
         some = data.items[part["from"] : part["from"] + parameters["shard"]]
-        lm = opened(part["model"], parameters["dtype"], place.device, offline=place.offline)
+        lm = open_cached(part["model"], parameters["dtype"], place.device, offline=place.offline)
         audit(
             lm, data=replace(data, items=some), measures=parameters["measures"], out=folder, options=options
         )
@@ -64,27 +64,27 @@ def shard(part: Mapping[str, Any]) -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def opened(model: str, dtype: str, device: str | None, *, offline: bool) -> Lm:
+def open_cached(model: str, dtype: str, device: str | None, *, offline: bool) -> Lm:
     """The model; the last one stays open in each process."""
     return open_lm(model, Opening(device=device, dtype=dtype, offline=offline))
 
 
-def _source(given: Given) -> str:
+def _source(given: StepContext) -> str:
     """The dataset: from outside, or the pairs that the step named `data` made."""
     return given.step.data[0] if given.step.data else str(given.inputs["data"] / PAIRS_FILE)
 
 
-def _items(given: Given) -> int:
+def _items(given: StepContext) -> int:
     options = Options(
         limit=given.parameters["limit"], data_dir=given.place.data_dir, offline=given.place.offline
     )
-    return len(loaded(_source(given), options)[0].items)
+    return len(load_datasets(_source(given), options)[0].items)
 
 
-def work(step: Step) -> Work:
+def work_estimate(step: Step) -> WorkEstimate:
     """By the size of the data and what the measures ask."""
     data = step.data[0] if step.data else "prompts"  # made pairs: about as many
-    return Work(asked_tokens(data, step.parameters["limit"], step.parameters["measures"]))
+    return WorkEstimate(forward_tokens(data, step.parameters["limit"], step.parameters["measures"]))
 
 
 def step(  # noqa: PLR0913 - what an audit is made of
@@ -110,10 +110,10 @@ def step(  # noqa: PLR0913 - what an audit is made of
     )
 
 
-def has_parts(step: Step) -> bool:
+def has_several_shards(step: Step) -> bool:
     """Whether there may be several shards."""
     limit = step.parameters["limit"]
     return limit is None or limit > step.parameters["shard"]
 
 
-AUDIT = Task(run, version=1, work=work, resumes=True, spreads=has_parts)
+AUDIT = StepKind(run_audit, version=1, work=work_estimate, resumes=True, spreads=has_several_shards)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unmask.audit.plan import Options, loaded
-from unmask.audit.session import Subject
+from unmask.audit.plan import Options, load_datasets
+from unmask.audit.session import Session
 from unmask.core.types import Dataset, Kind
-from unmask.diagnose import Diagnosis, Settings, find
-from unmask.diagnose.spec import Seen
+from unmask.diagnose import Diagnosis, DiagnosisSettings, find
+from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Finding
-from unmask.findings.storage import keep
+from unmask.findings.storage import save_findings
 from unmask.models import Engine, Store
-from unmask.studies.sizes import asked_tokens
-from unmask.studies.spec import Given, Step, Task, Work
-from unmask.studies.steps.audits import opened
+from unmask.studies.sizes import forward_tokens
+from unmask.studies.spec import StepContext, Step, StepKind, WorkEstimate
+from unmask.studies.steps.audits import open_cached
 
 READINGS = "readings.sqlite"
 
 
-def run(given: Given) -> None:
+def run_diagnoses(given: StepContext) -> None:
     """Look by every diagnosis named; their findings go into the folder."""
     parameters = given.parameters
     options = Options(
@@ -29,30 +29,30 @@ def run(given: Given) -> None:
         data_dir=given.place.data_dir,
         offline=given.place.offline,
     )
-    (data,) = loaded(given.step.data[0], options)
-    lm = opened(given.model, parameters["dtype"], given.place.device, offline=given.place.offline)
+    (data,) = load_datasets(given.step.data[0], options)
+    lm = open_cached(given.model, parameters["dtype"], given.place.device, offline=given.place.offline)
     store = Store(given.folder / READINGS)
     try:
-        subject = Subject(Engine(lm, store))
+        subject = Session(Engine(lm, store))
         found: dict[str, Finding] = {}
         for name, chosen in parameters["diagnoses"].items():
             one, settings = find(name), _settings(chosen, parameters["seed"])
             if why := _unfit(one, data, lm.kind):
                 found[name] = Finding((), (), (), (f"{parameters['shown']}, {name}: {why}",))
                 continue
-            seen = Seen(
+            seen = DiagnosisObservation(
                 subject.facts | {"id": parameters["shown"]}, data, one.observe(subject, data, settings)
             )
             found[name] = one.conclude([seen], settings)
     finally:
         store.close()
-    keep(found, given.folder)
+    save_findings(found, given.folder)
     for path in given.folder.glob(f"{READINGS}*"):
         path.unlink()
 
 
-def _settings(chosen: Mapping[str, Any], seed: int) -> Settings:
-    return Settings(seed=seed, **{**chosen, "measures": tuple(chosen.get("measures", ()))})
+def _settings(chosen: Mapping[str, Any], seed: int) -> DiagnosisSettings:
+    return DiagnosisSettings(seed=seed, **{**chosen, "measures": tuple(chosen.get("measures", ()))})
 
 
 def _unfit(one: Diagnosis, data: Dataset, kind: Kind) -> str:
@@ -60,9 +60,9 @@ def _unfit(one: Diagnosis, data: Dataset, kind: Kind) -> str:
     return one.unfit(data) if kind in one.kinds else f"it asks {' or '.join(one.kinds)} models only"
 
 
-def work(step: Step) -> Work:
+def work_estimate(step: Step) -> WorkEstimate:
     """About one pass of all usual measures, and a pass for each diagnosis that asks its own questions."""
-    return Work(asked_tokens(step.data[0], step.parameters["limit"], ()) * 1.5)
+    return WorkEstimate(forward_tokens(step.data[0], step.parameters["limit"], ()) * 1.5)
 
 
 def step(  # noqa: PLR0913 - what a diagnosis is made of
@@ -92,4 +92,4 @@ def step(  # noqa: PLR0913 - what a diagnosis is made of
     )
 
 
-LOOK = Task(run, version=1, work=work, resumes=True)
+LOOK = StepKind(run_diagnoses, version=1, work=work_estimate, resumes=True)

@@ -11,38 +11,38 @@ from typing import Any
 
 from unmask.audit.plan import Options
 from unmask.core.errors import ModelError
-from unmask.corpus.counting import Counter, count
+from unmask.corpus.counting import TermCounter, count
 from unmask.corpus.ratios import ilps
-from unmask.corpus.terms import built_in
-from unmask.findings import Ranged
+from unmask.corpus.terms import builtin_terms
+from unmask.findings import Value
 from unmask.models import Lm, open_lm
-from unmask.models.classifier import Judge
+from unmask.models.classifier import Classifier
 from unmask.models.loading import Opening
 from unmask.studies.backends.ray_counting import count_on_ray
-from unmask.studies.spec import Given, Step, Task, Work
-from unmask.tasks import Grid, Settings, find
-from unmask.tasks.bias_curve import Point, curve_of
-from unmask.tasks.finetune import teach
-from unmask.tasks.metrics import beats, chosen_rows, commonest, rated
+from unmask.studies.spec import StepContext, Step, StepKind, WorkEstimate
+from unmask.tasks import Grid, TaskSettings, find
+from unmask.tasks.bias_curve import CurvePoint, bias_curve
+from unmask.tasks.finetune import fine_tune
+from unmask.tasks.metrics import beats_baseline, sample_examples, majority_share, score_with_interval
 
 CURVE, COUNTS, BEST, WORK = "curve.json", "counts.json", "best.json", "work"
 LENGTH = 60.0  # tokens of an example, about
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
+class TaskScore:
     """Accuracy or Pearson's r on development data, and what saying always the same would get."""
 
-    score: Ranged
+    score: Value
     guessing: float
 
     @property
     def enough(self) -> bool:
         """Whether it is better than guessing beyond chance; else its bias means nothing."""
-        return beats(self.score, self.guessing)
+        return beats_baseline(self.score, self.guessing)
 
 
-def follow(given: Given) -> None:
+def finetune_and_track(given: StepContext) -> None:
     """Fine-tune by the first of each list, look every so many steps, keep the language model it becomes."""
     parameters, place = given.parameters, given.place
     how = Opening(device=place.device, offline=place.offline)
@@ -50,13 +50,13 @@ def follow(given: Given) -> None:
     lesson = task.lesson(settings) if task.lesson else None
     if lesson is None:
         raise ModelError(f"{task.name} teaches nothing: name a task that does")
-    last: list[Judge] = []
+    last: list[Classifier] = []
 
-    def observe(judge: Judge, chosen: Settings) -> Any:
+    def observe(judge: Classifier, chosen: TaskSettings) -> Any:
         last[:] = [judge]
         return task.observe(judge, chosen)
 
-    curve = curve_of(
+    curve = bias_curve(
         replace(task, observe=observe),
         given.model,
         lesson,
@@ -66,32 +66,32 @@ def follow(given: Given) -> None:
         Options(store=False),
     )
     lm = open_lm(given.model, how)
-    put_back(last[0].model, lm)
+    copy_encoder(last[0].model, lm)
     _save(lm, given.folder)
-    judged = chosen_rows(lesson.dev, settings)
-    learnt = Learnt(
-        rated(last[0], judged, lesson.labels, seed=settings.seed), commonest(judged) if lesson.labels else 0.0
+    judged = sample_examples(lesson.dev, settings)
+    learnt = TaskScore(
+        score_with_interval(last[0], judged, lesson.labels, seed=settings.seed), majority_share(judged) if lesson.labels else 0.0
     )
     whole = {"points": [asdict(one) for one in curve.points], "learnt": asdict(learnt)}
     (given.folder / CURVE).write_text(json.dumps(whole), encoding="utf-8")
     shutil.rmtree(given.folder / WORK, ignore_errors=True)
 
 
-def search(given: Given) -> None:
+def finetune_with_search(given: StepContext) -> None:
     """Fine-tune as the paper does, by greedy search on development data; the bias of the best."""
     task, settings = find(given.parameters["task"]), _settings(given)
     how = Opening(device=given.place.device, offline=given.place.offline)
     assert task.lesson is not None
     (given.folder / WORK).mkdir(exist_ok=True)
-    told = teach(given.model, task.lesson(settings), settings, given.folder / WORK, opening=how)
+    told = fine_tune(given.model, task.lesson(settings), settings, given.folder / WORK, opening=how)
     head = task.headline(task.observe(told.judge, settings))
-    learnt = Learnt(told.dev, told.base or 0.0)
+    learnt = TaskScore(told.dev, told.base or 0.0)
     whole = {"bias": asdict(head.number), "n": head.n, "learnt": asdict(learnt)}
     (given.folder / BEST).write_text(json.dumps(whole), encoding="utf-8")
     shutil.rmtree(given.folder / WORK, ignore_errors=True)
 
 
-def put_back(taught: Any, lm: Lm) -> None:
+def copy_encoder(taught: Any, lm: Lm) -> None:
     """Give a language model the body of a classifier made from it; its head stays."""
     model = lm.network.model
     lacking, _ = model.base_model.load_state_dict(taught.base_model.state_dict(), strict=False)
@@ -99,7 +99,7 @@ def put_back(taught: Any, lm: Lm) -> None:
         raise ModelError(f"the fine-tuned model has no weights for {', '.join(lacking[:3])}")
 
 
-def tally(given: Given) -> None:
+def count_gendered_words(given: StepContext) -> None:
     """Words of either gender in what a task teaches with (Table 1)."""
     task, settings = find(given.parameters["task"]), _settings(given)
     assert task.lesson is not None
@@ -108,7 +108,7 @@ def tally(given: Given) -> None:
         for one in task.lesson(settings).train:
             text = " ".join(f"{one.text} {one.second or ''}".split())
             file.write(f"{text}\n")
-    counter = Counter(built_in(professions=False))
+    counter = TermCounter(builtin_terms(professions=False))
     sums = count([path], counter, processes=1) if given.spread is map else count_on_ray([path], counter)
     found = ilps(sums.groups, seed=settings.seed)
     sides = {name: sums.of_set(side) for side, name in enumerate(counter.terms.names)}
@@ -117,53 +117,53 @@ def tally(given: Given) -> None:
     path.unlink()
 
 
-def points(folder: Path) -> list[Point]:
+def curve_points(folder: Path) -> list[CurvePoint]:
     """The looks of a step that followed."""
     rows = json.loads((folder / CURVE).read_text(encoding="utf-8"))["points"]
-    return [Point(**{**row, "bias": Ranged(**row["bias"])}) for row in rows]
+    return [CurvePoint(**{**row, "bias": Value(**row["bias"])}) for row in rows]
 
 
-def best(folder: Path) -> tuple[Ranged, int]:
+def best_bias(folder: Path) -> tuple[Value, int]:
     """The bias a search ended with, and over how many items."""
     row = json.loads((folder / BEST).read_text(encoding="utf-8"))
-    return Ranged(**row["bias"]), int(row["n"])
+    return Value(**row["bias"]), int(row["n"])
 
 
-def learnt(folder: Path) -> Learnt:
+def task_score(folder: Path) -> TaskScore:
     """How well the task is done by the model whose bias a step ended with."""
     (path,) = (folder / name for name in (CURVE, BEST) if (folder / name).is_file())
     row = json.loads(path.read_text(encoding="utf-8"))["learnt"]
-    return Learnt(Ranged(**row["score"]), float(row["guessing"]))
+    return TaskScore(Value(**row["score"]), float(row["guessing"]))
 
 
-def counts(folder: Path) -> Mapping[str, Any]:
+def word_counts(folder: Path) -> Mapping[str, Any]:
     """What was counted."""
     return dict(json.loads((folder / COUNTS).read_text(encoding="utf-8")))
 
 
-def _settings(given: Given) -> Settings:
+def _settings(given: StepContext) -> TaskSettings:
     chosen = dict(given.parameters["settings"])
     grid = Grid(**{name: tuple(values) for name, values in chosen.pop("grid", {}).items()})
-    return Settings(seed=given.parameters["seed"], data_dir=given.place.data_dir, grid=grid, **chosen)
+    return TaskSettings(seed=given.parameters["seed"], data_dir=given.place.data_dir, grid=grid, **chosen)
 
 
 def _save(lm: Lm, folder: Path) -> None:
-    from unmask.training.trainer import silent
+    from unmask.training.trainer import quiet_trainer
 
-    with silent():
+    with quiet_trainer():
         lm.network.model.save_pretrained(folder)
         lm.tokenizer.save_pretrained(folder)
 
 
-def work(step: Step) -> Work:
+def work_estimate(step: Step) -> WorkEstimate:
     """Steps of fine-tuning by their batches; looking costs about as much again."""
     chosen = step.parameters["settings"]
     batch = (chosen.get("grid") or {"batch": [32]})["batch"][0]
     steps = chosen.get("steps") or 5500
     tried = 7 if step.task.endswith(":SEARCHED") else 1
-    return Work(forward=steps * batch * LENGTH, trained=tried * steps * batch * LENGTH)
+    return WorkEstimate(forward=steps * batch * LENGTH, trained=tried * steps * batch * LENGTH)
 
 
-FOLLOWED = Task(follow, version=3, work=work, resumes=True)
-SEARCHED = Task(search, version=3, work=work, resumes=True)
-TALLIED = Task(tally, version=1, network=False, spreads=lambda _: True)
+FOLLOWED = StepKind(finetune_and_track, version=3, work=work_estimate, resumes=True)
+SEARCHED = StepKind(finetune_with_search, version=3, work=work_estimate, resumes=True)
+TALLIED = StepKind(count_gendered_words, version=1, network=False, spreads=lambda _: True)

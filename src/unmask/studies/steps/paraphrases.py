@@ -8,31 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from unmask.audit.plan import Options, loaded
-from unmask.audit.session import Subject
+from unmask.audit.plan import Options, load_datasets
+from unmask.audit.session import Session
 from unmask.core.types import Dataset
-from unmask.diagnose import Settings
+from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import Observed, observe
 from unmask.diagnose.paraphrase.families import Family, family_set
-from unmask.diagnose.spec import Seen
+from unmask.diagnose.spec import DiagnosisObservation
 from unmask.models import Engine, Store
-from unmask.studies.sizes import asked_tokens
-from unmask.studies.spec import Given, Place, Step, Task, Work
-from unmask.studies.steps.audits import opened
+from unmask.studies.sizes import forward_tokens
+from unmask.studies.spec import StepContext, Runtime, Step, StepKind, WorkEstimate
+from unmask.studies.steps.audits import open_cached
 from unmask.studies.steps.diagnoses import READINGS
 
 WORDINGS = "wordings.json"
 
 
-def run(given: Given) -> None:
+def score_wordings(given: StepContext) -> None:
     """Score every wording by the measures named."""
     parameters, place = given.parameters, given.place
-    data = dataset(given.step.data[0], parameters["limit"], place)
-    lm = opened(given.model, parameters["dtype"], place.device, offline=place.offline)
+    data = load_pairs(given.step.data[0], parameters["limit"], place)
+    lm = open_cached(given.model, parameters["dtype"], place.device, offline=place.offline)
     store = Store(given.folder / READINGS)
     try:
-        settings = Settings(tuple(parameters["measures"]), parameters["seed"])
-        seen = observe(Subject(Engine(lm, store)), data, settings)
+        settings = DiagnosisSettings(tuple(parameters["measures"]), parameters["seed"])
+        seen = observe(Session(Engine(lm, store)), data, settings)
     finally:
         store.close()
     families = {
@@ -45,13 +45,13 @@ def run(given: Given) -> None:
         path.unlink()
 
 
-def dataset(name: str, limit: int | None, place: Place) -> Dataset:
+def load_pairs(name: str, limit: int | None, place: Runtime) -> Dataset:
     """The pairs, or the first of them."""
     options = Options(limit=limit, data_dir=place.data_dir, offline=place.offline)
-    return loaded(name, options)[0]
+    return load_datasets(name, options)[0]
 
 
-def read(folder: Path) -> tuple[Observed, dict[str, list[list[str]]]]:
+def load_wordings(folder: Path) -> tuple[Observed, dict[str, list[list[str]]]]:
     """What was observed, and the sentences of every original and its paraphrases."""
     whole = json.loads((folder / WORDINGS).read_text(encoding="utf-8"))
     measures = {
@@ -66,9 +66,9 @@ def read(folder: Path) -> tuple[Observed, dict[str, list[list[str]]]]:
     return Observed(measures, tuple(whole["notes"])), whole["texts"]
 
 
-def seen(folder: Path, model: str, data: Dataset) -> Seen:
+def load_observation(folder: Path, model: str, data: Dataset) -> DiagnosisObservation:
     """As the diagnosis concludes from it."""
-    return Seen({"id": model}, data, read(folder)[0])
+    return DiagnosisObservation({"id": model}, data, load_wordings(folder)[0])
 
 
 def _plain(one: Family) -> dict[str, Any]:
@@ -82,9 +82,9 @@ def _texts(data: Dataset) -> dict[str, list[list[str]]]:
     }
 
 
-def work(step: Step) -> Work:
+def work_estimate(step: Step) -> WorkEstimate:
     """One audit by a measure that hides one token at a time."""
-    return Work(asked_tokens(step.data[0], step.parameters["limit"], ("cps",)))
+    return WorkEstimate(forward_tokens(step.data[0], step.parameters["limit"], ("cps",)))
 
 
-WORDED = Task(run, version=1, work=work, resumes=True)
+WORDED = StepKind(score_wordings, version=1, work=work_estimate, resumes=True)

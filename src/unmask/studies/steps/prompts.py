@@ -10,34 +10,34 @@ from unmask import data as datasets
 from unmask.data.prompts import Prompt
 from unmask.prompts import Asked, ask
 from unmask.studies.sizes import TOKENS
-from unmask.studies.spec import Given, Step, Task, Work
-from unmask.studies.steps.audits import PAIRS_FILE, opened
+from unmask.studies.spec import StepContext, Step, StepKind, WorkEstimate
+from unmask.studies.steps.audits import PAIRS_FILE, open_cached
 
 ANSWERS = "answers.jsonl"
 SLOT = "{slot}"
 
 
-def run(given: Given) -> None:
+def ask_prompts(given: StepContext) -> None:
     """Ask all prompts; one answer a line."""
     parameters, place = given.parameters, given.place
-    lm = opened(given.model, parameters["dtype"], place.device, offline=place.offline)
-    asked = ask(lm, chosen(parameters["limit"]))
+    lm = open_cached(given.model, parameters["dtype"], place.device, offline=place.offline)
+    asked = ask(lm, select_prompts(parameters["limit"]))
     lines = [json.dumps(row, ensure_ascii=False) for row in asked.rows()]
     (given.folder / ANSWERS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def read(folder: Path) -> Asked:
+def load_answers(folder: Path) -> Asked:
     """The answers a step kept."""
     lines = (folder / ANSWERS).read_text(encoding="utf-8").splitlines()
     return Asked.of_rows(json.loads(line) for line in lines)
 
 
-def fill(given: Given) -> None:
+def write_prompt_pairs(given: StepContext) -> None:
     """Every prompt as a pair: filled with its first biased word, and with its first fair one."""
     with (given.folder / PAIRS_FILE).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("more", "less", "category", "direction", "form"))
-        for one in chosen(given.parameters["limit"]):
+        for one in select_prompts(given.parameters["limit"]):
             if one.biased and one.fair:
                 more, less = (_filled(one.text, words[0]) for words in (one.biased, one.fair))
                 writer.writerow((more, less, one.category, "stereo", one.form))
@@ -50,7 +50,7 @@ def _filled(text: str, word: str) -> str:
     return f"{before}{word[:1].upper() + word[1:] if opens else word}{after}"
 
 
-def chosen(limit: int | None) -> list[Prompt]:
+def select_prompts(limit: int | None) -> list[Prompt]:
     """All prompts, or so many of every bias type."""
     prompts = datasets.read("prompts")
     if limit is None:
@@ -59,9 +59,9 @@ def chosen(limit: int | None) -> list[Prompt]:
     return [one for name in types for one in [each for each in prompts if each.category == name][:limit]]
 
 
-def work(step: Step) -> Work:
+def work_estimate(step: Step) -> WorkEstimate:
     """A few passes for every prompt: words of several tokens are searched for."""
-    return Work(100.0 * TOKENS * 40)
+    return WorkEstimate(100.0 * TOKENS * 40)
 
 
-ASKED, FILLED = Task(run, version=1, work=work), Task(fill, version=1, network=False)
+ASKED, FILLED = StepKind(ask_prompts, version=1, work=work_estimate), StepKind(write_prompt_pairs, version=1, network=False)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unmask.audit.plan import written
+from unmask.audit.plan import write_json
 from unmask.audit.result import ITEMS, RESULT, TOKENS, Result, as_json
 from unmask.core.types import Row, Side
 from unmask.measures import find
@@ -19,7 +19,7 @@ FIXED = ("measure", "data", "item", "difference", "outcome", "reason")
 SIDES: tuple[Side, ...] = ("more", "less", "unrelated")
 
 
-def merged(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
+def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
     """One result folder out of several, of the same measures on parts of one dataset."""
     items = pa.concat_tables([one.items for one in shards], promote_options="default")
     pq.write_table(items, folder / ITEMS, compression="zstd")
@@ -28,7 +28,7 @@ def merged(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
     meta["data"] = [{**meta["data"][0], "n": sum(one.meta["data"][0]["n"] for one in shards)}]
     meta["estimates"] = [as_json(one) for one in _estimates(items, seed)]
     meta["checks"] = _checks(shards)
-    written(folder / RESULT, meta)
+    write_json(folder / RESULT, meta)
 
 
 def _estimates(items: pa.Table, seed: int) -> list[Any]:
