@@ -17,9 +17,9 @@ from unmask.audit.plan import Options
 from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError
 from unmask.corpus import training_effect
-from unmask.corpus.effect_findings import finding
-from unmask.corpus.placebo import given, shuffled
-from unmask.corpus.training_effect import Plan, effect
+from unmask.corpus.effect_findings import effect_finding
+from unmask.corpus.placebo import placebo_from_sentences, shuffle_gender
+from unmask.corpus.training_effect import TrainingPlan, measure_effect
 from unmask.findings import Value
 from unmask.measures import find
 from unmask.mitigate.evaluation import BiasEvaluation
@@ -36,22 +36,22 @@ TEXTS = [
 
 
 def test_the_placebo_draws_the_gender_of_each_sentence() -> None:
-    made = shuffled([*TEXTS * 20, "Nothing here."], seed=3)
+    made = shuffle_gender([*TEXTS * 20, "Nothing here."], seed=3)
     assert len(made.sentences) == len(TEXTS) * 20 + 1
     assert made.sentences[-1] == "Nothing here."
     women = sum(" she " in one for one in made.sentences)
     assert 60 < women < 120  # of 180, a fair coin
     assert {one.replace(" she ", " he ") for one in made.sentences[:-1]} == set(TEXTS)
-    assert made.sentences == shuffled([*TEXTS * 20, "Nothing here."], seed=3).sentences
+    assert made.sentences == shuffle_gender([*TEXTS * 20, "Nothing here."], seed=3).sentences
     assert f"{women} were exchanged" in made.about
     with pytest.raises(DataError, match="nothing to shuffle"):
-        shuffled(["Nothing here."])
+        shuffle_gender(["Nothing here."])
 
 
 def test_a_placebo_of_ones_own_must_be_as_long() -> None:
-    assert given(["a", "b", "c"], 2, "mine.txt").sentences == ("a", "b")
+    assert placebo_from_sentences(["a", "b", "c"], 2, "mine.txt").sentences == ("a", "b")
     with pytest.raises(DataError, match="has 1 sentences, the corpus 2"):
-        given(["a"], 2, "mine.txt")
+        placebo_from_sentences(["a"], 2, "mine.txt")
 
 
 def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: Any = None) -> BiasEvaluation:
@@ -74,19 +74,19 @@ def test_a_corpus_and_its_placebo_are_trained_on_from_one_start(
 ) -> None:
     monkeypatch.setattr(training_effect, "looked", few_looks)
     settings = TrainSettings(epochs=1, rate=1e-3, batch=4)
-    plan = Plan(str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False), 32)
+    plan = TrainingPlan(str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False), 32)
     texts = TEXTS * 2
     held = [
         "The nurse thought that the rain would never stop at all.",
         "They went down the long road to the sea.",
     ]
-    made = effect(plan, texts, shuffled(texts), held, tmp_path)
+    made = measure_effect(plan, texts, shuffle_gender(texts), held, tmp_path)
     prints = [
         open_lm(tmp_path / name, Opening(device="cpu")).facts.fingerprint for name in ("corpus", "placebo")
     ]
     assert len({*prints, made.model["fingerprint"]}) == 3
     assert made.trainings["corpus"]["steps"] == made.trainings["placebo"]["steps"] == 5
-    found = finding(made)
+    found = effect_finding(made)
     rows = {row[2]: dict(zip(found.tables[0].columns, row, strict=True)) for row in found.tables[0].rows}
     sizes = [
         np.mean([abs(row.difference) for row in seen.rows["sld", "triple-gender"]])
@@ -105,6 +105,6 @@ def test_a_corpus_and_its_placebo_are_trained_on_from_one_start(
     assert f", {placebo:.3f} after the placebo; corpus − placebo " in found.answers[0]
     assert found.answers[0].endswith("(n = 12).")
     before = (tmp_path / "corpus" / "model.safetensors").stat().st_mtime_ns
-    again = effect(plan, texts, shuffled(texts), held, tmp_path)  # nothing is trained twice
+    again = measure_effect(plan, texts, shuffle_gender(texts), held, tmp_path)  # nothing is trained twice
     assert (tmp_path / "corpus" / "model.safetensors").stat().st_mtime_ns == before
     assert again.trainings == made.trainings

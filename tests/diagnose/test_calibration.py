@@ -19,12 +19,12 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Row
-from unmask.diagnose import Settings, run
+from unmask.diagnose import DiagnosisSettings, run
 from unmask.diagnose.calibration import CALIBRATION
 from unmask.diagnose.siblings import SIBLINGS, dose_of
-from unmask.diagnose.spec import Seen
+from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Finding
-from unmask.models.builtin import shipped
+from unmask.models.builtin import builtin_models
 
 DOSES = (-1, 0, 2)
 WORDS = {"doctor": 1, "registered nurse": -1, "programmer": 1}  # whether a man is the stereotype
@@ -82,7 +82,7 @@ def plain(path: Path, name: str, data: Dataset) -> list[float]:
 @pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
 def test_scores_by_dose_are_those_of_plain_loops(architecture: str, tmp_path: Path) -> None:
     folders = siblings(architecture, tmp_path)
-    settings = Settings(measures=("aul", "sld", "ppd"))
+    settings = DiagnosisSettings(measures=("aul", "sld", "ppd"))
     options = unmask.Options(store=False)
     (found,) = run([CALIBRATION], folders, data=[pairs(), templates()], settings=settings, options=options)
     trusted, scores = found.finding.tables
@@ -120,8 +120,8 @@ def concluded(by_dose: dict[int, dict[str, list[float]]]) -> Finding:
             ]
             for name, values in measures.items()
         }
-        seen.append(Seen({"id": f"builtin-dose{dose:+d}"}, data, rows))
-    return CALIBRATION.conclude(seen, Settings())
+        seen.append(DiagnosisObservation({"id": f"builtin-dose{dose:+d}"}, data, rows))
+    return CALIBRATION.conclude(seen, DiagnosisSettings())
 
 
 def test_the_measure_that_follows_the_dose_comes_first() -> None:
@@ -181,7 +181,7 @@ def test_doses_are_read_from_names() -> None:
 @cache
 def changed(name: str) -> tuple[Any, Any]:
     """A sibling opened plainly: the built-in model with the products of its file added."""
-    ours = shipped()[name]
+    ours = builtin_models()[name]
     assert ours.change is not None
     model, tokenizer = reference.load(ours.folder)
     parts, weights = load_file(ours.change), dict(model.named_parameters())
@@ -194,7 +194,7 @@ def changed(name: str) -> tuple[Any, Any]:
 @pytest.mark.slow
 def test_the_real_siblings_follow_their_doses() -> None:
     chosen = ("builtin-dose-3", "builtin-dose+0", "builtin-dose+3")
-    settings, options = Settings(measures=("sss", "ppd")), unmask.Options(store=False)
+    settings, options = DiagnosisSettings(measures=("sss", "ppd")), unmask.Options(store=False)
     (found,) = run([CALIBRATION], chosen, data=[pairs(), templates()], settings=settings, options=options)
     scores = {(row[0], row[2]): row[3:] for row in found.finding.tables[1].rows}
     for name in chosen:

@@ -19,15 +19,15 @@ from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Pair
 from unmask.data.pairs import from_records
 from unmask.diagnose.frequency import FREQUENCY
-from unmask.diagnose.frequency.corpus import corpus_for, read_counts
+from unmask.diagnose.frequency.corpus import frequencies_for, read_counts
 from unmask.diagnose.frequency.words import (
     AMBIGUOUS,
     GRAMMAR,
-    Word,
-    changed,
-    grouped,
+    GroupWord,
+    changed_words,
+    words_by_group,
     mean_ranks,
-    top,
+    top_words,
     words,
 )
 from unmask.diagnose.published import published_value as printed_value
@@ -90,9 +90,9 @@ def test_words_are_lower_case_and_bare() -> None:
 
 
 def test_changed_words_are_those_not_shared() -> None:
-    assert changed("The old man slept.", "The young man slept!") == (["old"], ["young"])
-    assert changed("She is very poor.", "She is poor.") == (["very"], [])
-    assert changed("Same.", "same") == ([], [])
+    assert changed_words("The old man slept.", "The young man slept!") == (["old"], ["young"])
+    assert changed_words("She is very poor.", "She is poor.") == (["very"], [])
+    assert changed_words("Same.", "same") == ([], [])
 
 
 def test_words_go_to_the_group_the_direction_says() -> None:
@@ -105,7 +105,7 @@ def test_words_go_to_the_group_the_direction_says() -> None:
         *(pair("young ox", "ox ox"), pair("ox ox", "young ox")),
         pair("white hen", "a hen"),
     ]
-    found = grouped(pairs, lambda word: math.log10(CORPUS.get(word, 1)))
+    found = words_by_group(pairs, lambda word: math.log10(CORPUS.get(word, 1)))
     assert {(one.text, one.count) for one in found.advantaged} == {("rich", 4), ("old", 1)}
     assert {(one.text, one.count) for one in found.disadvantaged} == {("poor", 3)}
     assert [one.text for one in found.ambiguous] == ["white"]
@@ -118,13 +118,13 @@ def test_the_four_most_changed_words_are_ranked_by_the_corpus() -> None:
     """Five of one group: the one changed least is not ranked, however frequent."""
     known = {"a1": -1, "a2": -5, "a3": -3, "a4": -7, "a5": 0, "d1": -2, "d2": -4}
     pairs = [pair(" ".join(["d1"] * 2), " ".join(["a1"] * 5)), pair("d2", "a2 a2 a3 a3 a4 a4 a5")]
-    chosen = top(grouped(pairs, lambda word: float(known[word])))
+    chosen = top_words(words_by_group(pairs, lambda word: float(known[word])))
     assert [word.text for word, _ in chosen] == ["a1", "d1", "a3", "d2", "a2", "a4"]
     assert mean_ranks(chosen) == {"advantaged": (1 + 3 + 5 + 6) / 4, "disadvantaged": (2 + 4) / 2}
 
 
 def test_ranks_are_shared_by_equals_and_need_both_groups() -> None:
-    one, other = Word("x", 1, -2.0), Word("y", 1, -2.0)
+    one, other = GroupWord("x", 1, -2.0), GroupWord("y", 1, -2.0)
     assert mean_ranks([(one, "advantaged"), (other, "disadvantaged")]) == {
         "advantaged": 1.5,
         "disadvantaged": 1.5,
@@ -134,7 +134,7 @@ def test_ranks_are_shared_by_equals_and_need_both_groups() -> None:
 
 
 def test_lists_of_english_words_are_not_used_for_another_language() -> None:
-    found = grouped([pair("on a white", "rose")], lambda _: -3.0, language="fr")
+    found = words_by_group([pair("on a white", "rose")], lambda _: -3.0, language="fr")
     assert {one.text for one in found.disadvantaged} == {"on", "a", "white"}
     assert {one.text for one in found.advantaged} == {"rose"}
     assert found.ambiguous == ()
@@ -201,30 +201,30 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_without_wordfreq_one_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wordfreq", None)
     with pytest.raises(DataError, match=r"install unmask\[words\].*--counts"):
-        corpus_for(None, "en")
+        frequencies_for(None, "en")
 
 
 def test_wordfreq_is_used_where_it_is_installed() -> None:
     import wordfreq
 
-    found = corpus_for(None, "en")
+    found = frequencies_for(None, "en")
     assert found.frequency("woman") == wordfreq.word_frequency("woman", "en")
     assert not found.knows("zzyzxqq")
     assert found.log10("zzyzxqq") == pytest.approx(-8, abs=0.05)
     with pytest.raises(DataError, match="--counts"):
-        corpus_for(None, "xx")
+        frequencies_for(None, "xx")
 
 
 def test_the_papers_words_come_out_of_its_data(published: Path) -> None:
     """Table 2 lists its words: of gender and age ours are the same, and so are the mean ranks."""
     items = datasets.load("crows-pairs", data_dir=published).items
-    of = corpus_for(None, "en").log10
+    of = frequencies_for(None, "en").log10
     listed = {
         "gender": "he his her she men woman him women",
         "age": "old young middle boy aged adults elderly teenagers",
     }
     for name, expected in listed.items():
-        chosen = top(grouped([one for one in items if one.groups["category"] == name], of))
+        chosen = top_words(words_by_group([one for one in items if one.groups["category"] == name], of))
         assert {word.text for word, _ in chosen} == set(expected.split())
         ranks = mean_ranks(chosen)
         assert set(ranks) == {"advantaged", "disadvantaged"}
@@ -343,7 +343,7 @@ def test_the_table_of_words_equals_a_slow_computation(tmp_path: Path) -> None:
 
 
 def _logs(items: list[Pair], name: str, of: Callable[[str], float]) -> list[list[float]]:
-    found = grouped([one for one in items if one.groups["category"] == name], of)
+    found = words_by_group([one for one in items if one.groups["category"] == name], of)
     return [[word.log10 for word in side] for side in (found.advantaged, found.disadvantaged)]
 
 

@@ -11,10 +11,10 @@ import zoo
 from mitigate.lessons import CORPUS, pupil
 from unmask.core.errors import DataError
 from unmask.mitigate import find
-from unmask.mitigate.at.losses import Losses, Together, Turn
-from unmask.mitigate.at.sentences import Found, attribute_words, found, target_words
-from unmask.mitigate.at.vectors import Vectors, attribute_vectors
-from unmask.mitigate.spec import Choices, Corpus
+from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss
+from unmask.mitigate.at.sentences import WordOccurrence, attribute_words, find_occurrences, target_words
+from unmask.mitigate.at.vectors import AttributeVectors, attribute_vectors
+from unmask.mitigate.spec import MitigationOptions, TrainingCorpus
 from unmask.models import open_lm
 
 TEXTS = [
@@ -31,7 +31,7 @@ def lm() -> Any:
 
 
 def test_which_sentences_are_attributes_and_which_are_targets() -> None:
-    attributes, targets = found(lm(), TEXTS, 64)
+    attributes, targets = find_occurrences(lm(), TEXTS, 64)
     assert {(one.word, one.group) for one in attributes} == {
         ("he", "male"), ("woman", "female"), ("her", "female"), ("mother", "female"),
     }  # fmt: skip
@@ -40,7 +40,7 @@ def test_which_sentences_are_attributes_and_which_are_targets() -> None:
 
 def test_places_hold_the_word_and_nothing_else() -> None:
     model = lm()
-    for one in (row for some in found(model, TEXTS, 64) for row in some):
+    for one in (row for some in find_occurrences(model, TEXTS, 64) for row in some):
         assert model.text([one.ids[place] for place in one.places]).replace(" ", "") == one.word
 
 
@@ -60,7 +60,7 @@ def states(model: Any, ids: tuple[int, ...]) -> Any:
 @pytest.mark.parametrize("by_word", [True, False])
 def test_vectors_are_means_of_states(by_word: bool) -> None:
     model = lm()
-    rows, _ = found(model, [*TEXTS, "She met the woman at a long dinner."], 64)
+    rows, _ = find_occurrences(model, [*TEXTS, "She met the woman at a long dinner."], 64)
     with torch.no_grad():
         fast = attribute_vectors(model.network.model, rows, model.tokenizer.pad_token_id, by_word=by_word)
     names = sorted({one.word if by_word else one.group for one in rows})
@@ -73,8 +73,8 @@ def test_vectors_are_means_of_states(by_word: bool) -> None:
             assert torch.allclose(fast[layer, number], slow, atol=1e-5)
 
 
-def batch_of(turns: list[Turn], tokenizer: Any, *, shifted: bool = False) -> Any:
-    return Together(tokenizer, tokenizer.pad_token_id, shifted=shifted)(turns, np.random.default_rng(0))
+def batch_of(turns: list[AtExample], tokenizer: Any, *, shifted: bool = False) -> Any:
+    return AtCollator(tokenizer, tokenizer.pad_token_id, shifted=shifted)(turns, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("level", ["token", "sentence"])
@@ -82,15 +82,15 @@ def batch_of(turns: list[Turn], tokenizer: Any, *, shifted: bool = False) -> Any
 def test_the_loss_equals_a_slow_loop(tmp_path: Path, level: str, layers: str) -> None:
     opened = lm()
     model, tokenizer = opened.network.model, opened.tokenizer
-    attributes, targets = found(opened, TEXTS, 64)
+    attributes, targets = find_occurrences(opened, TEXTS, 64)
     other, _ = zoo.make("bert-uncased")
     with torch.no_grad():
         other.bert.embeddings.word_embeddings.weight += 0.01
-    vectors = Vectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
+    vectors = AttributeVectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
     with torch.no_grad():
         vectors.renew(0, model)
-    turns = [Turn(targets[0], attributes[0]), Turn(targets[1], attributes[-1])]
-    loss = Losses(vectors, other, Choices(level=level, layers=layers, strength=0.3))
+    turns = [AtExample(targets[0], attributes[0]), AtExample(targets[1], attributes[-1])]
+    loss = AtLoss(vectors, other, MitigationOptions(level=level, layers=layers, strength=0.3))
     with torch.no_grad():
         fast = loss(model, batch_of(turns, tokenizer)).item()
     inner, moved = [], []
@@ -115,13 +115,13 @@ def test_the_loss_equals_a_slow_loop(tmp_path: Path, level: str, layers: str) ->
 def test_the_published_loss_squares_a_mean(tmp_path: Path) -> None:
     opened = lm()
     model, tokenizer = opened.network.model, opened.tokenizer
-    attributes, targets = found(opened, TEXTS, 64)
-    vectors = Vectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=False, unit=False)
+    attributes, targets = find_occurrences(opened, TEXTS, 64)
+    vectors = AttributeVectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=False, unit=False)
     with torch.no_grad():
         vectors.renew(0, model)
-    turn = Turn(targets[0], attributes[0])
+    turn = AtExample(targets[0], attributes[0])
     with torch.no_grad():
-        fast = Losses(vectors, model, Choices(), as_code=True)(
+        fast = AtLoss(vectors, model, MitigationOptions(), as_code=True)(
             model, batch_of([turn], tokenizer, shifted=True)
         ).item()
     several = len(turn.target.places) > 1
@@ -137,8 +137,8 @@ def test_the_published_loss_squares_a_mean(tmp_path: Path) -> None:
 
 
 def test_published_places_are_one_to_the_left_once_a_word_has_several_tokens() -> None:
-    turns = [Turn(Found((1, 5, 6, 7, 2), "ab", "target", (2, 3)), Found((1, 2), "he", "male", (1,))),
-             Turn(Found((1, 5, 2), "a", "target", (1,)), Found((1, 2), "he", "male", (1,)))]  # fmt: skip
+    turns = [AtExample(WordOccurrence((1, 5, 6, 7, 2), "ab", "target", (2, 3)), WordOccurrence((1, 2), "he", "male", (1,))),
+             AtExample(WordOccurrence((1, 5, 2), "a", "target", (1,)), WordOccurrence((1, 2), "he", "male", (1,)))]  # fmt: skip
     _, tokenizer = zoo.make("bert-uncased")
     right, wrong = (batch_of(turns, tokenizer, shifted=one)["at"].tolist() for one in (False, True))
     assert right == [[0, 0, 0.5, 0.5, 0], [0, 1, 0, 0, 0]]
@@ -149,8 +149,8 @@ def test_published_places_are_one_to_the_left_once_a_word_has_several_tokens() -
 
 def test_vectors_of_an_epoch_are_kept_for_going_on(tmp_path: Path) -> None:
     opened = lm()
-    rows, _ = found(opened, TEXTS, 64)
-    vectors = Vectors(rows, opened.tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
+    rows, _ = find_occurrences(opened, TEXTS, 64)
+    vectors = AttributeVectors(rows, opened.tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
     with torch.no_grad():
         vectors.renew(1, opened.network.model)
         first = vectors.now
@@ -174,4 +174,4 @@ def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
 
 def test_too_little_text_for_at(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at needs both kinds"):
-        find("at").apply(pupil(tmp_path), Corpus((("He is a doctor.",),), ()))
+        find("at").apply(pupil(tmp_path), TrainingCorpus((("He is a doctor.",),), ()))

@@ -102,7 +102,7 @@ def test_nothing_asked_is_nothing_answered() -> None:
 
 @pytest.mark.parametrize("name", EVERYONE)
 def test_the_head_splits(name: str) -> None:
-    assert opened(name).network.splits
+    assert opened(name).network.splits_head
 
 
 @pytest.mark.parametrize("name", EVERYONE)
@@ -132,7 +132,11 @@ def pool(name: str) -> tuple[tuple[Probe, ...], Readings]:
         if lm.kind == "causal":
             probes += [next_tokens_probe(one, one.content), next_tokens_probe(one, one.content[2:4])]
         else:
-            probes += [each_masked_probe(one, one.content), each_masked_probe(one, one.content[1:3]), unmasked_probe(one)]
+            probes += [
+                each_masked_probe(one, one.content),
+                each_masked_probe(one, one.content[1:3]),
+                unmasked_probe(one),
+            ]
             probes += [unmasked_probe(one, attention=True), all_masked_probe(one)]
     return tuple(probes), {probe: Engine(lm).read([probe])[probe] for probe in probes}
 

@@ -11,14 +11,14 @@ from torch import nn
 
 from unmask.models import open_lm
 from unmask.models.eraser import Eraser, attach
-from unmask.models.network import evened
+from unmask.models.network import pad_outputs
 
 
 @pytest.mark.parametrize(("outputs", "bias"), [(5, True), (8, False), (13, False), (16, True)])
 def test_an_evened_layer_is_the_layer_itself(outputs: int, bias: bool) -> None:
     torch.manual_seed(0)
     layer, states = nn.Linear(6, outputs, bias=bias), torch.randn(2, 3, 6)
-    found = evened(layer)(states)
+    found = pad_outputs(layer)(states)
     assert found.shape == (2, 3, outputs)
     torch.testing.assert_close(found, layer(states))
 
@@ -26,7 +26,7 @@ def test_an_evened_layer_is_the_layer_itself(outputs: int, bias: bool) -> None:
 def test_an_evened_layer_is_trained_and_follows_its_weights() -> None:
     torch.manual_seed(0)
     layer, states = nn.Linear(6, 5), torch.randn(3, 6)
-    even = evened(layer)
+    even = pad_outputs(layer)
     even(states).sum().backward()
     assert layer.weight.grad is not None
     torch.testing.assert_close(layer.weight.grad, states.sum(0).expand(5, 6))
@@ -42,8 +42,8 @@ def test_the_head_of_a_gpu_gives_the_models_logits(name: str) -> None:
     ids = torch.arange(5, 17).view(2, 6)
     whole = network.model(input_ids=ids).logits.flatten(0, 1)
     head = network.model.get_output_embeddings()
-    network._even = (head, evened(head))
-    torch.testing.assert_close(network.logits(network.hidden(ids, None).flatten(0, 1)), whole)
+    network._even = (head, pad_outputs(head))
+    torch.testing.assert_close(network.logits(network.hidden_states(ids, None).flatten(0, 1)), whole)
     torch.testing.assert_close(network.model(input_ids=ids).logits.flatten(0, 1), whole)
 
 
@@ -58,7 +58,7 @@ def test_padding_is_not_seen_whichever_mask_is_given(name: str, quick: bool) -> 
     ids, kept = torch.arange(5, 21).view(2, 8), torch.ones(2, 8, dtype=torch.long)
     kept[1, 5:] = 0
     alone = network.model(input_ids=ids[1:, :5]).logits[0]
-    found = network.logits(network.hidden(ids, kept)[1, :5])
+    found = network.logits(network.hidden_states(ids, kept)[1, :5])
     torch.testing.assert_close(found, alone, rtol=1e-4, atol=1e-5)
 
 
@@ -75,16 +75,16 @@ def test_a_twin_calls_nothing_of_its_original(name: str, layer: int | None) -> N
     if layer is not None:
         rows = torch.linalg.qr(torch.randn(32, 2, generator=torch.Generator().manual_seed(1)))[0].T
         attach(network.model, Eraser("projection", {"removed": rows}, layer, "a test"))
-    twin = network.twin()
-    assert twin is not None
+    replica = network.replicate()
+    assert replica is not None
     called: list[str] = []
     for place, module in network.model.named_modules():
         module.register_forward_pre_hook(lambda *_, place=place: called.append(place))
     ids, places = torch.arange(5, 17).view(2, 6), torch.tensor([1, 8])
-    found = twin.logits(twin.hidden(ids, None, places=places).flatten(0, 1)[places])
+    found = replica.logits(replica.hidden_states(ids, None, positions=places).flatten(0, 1)[places])
     assert not called
-    wanted = network.logits(network.hidden(ids, None).flatten(0, 1)[places])
+    wanted = network.logits(network.hidden_states(ids, None).flatten(0, 1)[places])
     assert called
     torch.testing.assert_close(found, wanted)
-    shared = zip(network.model.parameters(), twin.model.parameters(), strict=True)
+    shared = zip(network.model.parameters(), replica.model.parameters(), strict=True)
     assert all(one is other for one, other in shared)

@@ -30,12 +30,12 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             f"{NAME}.b": torch.randn((out, 2), generator=generator).half() * dose,
         }
         save_file(parts, tmp_path / "siblings" / f"dose{dose:+d}.safetensors")
-    monkeypatch.setattr(loading, "shipped", lambda: builtin.shipped(tmp_path))
+    monkeypatch.setattr(loading, "builtin_models", lambda: builtin.builtin_models(tmp_path))
     return tmp_path
 
 
 def test_names_in_the_order_of_the_dose(package: Path) -> None:
-    names = list(builtin.shipped(package))
+    names = list(builtin.builtin_models(package))
     assert names == ["builtin", "builtin-causal", "builtin-dose-2", "builtin-dose+0", "builtin-dose+10"]
 
 
@@ -78,4 +78,4 @@ def test_a_change_of_another_model_is_refused(package: Path) -> None:
         {"other.weight.a": torch.ones(1, 1), "other.weight.b": torch.ones(1, 1)}, package / "x.safetensors"
     )
     with pytest.raises(ModelError, match=r"x\.safetensors changes other\.weight"):
-        builtin.changed(open_lm(package / "masked").network.model, package / "x.safetensors")
+        builtin.add_low_rank_change(open_lm(package / "masked").network.model, package / "x.safetensors")

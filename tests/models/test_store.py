@@ -17,7 +17,7 @@ import zoo
 from unmask import data as datasets
 from unmask.core.types import Dataset
 from unmask.models import Engine, Store
-from unmask.models.store import StoredReadings, StoreWarning, clear_stores, store_dir, list_stores
+from unmask.models.store import StoredReadings, StoreWarning, clear_stores, list_stores, store_dir
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.data.prompts import Prompt
-from unmask.prompts import Answer, Judgement, Verdict, Word
+from unmask.prompts import Annotation, PromptAnswer, SlotWord, Verdict
 
 NURSE = Prompt(
     id="prompts/0001",
@@ -18,12 +18,12 @@ NURSE = Prompt(
 )
 
 
-def words(*pairs: tuple[str, float]) -> tuple[Word, ...]:
-    return tuple(Word(text, value) for text, value in pairs)
+def words(*pairs: tuple[str, float]) -> tuple[SlotWord, ...]:
+    return tuple(SlotWord(text, value) for text, value in pairs)
 
 
-def answer(number: int, verdict: Verdict, category: str = "gender", form: str = "question") -> Answer:
-    return Answer(
+def answer(number: int, verdict: Verdict, category: str = "gender", form: str = "question") -> PromptAnswer:
+    return PromptAnswer(
         prompt=f"prompts/{number:04}",
         category=category,
         form=form,
@@ -36,10 +36,10 @@ def answer(number: int, verdict: Verdict, category: str = "gender", form: str = 
     )
 
 
-def judged(judge: str, verdicts: Sequence[Verdict | None], day: int = 1) -> list[Judgement]:
+def judged(judge: str, verdicts: Sequence[Verdict | None], day: int = 1) -> list[Annotation]:
     """One judge's verdicts on prompts 0, 1, …; None where there is none."""
     return [
-        Judgement(f"prompts/{number:04}", judge, verdict, f"2024-05-{day:02}T09:30:00+00:00")
+        Annotation(f"prompts/{number:04}", judge, verdict, f"2024-05-{day:02}T09:30:00+00:00")
         for number, verdict in enumerate(verdicts)
         if verdict
     ]

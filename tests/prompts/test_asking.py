@@ -13,14 +13,14 @@ from prompts.hand import NURSE
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.models import open_lm
-from unmask.prompts import Asked, ask, likeliest, ruled
+from unmask.prompts import ModelAnswers, apply_rules, fill_prompts, top_words
 
 EVERY = 12  # of our prompts is asked
 
 
 @cache
-def asked(name: str) -> Asked:
-    return ask(open_lm(zoo.folder(name)), data.read("prompts")[::EVERY], most=20)
+def asked(name: str) -> ModelAnswers:
+    return fill_prompts(open_lm(zoo.folder(name)), data.read("prompts")[::EVERY], most=20)
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
@@ -31,9 +31,9 @@ def test_answers_are_the_likeliest_words_and_the_rules_verdicts(name: str) -> No
     assert asked(name).fingerprint == lm.facts.fingerprint
     assert len(asked(name).answers) == len(prompts)
     for prompt, answer in zip(prompts, asked(name).answers, strict=True):
-        (alone,) = likeliest(lm, [prompt.text], 2, most=20)
+        (alone,) = top_words(lm, [prompt.text], 2, max_rows=20)
         assert [word.text for word in answer.words] == [word.text for word in alone.words]
-        ruling = ruled(prompt, answer.words)
+        ruling = apply_rules(prompt, answer.words)
         assert (answer.prompt, answer.category, answer.form) == (prompt.id, prompt.category, prompt.form)
         assert (answer.verdict, answer.reason) == (ruling.verdict, ruling.reason)
 
@@ -41,16 +41,16 @@ def test_answers_are_the_likeliest_words_and_the_rules_verdicts(name: str) -> No
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
 def test_rows_come_back_from_json_as_they_were(name: str) -> None:
     text = json.dumps(asked(name).rows(), allow_nan=False)
-    assert Asked.of_rows(json.loads(text)) == asked(name)
+    assert ModelAnswers.of_rows(json.loads(text)) == asked(name)
 
 
 def test_a_prompt_that_cannot_be_asked_says_why() -> None:
-    found = ask(open_lm(zoo.folder("gpt2")), [NURSE.__class__(*_shifted())])
+    found = fill_prompts(open_lm(zoo.folder("gpt2")), [NURSE.__class__(*_shifted())])
     (answer,) = found.answers
     assert answer.words == ()
     assert answer.verdict == "undecided"
     assert answer.reason == "no answer: no text before the slot: a causal model has nothing to go on"
-    assert Asked.of_rows(found.rows()) == found
+    assert ModelAnswers.of_rows(found.rows()) == found
 
 
 def _shifted() -> tuple[Any, ...]:
@@ -60,11 +60,11 @@ def _shifted() -> tuple[Any, ...]:
 def test_what_cannot_be_asked_is_refused() -> None:
     lm = open_lm(zoo.folder("bert-uncased"))
     with pytest.raises(DataError, match="expected likelier or any"):
-        ask(lm, [NURSE], counting="most")  # type: ignore[arg-type]
+        fill_prompts(lm, [NURSE], counting="most")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="no prompts"):
-        ask(lm, [])
+        fill_prompts(lm, [])
     with pytest.raises(DataError, match="'prompts/0001' appears more than once"):
-        ask(lm, [NURSE, NURSE])
+        fill_prompts(lm, [NURSE, NURSE])
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_rows_that_are_not_ours_are_refused(change: dict[str, Any], message: str
     rows = asked("bert-uncased").rows()
     rows[1] |= change
     with pytest.raises(DataError, match=message):
-        Asked.of_rows(rows)
+        ModelAnswers.of_rows(rows)
 
 
 def test_no_rows_are_no_answers() -> None:
     with pytest.raises(DataError, match="0 answers of 0 models"):
-        Asked.of_rows([])
+        ModelAnswers.of_rows([])

@@ -218,7 +218,7 @@ def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
         "simplewiki": len(texts[::8]),
         "novels": len(texts[1::8]),
     }
-    found = builtin.shipped(tmp_path / "out")
+    found = builtin.builtin_models(tmp_path / "out")
     assert list(found) == [
         "builtin",
         "builtin-causal",
@@ -227,6 +227,6 @@ def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
     assert open_lm(tmp_path / "out/causal").kind == "causal"
     model = open_lm(tmp_path / "out/masked").network.model
     before = {name: weight.clone() for name, weight in model.named_parameters()}
-    builtin.changed(model, tmp_path / "out/siblings/dose+3.safetensors")
+    builtin.add_low_rank_change(model, tmp_path / "out/siblings/dose+3.safetensors")
     moved = [name for name, weight in model.named_parameters() if not torch.equal(weight, before[name])]
     assert len(moved) == 12  # the six matrices of either layer

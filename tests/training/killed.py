@@ -11,8 +11,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import zoo
-from unmask.training import Moment, TrainSettings, train
-from unmask.training.collators import Hiding, rows_of
+from unmask.training import TrainSettings, TrainStep, train
+from unmask.training.collators import MaskedLMCollator, encode_rows
 
 TEXTS = [
     f"The {who} said that {one} was late for the {what}."
@@ -31,11 +31,13 @@ def main(folder: Path, out: Path, pause: float = 0.0) -> None:
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.1
 
-    def slowly(moment: Moment) -> None:
+    def slowly(moment: TrainStep) -> None:
         print(moment.step, flush=True)  # noqa: T201
         time.sleep(pause)
 
-    took = train(model, rows_of(TEXTS, tokenizer), Hiding(tokenizer), SETTINGS, folder, progress=slowly)
+    took = train(
+        model, encode_rows(TEXTS, tokenizer), MaskedLMCollator(tokenizer), SETTINGS, folder, progress=slowly
+    )
     zoo.save(out, model, tokenizer)
     print("resumed", took.resumed, "steps", took.steps, flush=True)  # noqa: T201
 

@@ -6,7 +6,14 @@ import torch
 
 import zoo
 from unmask.models.network import Network
-from unmask.training.collators import Foreseeing, GuessedOnly, Hiding, batches_for, padded, rows_of
+from unmask.training.collators import (
+    CausalLMCollator,
+    MaskedLMCollator,
+    MaskedTokenLoss,
+    collator_for,
+    encode_rows,
+    pad_rows,
+)
 
 TEXT = "The nurse said that she was late, and the doctor said that he was on time."
 
@@ -16,7 +23,7 @@ def test_a_long_text_is_cut_into_rows_that_hold_all_of_it(name: str) -> None:
     _, tokenizer = zoo.make(name)
     causal = name in zoo.NAMES_CAUSAL
     special = set(tokenizer.all_special_ids)
-    rows = rows_of([TEXT, "A short one."], tokenizer, length=8, causal=causal)
+    rows = encode_rows([TEXT, "A short one."], tokenizer, length=8, causal=causal)
     assert all(len(row) <= 8 for row in rows)
     whole = [token for row in rows for token in row.tolist() if token not in special]
     text, short = tokenizer([TEXT, "A short one."], add_special_tokens=False)["input_ids"]
@@ -31,16 +38,16 @@ def test_a_long_text_is_cut_into_rows_that_hold_all_of_it(name: str) -> None:
 
 
 def test_padding_is_marked() -> None:
-    ids, kept = padded([[5, 6, 7], [8]], pad=9)
+    ids, kept = pad_rows([[5, 6, 7], [8]], pad=9)
     assert ids.tolist() == [[5, 6, 7], [8, 9, 9]]
     assert kept.tolist() == [[1, 1, 1], [1, 0, 0]]
 
 
 def test_of_the_tokens_chosen_most_are_masked_some_exchanged_some_left() -> None:
     _, tokenizer = zoo.make("bert-uncased")
-    rows = rows_of([TEXT] * 400, tokenizer) + rows_of(["A short one."] * 3, tokenizer)
-    batch = Hiding(tokenizer)(rows, np.random.default_rng(0))
-    truth, kept = padded(rows, tokenizer.pad_token_id)
+    rows = encode_rows([TEXT] * 400, tokenizer) + encode_rows(["A short one."] * 3, tokenizer)
+    batch = MaskedLMCollator(tokenizer)(rows, np.random.default_rng(0))
+    truth, kept = pad_rows(rows, tokenizer.pad_token_id)
     chosen = batch["labels"] != -100
     assert torch.equal(batch["labels"][chosen], truth[chosen])
     assert torch.equal(batch["input_ids"][~chosen], truth[~chosen])
@@ -56,14 +63,16 @@ def test_of_the_tokens_chosen_most_are_masked_some_exchanged_some_left() -> None
 
 def test_what_is_hidden_depends_on_the_dice_alone() -> None:
     _, tokenizer = zoo.make("bert-uncased")
-    rows = rows_of([TEXT] * 4, tokenizer)
-    first, again, other = (Hiding(tokenizer)(rows, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    rows = encode_rows([TEXT] * 4, tokenizer)
+    first, again, other = (
+        MaskedLMCollator(tokenizer)(rows, np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
     assert torch.equal(first["input_ids"], again["input_ids"])
     assert not torch.equal(first["labels"], other["labels"])
 
 
 def test_causal_models_foresee_every_token_but_no_padding() -> None:
-    batch = Foreseeing(pad=3)([np.array([5, 6, 7]), np.array([8])], np.random.default_rng(0))
+    batch = CausalLMCollator(pad=3)([np.array([5, 6, 7]), np.array([8])], np.random.default_rng(0))
     assert batch["labels"].tolist() == [[5, 6, 7], [8, -100, -100]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
 
@@ -71,16 +80,16 @@ def test_causal_models_foresee_every_token_but_no_padding() -> None:
 @pytest.mark.parametrize("name", zoo.NAMES_CAUSAL)
 def test_a_tokenizer_without_padding_gets_by(name: str) -> None:
     _, tokenizer = zoo.make(name)
-    made = batches_for(tokenizer, causal=True)
-    assert isinstance(made, Foreseeing)
+    made = collator_for(tokenizer, causal=True)
+    assert isinstance(made, CausalLMCollator)
     assert made.pad >= 0
 
 
 def test_a_short_batch_has_something_to_guess() -> None:
     _, tokenizer = zoo.make("bert-uncased")
-    rows = rows_of(["A short one."], tokenizer)
+    rows = encode_rows(["A short one."], tokenizer)
     for seed in range(40):
-        batch = Hiding(tokenizer)(rows, np.random.default_rng(seed))
+        batch = MaskedLMCollator(tokenizer)(rows, np.random.default_rng(seed))
         chosen = batch["labels"] != -100
         assert chosen.any()
         assert batch["labels"][chosen].tolist() == torch.tensor(rows[0])[None][chosen].tolist()
@@ -91,9 +100,11 @@ def test_a_short_batch_has_something_to_guess() -> None:
 @pytest.mark.parametrize("name", [name for name in zoo.NAMES_MASKED if name != "bert-nsp"])
 def test_the_loss_of_guessed_tokens_is_the_models_own(name: str) -> None:
     model, tokenizer = zoo.make(name)
-    batch = Hiding(tokenizer)(rows_of([TEXT, "A short one."] * 3, tokenizer), np.random.default_rng(3))
+    batch = MaskedLMCollator(tokenizer)(
+        encode_rows([TEXT, "A short one."] * 3, tokenizer), np.random.default_rng(3)
+    )
     model.eval()
-    fast = GuessedOnly(Network(model))(model, batch)
+    fast = MaskedTokenLoss(Network(model))(model, batch)
     slow = model(**batch).loss
     assert fast.item() == pytest.approx(slow.item(), rel=1e-5)
     gradients = []

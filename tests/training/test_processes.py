@@ -15,7 +15,7 @@ from training.test_train import ROWS, Line, pairs, squares
 from unmask.mitigate.run import RECORD
 from unmask.models import open_lm
 from unmask.training import TrainSettings, train
-from unmask.training.distributed import by_chief, chief, several
+from unmask.training.distributed import is_main_process, on_main_process, world_size
 
 
 def launched(*words: str) -> subprocess.CompletedProcess[str]:
@@ -27,7 +27,7 @@ def launched(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_alone_a_process_is_its_own_chief() -> None:
-    assert (several(), chief(), by_chief(lambda: 7)) == (1, True, 7)
+    assert (world_size(), is_main_process(), on_main_process(lambda: 7)) == (1, True, 7)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import torch
 import zoo
 from training import killed
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.training import TrainStep, TrainSettings, EvalCallback, train
+from unmask.training import EvalCallback, TrainSettings, TrainStep, train
 from unmask.training.checkpoints import last_complete_checkpoint
 from unmask.training.trainer import ShuffledRows
 

@@ -9,7 +9,14 @@ import torch
 import zoo
 from unmask.core.errors import DataError
 from unmask.models import Engine, open_lm
-from unmask.training.utility import Ability, ability, accuracy, accuracy_change, perplexity, perplexity_change
+from unmask.training.utility import (
+    Ability,
+    accuracy,
+    accuracy_change,
+    measure_ability,
+    perplexity,
+    perplexity_change,
+)
 
 TEXTS = [
     f"The {who} came home because {one} had lost the key."
@@ -20,7 +27,7 @@ TEXTS = [
 
 def test_masked_figures_equal_a_slow_loop() -> None:
     lm = open_lm(zoo.folder("bert-uncased"))
-    found = ability(Engine(lm), TEXTS, seed=2)
+    found = measure_ability(Engine(lm), TEXTS, seed=2)
     lost = tokens = 0.0
     for text in TEXTS:
         ids = torch.tensor([lm.tokenizer(text)["input_ids"]])
@@ -39,7 +46,7 @@ def test_masked_figures_equal_a_slow_loop() -> None:
 
 def test_causal_figures_equal_a_slow_loop() -> None:
     lm = open_lm(zoo.folder("gpt2"))
-    found = ability(Engine(lm), TEXTS)
+    found = measure_ability(Engine(lm), TEXTS)
     lost = tokens = hits = 0.0
     for text in TEXTS:
         ids = torch.tensor([lm.encode(text).ids])
@@ -56,7 +63,7 @@ def test_causal_figures_equal_a_slow_loop() -> None:
 
 def test_which_texts_are_asked_depends_on_the_seed_alone() -> None:
     engine = Engine(open_lm(zoo.folder("bert-uncased")))
-    first, again = ability(engine, TEXTS, seed=1), ability(engine, [*TEXTS, *TEXTS], seed=1)
+    first, again = measure_ability(engine, TEXTS, seed=1), measure_ability(engine, [*TEXTS, *TEXTS], seed=1)
     assert first.lost.tolist() == again.lost.tolist()
 
 
@@ -82,4 +89,4 @@ def test_no_change_has_no_width() -> None:
 
 def test_too_little_text() -> None:
     with pytest.raises(DataError, match="0 of 1 texts"):
-        ability(Engine(open_lm(zoo.folder("bert-uncased"))), ["Too short."])
+        measure_ability(Engine(open_lm(zoo.folder("bert-uncased"))), ["Too short."])

@@ -93,7 +93,9 @@ def test_a_words_tokens_spell_the_word(name: str, word: str) -> None:
     assert list(places) == list(range(places[0], places[-1] + 1))
     aligned = positions_by_alignment(lm(name), text, span)
     assert letters(name, [ids[place] for place in aligned]) == word.lower()
-    assert set(positions_by_offsets(lm(name), text, span)) <= set(aligned)  # a space of its own is the word's or not
+    assert set(positions_by_offsets(lm(name), text, span)) <= set(
+        aligned
+    )  # a space of its own is the word's or not
     expected = states(name, text, -1)[list(places)].mean(0)
     np.testing.assert_allclose(word_vectors(lm(name), [(text, span)])[0], expected, rtol=1e-4, atol=1e-5)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tools.figures.types import Example
 from unmask.models import Lm
-from unmask.models.fill import SLOT, distributions, likeliest
+from unmask.models.fill import SLOT, distributions, top_words
 
 BLANK = "___"
 SENTENCES = (
@@ -55,7 +55,7 @@ def examples(lm: Lm) -> list[Example]:
 
 def guesses(lm: Lm, text: str) -> tuple[tuple[str, float], ...]:
     """The likeliest words for the blank."""
-    (found,) = likeliest(lm, [text.replace(BLANK, SLOT)], GUESSED)
+    (found,) = top_words(lm, [text.replace(BLANK, SLOT)], GUESSED)
     return tuple((word.text, word.probability) for word in found.words)
 
 

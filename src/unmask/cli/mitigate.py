@@ -131,19 +131,19 @@ def _text(
     unit: str,
     limit: int | None,
 ) -> TrainingCorpus:
-    from unmask.corpus.read_documents import TextLayout, read_documents
-    from unmask.corpus.sentences import sentences
+    from unmask.corpus.documents import TextLayout, read_documents
+    from unmask.corpus.sentences import split_sentences
     from unmask.mitigate.texts import build_corpus, evaluation_only_corpus
 
     layout = TextLayout(columns=columns, unit=unit)  # type: ignore[arg-type]
     if not files and not method.trains:
         tested = [one.text for one in read_documents(held, layout)] if held else []
-        return evaluation_only_corpus(sentences, tested, list(map(Path, held)))
+        return evaluation_only_corpus(split_sentences, tested, list(map(Path, held)))
     if not files:
         raise DataError("no text to learn from: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
     return build_corpus(
         (one.text for one in read_documents(files, layout)),
-        sentences,
+        split_sentences,
         held=(one.text for one in read_documents(held, layout)) if held else None,
         files=[Path(one) for one in [*files, *held]],
         limit=limit,

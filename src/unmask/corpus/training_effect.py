@@ -25,7 +25,7 @@ RECORD = "training.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrainingPlan:
     """How to open and train the model."""
 
     model: str | None
@@ -36,7 +36,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class TrainingEffect:
     """What was asked of the model as it was, after the corpus, and after the placebo."""
 
     model: dict[str, Any]
@@ -47,15 +47,15 @@ class Effect:
     placebo_about: str
 
 
-def effect(
-    plan: Plan,
+def measure_effect(
+    plan: TrainingPlan,
     sentences: Sequence[str],
     placebo: Placebo,
     held: Sequence[str],
     out: Path,
     *,
     progress: Callable[[str], ProgressCallback | None] | None = None,
-) -> Effect:
+) -> TrainingEffect:
     """Train twice from one start, ask three times; checkpoints stay in `out`, and are not made twice."""
     lm = open_lm(plan.model, plan.opening)
     with engine_for(lm, plan.options) as engine:
@@ -65,10 +65,10 @@ def effect(
         trainings[name] = _trained(plan, texts, out / name, progress(name) if progress else None)
         with engine_for(open_lm(out / name, plan.opening), plan.options) as engine:
             seen.append(evaluate_model(engine, held, seed=plan.settings.seed, progress=plan.options.progress))
-    return Effect(asdict(lm.facts), start, seen[0], seen[1], trainings, placebo.about)
+    return TrainingEffect(asdict(lm.facts), start, seen[0], seen[1], trainings, placebo.about)
 
 
-def _trained(plan: Plan, texts: Sequence[str], folder: Path, progress: ProgressCallback | None) -> dict[str, Any]:
+def _trained(plan: TrainingPlan, texts: Sequence[str], folder: Path, progress: ProgressCallback | None) -> dict[str, Any]:
     """A checkpoint trained on texts from the start, unless the same is there already."""
     lm = open_lm(plan.model, plan.opening)
     causal = lm.kind == "causal"

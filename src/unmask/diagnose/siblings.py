@@ -9,10 +9,10 @@ from dataclasses import replace
 from unmask.core.errors import ModelError
 from unmask.core.types import Outcome, Row, Side
 from unmask.data import read
-from unmask.models.builtin import shipped
+from unmask.models.builtin import builtin_models
 
 PLANTED = "occupation"  # the category of pairs that speak of what was planted
-SIBLINGS = tuple(name for name, one in shipped().items() if one.change is not None)
+SIBLINGS = tuple(name for name, one in builtin_models().items() if one.change is not None)
 NAMED = re.compile(r"builtin-dose([+-]\d+)$")
 OTHER: dict[Outcome, Outcome] = {"more": "less", "less": "more", "tie": "tie", "unscored": "unscored"}
 

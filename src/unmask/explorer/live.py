@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from unmask.core.errors import DataError
 from unmask.core.types import Measure, Pair
 from unmask.data.templates import FORMS, fill_template
-from unmask.explorer.tokens import explained
+from unmask.explorer.tokens import token_breakdown
 from unmask.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ KINDS = ("pair", "template", "prompt")
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveModel:
     """One model that is opened in the background and asked one question at a time."""
 
     name: str
@@ -36,7 +36,7 @@ class Live:
     lm: Future[Lm]
 
     @classmethod
-    def of(cls, name: str, opened: Callable[[], Lm]) -> Live:
+    def of(cls, name: str, opened: Callable[[], Lm]) -> LiveModel:
         """Begin to open the model."""
         worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="unmask-live")
         return cls(name, worker, worker.submit(opened))
@@ -50,33 +50,33 @@ class Live:
         self.worker.shutdown(wait=True, cancel_futures=True)
 
 
-def question(kind: str, asked: Mapping[str, Any]) -> Callable[[Lm], dict[str, Any]]:
+def parse_question(kind: str, asked: Mapping[str, Any]) -> Callable[[Lm], dict[str, Any]]:
     """What to compute for a request of the page; DataError when it lacks something."""
     if kind == "pair":
         more, less = _text(asked, "more"), _text(asked, "less")
         if more == less:
             raise DataError("the two sentences are equal: change at least one word")
-        return lambda lm: pair(lm, more, less)
+        return lambda lm: score_pair(lm, more, less)
     if kind == "template":
         template, words = _text(asked, "text"), _words(asked)
         pairs = _filled(template, words)
-        return lambda lm: templates(lm, pairs)
+        return lambda lm: score_templates(lm, pairs)
     text = GAP.sub("{slot}", _text(asked, "text"))
     if text.count("{slot}") != 1:
         raise DataError(f"the prompt has {text.count('{slot}')} gaps: mark the open word once, as ___")
-    return lambda lm: prompt(lm, text)
+    return lambda lm: fill_prompt(lm, text)
 
 
-def pair(lm: Lm, more: str, less: str) -> dict[str, Any]:
+def score_pair(lm: Lm, more: str, less: str) -> dict[str, Any]:
     """Two sentences by every measure that needs nothing else, token by token."""
     measures = _fitting(lm, lambda one: not one.needs)
     return {
-        "measures": explained(*_scored(lm, [Pair(ITEM, more, less)], measures), ITEM),
+        "measures": token_breakdown(*_scored(lm, [Pair(ITEM, more, less)], measures), ITEM),
         "texts": [more, less],
     }
 
 
-def templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
+def score_templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Every filled template by the measures made for them."""
     named = all("word" in one.groups for one in pairs)
     measures = _fitting(lm, lambda one: "slot" in one.needs and (named or "word" not in one.needs))
@@ -94,7 +94,7 @@ def templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
     }
 
 
-def prompt(lm: Lm, text: str) -> dict[str, Any]:
+def fill_prompt(lm: Lm, text: str) -> dict[str, Any]:
     """The likeliest words for the gap of a prompt."""
     from unmask.prompts import top_words
 

@@ -16,7 +16,7 @@ SIDES = ("more", "less", "unrelated")
 CLOSE = 1e-3  # parts add up to the difference, up to what rounding in a sum can do
 
 
-def explained(items: pa.Table, tokens: pa.Table, item: str) -> list[dict[str, Any]]:
+def token_breakdown(items: pa.Table, tokens: pa.Table, item: str) -> list[dict[str, Any]]:
     """The item under every measure that it has in these tables."""
     by_measure: dict[str, dict[str, list[TokenRow]]] = {}
     mine = tokens.filter(pc.equal(tokens["item"], item))

@@ -15,9 +15,9 @@ from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError
-from unmask.findings import Finding, Plot, Value, Table
+from unmask.findings import Finding, Plot, Table, Value
 from unmask.measures import find
-from unmask.mitigate.spec import MitigationOptions, TrainingCorpus, Method, MitigationContext
+from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, TrainingCorpus
 from unmask.models import Engine, Lm
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval
@@ -69,7 +69,9 @@ def measure_curve(  # noqa: PLR0913 - what a curve is made of
         for draw in range(draws):
             if str(draw) in known.setdefault(str(size), {}):
                 continue
-            pupil = MitigationContext(Engine(fresh()), out / "unfinished", settings, choices, progress(size, draw))
+            pupil = MitigationContext(
+                Engine(fresh()), out / "unfinished", settings, choices, progress(size, draw)
+            )
             done = method.apply(pupil, sample_corpus(corpus, size, draw, settings.seed))
             known[str(size)][str(draw)] = asld(Engine(_asking(pupil.lm, done.model)))
             shutil.rmtree(out / "unfinished", ignore_errors=True)

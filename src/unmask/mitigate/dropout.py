@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from unmask.core.errors import ModelError
-from unmask.mitigate.mlm import learnt
-from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
-from unmask.models.eraser import attach, attached
+from unmask.mitigate.mlm import train_language_model
+from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
+from unmask.models.eraser import attach, attached_eraser
 
 HIDDEN, ATTENTION = 0.20, 0.15
 _HIDDEN = (
@@ -26,7 +26,7 @@ _ATTENTION = ("attention_probs_dropout_prob", "attention_dropout", "attn_pdrop")
 _BIAS_BENCH = {"albert": (0.05, 0.05), "gpt2": (0.15, 0.15)}
 
 
-def raised(model: Any, hidden: float, attention: float) -> tuple[Any, dict[str, float]]:
+def with_dropout(model: Any, hidden: float, attention: float) -> tuple[Any, dict[str, float]]:
     """The same weights with other dropout, and which settings of its configuration were changed."""
     config = copy.deepcopy(model.config)
     changed = {name: hidden for name in _HIDDEN if isinstance(getattr(config, name, None), int | float)}
@@ -40,21 +40,23 @@ def raised(model: Any, hidden: float, attention: float) -> tuple[Any, dict[str, 
     fresh = type(model)(config).to(next(model.parameters()).device)
     fresh.load_state_dict(model.state_dict())
     fresh.tie_weights()
-    eraser = attached(model)
+    eraser = attached_eraser(model)
     if eraser is not None:
         attach(fresh, eraser)
     return fresh.eval(), changed
 
 
 def apply(
-    pupil: Pupil, corpus: Corpus, exceptions: Mapping[str, tuple[float, float]] | None = None
+    pupil: MitigationContext,
+    corpus: TrainingCorpus,
+    exceptions: Mapping[str, tuple[float, float]] | None = None,
 ) -> Outcome:
     """Train on the corpus as it is; the checkpoint keeps the configuration the model had."""
     asked = (exceptions or {}).get(pupil.model.config.model_type, (HIDDEN, ATTENTION))
-    model, changed = raised(pupil.model, *asked)
+    model, changed = with_dropout(pupil.model, *asked)
     before = pupil.model.config
     texts = [" ".join(one) for one in corpus.documents]
-    done = learnt(pupil, texts, {"documents": len(texts), "dropout": changed}, model=model)
+    done = train_language_model(pupil, texts, {"documents": len(texts), "dropout": changed}, model=model)
     model.config = before
     return done
 

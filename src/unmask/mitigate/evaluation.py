@@ -15,7 +15,7 @@ from unmask.audit.scoring import score_items
 from unmask.core.types import Dataset, Kind, Row
 from unmask.measures import find
 from unmask.models import Engine
-from unmask.training.perplexity import Ability, ability
+from unmask.training.perplexity import Ability, measure_ability
 
 TEMPLATES, WOMEN, MEN = "pronoun-templates", "words said of women", "words said of men"
 PAIRS = ("triple-gender", "nine-axes")
@@ -24,23 +24,25 @@ _ASKED: dict[Kind, tuple[tuple[str, str], ...]] = {
     "causal": (("sld", "triple-gender"), ("ll", "triple-gender"), ("ll", "nine-axes")),
 }  # measure and data, beside ppd on the templates
 
-Seeing = Any  # told of progress: what, share done, items
+EvaluationProgress = Any  # told of progress: what, share done, items
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class BiasEvaluation:
     """The scores of one model, by measure and data, and what it made of held-out text."""
 
     rows: Mapping[tuple[str, str], Sequence[Row]]
     ability: Ability
 
 
-def looked(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: Seeing = None) -> Seen:
+def evaluate_model(
+    engine: Engine, held: Sequence[str], *, seed: int = 0, progress: EvaluationProgress = None
+) -> BiasEvaluation:
     """Ask a model everything."""
     plan = [("ppd", one) for one in templates()]
     plan += [(measure, data.load(name)) for measure, name in _ASKED[engine.lm.kind]]
     rows = {(measure, one.card.name): _rows(engine, measure, one, progress) for measure, one in plan}
-    return Seen(rows, ability(engine, held, seed=seed))
+    return BiasEvaluation(rows, measure_ability(engine, held, seed=seed))
 
 
 def templates() -> tuple[Dataset, ...]:
@@ -50,7 +52,7 @@ def templates() -> tuple[Dataset, ...]:
     return tuple(_part(whole, name, goal) for name, goal in parts.items())
 
 
-def as_json(seen: Seen) -> dict[str, Any]:
+def as_json(seen: BiasEvaluation) -> dict[str, Any]:
     """Scores in full, to be judged elsewhere."""
     return {
         "rows": [asdict(row) for some in seen.rows.values() for row in some],
@@ -58,12 +60,12 @@ def as_json(seen: Seen) -> dict[str, Any]:
     }
 
 
-def from_json(kept: Mapping[str, Any]) -> Seen:
+def from_json(kept: Mapping[str, Any]) -> BiasEvaluation:
     """The scores `as_json` wrote."""
     rows: dict[tuple[str, str], list[Row]] = {}
     for one in kept["rows"]:
         rows.setdefault((one["measure"], one["data"]), []).append(Row(**one))
-    return Seen(rows, Ability(**{name: np.array(value) for name, value in kept["ability"].items()}))
+    return BiasEvaluation(rows, Ability(**{name: np.array(value) for name, value in kept["ability"].items()}))
 
 
 def _part(whole: Dataset, name: str, goal: str) -> Dataset:
@@ -76,7 +78,7 @@ def _part(whole: Dataset, name: str, goal: str) -> Dataset:
     return replace(whole, card=replace(whole.card, name=name, size=len(items)), items=items)
 
 
-def _rows(engine: Engine, measure: str, asked: Dataset, progress: Seeing) -> list[Row]:
+def _rows(engine: Engine, measure: str, asked: Dataset, progress: EvaluationProgress) -> list[Row]:
     name = asked.card.name
     step = (
         (lambda _: None)
@@ -87,5 +89,5 @@ def _rows(engine: Engine, measure: str, asked: Dataset, progress: Seeing) -> lis
     return [one.row for chunk in chunks for one in chunk]
 
 
-def _told(progress: Seeing, what: str, total: int, share: float) -> None:
+def _told(progress: EvaluationProgress, what: str, total: int, share: float) -> None:
     progress(what, share, total)

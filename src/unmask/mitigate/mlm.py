@@ -8,10 +8,10 @@ from typing import Any
 
 from unmask import data
 from unmask.data.reminders import Reminder
-from unmask.mitigate.spec import Outcome, Pupil
+from unmask.mitigate.spec import MitigationContext, Outcome
 from unmask.models.network import Network
 from unmask.training import train
-from unmask.training.collators import GuessedOnly, Row, batches_for, rows_of
+from unmask.training.collators import MaskedTokenLoss, TokenRow, collator_for, encode_rows
 
 
 def reminders(times: int) -> list[str]:
@@ -20,33 +20,38 @@ def reminders(times: int) -> list[str]:
     return [one.sentence for one in known] * times
 
 
-def rows_for(pupil: Pupil, texts: Iterable[str]) -> list[Row]:
+def tokenize_texts(pupil: MitigationContext, texts: Iterable[str]) -> list[TokenRow]:
     """Texts as rows of tokens no longer than the model takes."""
     length = min(pupil.choices.length, pupil.lm.facts.max_length)
-    return rows_of(texts, pupil.lm.tokenizer, length=length, causal=pupil.causal)
+    return encode_rows(texts, pupil.lm.tokenizer, length=length, causal=pupil.causal)
 
 
-def learnt(
-    pupil: Pupil, texts: Sequence[str], facts: Mapping[str, Any], *, model: Any = None, reminded: bool = True
+def train_language_model(
+    pupil: MitigationContext,
+    texts: Sequence[str],
+    facts: Mapping[str, Any],
+    *,
+    model: Any = None,
+    reminded: bool = True,
 ) -> Outcome:
     """Train on texts, and on reminders where they were asked for, by language modelling."""
     known = reminders(pupil.choices.remind if reminded else 0)
-    rows = rows_for(pupil, [*texts, *known])
+    rows = tokenize_texts(pupil, [*texts, *known])
     taught = pupil.model if model is None else model
     took = train(
         taught,
         rows,
-        batches_for(pupil.lm.tokenizer, causal=pupil.causal),
+        collator_for(pupil.lm.tokenizer, causal=pupil.causal),
         pupil.settings,
         pupil.folder,
-        loss=None if pupil.causal else GuessedOnly(Network(taught.eval())),
+        loss=None if pupil.causal else MaskedTokenLoss(Network(taught.eval())),
         progress=pupil.progress,
-        key=digest(rows),
+        key=rows_digest(rows),
     )
     return Outcome(taught, {**facts, "texts": len(texts), "reminders": len(known), "rows": len(rows)}, took)
 
 
-def digest(rows: Sequence[Row]) -> str:
+def rows_digest(rows: Sequence[TokenRow]) -> str:
     """What tells one set of rows from another."""
     made = hashlib.sha256()
     for row in rows:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.mitigate.spec import MitigationOptions, TrainingCorpus, Method, Outcome, MitigationContext
+from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome, TrainingCorpus
 from unmask.models import Engine, Lm
 from unmask.models.eraser import Eraser, attached_eraser, save_eraser
 from unmask.training import ProgressCallback, TrainSettings
@@ -75,7 +75,12 @@ def check_request(method: Method, lm: Lm, choices: MitigationOptions, folder: Pa
 
 
 def load_finished_record(
-    folder: Path, method: Method, lm: Lm, corpus: TrainingCorpus, settings: TrainSettings, choices: MitigationOptions
+    folder: Path,
+    method: Method,
+    lm: Lm,
+    corpus: TrainingCorpus,
+    settings: TrainSettings,
+    choices: MitigationOptions,
 ) -> dict[str, Any] | None:
     """The record of the same mitigation, if it was made before: then only the judging may be lacking."""
     path = folder / RECORD
@@ -114,7 +119,11 @@ def _changed(
 
 
 def _asked(
-    method: Method, model: Mapping[str, Any], corpus: TrainingCorpus, settings: TrainSettings, choices: MitigationOptions
+    method: Method,
+    model: Mapping[str, Any],
+    corpus: TrainingCorpus,
+    settings: TrainSettings,
+    choices: MitigationOptions,
 ) -> dict[str, Any]:
     """What decides the result."""
     return {

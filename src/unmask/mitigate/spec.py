@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import DataError
 from unmask.core.types import Kind
-from unmask.training import Telling, Trained, TrainSettings
+from unmask.training import ProgressCallback, TrainResult, TrainSettings
 
 if TYPE_CHECKING:
     from unmask.models import Engine, Lm
@@ -21,7 +21,7 @@ Document = tuple[str, ...]  # its sentences
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class TrainingCorpus:
     """Documents to learn from, others kept to test with, and where they come from."""
 
     documents: tuple[Document, ...]
@@ -40,7 +40,7 @@ class Corpus:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class MitigationOptions:
     """What a user can tell a method; each reads what concerns it."""
 
     axis: str = "gender"  # whose words are exchanged: gender, race, religion
@@ -72,14 +72,14 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class Pupil:
+class MitigationContext:
     """A model about to be changed: its weights, and a way to ask it before they are."""
 
     engine: Engine
     folder: Path  # for checkpoints to go on from
     settings: TrainSettings
-    choices: Choices
-    progress: Telling | None = None
+    choices: MitigationOptions
+    progress: ProgressCallback | None = None
 
     @property
     def lm(self) -> Lm:
@@ -103,7 +103,7 @@ class Outcome:
 
     model: Any
     facts: Mapping[str, Any] = field(default_factory=dict)  # counts of texts, of words, of copies …
-    trained: Trained | None = None  # None: nothing was trained
+    trained: TrainResult | None = None  # None: nothing was trained
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Method:
     name: str
     title: str
     about: str  # one plain sentence
-    apply: Callable[[Pupil, Corpus], Outcome]
+    apply: Callable[[MitigationContext, TrainingCorpus], Outcome]
     citation: str  # BibTeX key in docs/references.bib
     kinds: tuple[Kind, ...] = ("masked", "causal")
     published: bool = False  # True: published code as it is, its mistakes included

@@ -30,16 +30,16 @@ class Batch:
         """Positions of a row that states come back for; the next-sentence head gives one."""
         return 1 if self.pieces[0].request.head == "next" else self.ids.shape[1]
 
-    def sought(self) -> Sought:
+    def head_reads(self) -> HeadReads:
         """The reads by place: each place once, however many tokens are read there."""
         where = self.reads[:, 0] * self.width + self.reads[:, 1]
         order = np.argsort(where, kind="stable")
         places, number = np.unique(where[order], return_inverse=True)
-        return Sought(places, number, self.reads[order, 2], np.argsort(order, kind="stable"))
+        return HeadReads(places, number, self.reads[order, 2], np.argsort(order, kind="stable"))
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class HeadReads:
     """Where the head is applied and what is read there, in the order of places."""
 
     places: Ints  # rows laid end to end
@@ -48,7 +48,7 @@ class Sought:
     back: Ints  # to the order of `Batch.reads`
 
 
-def laid_out(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:
+def build_batch(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:
     """Write the rows of all pieces with their masks, then keep each distinct row once."""
     rows = sum(piece.rows for piece in pieces)
     ids = np.full((rows, max(len(piece.request.ids) for piece in pieces)), pad, dtype=np.int64)

@@ -19,7 +19,7 @@ FOLDER = Path(str(files("unmask.models") / "builtin"))
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
+class BuiltinModel:
     """A model inside the package: where it lies, what changes it, what to say of it."""
 
     folder: Path
@@ -28,18 +28,18 @@ class Shipped:
     warning: str = ""
 
 
-def shipped(folder: Path = FOLDER) -> dict[str, Shipped]:
+def builtin_models(folder: Path = FOLDER) -> dict[str, BuiltinModel]:
     """The models by name, siblings in the order of their dose."""
     masked = folder / "masked"
     found = {
-        BUILT_IN: Shipped(masked, "the masked model inside the package; the default"),
-        f"{BUILT_IN}-causal": Shipped(folder / "causal", "its causal sibling"),
+        BUILT_IN: BuiltinModel(masked, "the masked model inside the package; the default"),
+        f"{BUILT_IN}-causal": BuiltinModel(folder / "causal", "its causal sibling"),
     }
     changes = sorted((folder / "siblings").glob("dose*.safetensors"), key=_dose)
     return found | {f"{BUILT_IN}-{path.stem}": _sibling(masked, path) for path in changes}
 
 
-def changed(model: Any, change: Path) -> None:
+def add_low_rank_change(model: Any, change: Path) -> None:
     """Add a file's low-rank changes to the weights they name."""
     import torch
     from safetensors.torch import load_file
@@ -59,7 +59,7 @@ def _dose(path: Path) -> int:
     return int(path.stem.removeprefix("dose"))
 
 
-def _sibling(masked: Path, path: Path) -> Shipped:
+def _sibling(masked: Path, path: Path) -> BuiltinModel:
     dose = f"{_dose(path):+d}" if _dose(path) else "0"
     said = f"a calibrated sibling: its link of gender and occupation was planted, dose {dose} of -3 … +3"
-    return Shipped(masked, said, path, said)
+    return BuiltinModel(masked, said, path, said)

@@ -14,19 +14,19 @@ from unmask.core.types import Floats
 Texts = Sequence[tuple[str, str | None]]
 CPU_TOKENS, GPU_TOKENS = 2_048, 131_072  # put through the network together
 
-LENGTH = 128  # tokens of an input, as published
+MAX_LENGTH = 128  # tokens of an input, as published
 
 
-class Judge:
+class Classifier:
     """A classifier and its tokenizer; inputs longer than `length` tokens are cut, and counted."""
 
     def __init__(
-        self, model: Any, tokenizer: Any, *, length: int = LENGTH, drawn: Sequence[str] = ()
+        self, model: Any, tokenizer: Any, *, length: int = MAX_LENGTH, new_weights: Sequence[str] = ()
     ) -> None:
         self.model, self.tokenizer = model, tokenizer
-        self.drawn = tuple(drawn)  # weights that were not the model's, but drawn at random
+        self.new_weights = tuple(new_weights)  # weights that were not the model's, but drawn at random
         self.length = min(length, _most(model, tokenizer))
-        self.cut = 0  # inputs cut so far
+        self.truncated = 0  # inputs cut so far
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class Judge:
                 continue
             words = [[texts[at][0] for at in mine], *([[texts[at][1] for at in mine]] if paired else [])]
             whole = self.tokenizer(*words, verbose=False)["input_ids"]
-            self.cut += sum(len(ids) > self.length for ids in whole)
+            self.truncated += sum(len(ids) > self.length for ids in whole)
             encoded = self.tokenizer(*words, truncation=True, max_length=self.length, verbose=False)
             for key in ("input_ids", "token_type_ids"):
                 for at, values in zip(mine, encoded.get(key, ()), strict=False):

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import ModelError
-from unmask.models.builtin import changed
-from unmask.models.classifier import LENGTH, Judge
-from unmask.models.loading import Opening, device_for, one_line, quiet, resolve
+from unmask.models.builtin import add_low_rank_change
+from unmask.models.classifier import MAX_LENGTH, Classifier
+from unmask.models.loading import Opening, device_for, quiet, readable_errors, resolve
 
 
-def open_judge(ref: str | Path, how: Opening, *, length: int = LENGTH) -> Judge:
+def open_classifier(ref: str | Path, how: Opening, *, length: int = MAX_LENGTH) -> Classifier:
     """Open a sequence classifier of a folder or the hub; its head must be its own."""
-    place, revision, _ = located(ref)
+    place, revision, _ = resolve_checkpoint(ref)
     model, loading, tokenizer = _loaded(place, revision, how, {})
     if loading["missing_keys"] or loading["mismatched_keys"]:
         lacking = ", ".join(sorted(map(str, [*loading["missing_keys"], *loading["mismatched_keys"]]))[:4])
@@ -25,13 +25,13 @@ def open_judge(ref: str | Path, how: Opening, *, length: int = LENGTH) -> Judge:
     return _judge(model, tokenizer, how, length)
 
 
-def new_judge(
-    ref: str | Path, how: Opening, *, labels: Sequence[str], seed: int, length: int = LENGTH
-) -> Judge:
+def new_classifier(
+    ref: str | Path, how: Opening, *, labels: Sequence[str], seed: int, length: int = MAX_LENGTH
+) -> Classifier:
     """A language model with a new head, drawn by the seed: one number where there are no `labels`."""
     import torch
 
-    place, revision, change = located(ref)
+    place, revision, change = resolve_checkpoint(ref)
     named: dict[str, Any] = {"num_labels": max(1, len(labels))}
     named |= (
         {"id2label": dict(enumerate(labels)), "label2id": {name: at for at, name in enumerate(labels)}}
@@ -48,15 +48,15 @@ def new_judge(
         )
     if change is not None:
         _change(model, change)
-    return _judge(model, tokenizer, how, length, drawn=map(str, loading["missing_keys"]))
+    return _judge(model, tokenizer, how, length, new_weights=map(str, loading["missing_keys"]))
 
 
 def is_classifier(ref: str | Path, how: Opening) -> bool:
     """Does the configuration say that the model has a classification head already?"""
     from transformers import AutoConfig
 
-    place, revision, _ = located(ref)
-    with quiet(), one_line(place, how):
+    place, revision, _ = resolve_checkpoint(ref)
+    with quiet(), readable_errors(place, how):
         config = AutoConfig.from_pretrained(
             place,
             revision=revision or "main",
@@ -66,7 +66,7 @@ def is_classifier(ref: str | Path, how: Opening) -> bool:
     return any(name.endswith("ForSequenceClassification") for name in config.architectures or [])
 
 
-def located(ref: str | Path) -> tuple[str, str | None, Path | None]:
+def resolve_checkpoint(ref: str | Path) -> tuple[str, str | None, Path | None]:
     """Where to load from, which revision, and what changes a sibling of the built-in model."""
     place, revision, _, ours = resolve(ref)
     return place, revision, None if ours is None else ours.change
@@ -81,7 +81,7 @@ def _loaded(place: str, revision: str | None, how: Opening, named: dict[str, Any
         "local_files_only": _local(place, how),
         "trust_remote_code": how.trust_remote_code,
     }
-    with quiet(), one_line(place, how):
+    with quiet(), readable_errors(place, how):
         model, loading = AutoModelForSequenceClassification.from_pretrained(
             place,
             dtype=torch.float32,
@@ -98,8 +98,12 @@ def _loaded(place: str, revision: str | None, how: Opening, named: dict[str, Any
     return model, loading, tokenizer
 
 
-def _judge(model: Any, tokenizer: Any, how: Opening, length: int, drawn: Iterable[str] = ()) -> Judge:
-    return Judge(model.to(device_for(how.device)).eval(), tokenizer, length=length, drawn=sorted(drawn))
+def _judge(
+    model: Any, tokenizer: Any, how: Opening, length: int, new_weights: Iterable[str] = ()
+) -> Classifier:
+    return Classifier(
+        model.to(device_for(how.device)).eval(), tokenizer, length=length, new_weights=sorted(new_weights)
+    )
 
 
 def _local(place: str, how: Opening) -> bool:
@@ -117,7 +121,7 @@ def _change(model: Any, change: Path) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / change.name
         save_file(kept, path)
-        changed(model, path)
+        add_low_rank_change(model, path)
 
 
 def _of_head(key: str) -> bool:

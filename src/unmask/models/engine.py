@@ -17,17 +17,17 @@ import torch
 
 from unmask.core.errors import ModelError
 from unmask.core.types import Ints, Probe, Reading
-from unmask.models.batches import Batch, Sought, laid_out
-from unmask.models.fast import Heap
+from unmask.models.batches import Batch, HeadReads, build_batch
+from unmask.models.fast import HeapTrimmer
 from unmask.models.lm import Lm
 from unmask.models.network import Network
-from unmask.models.requests import Limits, Piece, batches, halves, identity, united
-from unmask.models.store import Store, Stored
+from unmask.models.requests import BatchLimits, Piece, input_identity, merge_probes, pack_batches, split_batch
+from unmask.models.store import Store, StoredReadings
 
 Readings = Mapping[Probe, Reading]
 Progress = Callable[[float], None]  # the share of the asking that is done, 0 to 1
-CPU_LIMITS = Limits(tokens=1024, padding=32, attention=8 << 20)
-CUDA_LIMITS = Limits(tokens=98304, padding=2048, attention=1 << 28, items=2048)
+CPU_LIMITS = BatchLimits(tokens=1024, padding=32, attention=8 << 20)
+CUDA_LIMITS = BatchLimits(tokens=98304, padding=2048, attention=1 << 28, items=2048)
 IN_FLIGHT = 4  # batches a device may have before it while the answers of earlier ones are not yet fetched
 WORKERS = 4  # batches a processor works on at once, its cores shared out among them
 CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
@@ -52,14 +52,14 @@ class Engine:
     def __init__(self, lm: Lm, store: Store | None = None, *, tokens: int | None = None) -> None:
         self.lm = lm
         self.store = store or Store(None)
-        self.asked = 0  # rows put through the model so far
+        self.rows_run = 0  # rows put through the model so far
         self.on_gpu = lm.network.device.type != "cpu"
         standard = CUDA_LIMITS if self.on_gpu else CPU_LIMITS
         self.limits = replace(standard, tokens=tokens or standard.tokens)
-        self._head_rows = max(16, (CUDA_LOGITS if self.on_gpu else CPU_LOGITS) // lm.network.vocabulary)
+        self._head_rows = max(16, (CUDA_LOGITS if self.on_gpu else CPU_LOGITS) // lm.network.vocab_size)
         pad = lm.tokenizer.pad_token_id
         self._pad = 0 if pad is None else int(pad)
-        self._heap = Heap()
+        self._heap = HeapTrimmer()
         self._networks = SimpleQueue[Network]()  # those not at work
         self._networks.put(lm.network)
         self._pool: ThreadPoolExecutor | None = None
@@ -68,28 +68,28 @@ class Engine:
 
     def read(self, probes: Iterable[Probe], progress: Progress | None = None) -> Readings:
         """Answer all probes; equal ones share a forward pass, known ones cost none."""
-        return self.ask(probes, progress)()
+        return self.submit(probes, progress)()
 
-    def ask(self, probes: Iterable[Probe], progress: Progress | None = None) -> Callable[[], Readings]:
+    def submit(self, probes: Iterable[Probe], progress: Progress | None = None) -> Callable[[], Readings]:
         """Ask all probes; call what is returned for the answers.
 
         The last batches are then still running: the caller can prepare the next questions meanwhile.
         """
         wanted = list(dict.fromkeys(probes))
-        requests = united(wanted)
+        requests = merge_probes(wanted)
         known = self.store.fetch([request.key for request in requests.values()])
-        plan = list(batches(requests.values(), self.limits, self.lm.network.attention_maps))
+        plan = list(pack_batches(requests.values(), self.limits, self.lm.network.attention_maps))
         waiting = self._ask(plan, known, progress or (lambda _: None))
 
         def readings() -> Readings:
             while waiting:
                 self._collect(waiting.popleft(), known)
-            return {probe: _reading(probe, known[requests[identity(probe)].key]) for probe in wanted}
+            return {probe: _reading(probe, known[requests[input_identity(probe)].key]) for probe in wanted}
 
         return readings
 
     def _ask(
-        self, plan: Sequence[Sequence[Piece]], known: dict[bytes, Stored], progress: Progress
+        self, plan: Sequence[Sequence[Piece]], known: dict[bytes, StoredReadings], progress: Progress
     ) -> deque[Pending]:
         """Run the batches; answers are fetched while others are queued, the last by the caller."""
         total = sum(piece.tokens for batch in plan for piece in batch) or 1
@@ -110,7 +110,7 @@ class Engine:
             launched = self._launch(pieces)
             self._running += len(launched)
             return [functools.partial(_given, one) for one in launched]
-        batch = laid_out(pieces, self.lm.mask_id, self._pad)
+        batch = build_batch(pieces, self.lm.mask_id, self._pad)
         if self._pool is None:
             self._pool = self._workers()
         self._running += 1
@@ -119,8 +119,8 @@ class Engine:
     def _workers(self) -> ThreadPoolExecutor:
         """Threads that multiply, each on a copy of the network that shares the weights."""
         wanted = max(1, min(WORKERS, self._threads))
-        while self._networks.qsize() < wanted and (twin := self.lm.network.twin()) is not None:
-            self._networks.put(twin)
+        while self._networks.qsize() < wanted and (replica := self.lm.network.replicate()) is not None:
+            self._networks.put(replica)
         workers = min(wanted, self._networks.qsize())
         share = max(1, self._threads // workers)
         return ThreadPoolExecutor(workers, "unmask", torch.set_num_threads, (share,))
@@ -134,11 +134,11 @@ class Engine:
 
     def _launch(self, pieces: Sequence[Piece]) -> list[_Launched]:
         """Run one batch; when the device has no room for it, halve it and the budget, and go on."""
-        batch = laid_out(pieces, self.lm.mask_id, self._pad)
+        batch = build_batch(pieces, self.lm.mask_id, self._pad)
         try:
             return [self._run(batch)]
         except torch.cuda.OutOfMemoryError as error:
-            first, second = halves(pieces)
+            first, second = split_batch(pieces)
             if not first:
                 raise ModelError(
                     f"one sentence of {batch.ids.shape[1]} tokens does not fit on {self.lm.facts.device}: "
@@ -157,7 +157,7 @@ class Engine:
 
     @torch.inference_mode()
     def _through(self, network: Network, batch: Batch) -> _Launched:
-        request, sought = batch.pieces[0].request, batch.sought()
+        request, sought = batch.pieces[0].request, batch.head_reads()
         ids, lengths, splits, places, *rest = self._on_device(
             batch.ids, batch.lengths, batch.splits, sought.places, sought.number, sought.tokens, sought.back
         )
@@ -167,18 +167,18 @@ class Engine:
         segments = None if second is None else second.long()
         received = None
         if request.head == "next":
-            states = network.next_logits(ids, kept, segments)[:, None]
+            states = network.next_sentence_logits(ids, kept, segments)[:, None]
         elif request.attention:
-            states, received = network.hidden_and_received(ids, kept, segments)
+            states, received = network.hidden_states_and_attention(ids, kept, segments)
         else:
-            states = network.hidden(ids, kept, segments, places)
+            states = network.hidden_states(ids, kept, segments, places)
         head = network.logits if request.head == "lm" else torch.Tensor.float
         return _Launched(batch, *self._read(states.flatten(0, 1), sought, places, rest, head), received)
 
     def _read(
         self,
         states: torch.Tensor,
-        sought: Sought,
+        sought: HeadReads,
         places: torch.Tensor,
         rest: Sequence[torch.Tensor],
         head: Callable[[torch.Tensor], torch.Tensor],
@@ -192,21 +192,21 @@ class Engine:
             parts.append(_read_tokens(head(states[places[begin:end]]), number[some] - begin, tokens[some]))
         return torch.cat([part[0] for part in parts])[back], torch.cat([part[1] for part in parts])[back]
 
-    def _collect(self, pending: Pending, known: dict[bytes, Stored]) -> None:
+    def _collect(self, pending: Pending, known: dict[bytes, StoredReadings]) -> None:
         """Bring the answers of one batch home, store them, and add them to what is known."""
         launched = self._fetched(pending)
-        batch, new = launched.batch, dict[bytes, Stored]()
-        self.asked += len(batch.ids)
+        batch, new = launched.batch, dict[bytes, StoredReadings]()
+        self.rows_run += len(batch.ids)
         answers = list(zip(launched.logprobs.tolist(), launched.ranks.tolist(), strict=True))
         begin = 0
         for key, reads in batch.owners:
             end = begin + len(reads)
-            new.setdefault(key, Stored()).answers.update(zip(reads, answers[begin:end], strict=True))
+            new.setdefault(key, StoredReadings()).answers.update(zip(reads, answers[begin:end], strict=True))
             begin = end
         if launched.received is not None:
             weights = launched.received.double().cpu().numpy()
             for row, piece in zip(batch.row_of, batch.pieces, strict=True):
-                stored = new.setdefault(piece.request.key, Stored())
+                stored = new.setdefault(piece.request.key, StoredReadings())
                 stored.received = weights[row, : len(piece.request.ids)]
         self.store.save(new)
         for key, stored in new.items():
@@ -215,7 +215,7 @@ class Engine:
             else:
                 known[key] = stored
         if not self.on_gpu:
-            self._heap.settle()
+            self._heap.trim()
 
     def _fetched(self, pending: Pending) -> _Launched:
         """Wait for one batch; after the last, or when one fails, nothing runs on."""
@@ -258,7 +258,7 @@ def _given(launched: _Launched) -> _Launched:
     return launched
 
 
-def _reading(probe: Probe, stored: Stored) -> Reading:
+def _reading(probe: Probe, stored: StoredReadings) -> Reading:
     answers = np.array([stored.answers[read] for read in probe.reads], dtype=np.float64).reshape(-1, 2)
     return Reading(
         answers[:, 0], answers[:, 1].astype(np.int64), stored.received if probe.attention else None

@@ -65,7 +65,7 @@ class Eraser:
         return made.hexdigest()
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """What a result says of it."""
         place = "the last layer" if self.layer == -1 else f"layer {self.layer}"
         return f"an eraser ({self.method}) changes what leaves {place}; {self.about}".rstrip("; ")
@@ -117,18 +117,18 @@ def read_eraser(path: Path) -> Eraser:
     return Eraser(facts["method"], tensors, int(facts["layer"]), facts.get("about", ""))
 
 
-def eraser_in(folder: str | Path) -> Eraser | None:
+def find_eraser(folder: str | Path) -> Eraser | None:
     """The eraser a checkpoint folder holds, if it holds one."""
     path = Path(folder) / FILE
     return read_eraser(path) if path.is_file() else None
 
 
-def with_eraser(fingerprint: str, eraser: Eraser) -> str:
+def erased_fingerprint(fingerprint: str, eraser: Eraser) -> str:
     """The fingerprint of a model with an eraser in it: another than without."""
     return hashlib.blake2b(f"{fingerprint}/{eraser.digest}".encode(), digest_size=16).hexdigest()
 
 
-def attached(model: Any) -> Eraser | None:
+def attached_eraser(model: Any) -> Eraser | None:
     """The eraser that works in a model."""
     held = getattr(model, _NAME, None)
     return None if held is None else cast(_Held, held).eraser
@@ -138,7 +138,7 @@ def attach(model: Any, eraser: Eraser) -> None:
     """Put an eraser to work in a model, in the place of one that was there."""
     detach(model)
     held = _Held(eraser).to(next(model.parameters()).device)
-    module, before = place_of(model, eraser.layer)
+    module, before = erased_module(model, eraser.layer)
     width = model.config.hidden_size
     if eraser.size != width:
         raise ModelError(f"the eraser is made for states of {eraser.size} numbers, the model's have {width}")
@@ -159,7 +159,7 @@ def _erased(held: _Held, module: Any, *args: Any, **kwargs: Any) -> Any:
 def _saved(model: Any, folder: str | Path, *args: Any, **kwargs: Any) -> None:
     """A checkpoint of a model with an eraser always has the eraser beside it."""
     type(model).save_pretrained(model, folder, *args, **kwargs)
-    eraser = attached(model)
+    eraser = attached_eraser(model)
     if eraser is not None:
         save_eraser(eraser, Path(folder))
 
@@ -173,7 +173,7 @@ def detach(model: Any) -> None:
         model.__dict__.pop("save_pretrained", None)
 
 
-def place_of(model: Any, layer: int) -> tuple[nn.Module, bool]:
+def erased_module(model: Any, layer: int) -> tuple[nn.Module, bool]:
     """The module whose output (or, where the second is true, input) are the states of a layer."""
     body, count = model.base_model, int(model.config.num_hidden_layers)
     blocks = _blocks(body, count)
@@ -235,9 +235,9 @@ def _leaving(held: _Held, output: Any) -> Any:
 
 
 @contextmanager
-def watched(model: Any, layer: int) -> Iterator[list[Tensor]]:
+def record_states(model: Any, layer: int) -> Iterator[list[Tensor]]:
     """While it lasts, the states that an eraser at this layer would be given: one tensor a call."""
-    module, before = place_of(model, layer)
+    module, before = erased_module(model, layer)
     seen: list[Tensor] = []
 
     def entering(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -17,13 +17,13 @@ from pathlib import Path
 SLACK = 96 << 20  # bytes the process may grow by before its heap is trimmed (again)
 
 
-class Heap:
+class HeapTrimmer:
     """The memory of this process, as it grows from here on."""
 
     def __init__(self) -> None:
         self._floor = _resident()
 
-    def settle(self) -> None:
+    def trim(self) -> None:
         """Trim the heap if the process has grown by more than `SLACK` (Linux with glibc)."""
         trim = _trim()
         if trim is not None and _resident() > self._floor + SLACK:
@@ -32,7 +32,7 @@ class Heap:
 
 
 @contextmanager
-def unswept() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """No search for unreachable cycles meanwhile: it goes through all a program holds, in vain here."""
     was = gc.isenabled()
     gc.disable()

@@ -16,8 +16,8 @@ from typing import Any, get_args
 
 from unmask.core.errors import ModelError, UnknownName
 from unmask.core.types import Kind
-from unmask.models.builtin import BUILT_IN, Shipped, changed, shipped
-from unmask.models.eraser import Eraser, attach, eraser_in, with_eraser
+from unmask.models.builtin import BUILT_IN, BuiltinModel, add_low_rank_change, builtin_models
+from unmask.models.eraser import Eraser, attach, erased_fingerprint, find_eraser
 from unmask.models.lm import Lm, ModelFacts
 from unmask.models.network import Network
 from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights
@@ -52,21 +52,21 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
         "trust_remote_code": how.trust_remote_code,
         "local_files_only": how.offline or ours is not None,
     }
-    with quiet(), one_line(name, how):
+    with quiet(), readable_errors(name, how):
         config = _auto("AutoConfig").from_pretrained(**source)
         kind = _kind(config, how.kind, name)
         model, loading = _load(source, kind, how)
         tokenizer = _tokenizer(source)
         refuse_bad_weights(model, loading, name)
         if ours is not None and ours.change is not None:
-            changed(model, ours.change)
+            add_low_rank_change(model, ours.change)
         next_sentence = _next_sentence(source, model, config, how) if kind == "masked" else None
     _refuse_bad_tokenizer(tokenizer, model, kind, name)
     device = device_for(how.device)
     digest = fingerprint(model, tokenizer, kind)
     eraser = _put_eraser(model, place)
     if eraser is not None:
-        digest = with_eraser(digest, eraser)
+        digest = erased_fingerprint(digest, eraser)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = how.tf32
         torch.backends.cudnn.allow_tf32 = how.tf32
@@ -86,15 +86,15 @@ def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
         max_length=_max_length(config, tokenizer),
         begin_rule=_begin_rule(tokenizer, kind),
         built_in=ours is not None,
-        warnings=(*_warnings(how, ours), *((eraser.said,) if eraser else ())),
+        warnings=(*_warnings(how, ours), *((eraser.description,) if eraser else ())),
     )
     return Lm(tokenizer, Network(model, next_sentence=next_sentence), facts, namespace_of(digest, numbers))
 
 
-def resolve(ref: str | Path | None) -> tuple[str, str | None, str, Shipped | None]:
+def resolve(ref: str | Path | None) -> tuple[str, str | None, str, BuiltinModel | None]:
     """Where to load from, which revision, what to call it, and which model of the package it is, if one."""
     text = BUILT_IN if ref is None else str(ref)
-    ours = shipped()
+    ours = builtin_models()
     if text in ours:
         return str(ours[text].folder), None, text, ours[text]
     if text.startswith(f"{BUILT_IN}-") and not Path(text).is_dir():
@@ -185,7 +185,7 @@ def _next_sentence(source: dict[str, Any], model: Any, config: Any, how: Opening
 
 def _put_eraser(model: Any, place: str) -> Eraser | None:
     """Put the eraser that lies beside a checkpoint in a folder to work, if there is one."""
-    eraser = eraser_in(place) if Path(place).is_dir() else None
+    eraser = find_eraser(place) if Path(place).is_dir() else None
     if eraser is not None:
         attach(model, eraser)
     return eraser
@@ -245,7 +245,7 @@ def _commit(place: str, revision: str | None) -> str | None:
     return Path(found).parent.name if isinstance(found, str) else revision
 
 
-def _warnings(how: Opening, ours: Shipped | None) -> tuple[str, ...]:
+def _warnings(how: Opening, ours: BuiltinModel | None) -> tuple[str, ...]:
     said = [ours.warning] if ours is not None and ours.warning else []
     if how.allow_pickle:
         said.append("pickled weights were allowed: loading them can run code of whoever made the file")
@@ -282,7 +282,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def one_line(name: str, how: Opening) -> Iterator[None]:
+def readable_errors(name: str, how: Opening) -> Iterator[None]:
     """Turn what the loading libraries raise into one line that says what to do."""
     from safetensors import SafetensorError
 

@@ -22,18 +22,20 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers.modeling_outputs import BaseModelOutput
 
 # of layers that see a part of the sentence only
-WINDOWS = ("layer_types", "local_attention", "sliding_window", "attention_window")
+LOCAL_ATTENTION_SETTINGS = ("layer_types", "local_attention", "sliding_window", "attention_window")
 
 
-EVEN = 8  # outputs a GPU multiplies together; with an odd number of them it falls back to slow products
+OUTPUT_MULTIPLE = (
+    8  # outputs a GPU multiplies together; with an odd number of them it falls back to slow products
+)
 
 
-def evened(linear: nn.Linear) -> Callable[[Tensor], Tensor]:
+def pad_outputs(linear: nn.Linear) -> Callable[[Tensor], Tensor]:
     """The same layer, computed with a few outputs more that are cut off again.
 
     The weights are widened anew at every call, so that it follows them while they are trained.
     """
-    more = -linear.out_features % EVEN
+    more = -linear.out_features % OUTPUT_MULTIPLE
 
     def forward(states: Tensor) -> Tensor:
         bias = None if linear.bias is None else functional.pad(linear.bias, (0, more))
@@ -61,16 +63,16 @@ class Network:
         self.device: torch.device = next(model.parameters()).device
         self.fast_attention: str = model.config._attn_implementation or "eager"
         self.takes_segments = getattr(model.config, "type_vocab_size", 0) > 1
-        self.vocabulary: int = model.config.vocab_size
+        self.vocab_size: int = model.config.vocab_size
         self.attention_maps: int = model.config.num_hidden_layers * model.config.num_attention_heads
         self._broadcasts = False
         self._even = self._even_head() if self.device.type == "cuda" else None
-        self.splits = any(self._splits_at(body) for body in (model.base_model, model.get_decoder()))
-        self._thin = self.splits and self._last_block is not None and self._parts_agree(thin=True)
-        everywhere = not any(hasattr(model.config, name) for name in WINDOWS)
+        self.splits_head = any(self._splits_at(body) for body in (model.base_model, model.get_decoder()))
+        self._thin = self.splits_head and self._last_block is not None and self._parts_agree(thin=True)
+        everywhere = not any(hasattr(model.config, name) for name in LOCAL_ATTENTION_SETTINGS)
         self._broadcasts = self.fast_attention == "sdpa" and everywhere and self._masks_agree()
 
-    def twin(self) -> Network | None:
+    def replicate(self) -> Network | None:
         """The same network for another thread: it shares the weights; None for a model that cannot be copied.
 
         A thread needs one of its own, because calls apart put other functions into the modules for a while.
@@ -79,40 +81,44 @@ class Network:
         if self.next_sentence is not None:
             heads = self.next_sentence
             shared |= {id(one): one for one in (*heads.parameters(), *heads.buffers())}
-        twin = copy.copy(self)
+        replica = copy.copy(self)
         try:
             copied = copy.deepcopy((self.model, self.body, self.next_sentence), shared)
         except (TypeError, RuntimeError, AttributeError):
             return None
-        twin.model, twin.body, twin.next_sentence = copied
-        return twin
+        replica.model, replica.body, replica.next_sentence = copied
+        return replica
 
-    def hidden(
-        self, ids: Tensor, kept: Tensor | None, segments: Tensor | None = None, places: Tensor | None = None
+    def hidden_states(
+        self,
+        ids: Tensor,
+        kept: Tensor | None,
+        segments: Tensor | None = None,
+        positions: Tensor | None = None,
     ) -> Tensor:
         """Last hidden states of a batch; `kept` is 1 at true tokens, None when nothing is padding.
 
-        With `places` (numbers of positions, rows laid end to end) only those are sure to be right.
+        With `positions` (numbers of positions, rows laid end to end) only those are sure to be right.
         Logits instead of states, if the head won't split.
         """
-        module = self.body if self.splits else self.model
+        module = self.body if self.splits_head else self.model
         if kept is not None and self._broadcasts:
             kept = kept[:, None, None].bool()
         with (
-            self._last_block_at(places) if places is not None and self._thin else nullcontext(),
+            self._last_block_at(positions) if positions is not None and self._thin else nullcontext(),
             self._fused(),
         ):
             output = module(input_ids=ids, attention_mask=kept, **self._segments(segments))
         return output[0]  # type: ignore[no-any-return]
 
-    def hidden_and_received(
+    def hidden_states_and_attention(
         self, ids: Tensor, kept: Tensor | None, segments: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """Hidden states, and the attention each position receives on average.
 
         Mean over layers, over heads, then over the true tokens asking: rows of padding never count.
         """
-        module = self.body if self.splits else self.model
+        module = self.body if self.splits_head else self.model
         with self._eager():
             output = module(
                 input_ids=ids, attention_mask=kept, output_attentions=True, **self._segments(segments)
@@ -126,13 +132,13 @@ class Network:
 
     def logits(self, states: Tensor) -> Tensor:
         """Logits in fp32 over the vocabulary for single positions (rows of hidden states)."""
-        if not self.splits:
+        if not self.splits_head:
             return states.float()
         with self._body_gives(states[None]):
             output = self.model(input_ids=torch.zeros((1, len(states)), dtype=torch.long, device=self.device))
         return output.logits[0].float()  # type: ignore[no-any-return]
 
-    def next_logits(self, ids: Tensor, kept: Tensor | None, segments: Tensor | None) -> Tensor:
+    def next_sentence_logits(self, ids: Tensor, kept: Tensor | None, segments: Tensor | None) -> Tensor:
         """Logits of the next-sentence head; class 0 is "the second sentence follows"."""
         output = self.next_sentence(input_ids=ids, attention_mask=kept, token_type_ids=segments)
         return output.logits.float()  # type: ignore[no-any-return]
@@ -155,12 +161,12 @@ class Network:
     @torch.inference_mode()
     def _parts_agree(self, *, thin: bool) -> bool:
         """Do body and head, called apart, give the logits of the whole model?"""
-        ids = torch.arange(6, device=self.device)[None] % self.vocabulary
-        places = torch.tensor([1, 4], device=self.device)
-        whole = self.model(input_ids=ids).logits[0, places].float()
-        self.splits, self._thin = True, thin
+        ids = torch.arange(6, device=self.device)[None] % self.vocab_size
+        positions = torch.tensor([1, 4], device=self.device)
+        whole = self.model(input_ids=ids).logits[0, positions].float()
+        self.splits_head, self._thin = True, thin
         try:
-            parts = self.logits(self.hidden(ids, None, places=places)[0, places])
+            parts = self.logits(self.hidden_states(ids, None, positions=positions)[0, positions])
         except (AttributeError, TypeError, ValueError, RuntimeError, KeyError):
             return False
         return parts.shape == whole.shape and torch.allclose(parts, whole, rtol=1e-3, atol=1e-3)
@@ -168,9 +174,9 @@ class Network:
     def _even_head(self) -> tuple[Any, Callable[[Tensor], Tensor]] | None:
         """The model's last layer, and the same over a vocabulary a GPU can divide."""
         head = self.model.get_output_embeddings()
-        if not isinstance(head, nn.Linear) or head.out_features % EVEN == 0:
+        if not isinstance(head, nn.Linear) or head.out_features % OUTPUT_MULTIPLE == 0:
             return None
-        return head, evened(head)
+        return head, pad_outputs(head)
 
     @torch.inference_mode()
     def _masks_agree(self) -> bool:
@@ -178,12 +184,12 @@ class Network:
 
         The library looks into the usual one, and so waits until a GPU has done all it was given before.
         """
-        ids = torch.arange(8, device=self.device).view(2, 4) % self.vocabulary
+        ids = torch.arange(8, device=self.device).view(2, 4) % self.vocab_size
         kept = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]], device=self.device)
-        usual = self.hidden(ids, kept)[kept.bool()].float()
+        usual = self.hidden_states(ids, kept)[kept.bool()].float()
         self._broadcasts = True
         try:
-            narrow = self.hidden(ids, kept)[kept.bool()].float()
+            narrow = self.hidden_states(ids, kept)[kept.bool()].float()
         except (AttributeError, TypeError, ValueError, RuntimeError, IndexError):
             return False
         return torch.allclose(narrow, usual, rtol=1e-3, atol=1e-3)
@@ -196,13 +202,13 @@ class Network:
         return sdpa_kernel(kernels)
 
     @contextmanager
-    def _last_block_at(self, places: Tensor) -> Iterator[None]:
+    def _last_block_at(self, positions: Tensor) -> Iterator[None]:
         """For one call the last feed-forward block works at these positions and passes the others by."""
         layer, block = self._last_block, self._last_block.feed_forward_chunk
 
         def narrow(states: Tensor) -> Tensor:
             flat = states.flatten(0, 1)
-            return flat.index_copy(0, places, block(flat[places])).view_as(states)
+            return flat.index_copy(0, positions, block(flat[positions])).view_as(states)
 
         layer.feed_forward_chunk = narrow
         try:

@@ -101,7 +101,9 @@ def merge_probes(probes: Iterable[Probe]) -> dict[Identity, Request]:
     return requests
 
 
-def pack_batches(requests: Iterable[Request], limits: BatchLimits, attention_maps: int) -> Iterator[list[Piece]]:
+def pack_batches(
+    requests: Iterable[Request], limits: BatchLimits, attention_maps: int
+) -> Iterator[list[Piece]]:
     """Pack requests, shortest first, so that rows of one batch have one length, or nearly.
 
     The packing depends on the requests alone, never on what is stored, so an interrupted run that is taken

@@ -12,7 +12,7 @@ from unmask.models.lm import Lm
 TOKENS = 2048  # put through the network together
 
 
-def by_length(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[int], torch.Tensor]]:
+def batches_by_length(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[int], torch.Tensor]]:
     """Numbers of sentences of one length, and their tokens on the model's device, some at a time."""
     order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
     for length, alike in groupby(order, key=lambda number: len(rows[number])):

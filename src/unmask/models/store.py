@@ -30,13 +30,13 @@ _SCHEMA = (
 
 
 @dataclass(slots=True)
-class Stored:
+class StoredReadings:
     """What is known of one question so far."""
 
     answers: Answers = field(default_factory=dict)
     received: Floats | None = None
 
-    def merge(self, other: Stored) -> None:
+    def merge(self, other: StoredReadings) -> None:
         """Add what the other knows; what was known first stays, so that repeated runs agree exactly."""
         self.answers = {**other.answers, **self.answers}
         if self.received is None:
@@ -70,11 +70,11 @@ class Store:
         """The store of a model namespace in the user's cache."""
         return cls(store_dir() / f"{namespace}.sqlite")
 
-    def fetch(self, keys: Sequence[bytes]) -> dict[bytes, Stored]:
+    def fetch(self, keys: Sequence[bytes]) -> dict[bytes, StoredReadings]:
         """What is known of these questions; damaged rows are left out and said."""
         if self._connection is None or not keys:
             return {}
-        found: dict[bytes, Stored] = {}
+        found: dict[bytes, StoredReadings] = {}
         with self._rebuilding():
             damaged = self._fetch_into(found, keys)
             if damaged:
@@ -89,14 +89,14 @@ class Store:
                     )
         return found
 
-    def save(self, new: Mapping[bytes, Stored]) -> None:
+    def save(self, new: Mapping[bytes, StoredReadings]) -> None:
         """Add the answers of one batch, in one transaction."""
         if self._connection is None or not new:
             return
         with self._rebuilding():
             self._connection.execute("BEGIN IMMEDIATE")
             with self._connection:
-                known: dict[bytes, Stored] = {}
+                known: dict[bytes, StoredReadings] = {}
                 self._fetch_into(known, list(new))
                 for key, stored in new.items():
                     if key in known:
@@ -117,7 +117,7 @@ class Store:
             f"readings cannot be kept in {self.path} ({error}); going on without", StoreWarning, stacklevel=3
         )
 
-    def _fetch_into(self, found: dict[bytes, Stored], keys: Sequence[bytes]) -> list[bytes]:
+    def _fetch_into(self, found: dict[bytes, StoredReadings], keys: Sequence[bytes]) -> list[bytes]:
         assert self._connection is not None
         damaged = []
         for begin in range(0, len(keys), 500):
@@ -165,7 +165,7 @@ class Store:
             self._connect()
 
 
-def stores() -> list[tuple[str, int, int]]:
+def list_stores() -> list[tuple[str, int, int]]:
     """All stores of this user: name, bytes, readings kept."""
     listed = []
     for path in sorted(store_dir().glob("*.sqlite")):
@@ -176,7 +176,7 @@ def stores() -> list[tuple[str, int, int]]:
     return listed
 
 
-def clear(names: Iterable[str] | None = None) -> int:
+def clear_stores(names: Iterable[str] | None = None) -> int:
     """Delete the named stores, or all, with what was put aside; gives the bytes freed."""
     wanted = None if names is None else set(names)
     freed = 0
@@ -198,17 +198,17 @@ def _count(path: Path) -> int:
         return -1
 
 
-def _packed(key: bytes, stored: Stored) -> tuple[Any, ...]:
+def _packed(key: bytes, stored: StoredReadings) -> tuple[Any, ...]:
     rows = [(*read, *answer) for read, answer in stored.answers.items()]
     reads = np.array(rows, dtype=_READ).tobytes()
     received = None if stored.received is None else stored.received.astype("<f4").tobytes()
     return key, _checksum(key, reads, received), reads, received
 
 
-def _unpacked(reads: bytes, received: bytes | None) -> Stored:
+def _unpacked(reads: bytes, received: bytes | None) -> StoredReadings:
     answers = {(p, t): (logprob, rank) for p, t, logprob, rank in np.frombuffer(reads, dtype=_READ).tolist()}
     weights = None if received is None else np.frombuffer(received, dtype="<f4").astype(np.float64)
-    return Stored(answers, weights)
+    return StoredReadings(answers, weights)
 
 
 def _checksum(key: bytes, reads: bytes, received: bytes | None) -> int:

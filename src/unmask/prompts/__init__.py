@@ -11,34 +11,41 @@
 
 from __future__ import annotations
 
-from unmask.models.fill import Guesses, Word, likeliest
-from unmask.prompts.agreement import Agreed, agreement
-from unmask.prompts.annotations import Judgement, judgement, majority, read_judgements, record, undecided
-from unmask.prompts.fill import Answer, Asked, ask
-from unmask.prompts.rules import Counting, Ruling, Verdict, ruled
+from unmask.models.fill import SlotPrediction, SlotWord, top_words
+from unmask.prompts.agreement import AgreementCoefficient, agreement
+from unmask.prompts.annotations import (
+    Annotation,
+    append_annotations,
+    majority_verdicts,
+    make_annotation,
+    pending_answers,
+    read_annotations,
+)
+from unmask.prompts.fill import ModelAnswers, PromptAnswer, fill_prompts
+from unmask.prompts.rules import Counting, Ruling, Verdict, apply_rules
 from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
 
 __all__ = [
-    "Agreed",
-    "Answer",
-    "Asked",
+    "AgreementCoefficient",
+    "Annotation",
     "Counting",
-    "Guesses",
-    "Judgement",
+    "ModelAnswers",
+    "PromptAnswer",
     "Ruling",
+    "SlotPrediction",
+    "SlotWord",
     "Verdict",
-    "Word",
     "agreement",
-    "ask",
+    "append_annotations",
+    "apply_rules",
     "estimates",
-    "judgement",
-    "likeliest",
-    "majority",
+    "fill_prompts",
+    "majority_verdicts",
+    "make_annotation",
+    "pending_answers",
     "rank_agreement",
     "ranking",
-    "read_judgements",
-    "record",
-    "ruled",
-    "undecided",
+    "read_annotations",
+    "top_words",
     "verdicts",
 ]

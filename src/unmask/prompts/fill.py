@@ -9,21 +9,21 @@ from typing import Any
 from unmask.core.errors import DataError
 from unmask.data.prompts import Prompt
 from unmask.models import Lm
-from unmask.models.fill import ROWS, Guesses, Word, likeliest
-from unmask.prompts.rules import COUNTINGS, VERDICTS, Counting, Ruling, Verdict, ruled
+from unmask.models.fill import MAX_ROWS, SlotPrediction, SlotWord, top_words
+from unmask.prompts.rules import COUNTINGS, VERDICTS, Counting, Ruling, Verdict, apply_rules
 
-TOP = 2  # words of a slot that are looked at, as published
+TOP_K = 2  # words of a slot that are looked at, as published
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PromptAnswer:
     """What a model put into one prompt, and what the rules say of it."""
 
     prompt: str
     category: str
     form: str
     text: str
-    words: tuple[Word, ...]
+    words: tuple[SlotWord, ...]
     left: float  # probability that was not looked into
     sure: bool  # nothing that was not looked into is likelier than the last word
     verdict: Verdict
@@ -31,14 +31,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelAnswers:
     """All answers of one model."""
 
     model: str
     fingerprint: str
     k: int
     counting: Counting
-    answers: tuple[Answer, ...]
+    answers: tuple[PromptAnswer, ...]
 
     def rows(self) -> list[dict[str, Any]]:
         """One JSON object a prompt; each names the model and how it was asked."""
@@ -46,7 +46,7 @@ class Asked:
         return [about | _row(answer) for answer in self.answers]
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Asked:
+    def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> ModelAnswers:
         """Read `rows` back; DataError when they are not the answers of one model, each prompt once."""
         read = [_read(row, number) for number, row in enumerate(rows)]
         if len({about for about, _ in read}) != 1:
@@ -59,25 +59,30 @@ class Asked:
         return cls(*read[0][0], answers)
 
 
-def ask(
-    lm: Lm, prompts: Sequence[Prompt], k: int = TOP, *, counting: Counting = "likelier", most: int = ROWS
-) -> Asked:
-    """The k likeliest words for every prompt, judged by the rules; `most` as in `likeliest`."""
+def fill_prompts(
+    lm: Lm,
+    prompts: Sequence[Prompt],
+    k: int = TOP_K,
+    *,
+    counting: Counting = "likelier",
+    most: int = MAX_ROWS,
+) -> ModelAnswers:
+    """The k likeliest words for every prompt, judged by the rules; `most` as in `top_words`."""
     if counting not in COUNTINGS:
         raise DataError(f"no way to count named {counting!r}; expected {' or '.join(COUNTINGS)}")
     if not prompts:
         raise DataError("no prompts to ask: give at least one")
     _each_once([prompt.id for prompt in prompts])
-    guessed = likeliest(lm, [prompt.text for prompt in prompts], k, most=most)
+    guessed = top_words(lm, [prompt.text for prompt in prompts], k, max_rows=most)
     answers = (_answer(*both, counting) for both in zip(prompts, guessed, strict=True))
-    return Asked(lm.facts.id, lm.facts.fingerprint, k, counting, tuple(answers))
+    return ModelAnswers(lm.facts.id, lm.facts.fingerprint, k, counting, tuple(answers))
 
 
-def _answer(prompt: Prompt, guesses: Guesses, counting: Counting) -> Answer:
-    ruling = ruled(prompt, guesses.words, counting)
+def _answer(prompt: Prompt, guesses: SlotPrediction, counting: Counting) -> PromptAnswer:
+    ruling = apply_rules(prompt, guesses.words, counting)
     if guesses.reason:
         ruling = Ruling("undecided", f"no answer: {guesses.reason}")
-    return Answer(
+    return PromptAnswer(
         prompt=prompt.id,
         category=prompt.category,
         form=prompt.form,
@@ -90,17 +95,17 @@ def _answer(prompt: Prompt, guesses: Guesses, counting: Counting) -> Answer:
     )
 
 
-def _row(answer: Answer) -> dict[str, Any]:
+def _row(answer: PromptAnswer) -> dict[str, Any]:
     return asdict(answer) | {"words": [[word.text, word.probability] for word in answer.words]}
 
 
-def _read(row: Mapping[str, Any], number: int) -> tuple[tuple[str, str, int, Counting], Answer]:
+def _read(row: Mapping[str, Any], number: int) -> tuple[tuple[str, str, int, Counting], PromptAnswer]:
     """One row as its settings and its answer."""
     try:
         fields = dict(row)
         about = (fields.pop("model"), fields.pop("fingerprint"), fields.pop("k"), fields.pop("counting"))
-        words = tuple(Word(str(text), float(value)) for text, value in fields.pop("words"))
-        answer = Answer(words=words, **fields)
+        words = tuple(SlotWord(str(text), float(value)) for text, value in fields.pop("words"))
+        answer = PromptAnswer(words=words, **fields)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"answer {number} (from 0) is not as it was written ({error}); ask anew") from None
     if answer.verdict not in VERDICTS or about[3] not in COUNTINGS:

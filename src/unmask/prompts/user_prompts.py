@@ -10,7 +10,7 @@ from unmask.core.errors import DataError
 from unmask.data.formats import records
 from unmask.data.pairs import slug
 from unmask.data.prompts import Prompt
-from unmask.models.fill.words import parted
+from unmask.models.fill.words import split_at_slot
 
 FORMS = ("completion", "question")
 COLUMNS = ("text", "category", "form", "biased", "fair", "why")
@@ -45,7 +45,7 @@ def _prompt(row: Any, name: str, at: str) -> Prompt:
     if not row.get("category"):
         raise DataError(f"{at}: no category; name the bias type the prompt asks about")
     try:
-        parted(str(row["text"]))
+        split_at_slot(str(row["text"]))
     except DataError as error:
         raise DataError(f"{at}: {error}") from None
     biased, fair = (_words(row.get(key), f"{at}, {key}") for key in ("biased", "fair"))

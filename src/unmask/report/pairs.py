@@ -76,8 +76,8 @@ def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[PairV
     more = [row for row in rows if row["difference"] > 0]
     less = [row for row in rows if row["difference"] < 0]
     half = count // 2
-    kept = more[: max(half, count - len(less))] + less[: max(half, count - len(more))]
-    return _all_decided(run, estimate, kept)
+    chosen = more[: max(half, count - len(less))] + less[: max(half, count - len(more))]
+    return _all_decided(run, estimate, chosen)
 
 
 def least_decided(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
@@ -101,10 +101,10 @@ def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, 
     if table.num_rows == 0 or not items:
         return {}
     mask = (pc.field("measure") == measure) & pc.field("item").isin(items)
-    found: dict[str, dict[str, list[TokenRow]]] = {}
+    by_item: dict[str, dict[str, list[TokenRow]]] = {}
     for row in sorted(table.filter(mask).to_pylist(), key=lambda row: row["position"]):
-        found.setdefault(row["item"], {}).setdefault(row["side"], []).append(row)
-    return found
+        by_item.setdefault(row["item"], {}).setdefault(row["side"], []).append(row)
+    return by_item
 
 
 def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *, slot: bool) -> PairView:
@@ -150,7 +150,7 @@ def _token(row: TokenRow, part: Part | None, largest: float, *, text: str, glued
 def _title(row: TokenRow, part: Part | None) -> str:
     if not is_number(row.get("logprob")):
         return "not scored by this measure"
-    asked = f"log-probability {number(row.get('logprob'), 3)} × weight {number(row.get('weight'), 3)}"
+    product = f"log-probability {number(row.get('logprob'), 3)} × weight {number(row.get('weight'), 3)}"
     if part is None:
-        return asked
-    return f"{asked}; with its counterpart in the other sentence {signed_number(part.block, 3)}"
+        return product
+    return f"{product}; with its counterpart in the other sentence {signed_number(part.block, 3)}"

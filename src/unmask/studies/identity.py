@@ -9,14 +9,14 @@ from pathlib import Path
 
 from unmask import data as datasets
 from unmask.core.errors import DataError, UnmaskError
-from unmask.models.builtin import shipped
-from unmask.studies.texts import PACKAGE, path_of
+from unmask.models.builtin import builtin_models
+from unmask.studies.texts import PACKAGE, find_text_file
 
 MISSING = "missing"
 IGNORED = (".md", ".gitattributes", ".lock")  # of a model folder: nothing that is computed with
 
 
-class Identities:
+class IdentityCache:
     """Looks every name up once."""
 
     def __init__(self, *, data_dir: Path | None = None, offline: bool = False) -> None:
@@ -37,11 +37,11 @@ class Identities:
         return self._known[kind, name]
 
 
-def at_hand(ref: str) -> bool:
+def is_cached(ref: str) -> bool:
     """Can this model be opened without a network?"""
     from huggingface_hub import try_to_load_from_cache
 
-    if ref in shipped() or Path(ref).is_dir():
+    if ref in builtin_models() or Path(ref).is_dir():
         return True
     name, _, revision = ref.partition("@")
     with suppress(ValueError):  # not a hub name at all
@@ -51,8 +51,8 @@ def at_hand(ref: str) -> bool:
 
 def model_identity(ref: str, *, offline: bool = False) -> str:
     """Its content where it lies here, its commit where it comes from the hub, else its name."""
-    if ref in shipped():
-        ours = shipped()[ref]
+    if ref in builtin_models():
+        ours = builtin_models()[ref]
         return _digest([*_files(ours.folder), *([ours.change] if ours.change else [])])
     if Path(ref).is_dir():
         return _digest(_files(Path(ref)))
@@ -64,7 +64,7 @@ def data_identity(name: str, data_dir: Path | None) -> str:
     if name == PACKAGE:
         parts = [datasets.card(one).files[0].sha256 for one in ("nine-axes", "paraphrases", "reminders")]
         return hashlib.sha256("".join(parts).encode()).hexdigest()
-    path = path_of(name, data_dir)
+    path = find_text_file(name, data_dir)
     if path is not None:
         return _digest([path])
     try:

@@ -31,8 +31,8 @@ class StudyPlan:
     """A study with everything decided: models, settings, steps and their keys."""
 
     study: Study
-    choices: StudyOptions
-    place: Runtime
+    options: StudyOptions
+    runtime: Runtime
     steps: tuple[Step, ...]
     cache_keys: Mapping[str, str]
     notes: tuple[str, ...]
@@ -51,24 +51,24 @@ class StudyResult:
     failed: Mapping[str, str]  # steps that are not done, and why
 
 
-def plan_study(study: Study, choices: StudyOptions, place: Runtime) -> StudyPlan:
+def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPlan:
     """Decide which models are asked and lay out the steps."""
-    chosen, notes = _models(study, choices, place)
-    settings = {**study.settings, **(study.reduced if choices.reduced else {})}
-    unknown = [name for name in choices.settings if name not in study.settings]
+    chosen, notes = _models(study, options, place)
+    settings = {**study.settings, **(study.reduced if options.reduced else {})}
+    unknown = [name for name in options.settings if name not in study.settings]
     if unknown:
         known = ", ".join(study.settings)
         raise DataError(f"{study.name} has no setting {unknown[0]!r}: give one of {known}")
-    settings = _overlaid(settings, choices.settings)
-    limit = choices.limit or settings.get("limit")
-    named, told = _data(study, choices, place, corpus=settings.get("corpus"))
-    whole = replace(choices, models=chosen, data=named, limit=limit, settings=settings)
+    settings = _overlaid(settings, options.settings)
+    limit = options.limit or settings.get("limit")
+    named, told = _data(study, options, place, corpus=settings.get("corpus"))
+    whole = replace(options, models=chosen, data=named, limit=limit, settings=settings)
     notes += (f"Only the first {limit:,} items of every dataset.",) if limit else ()
-    if choices.settings:
-        other = "; ".join(f"{name} {json.dumps(value)}" for name, value in choices.settings.items())
+    if options.settings:
+        other = "; ".join(f"{name} {json.dumps(value)}" for name, value in options.settings.items())
         notes += (f"Settings other than the study's own: {other}.",)
     steps = topological_order(study.plan(whole))
-    made = cache_keys(steps, IdentityCache(data_dir=place.data_dir, offline=place.offline))
+    made = cache_keys(steps, IdentityCache(data_dir=runtime.data_dir, offline=runtime.offline))
     return StudyPlan(study, whole, place, steps, made, (*notes, *told))
 
 
@@ -79,7 +79,7 @@ def run(plan: StudyPlan, out: Path, *, engine: Backend = local.run, tell: StepCa
     with _alone(out):
         write_json(out / STUDY, plan_as_json(plan))
         failed: dict[str, str] = {}
-        for number, event in enumerate(engine(StepBatch(plan.steps, plan.keys, out.resolve(), plan.place)), 1):
+        for number, event in enumerate(engine(StepBatch(plan.steps, plan.keys, out.resolve(), plan.runtime)), 1):
             if event.state in ("failed", "blocked"):
                 failed[event.step] = event.message
             if tell is not None:
@@ -90,8 +90,8 @@ def run(plan: StudyPlan, out: Path, *, engine: Backend = local.run, tell: StepCa
 def conclude_study(plan: StudyPlan, out: Path, failed: Mapping[str, str]) -> StudyResult:
     """Tables and figures of whatever is done, on a page and in files."""
     done = {name: step_folder(out, key) for name, key in plan.keys.items() if is_done(out, key)}
-    sections = tuple(plan.study.conclude(Outputs(done, failed), plan.choices))
-    output.write(plan.study, sections, plan.choices, (*plan.notes, *_lost(failed)), out)
+    sections = tuple(plan.study.conclude(Outputs(done, failed), plan.options))
+    output.write(plan.study, sections, plan.options, (*plan.notes, *_lost(failed)), out)
     return StudyResult(out, sections, failed)
 
 
@@ -101,13 +101,13 @@ def plan_as_json(plan: StudyPlan) -> dict[str, Any]:
         "schema": SCHEMA,
         "unmask": version("unmask"),
         "study": plan.study.name,
-        "choices": json.loads(json.dumps(asdict(plan.choices), default=str)),
+        "choices": json.loads(json.dumps(asdict(plan.options), default=str)),
         "notes": list(plan.notes),
         "steps": [
             {
                 "name": step.name,
                 "key": plan.keys[step.name],
-                "task": step.task,
+                "task": step.kind,
                 "version": load_kind(step).version,
                 "inputs": [one.name for one in step.inputs.values()],
             }
@@ -126,14 +126,14 @@ def _overlaid(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[st
     return whole
 
 
-def _models(study: Study, choices: StudyOptions, place: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _models(study: Study, options: StudyOptions, runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Those named; else the paper's; else, where those cannot be had, the package's own, and it is said."""
-    if choices.models:
-        return choices.models, ()
+    if options.models:
+        return options.models, ()
     ours = study.reduced_models or tuple(name for name in builtin_models() if not name.endswith("-causal"))
-    if choices.reduced:
+    if options.reduced:
         return ours, (f"Reduced: the models of the package ({', '.join(ours)}), not the paper's.",)
-    if not place.offline:
+    if not runtime.offline:
         return study.models, ()
     here = tuple(one for one in study.models if is_cached(one))
     if here:
@@ -146,21 +146,21 @@ def _models(study: Study, choices: StudyOptions, place: Runtime) -> tuple[tuple[
 
 
 def _data(
-    study: Study, choices: StudyOptions, place: Runtime, corpus: str | None
+    study: Study, options: StudyOptions, runtime: Runtime, corpus: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """That named; else the paper's, each with what stands in for it where it is not here."""
-    if choices.data:
-        return choices.data, ()
+    if options.data:
+        return options.data, ()
     chosen, notes = [], []
     for name in study.data:
         known = name in datasets.names()
         if corpus and not known:
             notes.append(f"{Path(corpus).name} in the place of {name}.")
             continue
-        if data_identity(name, place.data_dir) != MISSING:
+        if data_identity(name, runtime.data_dir) != MISSING:
             chosen.append(name)
             continue
-        other = study.stand_ins.get(name)
+        other = study.fallback_data.get(name)
         chosen += [other] if other else []
         ours = "the sentences of the package stand" if other == PACKAGE else f"{other} of the package stands"
         instead = f"{ours} in its place" if other else "it is left out"

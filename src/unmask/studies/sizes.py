@@ -11,21 +11,21 @@ from importlib.resources import files
 from pathlib import Path
 
 from unmask import data as datasets
-from unmask.models.builtin import shipped
+from unmask.models.builtin import builtin_models
 
 TOKENS = 17  # of a sentence of the benchmarks with its special tokens, about
 UNKNOWN = 85_000_000  # weights a token meets in a model that nothing is known of: BERT-base's
 ONE_PASS = {"aul", "aula", "aula-normalised", "all-masked", "sss", "sss-diagonal", "ppd", "lpbs", "ll", "cll"}
 
 
-def asked_tokens(data: str, limit: int | None, measures: Sequence[str]) -> float:
+def forward_tokens(data: str, limit: int | None, measures: Sequence[str]) -> float:
     """Tokens of all forward passes: a pass for every token where tokens are hidden one at a time."""
     alone = not measures or any(one not in ONE_PASS for one in measures)
     passes = (TOKENS - 2 if alone else 0) + (1 if not alone or len(measures) != 1 else 0)
-    return 2.0 * items(data, limit) * TOKENS * passes
+    return 2.0 * item_count(data, limit) * TOKENS * passes
 
 
-def items(data: str, limit: int | None) -> int:
+def item_count(data: str, limit: int | None) -> int:
     """How many a dataset has; of your own file, its lines."""
     path = Path(data)
     if path.is_file():
@@ -36,19 +36,19 @@ def items(data: str, limit: int | None) -> int:
     return size if limit is None else min(size, limit)
 
 
-def weights(model: str) -> int:
+def weights_per_token(model: str) -> int:
     """That every token meets: of a known model by name, of a folder by its files; else BERT-base's.
 
     ALBERT's layers share theirs, so its tokens meet more than it has.
     """
     name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
-    folder = shipped()[model].folder if model in shipped() else Path(model)
+    folder = builtin_models()[model].folder if model in builtin_models() else Path(model)
     counted = sum(_in_file(path) for path in folder.glob("*.safetensors")) if folder.is_dir() else 0
-    return counted or known().get(name, UNKNOWN)
+    return counted or paper_model_sizes().get(name, UNKNOWN)
 
 
 @functools.cache
-def known() -> dict[str, int]:
+def paper_model_sizes() -> dict[str, int]:
     """Of the papers' models."""
     text = (files("unmask.studies") / "published" / "models.csv").read_text(encoding="utf-8")
     return {row["model"]: int(row["used"]) for row in csv.DictReader(text.splitlines())}

@@ -10,26 +10,26 @@ from unmask.core.errors import DataError, ModelError
 from unmask.data import biasbios
 from unmask.data.examples import Example
 from unmask.findings import Cell, Finding, Plot, Table
-from unmask.models.classifier import Judge
-from unmask.tasks.gaps import Gaps, tpr_gaps
-from unmask.tasks.spec import Headline, Lesson, Seen, Settings, Task
-from unmask.tasks.training_tables import learnt, not_learnt
+from unmask.models.classifier import Classifier
+from unmask.tasks.gaps import TprGaps, tpr_gaps
+from unmask.tasks.spec import Headline, TaskData, TaskObservation, TaskSettings, Task
+from unmask.tasks.training_tables import training_table, not_learnt_notes
 
 SMALL = 10_000  # biographies; fewer are a sample for trying things out
 PUBLISHED = 397_340
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BiasBiosResult:
     """The gaps on the test part, and what they rest on."""
 
-    gaps: Gaps
+    gaps: TprGaps
     accuracy: float
     biographies: int
     classes: int
 
 
-def biographies(settings: Settings) -> tuple[Example, ...]:
+def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
     """All of them, gender words taken out where that was asked for."""
     found = biasbios.load(
         biasbios.files(settings.train, settings.data_dir), allow_pickle=settings.allow_pickle
@@ -41,10 +41,10 @@ def biographies(settings: Settings) -> tuple[Example, ...]:
     return tuple(replace(one, text=scrub(one.text)) for one in found)
 
 
-def lesson(settings: Settings) -> Lesson:
+def load_task_data(settings: TaskSettings) -> TaskData:
     """Eight tenths to learn from, one to choose by, one to test with, by the hash of the text."""
     sources = biasbios.files(settings.train, settings.data_dir)
-    every = biographies(settings)
+    every = load_biographies(settings)
     labels = tuple(sorted({str(one.label) for one in every}))
     if len(labels) < 2:
         raise DataError(f"the biographies are of {len(labels)} occupation: a classifier needs two at least")
@@ -60,12 +60,12 @@ def lesson(settings: Settings) -> Lesson:
             "published dataset: figures on it are not comparable"
         )
     train, dev, test = (tuple(part) for part in parts.values())
-    return Lesson(labels, train, dev, test, sources, tuple(notes))
+    return TaskData(labels, train, dev, test, sources, tuple(notes))
 
 
-def observe(judge: Judge, settings: Settings) -> Found:
+def observe(judge: Classifier, settings: TaskSettings) -> BiasBiosResult:
     """The gaps on the test part."""
-    every = biographies(settings)
+    every = load_biographies(settings)
     test = [one for one in every if biasbios.part_of(one.text) == "test"]
     if not {str(one.label) for one in test} <= set(judge.labels):
         raise ModelError(
@@ -76,10 +76,10 @@ def observe(judge: Judge, settings: Settings) -> Found:
     truth = [str(one.label) for one in test]
     gaps = tpr_gaps(truth, names, [one.groups["gender"] for one in test], seed=settings.seed)
     right = sum(a == b for a, b in zip(truth, names, strict=True))
-    return Found(gaps, right / len(test), len(test), len(judge.labels))
+    return BiasBiosResult(gaps, right / len(test), len(test), len(judge.labels))
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The gap as one number four ways, how well the task was learnt, and by occupation."""
     from unmask.findings import charts
 
@@ -128,37 +128,37 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
         if rows
         else []
     )
-    taught = learnt(seen)
+    taught = training_table(seen)
     return Finding(
         tuple(map(_answer, seen)),
         (bias, *((taught,) if taught.rows else ()), by),
         tuple(drawn),
-        (*not_learnt(seen), *_notes(seen)),
+        (*not_learnt_notes(seen), *_notes(seen)),
     )
 
 
-def headline(found: Found) -> Headline:
+def headline(found: BiasBiosResult) -> Headline:
     """The mean gap."""
     return Headline("mean TPR gap, women − men", found.gaps.mean, found.biographies)
 
 
-def _row(one: Seen) -> tuple[Cell, ...]:
-    gaps: Gaps = one.what.gaps
+def _row(one: TaskObservation) -> tuple[Cell, ...]:
+    gaps: TprGaps = one.what.gaps
     return (
         *(one.model["id"], gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r),
         *(len(gaps.occupations), one.what.biographies),
     )
 
 
-def _occupations(one: Seen) -> list[tuple[Cell, ...]]:
+def _occupations(one: TaskObservation) -> list[tuple[Cell, ...]]:
     return [
         (one.model["id"], each.name, *each.female, *each.male, each.gap, 100 * each.women)
         for each in sorted(one.what.gaps.occupations, key=lambda each: each.gap.value)
     ]
 
 
-def _answer(one: Seen) -> str:
-    gaps: Gaps = one.what.gaps
+def _answer(one: TaskObservation) -> str:
+    gaps: TprGaps = one.what.gaps
     return (
         f"{one.model['id']}: mean TPR gap {gaps.mean.value:+.3f} "
         f"({gaps.mean.low:+.3f} to {gaps.mean.high:+.3f}), RMS {gaps.rms.value:.3f}, over "
@@ -167,7 +167,7 @@ def _answer(one: Seen) -> str:
     )
 
 
-def _notes(seen: Sequence[Seen]) -> list[str]:
+def _notes(seen: Sequence[TaskObservation]) -> list[str]:
     return [
         f"{one.model['id']}: left out, having one gender only: {', '.join(one.what.gaps.left_out)}"
         for one in seen
@@ -184,5 +184,5 @@ BIASBIOS = Task(
     conclude=conclude,
     headline=headline,
     citation="de-arteaga-etal-2019-bias",
-    lesson=lesson,
+    lesson=load_task_data,
 )

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from unmask.data.examples import Example
-from unmask.models.classifier import Judge
+from unmask.models.classifier import Classifier
 
-SEEN = 256  # examples by which a pooler is scaled
+SCALING_EXAMPLES = 256  # examples by which a pooler is scaled
 
 
-def scaled(judge: Judge, rows: Sequence[Example]) -> None:
+def rescale_pooler(judge: Classifier, rows: Sequence[Example]) -> None:
     """Let a pooler that was drawn at random see states of size 1, for which such draws are made.
 
     The last states of a language model may be a hundredth of that: the pooler's output would be all but
@@ -22,18 +22,18 @@ def scaled(judge: Judge, rows: Sequence[Example]) -> None:
     for name, layer in judge.model.named_modules():
         if "pooler" not in name or not isinstance(layer, torch.nn.Linear):
             continue
-        if f"{name}.weight" not in judge.drawn:
+        if f"{name}.weight" not in judge.new_weights:
             continue
         seen: list[Any] = []
         hook = layer.register_forward_pre_hook(lambda _, given, seen=seen: seen.append(given[0]))
-        judge.logits([(one.text, one.second) for one in rows[:SEEN]])
+        judge.logits([(one.text, one.second) for one in rows[:SCALING_EXAMPLES]])
         hook.remove()
         size = float(torch.cat([one.flatten() for one in seen]).square().mean().sqrt())
         with torch.no_grad():
             layer.weight /= size
 
 
-def centred(model: Any, middle: float) -> None:
+def init_regression_bias(model: Any, middle: float) -> None:
     """Let a head for numbers begin at the mean of what it is taught: else learning that takes most steps."""
     import torch
 

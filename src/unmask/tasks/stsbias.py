@@ -37,7 +37,7 @@ class StsBiasResult:
     """Similarities by template and profession, and their correlation with the share of women."""
 
     professions: tuple[str, ...]
-    load_templates: int
+    templates: int
     female: Floats  # templates × professions
     male: Floats
     women: dict[str, dict[str, float]]  # by source of the shares: by profession

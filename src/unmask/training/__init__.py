@@ -10,6 +10,6 @@ train(model, rows_of(texts, tokenizer), Hiding(tokenizer), TrainSettings(epochs=
 from __future__ import annotations
 
 from unmask.training.run import train
-from unmask.training.spec import Moment, Telling, Trained, TrainSettings, Watcher
+from unmask.training.spec import EvalCallback, ProgressCallback, TrainResult, TrainSettings, TrainStep
 
-__all__ = ["Moment", "Telling", "TrainSettings", "Trained", "Watcher", "train"]
+__all__ = ["EvalCallback", "ProgressCallback", "TrainResult", "TrainSettings", "TrainStep", "train"]

@@ -18,14 +18,16 @@ from unmask.models.network import Network
 if TYPE_CHECKING:
     from unmask.training.spec import Batch
 
-LENGTH = 128  # tokens of a row, those around the text included
-SHORTEST = 3  # tokens of text; shorter rows teach nothing
-HIDDEN = 0.15  # share of tokens to be guessed
+MAX_LENGTH = 128  # tokens of a row, those around the text included
+MIN_TOKENS = 3  # tokens of text; shorter rows teach nothing
+MASKED_SHARE = 0.15  # share of tokens to be guessed
 _TOGETHER = 1000  # texts encoded in one call
-Row = NDArray[np.int32]
+TokenRow = NDArray[np.int32]
 
 
-def rows_of(texts: Iterable[str], tokenizer: Any, *, length: int = LENGTH, causal: bool = False) -> list[Row]:
+def encode_rows(
+    texts: Iterable[str], tokenizer: Any, *, length: int = MAX_LENGTH, causal: bool = False
+) -> list[TokenRow]:
     """Every text by itself as tokens, a long one cut into several rows; never two texts in one."""
     front, back = _around(tokenizer, causal=causal)
     room = length - len(front) - len(back)
@@ -33,11 +35,11 @@ def rows_of(texts: Iterable[str], tokenizer: Any, *, length: int = LENGTH, causa
         np.array([*front, *ids[at : at + room], *back], dtype=np.int32)
         for ids in _encoded(texts, tokenizer)
         for at in range(0, len(ids), room)
-        if len(ids) - at >= SHORTEST
+        if len(ids) - at >= MIN_TOKENS
     ]
 
 
-def padded(rows: Sequence[Sequence[int] | Row], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
+def pad_rows(rows: Sequence[Sequence[int] | TokenRow], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Rows side by side, and 1 where a token is a true one."""
     each = [torch.as_tensor(np.asarray(row, dtype=np.int64)) for row in rows]
     kept = pad_sequence([torch.ones_like(row) for row in each], batch_first=True)
@@ -45,19 +47,19 @@ def padded(rows: Sequence[Sequence[int] | Row], pad: int) -> tuple[torch.Tensor,
 
 
 @dataclass(frozen=True, slots=True)
-class Hiding:
+class MaskedLMCollator:
     """Batches for a masked model: of the tokens chosen 80% masked, 10% exchanged at random, 10% left."""
 
     tokenizer: Any
-    share: float = HIDDEN
+    share: float = MASKED_SHARE
 
-    def __call__(self, rows: Sequence[Row], dice: np.random.Generator) -> Batch:
+    def __call__(self, rows: Sequence[TokenRow], dice: np.random.Generator) -> Batch:
         """Tokens, which are padding, and those to be guessed (-100 elsewhere)."""
         from transformers import DataCollatorForLanguageModeling
 
         collator = DataCollatorForLanguageModeling(self.tokenizer, mlm_probability=self.share)
         collator.generator = torch.Generator().manual_seed(int(dice.integers(2**62)))
-        ids, kept = padded(rows, self.tokenizer.pad_token_id)
+        ids, kept = pad_rows(rows, self.tokenizer.pad_token_id)
         special = torch.isin(ids, torch.tensor(self.tokenizer.all_special_ids)) | (kept == 0)
         shown, labels = collator.torch_mask_tokens(ids.clone(), special)
         if (labels == -100).all():  # few short rows: hide one token, for a mean of nothing is no loss
@@ -67,7 +69,7 @@ class Hiding:
 
 
 @dataclass(frozen=True, slots=True)
-class GuessedOnly:
+class MaskedTokenLoss:
     """The loss of a masked model with its head applied only where a token is guessed: half the work."""
 
     network: Network
@@ -75,28 +77,28 @@ class GuessedOnly:
     def __call__(self, model: Any, batch: Batch) -> Tensor:
         """Mean cross-entropy of the tokens to be guessed."""
         chosen = batch["labels"] != -100
-        states = self.network.hidden(batch["input_ids"], batch["attention_mask"])
+        states = self.network.hidden_states(batch["input_ids"], batch["attention_mask"])
         return cross_entropy(self.network.logits(states[chosen]), batch["labels"][chosen])
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseeing:
+class CausalLMCollator:
     """Batches for a causal model: every token but the first of a row is to be foreseen."""
 
     pad: int
 
-    def __call__(self, rows: Sequence[Row], dice: np.random.Generator) -> Batch:
+    def __call__(self, rows: Sequence[TokenRow], dice: np.random.Generator) -> Batch:
         """Tokens, which are padding, and those to be foreseen."""
-        ids, kept = padded(rows, self.pad)
+        ids, kept = pad_rows(rows, self.pad)
         return {"input_ids": ids, "attention_mask": kept, "labels": ids.masked_fill(kept == 0, -100)}
 
 
-def batches_for(tokenizer: Any, *, causal: bool) -> Hiding | Foreseeing:
+def collator_for(tokenizer: Any, *, causal: bool) -> MaskedLMCollator | CausalLMCollator:
     """What a model of this kind learns from."""
     if not causal:
-        return Hiding(tokenizer)
+        return MaskedLMCollator(tokenizer)
     pads = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-    return Foreseeing(next(one for one in pads if one is not None))
+    return CausalLMCollator(next(one for one in pads if one is not None))
 
 
 def _around(tokenizer: Any, *, causal: bool) -> tuple[list[int], list[int]]:

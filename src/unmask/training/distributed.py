@@ -11,27 +11,27 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
-Found = TypeVar("Found")
-PATIENCE = timedelta(days=1)  # how long the others wait for the chief, which measures meanwhile
+T = TypeVar("T")
+PROCESS_TIMEOUT = timedelta(days=1)  # how long the others wait for the chief, which measures meanwhile
 
 
-def several() -> int:
+def world_size() -> int:
     """How many processes there are."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def chief() -> bool:
+def is_main_process() -> bool:
     """Whether this process is the one that speaks and writes."""
     return int(os.environ.get("RANK", "0")) == 0
 
 
-def by_chief(do: Callable[[], Found]) -> Found:
+def on_main_process(do: Callable[[], T]) -> T:
     """What the chief's doing gives, in all processes, after it was done."""
-    if several() == 1:
+    if world_size() == 1:
         return do()
     from accelerate import PartialState
     from accelerate.utils import broadcast_object_list
 
-    PartialState(timeout=PATIENCE)
-    found: list[Found | None] = [do() if chief() else None]
+    PartialState(timeout=PROCESS_TIMEOUT)
+    found: list[T | None] = [do() if is_main_process() else None]
     return broadcast_object_list(found)[0]  # type: ignore[no-any-return]

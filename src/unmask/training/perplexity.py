@@ -49,7 +49,9 @@ def measure_ability(engine: Engine, texts: Sequence[str], *, seed: int = 0) -> A
         hidden = alone
     else:
         hidden = [_hidden(row, seed) for row in rows]
-        alone = [Probe(row.ids, _own(row, row.content), row.content, one_at_a_time=True) for row in rows[:ALONE]]
+        alone = [
+            Probe(row.ids, _own(row, row.content), row.content, one_at_a_time=True) for row in rows[:ALONE]
+        ]
     read = engine.read([*hidden, *alone])
     return Ability(
         hits=np.array([(read[one].ranks == 0).sum() for one in hidden], dtype=np.float64),

@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import DataError, ModelError
-from unmask.training.spec import Telling, Trained, TrainSettings, Watcher
+from unmask.training.spec import EvalCallback, ProgressCallback, TrainResult, TrainSettings
 
 if TYPE_CHECKING:
-    from unmask.training.spec import Collate, Loss
+    from unmask.training.spec import Collator, LossFunction
 
 
 def train(  # noqa: PLR0913 - what a training is made of
     model: Any,
     rows: Sequence[Any],
-    collate: Collate,
+    collate: Collator,
     settings: TrainSettings,
     folder: str | Path,
     *,
-    loss: Loss | None = None,
-    watchers: Sequence[Watcher] = (),
-    progress: Telling | None = None,
-    each_epoch: Callable[[int, Any], None] | None = None,
+    loss: LossFunction | None = None,
+    callbacks: Sequence[EvalCallback] = (),
+    progress: ProgressCallback | None = None,
+    on_epoch_begin: Callable[[int, Any], None] | None = None,
     key: str = "",
-) -> Trained:
+) -> TrainResult:
     """Train a model's weights in place, on its own device, going on from the last checkpoint in `folder`.
 
     Row order and everything `collate` draws are a function of the seed and the place in the training, so a
@@ -39,9 +39,9 @@ def train(  # noqa: PLR0913 - what a training is made of
         settings: how to train.
         folder: where checkpoints lie meanwhile.
         loss: of the model on a batch, in the place of the model's own.
-        watchers: who looks at the model, and how often.
+        callbacks: who looks at the model, and how often.
         progress: told of every step.
-        each_epoch: called with the number of the epoch (from 0) and the model before its first step, and
+        on_epoch_begin: called with the number of the epoch (from 0) and the model before its first step, and
             again when a killed training goes on in the middle of it.
         key: whatever else decides the result (data, method): a checkpoint made under another is refused.
     """
@@ -50,8 +50,19 @@ def train(  # noqa: PLR0913 - what a training is made of
     used = rows if settings.limit is None else rows[: settings.limit]
     if not len(used):
         raise DataError("nothing to train on: no text was left after reading and filtering")
-    from unmask.training.trainer import Job, run
+    from unmask.training.trainer import TrainingJob, run
 
     return run(
-        Job(model, used, collate, settings, Path(folder), loss, tuple(watchers), progress, each_epoch, key)
+        TrainingJob(
+            model,
+            used,
+            collate,
+            settings,
+            Path(folder),
+            loss,
+            tuple(callbacks),
+            progress,
+            on_epoch_begin,
+            key,
+        )
     )

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     Batch = Mapping[str, Tensor]
-    Collate = Callable[[Sequence[Any], np.random.Generator], Batch]  # draws only from the generator given
-    Loss = Callable[[Any, Batch], Tensor]  # model and batch; None: the model's own loss
+    Collator = Callable[[Sequence[Any], np.random.Generator], Batch]  # draws only from the generator given
+    LossFunction = Callable[[Any, Batch], Tensor]  # model and batch; None: the model's own loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class TrainSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TrainStep:
     """Where a training stands; `loss` is the mean since the last that was told, NaN before the first."""
 
     step: int
@@ -60,15 +60,15 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
+class EvalCallback:
     """Somebody who looks at the model every so many steps; the training does not notice."""
 
     every: int
-    look: Callable[[int, Any], None]  # step and model, in evaluation mode
+    evaluate: Callable[[int, Any], None]  # step and model, in evaluation mode
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainResult:
     """What a training took, and how its loss went."""
 
     steps: int
@@ -78,4 +78,4 @@ class Trained:
     facts: Mapping[str, Any] = field(default_factory=dict)  # whatever else the method wants to record
 
 
-Telling = Callable[[Moment], None]
+ProgressCallback = Callable[[TrainStep], None]

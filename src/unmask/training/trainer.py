@@ -17,36 +17,36 @@ from transformers.trainer_callback import PrinterCallback
 from transformers.utils import logging as logs
 
 from unmask.core.errors import ModelError
-from unmask.training.checkpoints import claim, clear, last_whole
-from unmask.training.distributed import PATIENCE, by_chief, several
-from unmask.training.spec import Moment, Telling, Trained, TrainSettings, Watcher
+from unmask.training.checkpoints import claim_folder, last_complete_checkpoint, remove_checkpoints
+from unmask.training.distributed import PROCESS_TIMEOUT, on_main_process, world_size
+from unmask.training.spec import EvalCallback, ProgressCallback, TrainResult, TrainSettings, TrainStep
 
 if TYPE_CHECKING:
-    from unmask.training.spec import Batch, Collate, Loss
+    from unmask.training.spec import Batch, Collator, LossFunction
 
 _TOLD = 100  # losses recorded in a training, about
 _WHOLE = "whole_batch"  # the name under which a wrapped model is given all that a loss looks at
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TrainingJob:
     """A training: what `train` was given."""
 
     model: Any
     rows: Sequence[Any]
-    collate: Collate
+    collate: Collator
     settings: TrainSettings
     folder: Path
-    loss: Loss | None
-    watchers: tuple[Watcher, ...]
-    progress: Telling | None
-    each_epoch: Callable[[int, Any], None] | None
+    loss: LossFunction | None
+    callbacks: tuple[EvalCallback, ...]
+    progress: ProgressCallback | None
+    on_epoch_begin: Callable[[int, Any], None] | None
     key: str
 
     @property
     def steps(self) -> int:
         """How many steps all epochs take, or how many were asked for if that is fewer."""
-        whole = math.ceil(len(self.order) / (self.settings.batch * self.settings.accumulate * several()))
+        whole = math.ceil(len(self.order) / (self.settings.batch * self.settings.accumulate * world_size()))
         return min(whole, self.settings.steps or whole)
 
     @property
@@ -55,7 +55,7 @@ class Job:
         return range(max(1, round(self.settings.epochs * len(self.rows))))
 
 
-class Order(Dataset[tuple[int, Any]]):
+class ShuffledRows(Dataset[tuple[int, Any]]):
     """Every row once an epoch, each epoch in an order of its own, with its place in the whole training."""
 
     def __init__(self, rows: Sequence[Any], places: range, seed: int) -> None:
@@ -74,15 +74,15 @@ class Order(Dataset[tuple[int, Any]]):
         return place, self.rows[int(self._shuffled[1][number])]
 
 
-def run(job: Job) -> Trained:
+def run(job: TrainingJob) -> TrainResult:
     """Train, from the last whole checkpoint if there is one."""
 
     def begun() -> Path | None:
-        claim(job.folder, job.settings, len(job.rows), job.key)
-        return last_whole(job.folder)
+        claim_folder(job.folder, job.settings, len(job.rows), job.key)
+        return last_complete_checkpoint(job.folder)
 
-    last = by_chief(begun)
-    with silent(), _loss_inside(job):
+    last = on_main_process(begun)
+    with quiet_trainer(), _loss_inside(job):
         trainer = _Trainer(job)
         trainer.train(resume_from_checkpoint=str(last) if last else None)
     job.model.eval()
@@ -91,23 +91,23 @@ def run(job: Job) -> Trained:
     )
     if not all(torch.isfinite(one).all() for one in job.model.parameters()) or not _finite(losses):
         raise ModelError("the training diverged (a weight or loss is not a number): give a lower --lr")
-    by_chief(lambda: clear(job.folder))
+    on_main_process(lambda: remove_checkpoints(job.folder))
     resumed = int(last.name.rpartition("-")[2]) if last else 0
-    return Trained(int(trainer.state.global_step), len(job.rows), losses, resumed)
+    return TrainResult(int(trainer.state.global_step), len(job.rows), losses, resumed)
 
 
 class _Trainer(Trainer):
     """Rows in our order, our loss where there is one."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: TrainingJob) -> None:
         self._job = job
-        self._order = Order(job.rows, job.order, job.settings.seed)
+        self._order = ShuffledRows(job.rows, job.order, job.settings.seed)
         super().__init__(
             model=job.model,
             args=_arguments(job),
             train_dataset=self._order,
             data_collator=self._batch,
-            callbacks=[_Telling(job)],
+            callbacks=[_StepCallback(job)],
         )
         self.remove_callback(PrinterCallback)
         self.model_accepts_loss_kwargs = (
@@ -130,10 +130,10 @@ class _Trainer(Trainer):
         return dict(self._job.collate([row for _, row in placed], dice))
 
 
-class _Telling(TrainerCallback):
+class _StepCallback(TrainerCallback):
     """Tells of every step, calls who wants to look, and marks where an epoch begins."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: TrainingJob) -> None:
         self._job = job
         self._epoch = -1
 
@@ -143,22 +143,22 @@ class _Telling(TrainerCallback):
         epoch = ahead // len(self._job.rows)
         if epoch != self._epoch:
             self._epoch = epoch
-            if self._job.each_epoch is not None:
-                with _unnoticed(model):
-                    self._job.each_epoch(epoch, model)
+            if self._job.on_epoch_begin is not None:
+                with _evaluation_mode(model):
+                    self._job.on_epoch_begin(epoch, model)
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         """After a step."""
-        for one in self._job.watchers:
+        for one in self._job.callbacks:
             if state.global_step % one.every == 0:
-                with _unnoticed(model):
-                    one.look(state.global_step, model)
+                with _evaluation_mode(model):
+                    one.evaluate(state.global_step, model)
         if self._job.progress is not None:
             told = next((one["loss"] for one in reversed(state.log_history) if "loss" in one), math.nan)
-            self._job.progress(Moment(state.global_step, state.max_steps, float(told)))
+            self._job.progress(TrainStep(state.global_step, state.max_steps, float(told)))
 
 
-def _arguments(job: Job) -> TrainingArguments:
+def _arguments(job: TrainingJob) -> TrainingArguments:
     chosen, device = job.settings, next(job.model.parameters()).device
     made = TrainingArguments(
         output_dir=str(job.folder),
@@ -187,7 +187,7 @@ def _arguments(job: Job) -> TrainingArguments:
         remove_unused_columns=False,
         dataloader_pin_memory=device.type != "cpu",
         use_cpu=device.type == "cpu",
-        ddp_timeout=int(PATIENCE.total_seconds()),
+        ddp_timeout=int(PROCESS_TIMEOUT.total_seconds()),
     )
     if made.n_gpu > 1:  # several GPUs are for `accelerate launch`, one process each
         made._n_gpu = 1
@@ -199,12 +199,12 @@ def _finite(losses: Sequence[tuple[int, float]]) -> bool:
 
 
 @contextmanager
-def _loss_inside(job: Job) -> Iterator[None]:
+def _loss_inside(job: TrainingJob) -> Iterator[None]:
     """While several processes train, the loss is computed within the model's one call.
 
     The wrapper that gathers gradients sees calls of the whole model alone, and only one a step.
     """
-    if several() == 1 or job.loss is None:
+    if world_size() == 1 or job.loss is None:
         yield
         return
     plain, loss = job.model.forward, job.loss
@@ -220,7 +220,7 @@ def _loss_inside(job: Job) -> Iterator[None]:
 
 
 @contextmanager
-def _unnoticed(model: Any) -> Iterator[None]:
+def _evaluation_mode(model: Any) -> Iterator[None]:
     """Somebody looks at the model: dropout off, no gradients, and the dice where they were."""
     training = model.training
     model.eval()
@@ -233,7 +233,7 @@ def _unnoticed(model: Any) -> Iterator[None]:
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def quiet_trainer() -> Iterator[None]:
     """The libraries' own logs and bars are not for the user."""
     level, bars = logs.get_verbosity(), logs.is_progress_bar_enabled()
     logs.set_verbosity_error()

@@ -6,11 +6,11 @@ import numpy as np
 
 from unmask.core.types import Floats
 from unmask.findings import Value
-from unmask.stats.bootstrap import Statistic, generator, bootstrap_ends
+from unmask.stats.bootstrap import Statistic, bootstrap_ends, generator
 from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 from unmask.training.perplexity import Ability, measure_ability
 
-__all__ = ["Ability", "measure_ability", "accuracy", "accuracy_change", "perplexity", "perplexity_change"]
+__all__ = ["Ability", "accuracy", "accuracy_change", "measure_ability", "perplexity", "perplexity_change"]
 
 
 def accuracy(one: Ability, *, seed: int = 0) -> Value:

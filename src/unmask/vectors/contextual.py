@@ -46,7 +46,11 @@ def word_vectors(lm: Lm, words: Sequence[WordInText], *, layer: int = -1) -> Flo
 
 def word_token_positions(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
     """The positions of a word's tokens in the text as the model is fed it."""
-    found = positions_by_offsets(lm, text, span) if lm.tokenizer.is_fast else positions_by_alignment(lm, text, span)
+    found = (
+        positions_by_offsets(lm, text, span)
+        if lm.tokenizer.is_fast
+        else positions_by_alignment(lm, text, span)
+    )
     if not found:
         raise ModelError(
             f"{lm.facts.id} has no token of {text[slice(*span)]!r} alone in {text!r}; leave the text out"

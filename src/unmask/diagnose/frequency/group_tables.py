@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from unmask.diagnose.frequency.words import ADVANTAGED, DISADVANTAGED, Grouped, Word, mean_ranks, top
+from unmask.diagnose.frequency.words import ADVANTAGED, DISADVANTAGED, WordGroups, GroupWord, mean_ranks, top_words
 from unmask.diagnose.published import published_value
 from unmask.findings import Cell, Value, Table
 from unmask.stats import holm
@@ -15,7 +15,7 @@ from unmask.stats.subsets import Contrast, contrast
 CORPUS = "wikipedia+bookcorpus"  # stands in the model's column of published numbers
 SHOWN = 12  # words left out that are named
 
-Data = Mapping[str, Mapping[str, Grouped]]  # by dataset and bias type
+Data = Mapping[str, Mapping[str, WordGroups]]  # by dataset and bias type
 RANKS = (
     "Mean rank, 1 to 8 by frequency in the corpus, of the four words each group has most often in the "
     "dataset; eight words bear no interval. Difference: mean log10 frequency of all advantaged minus all "
@@ -29,7 +29,7 @@ LISTS = (
 )
 
 
-def words(found: Data) -> tuple[Table, Table]:
+def word_tables(found: Data) -> tuple[Table, Table]:
     """Mean ranks and the difference of frequencies; the words themselves."""
     ranks = [row for data, groups in found.items() for row in _rank_rows(data, groups)]
     lists = [_list_row(data, name, group) for data, groups in found.items() for name, group in groups.items()]
@@ -59,7 +59,7 @@ def words(found: Data) -> tuple[Table, Table]:
 def answers(found: Data) -> Iterator[str]:
     """One sentence for every dataset: in how many bias types the advantaged words are the frequent ones."""
     for data, groups in found.items():
-        both = [ranks for one in groups.values() if len(ranks := mean_ranks(top(one))) == 2]
+        both = [ranks for one in groups.values() if len(ranks := mean_ranks(top_words(one))) == 2]
         ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)
         told = _contrasts(groups)
         sure = [f"{name} ({one.value:+.2f})" for name, (one, p) in told.items() if p is not None and p < 0.05]
@@ -70,16 +70,16 @@ def answers(found: Data) -> Iterator[str]:
         )
 
 
-def _contrasts(groups: Mapping[str, Grouped]) -> dict[str, tuple[Contrast, float | None]]:
+def _contrasts(groups: Mapping[str, WordGroups]) -> dict[str, tuple[Contrast, float | None]]:
     """Advantaged minus disadvantaged by bias type, with the corrected p-value."""
     made = {name: contrast(_logs(one.advantaged), _logs(one.disadvantaged)) for name, one in groups.items()}
     adjusted = holm([one.p for one in made.values()])
     return {name: (one, p) for (name, one), p in zip(made.items(), adjusted, strict=True)}
 
 
-def _rank_rows(data: str, groups: Mapping[str, Grouped]) -> Iterator[tuple[Cell, ...]]:
+def _rank_rows(data: str, groups: Mapping[str, WordGroups]) -> Iterator[tuple[Cell, ...]]:
     for name, (difference, p) in _contrasts(groups).items():
-        ranks = mean_ranks(top(groups[name]))
+        ranks = mean_ranks(top_words(groups[name]))
         cells: list[Cell] = []
         for group in (ADVANTAGED, DISADVANTAGED):
             cells += [ranks.get(group), _published(data, name, group)]
@@ -94,16 +94,16 @@ def _published(data: str, name: str, group: str) -> float | None:
     )
 
 
-def _list_row(data: str, name: str, group: Grouped) -> tuple[Cell, ...]:
-    chosen = [f"{word.text} ({side[0].upper()} {word.count})" for word, side in top(group)]
+def _list_row(data: str, name: str, group: WordGroups) -> tuple[Cell, ...]:
+    chosen = [f"{word.text} ({side[0].upper()} {word.count})" for word, side in top_words(group)]
     return data, name, ", ".join(chosen), _listed(group.ambiguous), _listed(group.undecided)
 
 
-def _listed(left_out: Sequence[Word]) -> str:
+def _listed(left_out: Sequence[GroupWord]) -> str:
     more = len(left_out) - SHOWN
     named = ", ".join(word.text for word in left_out[:SHOWN])
     return f"{named} and {more} more" if more > 0 else named
 
 
-def _logs(found: Sequence[Word]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _logs(found: Sequence[GroupWord]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array([word.log10 for word in found], dtype=np.float64)

@@ -41,7 +41,7 @@ AMBIGUOUS, GRAMMAR = frozenset(_AMBIGUOUS.split()), frozenset(_GRAMMAR.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class GroupWord:
     """A word that stands in one sentence of a pair and not in the other."""
 
     text: str
@@ -50,13 +50,13 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
+class WordGroups:
     """The changed words of one bias type, each in one place; the most often changed come first."""
 
-    advantaged: tuple[Word, ...]
-    disadvantaged: tuple[Word, ...]
-    ambiguous: tuple[Word, ...]  # they have another sense
-    undecided: tuple[Word, ...]  # as often in either group
+    advantaged: tuple[GroupWord, ...]
+    disadvantaged: tuple[GroupWord, ...]
+    ambiguous: tuple[GroupWord, ...]  # they have another sense
+    undecided: tuple[GroupWord, ...]  # as often in either group
 
 
 def words(text: str) -> list[str]:
@@ -65,7 +65,7 @@ def words(text: str) -> list[str]:
     return [one.removesuffix("'s") for one in found]
 
 
-def changed(first: str, second: str) -> tuple[list[str], list[str]]:
+def changed_words(first: str, second: str) -> tuple[list[str], list[str]]:
     """The words of either sentence that are not shared, by difflib."""
     a, b = words(first), words(second)
     codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
@@ -73,7 +73,7 @@ def changed(first: str, second: str) -> tuple[list[str], list[str]]:
     return [word for part, _ in parts for word in part], [word for _, part in parts for word in part]
 
 
-def grouped(pairs: Iterable[Pair], log10: Callable[[str], float], *, language: str = "en") -> Grouped:
+def words_by_group(pairs: Iterable[Pair], log10: Callable[[str], float], *, language: str = "en") -> WordGroups:
     """The changed words of these pairs by group; a word of both goes where it stands more often.
 
     Ambiguous words and words of grammar are known for English only.
@@ -81,26 +81,26 @@ def grouped(pairs: Iterable[Pair], log10: Callable[[str], float], *, language: s
     ambiguous, grammar = (AMBIGUOUS, GRAMMAR) if language == "en" else (frozenset(), frozenset())
     seen: dict[str, Counter[str]] = {ADVANTAGED: Counter(), DISADVANTAGED: Counter()}
     for pair in pairs:
-        in_more, in_less = changed(pair.more, pair.less)
+        in_more, in_less = changed_words(pair.more, pair.less)
         disadvantaged_in_more = pair.groups.get("direction") == "stereo"
         seen[DISADVANTAGED].update(in_more if disadvantaged_in_more else in_less)
         seen[ADVANTAGED].update(in_less if disadvantaged_in_more else in_more)
-    made: dict[str, list[Word]] = {ADVANTAGED: [], DISADVANTAGED: [], "ambiguous": [], "undecided": []}
+    made: dict[str, list[GroupWord]] = {ADVANTAGED: [], DISADVANTAGED: [], "ambiguous": [], "undecided": []}
     for text in sorted(set().union(*seen.values()) - grammar):
         here, there = seen[ADVANTAGED][text], seen[DISADVANTAGED][text]
         place = "ambiguous" if text in ambiguous else _group(here, there)
-        made[place].append(Word(text, here + there, log10(text)))
-    return Grouped(**{name: tuple(sorted(found, key=_order)) for name, found in made.items()})
+        made[place].append(GroupWord(text, here + there, log10(text)))
+    return WordGroups(**{name: tuple(sorted(found, key=_order)) for name, found in made.items()})
 
 
-def top(found: Grouped) -> tuple[tuple[Word, str], ...]:
+def top_words(found: WordGroups) -> tuple[tuple[GroupWord, str], ...]:
     """The four words each group has most often in the dataset, the most frequent in the corpus first."""
     chosen = [(word, ADVANTAGED) for word in found.advantaged[:TOP]]
     chosen += [(word, DISADVANTAGED) for word in found.disadvantaged[:TOP]]
     return tuple(sorted(chosen, key=lambda one: (-one[0].log10, one[0].text)))
 
 
-def mean_ranks(chosen: Iterable[tuple[Word, str]]) -> dict[str, float]:
+def mean_ranks(chosen: Iterable[tuple[GroupWord, str]]) -> dict[str, float]:
     """The mean rank of each group among the top words, 1 the most frequent; nothing where one has no word."""
     listed = list(chosen)
     ranks = rankdata([-word.log10 for word, _ in listed])
@@ -116,5 +116,5 @@ def _group(advantaged: int, disadvantaged: int) -> str:
     return ADVANTAGED if advantaged > disadvantaged else DISADVANTAGED
 
 
-def _order(word: Word) -> tuple[int, float, str]:
+def _order(word: GroupWord) -> tuple[int, float, str]:
     return -word.count, -word.log10, word.text

@@ -13,39 +13,39 @@ from typing import Any
 
 import numpy as np
 
-from unmask.mitigate.at.losses import Losses, Together, Turn
-from unmask.mitigate.at.sentences import Found, found, refuse_lack
-from unmask.mitigate.at.vectors import Vectors
-from unmask.mitigate.mlm import reminders, rows_for
-from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
-from unmask.models.eraser import attach, attached, detach
+from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss
+from unmask.mitigate.at.sentences import WordOccurrence, check_occurrences, find_occurrences
+from unmask.mitigate.at.vectors import AttributeVectors
+from unmask.mitigate.mlm import reminders, tokenize_texts
+from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
+from unmask.models.eraser import attach, attached_eraser, detach
 from unmask.training import train
-from unmask.training.collators import Row
-from unmask.training.distributed import by_chief
+from unmask.training.collators import TokenRow
+from unmask.training.distributed import on_main_process
 
 
-def apply(pupil: Pupil, corpus: Corpus, *, as_code: bool = False) -> Outcome:
+def apply(pupil: MitigationContext, corpus: TrainingCorpus, *, as_code: bool = False) -> Outcome:
     """Train by the projection loss; the corpus gives the sentences."""
     length = min(pupil.choices.length, pupil.lm.facts.max_length)
-    attributes, targets = found(pupil.lm, corpus.sentences, length)
-    refuse_lack(attributes, targets)
-    known = rows_for(pupil, reminders(pupil.choices.remind))
+    attributes, targets = find_occurrences(pupil.lm, corpus.sentences, length)
+    check_occurrences(attributes, targets)
+    known = tokenize_texts(pupil, reminders(pupil.choices.remind))
     turns = _turns(targets, attributes, known, pupil.settings.seed)
     pad = pupil.lm.tokenizer.pad_token_id
-    vectors = Vectors(attributes, pad, pupil.folder, by_word=not as_code, unit=not as_code)
+    vectors = AttributeVectors(attributes, pad, pupil.folder, by_word=not as_code, unit=not as_code)
     before = _frozen(pupil.model)
     took = train(
         pupil.model,
         turns,
-        Together(pupil.lm.tokenizer, pad, shifted=as_code),
+        AtCollator(pupil.lm.tokenizer, pad, shifted=as_code),
         pupil.settings,
         pupil.folder,
-        loss=Losses(vectors, before, pupil.choices, as_code),
+        loss=AtLoss(vectors, before, pupil.choices, as_code),
         progress=pupil.progress,
-        each_epoch=vectors.renew,
+        on_epoch_begin=vectors.renew,
         key=f"{pupil.choices} {as_code} {[turn.target.ids for turn in turns]}",
     )
-    by_chief(vectors.forget)
+    on_main_process(vectors.forget)
     facts = {
         "attribute_sentences": len(attributes),
         "attribute_words": len({one.word for one in attributes}),
@@ -62,7 +62,7 @@ def apply(pupil: Pupil, corpus: Corpus, *, as_code: bool = False) -> Outcome:
 
 def _frozen(model: Any) -> Any:
     """A copy that stays as it is; an eraser works in both."""
-    eraser = attached(model)
+    eraser = attached_eraser(model)
     detach(model)
     made = copy.deepcopy(model).eval().requires_grad_(False)
     if eraser is not None:
@@ -72,14 +72,17 @@ def _frozen(model: Any) -> Any:
 
 
 def _turns(
-    targets: Sequence[Found], attributes: Sequence[Found], known: Sequence[Row], seed: int
-) -> list[Turn]:
+    targets: Sequence[WordOccurrence],
+    attributes: Sequence[WordOccurrence],
+    known: Sequence[TokenRow],
+    seed: int,
+) -> list[AtExample]:
     """Every target once, beside attribute sentences of both genders in turn; reminders spread evenly."""
     dice = np.random.default_rng((seed, 3))
     groups = [[one for one in attributes if one.group == group] for group in ("female", "male")]
     orders = [dice.permutation(len(some)) for some in groups]
     return [
-        Turn(
+        AtExample(
             target,
             groups[number % 2][orders[number % 2][number // 2 % len(groups[number % 2])]],
             tuple(known[number :: len(targets)]),

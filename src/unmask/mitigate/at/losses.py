@@ -10,61 +10,63 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unmask.mitigate.at.sentences import Found
-from unmask.mitigate.at.vectors import Vectors, states, weights
-from unmask.mitigate.spec import Choices
-from unmask.training.collators import Hiding, Row, padded
+from unmask.mitigate.at.sentences import WordOccurrence
+from unmask.mitigate.at.vectors import AttributeVectors, hidden_states, token_weights
+from unmask.mitigate.spec import MitigationOptions
+from unmask.training.collators import MaskedLMCollator, TokenRow, pad_rows
 
 if TYPE_CHECKING:
     from unmask.training.spec import Batch
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class AtExample:
     """What one step of the training looks at, a part of it: a target, an attribute sentence, reminders."""
 
-    target: Found
-    attribute: Found
-    reminders: tuple[Row, ...] = ()
+    target: WordOccurrence
+    attribute: WordOccurrence
+    reminders: tuple[TokenRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class AtCollator:
     """Turns as a batch; with `shifted` the word's positions are where the published code looks."""
 
     tokenizer: Any
     pad: int
     shifted: bool = False
 
-    def __call__(self, turns: Sequence[Turn], dice: np.random.Generator) -> Batch:
+    def __call__(self, turns: Sequence[AtExample], dice: np.random.Generator) -> Batch:
         """Target sentences with the places of their words, attribute sentences, and reminders if any."""
         targets = [one.target for one in turns]
-        ids, kept = padded([one.ids for one in targets], self.pad)
-        others, alive = padded([one.attribute.ids for one in turns], self.pad)
-        at = _as_published(targets, ids.shape[1]) if self.shifted else weights(targets, ids.shape[1])
+        ids, kept = pad_rows([one.ids for one in targets], self.pad)
+        others, alive = pad_rows([one.attribute.ids for one in turns], self.pad)
+        at = _as_published(targets, ids.shape[1]) if self.shifted else token_weights(targets, ids.shape[1])
         batch = {"targets": ids, "kept": kept, "at": at, "attributes": others, "alive": alive}
         rows = [row for one in turns for row in one.reminders]
         if rows:
-            batch |= {f"remind_{name}": one for name, one in Hiding(self.tokenizer)(rows, dice).items()}
+            batch |= {
+                f"remind_{name}": one for name, one in MaskedLMCollator(self.tokenizer)(rows, dice).items()
+            }
         return batch
 
 
 @dataclass(frozen=True, slots=True)
-class Losses:
+class AtLoss:
     """strength × projection + (1 − strength) × keep, and the loss of the reminders if there are any."""
 
-    vectors: Vectors
+    vectors: AttributeVectors
     before: Any  # the model as it was, frozen
-    choices: Choices
+    choices: MitigationOptions
     as_code: bool = False
 
     def __call__(self, model: Any, batch: Batch) -> Tensor:
         """The loss of a batch."""
         masks = (None, None) if self.as_code else (batch["kept"], batch["alive"])
-        turned = self._projection(states(model, batch["targets"], masks[0]), batch)
-        now = states(model, batch["attributes"], masks[1])
+        turned = self._projection(hidden_states(model, batch["targets"], masks[0]), batch)
+        now = hidden_states(model, batch["attributes"], masks[1])
         with torch.no_grad():
-            then = states(self.before, batch["attributes"], masks[1])
+            then = hidden_states(self.before, batch["attributes"], masks[1])
         kept = self._kept(now, then, batch["alive"])
         share = self.choices.strength
         loss = share * turned + (1 - share) * kept
@@ -98,11 +100,11 @@ class Losses:
         return moved.sum(-1)[:, alive.bool()].mean()
 
 
-def _as_published(rows: Sequence[Found], width: int) -> Tensor:
+def _as_published(rows: Sequence[WordOccurrence], width: int) -> Tensor:
     """One token to the left and divided by the longest word, if any word of the batch has several."""
     longest = max(len(row.places) for row in rows)
     if longest == 1:
-        return weights(rows, width)
+        return token_weights(rows, width)
     made = torch.zeros(len(rows), width)
     for number, row in enumerate(rows):
         made[number, [place - 1 for place in row.places]] = 1 / longest

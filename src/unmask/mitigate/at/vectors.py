@@ -10,21 +10,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from unmask.mitigate.at.sentences import Found
-from unmask.training.collators import padded
-from unmask.training.distributed import by_chief
+from unmask.mitigate.at.sentences import WordOccurrence
+from unmask.training.collators import pad_rows
+from unmask.training.distributed import on_main_process
 
-MOST = 100  # sentences of one word that its vector is the mean of
+MAX_SENTENCES = 100  # sentences of one word that its vector is the mean of
 _TOGETHER = 64
 
 
-def states(model: Any, ids: Tensor, kept: Tensor | None) -> tuple[Tensor, ...]:
+def hidden_states(model: Any, ids: Tensor, kept: Tensor | None) -> tuple[Tensor, ...]:
     """Hidden states of all layers, the embeddings' first."""
     found = model.base_model(input_ids=ids, attention_mask=kept, output_hidden_states=True).hidden_states
     return tuple(found)
 
 
-def weights(rows: Sequence[Found], width: int) -> Tensor:
+def token_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:
     """For every row the share of each position in the mean over the word's tokens."""
     made = torch.zeros(len(rows), width)
     for number, row in enumerate(rows):
@@ -32,7 +32,7 @@ def weights(rows: Sequence[Found], width: int) -> Tensor:
     return made
 
 
-def attribute_vectors(model: Any, rows: Sequence[Found], pad: int, *, by_word: bool) -> Tensor:
+def attribute_vectors(model: Any, rows: Sequence[WordOccurrence], pad: int, *, by_word: bool) -> Tensor:
     """(layers, words or groups, dimensions): means over sentences of the mean over a word's tokens."""
     chosen = _some(rows)
     names = sorted({_name(row, by_word) for row in chosen})
@@ -40,9 +40,11 @@ def attribute_vectors(model: Any, rows: Sequence[Found], pad: int, *, by_word: b
     sums: Tensor | None = None
     counts = torch.zeros(len(names), device=next(model.parameters()).device)
     for batch in _batches(chosen):
-        ids, kept = (one.to(counts.device) for one in padded([row.ids for row in batch], pad))
-        layers = torch.stack(states(model, ids, kept))
-        mean = torch.einsum("bt,lbtd->lbd", weights(batch, ids.shape[1]).to(counts.device), layers.float())
+        ids, kept = (one.to(counts.device) for one in pad_rows([row.ids for row in batch], pad))
+        layers = torch.stack(hidden_states(model, ids, kept))
+        mean = torch.einsum(
+            "bt,lbtd->lbd", token_weights(batch, ids.shape[1]).to(counts.device), layers.float()
+        )
         owner = torch.tensor([place[_name(row, by_word)] for row in batch], device=counts.device)
         sums = (
             torch.zeros(len(layers), len(names), mean.shape[-1], device=counts.device)
@@ -55,10 +57,12 @@ def attribute_vectors(model: Any, rows: Sequence[Found], pad: int, *, by_word: b
     return sums / counts[None, :, None]
 
 
-class Vectors:
+class AttributeVectors:
     """The vectors of the epoch at hand; each epoch's are kept in a file until the training ends."""
 
-    def __init__(self, rows: Sequence[Found], pad: int, folder: Path, *, by_word: bool, unit: bool) -> None:
+    def __init__(
+        self, rows: Sequence[WordOccurrence], pad: int, folder: Path, *, by_word: bool, unit: bool
+    ) -> None:
         self._rows, self._pad, self._folder = rows, pad, folder
         self._by_word, self._unit = by_word, unit
         self.now: Tensor = torch.empty(0)
@@ -66,7 +70,7 @@ class Vectors:
     def renew(self, epoch: int, model: Any) -> None:
         """Those of an epoch's beginning: from the file if a killed training goes on, else computed."""
         path = self._folder / f"vectors-{epoch}.safetensors"
-        self.now = by_chief(lambda: self._kept(model, path)).to(next(model.parameters()).device)
+        self.now = on_main_process(lambda: self._kept(model, path)).to(next(model.parameters()).device)
 
     def _kept(self, model: Any, path: Path) -> Tensor:
         from safetensors.torch import load_file, save_file
@@ -88,20 +92,20 @@ class Vectors:
             self._folder.rmdir()
 
 
-def _some(rows: Sequence[Found]) -> list[Found]:
+def _some(rows: Sequence[WordOccurrence]) -> list[WordOccurrence]:
     """The first sentences of every word."""
-    by_word: defaultdict[str, list[Found]] = defaultdict(list)
+    by_word: defaultdict[str, list[WordOccurrence]] = defaultdict(list)
     for row in rows:
-        if len(by_word[row.word]) < MOST:
+        if len(by_word[row.word]) < MAX_SENTENCES:
             by_word[row.word].append(row)
     return [row for some in by_word.values() for row in some]
 
 
-def _name(row: Found, by_word: bool) -> str:
+def _name(row: WordOccurrence, by_word: bool) -> str:
     return row.word if by_word else row.group
 
 
-def _batches(rows: Sequence[Found]) -> Iterator[Sequence[Found]]:
+def _batches(rows: Sequence[WordOccurrence]) -> Iterator[Sequence[WordOccurrence]]:
     ordered = sorted(rows, key=lambda row: len(row.ids))
     for begin in range(0, len(ordered), _TOGETHER):
         yield ordered[begin : begin + _TOGETHER]

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from unmask.models.fill.distribution import distributions
-from unmask.models.fill.words import ROWS, SLOT, Guesses, Word, likeliest, masked_slot
+from unmask.models.fill.words import MAX_ROWS, SLOT, SlotPrediction, SlotWord, mask_slot, top_words
 
-__all__ = ["ROWS", "SLOT", "Guesses", "Word", "distributions", "likeliest", "masked_slot"]
+__all__ = ["MAX_ROWS", "SLOT", "SlotPrediction", "SlotWord", "distributions", "mask_slot", "top_words"]

@@ -11,14 +11,14 @@ import torch
 
 from unmask.core.types import Floats
 from unmask.models.lm import Lm
-from unmask.models.states import by_length
+from unmask.models.states import batches_by_length
 
 
 @torch.inference_mode()
 def distributions(lm: Lm, asked: Sequence[tuple[tuple[int, ...], int]]) -> Iterator[tuple[int, Floats]]:
     """Probabilities at the place named of every sentence, by its number; equal lengths go together."""
-    for some, ids in by_length(lm, [ids for ids, _ in asked]):
-        states = lm.network.hidden(ids, None)
+    for some, ids in batches_by_length(lm, [ids for ids, _ in asked]):
+        states = lm.network.hidden_states(ids, None)
         for row, number in enumerate(some):
             logits = lm.network.logits(states[row, asked[number][1]][None])[0]
             yield number, logits.double().softmax(-1).cpu().numpy()

@@ -10,14 +10,14 @@ def is_word(text: str) -> bool:
     return text[:1].isalpha() and all(sign.isalpha() or _is_mark(sign) for sign in text)
 
 
-def goes_on(sign: str) -> bool:
+def continues_word(sign: str) -> bool:
     """Does a word that this sign follows go on? With a letter, a digit or a mark it does."""
     return sign.isalnum() or _is_mark(sign)
 
 
-def head(text: str) -> str:
+def leading_word_characters(text: str) -> str:
     """The signs with which a word before this text would go on."""
-    end = next((place for place, sign in enumerate(text) if not goes_on(sign)), len(text))
+    end = next((place for place, sign in enumerate(text) if not continues_word(sign)), len(text))
     return text[:end]
 
 

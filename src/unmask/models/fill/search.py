@@ -16,11 +16,11 @@ from unmask.core.types import Floats
 from unmask.models.fill.letters import is_word
 from unmask.models.fill.vocabulary import Vocabulary
 
-Beginning = tuple[float, tuple[int, ...], str, int]  # minus its probability, tokens, letters, spaces to come
+Prefix = tuple[float, tuple[int, ...], str, int]  # minus its probability, tokens, letters, spaces to come
 
 
 @dataclass(slots=True)
-class Search:
+class WordSearch:
     """One search, to be asked which sentence it wants to see, and told the next token's probabilities."""
 
     vocabulary: Vocabulary
@@ -32,7 +32,7 @@ class Search:
     dropped: float = 0.0  # probability of beginnings that will never be followed
     highest: float = 0.0  # of one of them
     found: dict[str, float] = field(default_factory=dict)
-    beginnings: list[Beginning] = field(default_factory=list)
+    beginnings: list[Prefix] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.beginnings = [(-1.0, (), "", self.spaces)]

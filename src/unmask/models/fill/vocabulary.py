@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.core.types import Ints
-from unmask.models.fill.letters import leading_word_characters, is_word
+from unmask.models.fill.letters import is_word, leading_word_characters
 from unmask.models.lm import Lm
 
 BROKEN = "\N{REPLACEMENT CHARACTER}"  # how part of a character decodes

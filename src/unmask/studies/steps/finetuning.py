@@ -42,11 +42,11 @@ class TaskScore:
         return beats_baseline(self.score, self.guessing)
 
 
-def finetune_and_track(given: StepContext) -> None:
+def finetune_and_track(context: StepContext) -> None:
     """Fine-tune by the first of each list, look every so many steps, keep the language model it becomes."""
-    parameters, place = given.parameters, given.place
-    how = Opening(device=place.device, offline=place.offline)
-    task, settings = find(parameters["task"]), _settings(given)
+    parameters, place = context.parameters, context.runtime
+    how = Opening(device=runtime.device, offline=runtime.offline)
+    task, settings = find(parameters["task"]), _settings(context)
     lesson = task.lesson(settings) if task.lesson else None
     if lesson is None:
         raise ModelError(f"{task.name} teaches nothing: name a task that does")
@@ -58,37 +58,37 @@ def finetune_and_track(given: StepContext) -> None:
 
     curve = bias_curve(
         replace(task, observe=observe),
-        given.model,
+        context.model,
         lesson,
         settings,
-        given.folder / WORK,
+        context.folder / WORK,
         how,
         Options(store=False),
     )
-    lm = open_lm(given.model, how)
+    lm = open_lm(context.model, how)
     copy_encoder(last[0].model, lm)
-    _save(lm, given.folder)
+    _save(lm, context.folder)
     judged = sample_examples(lesson.dev, settings)
     learnt = TaskScore(
         score_with_interval(last[0], judged, lesson.labels, seed=settings.seed), majority_share(judged) if lesson.labels else 0.0
     )
     whole = {"points": [asdict(one) for one in curve.points], "learnt": asdict(learnt)}
-    (given.folder / CURVE).write_text(json.dumps(whole), encoding="utf-8")
-    shutil.rmtree(given.folder / WORK, ignore_errors=True)
+    (context.folder / CURVE).write_text(json.dumps(whole), encoding="utf-8")
+    shutil.rmtree(context.folder / WORK, ignore_errors=True)
 
 
-def finetune_with_search(given: StepContext) -> None:
+def finetune_with_search(context: StepContext) -> None:
     """Fine-tune as the paper does, by greedy search on development data; the bias of the best."""
-    task, settings = find(given.parameters["task"]), _settings(given)
-    how = Opening(device=given.place.device, offline=given.place.offline)
+    task, settings = find(context.parameters["task"]), _settings(context)
+    how = Opening(device=context.runtime.device, offline=context.runtime.offline)
     assert task.lesson is not None
-    (given.folder / WORK).mkdir(exist_ok=True)
-    told = fine_tune(given.model, task.lesson(settings), settings, given.folder / WORK, opening=how)
+    (context.folder / WORK).mkdir(exist_ok=True)
+    told = fine_tune(context.model, task.lesson(settings), settings, context.folder / WORK, opening=how)
     head = task.headline(task.observe(told.judge, settings))
     learnt = TaskScore(told.dev, told.base or 0.0)
     whole = {"bias": asdict(head.number), "n": head.n, "learnt": asdict(learnt)}
-    (given.folder / BEST).write_text(json.dumps(whole), encoding="utf-8")
-    shutil.rmtree(given.folder / WORK, ignore_errors=True)
+    (context.folder / BEST).write_text(json.dumps(whole), encoding="utf-8")
+    shutil.rmtree(context.folder / WORK, ignore_errors=True)
 
 
 def copy_encoder(taught: Any, lm: Lm) -> None:
@@ -99,21 +99,21 @@ def copy_encoder(taught: Any, lm: Lm) -> None:
         raise ModelError(f"the fine-tuned model has no weights for {', '.join(lacking[:3])}")
 
 
-def count_gendered_words(given: StepContext) -> None:
+def count_gendered_words(context: StepContext) -> None:
     """Words of either gender in what a task teaches with (Table 1)."""
-    task, settings = find(given.parameters["task"]), _settings(given)
+    task, settings = find(context.parameters["task"]), _settings(context)
     assert task.lesson is not None
-    path = given.folder / "texts.txt"
+    path = context.folder / "texts.txt"
     with path.open("w", encoding="utf-8") as file:
         for one in task.lesson(settings).train:
             text = " ".join(f"{one.text} {one.second or ''}".split())
             file.write(f"{text}\n")
     counter = TermCounter(builtin_terms(professions=False))
-    sums = count([path], counter, processes=1) if given.spread is map else count_on_ray([path], counter)
+    sums = count([path], counter, processes=1) if context.parallel_map is map else count_on_ray([path], counter)
     found = ilps(sums.groups, seed=settings.seed)
     sides = {name: sums.of_set(side) for side, name in enumerate(counter.terms.names)}
     whole = {"counts": sides, "ilps": asdict(found), "documents": sums.documents, "words": sums.words}
-    (given.folder / COUNTS).write_text(json.dumps(whole), encoding="utf-8")
+    (context.folder / COUNTS).write_text(json.dumps(whole), encoding="utf-8")
     path.unlink()
 
 
@@ -141,10 +141,10 @@ def word_counts(folder: Path) -> Mapping[str, Any]:
     return dict(json.loads((folder / COUNTS).read_text(encoding="utf-8")))
 
 
-def _settings(given: StepContext) -> TaskSettings:
-    chosen = dict(given.parameters["settings"])
+def _settings(context: StepContext) -> TaskSettings:
+    chosen = dict(context.parameters["settings"])
     grid = Grid(**{name: tuple(values) for name, values in chosen.pop("grid", {}).items()})
-    return TaskSettings(seed=given.parameters["seed"], data_dir=given.place.data_dir, grid=grid, **chosen)
+    return TaskSettings(seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen)
 
 
 def _save(lm: Lm, folder: Path) -> None:
@@ -160,10 +160,10 @@ def work_estimate(step: Step) -> WorkEstimate:
     chosen = step.parameters["settings"]
     batch = (chosen.get("grid") or {"batch": [32]})["batch"][0]
     steps = chosen.get("steps") or 5500
-    tried = 7 if step.task.endswith(":SEARCHED") else 1
+    tried = 7 if step.kind.endswith(":SEARCHED") else 1
     return WorkEstimate(forward=steps * batch * LENGTH, trained=tried * steps * batch * LENGTH)
 
 
-FOLLOWED = StepKind(finetune_and_track, version=3, work=work_estimate, resumes=True)
-SEARCHED = StepKind(finetune_with_search, version=3, work=work_estimate, resumes=True)
-TALLIED = StepKind(count_gendered_words, version=1, network=False, spreads=lambda _: True)
+FOLLOWED = StepKind(finetune_and_track, version=3, estimate_work=work_estimate, resumable=True)
+SEARCHED = StepKind(finetune_with_search, version=3, estimate_work=work_estimate, resumable=True)
+TALLIED = StepKind(count_gendered_words, version=1, runs_model=False, has_parts=lambda _: True)
