@@ -76,11 +76,11 @@ def prompts(folder: Path) -> Path:
     """What the built-in model puts into our prompts."""
     from unmask import data
     from unmask.models import open_lm
-    from unmask.prompts import ask
-    from unmask.prompts.folder import ANSWERS, create
+    from unmask.prompts import fill_prompts
+    from unmask.prompts.folder import ANSWERS, create_folder
 
     if not (folder / ANSWERS).exists():
-        create(folder, ask(open_lm(), data.read("prompts")))
+        create_folder(folder, fill_prompts(open_lm(), data.read("prompts")))
     return folder
 
 
@@ -88,19 +88,19 @@ def prompts(folder: Path) -> Path:
 def served(folders: list[Path]) -> Iterator[str]:
     """The explorer, as long as the pictures are taken."""
     from unmask.explorer.app import Site
-    from unmask.explorer.folders import opened
-    from unmask.explorer.live import Live
-    from unmask.explorer.server import address, listening, server
+    from unmask.explorer.folders import open_folders
+    from unmask.explorer.live import LiveModel
+    from unmask.explorer.server import page_url, open_socket, create_server
     from unmask.models import open_lm
 
-    runs, desk = opened(folders)
-    started, place = threading.Event(), listening(0)
-    site = Site(runs, secrets.token_urlsafe(24), Live.of("builtin", open_lm), desk)
-    running = server(site, started.set)
+    runs, desk = open_folders(folders)
+    started, place = threading.Event(), open_socket(0)
+    site = Site(runs, secrets.token_urlsafe(24), LiveModel.start("builtin", open_lm), desk)
+    running = create_server(site, started.set)
     thread = threading.Thread(target=running.run, args=([place],), daemon=True)
     thread.start()
     started.wait()
-    yield address(place, site.token)
+    yield page_url(place, site.token)
     running.should_exit = True
     thread.join()
 

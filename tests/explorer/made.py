@@ -16,9 +16,9 @@ from report import fake
 from unmask.audit.result import as_json
 from unmask.core.types import Check
 from unmask.explorer.app import Site
-from unmask.explorer.server import address, listening, server
-from unmask.prompts import Asked
-from unmask.prompts.folder import Folder, create
+from unmask.explorer.server import create_server, open_socket, page_url
+from unmask.prompts import ModelAnswers
+from unmask.prompts.folder import AnnotationFolder, create_folder
 
 TOKEN = "a-token-that-nobody-can-guess"
 SCRIPT = "<script>window.attacked = 1</script><img src=x onerror='window.attacked = 1'>"
@@ -84,24 +84,24 @@ def templates(folder: Path) -> Path:
     return folder
 
 
-def answers(folder: Path, count: int = 5) -> Folder:
+def answers(folder: Path, count: int = 5) -> AnnotationFolder:
     """Answers that the rules leave open, but for the first."""
     from prompts.hand import answer
 
     made = [answer(number, "undecided" if number else "biased") for number in range(count)]
-    return create(folder, Asked("tiny", "0" * 8, 2, "likelier", tuple(made)))
+    return create_folder(folder, ModelAnswers("tiny", "0" * 8, 2, "likelier", tuple(made)))
 
 
 @contextmanager
 def served(site: Site) -> Iterator[str]:
     """A server in a thread; the address to open."""
-    started, place = threading.Event(), listening(0)
-    running = server(site, started.set)
+    started, place = threading.Event(), open_socket(0)
+    running = create_server(site, started.set)
     thread = threading.Thread(target=running.run, args=([place],), daemon=True)
     thread.start()
     assert started.wait(20)
     try:
-        yield address(place, site.token)
+        yield page_url(place, site.token)
     finally:
         running.should_exit = True
         thread.join(20)

@@ -16,12 +16,12 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 import zoo
 from report import fake
 from unmask.audit.result import load
-from unmask.explorer.annotation import Desk
+from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.app import Site
-from unmask.explorer.live import Live, question
+from unmask.explorer.live import LiveModel, parse_question
 from unmask.explorer.pairs import Runs
 from unmask.models import open_lm
-from unmask.prompts import read_judgements
+from unmask.prompts import read_annotations
 
 from . import made
 
@@ -55,8 +55,10 @@ def url(folder: Path) -> Iterator[str]:
     made.run(folder / "one", "tiny")
     made.run(folder / "two", "other", made.SECOND, ok=False)
     runs = Runs((load(folder / "one"), load(folder / "two")))
-    live = Live.of("tiny-bert", lambda: open_lm(zoo.folder("bert-uncased")))
-    with made.served(Site(runs, made.TOKEN, live, Desk(made.answers(folder / "answers")))) as address:
+    live = LiveModel.start("tiny-bert", lambda: open_lm(zoo.folder("bert-uncased")))
+    with made.served(
+        Site(runs, made.TOKEN, live, AnnotationDesk(made.answers(folder / "answers")))
+    ) as address:
         yield address
 
 
@@ -306,7 +308,7 @@ def test_sentences_are_scored_while_one_types(page: Page, url: str) -> None:
     table = page.locator("#scores")
     expect(page.locator("table.matrix tbody tr").first).to_contain_text("he", timeout=60_000)
     lm = open_lm(zoo.folder("bert-uncased"))
-    found = question("pair", {"more": "He ran home.", "less": "She ran home."})(lm)["measures"]
+    found = parse_question("pair", {"more": "He ran home.", "less": "She ran home."})(lm)["measures"]
     expect(table.locator("tbody tr")).to_have_count(len(found))
     pll = next(one for one in found if one["measure"] == "pll")
     shown = table.locator("tr", has=page.get_by_role("rowheader", name="pll", exact=True))
@@ -345,13 +347,13 @@ def test_three_prompts_judged_by_keyboard_are_saved(page: Page, url: str, folder
         expect(page.locator(".judging")).to_have_attribute("aria-label", f"prompts/{number:04}")
         page.keyboard.press(key)
         expect(page.locator("#saved")).to_contain_text(f"prompts/{number:04}")
-        assert read_judgements(path)[-1].prompt == f"prompts/{number:04}"
+        assert read_annotations(path)[-1].prompt == f"prompts/{number:04}"
     expect(page.locator("#left")).to_contain_text("1 answer left")
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#say-u")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("n")
     expect(page.locator("#saved")).to_contain_text("prompts/0003 not biased")
-    said = [(one.prompt, one.judge, one.verdict) for one in read_judgements(path)]
+    said = [(one.prompt, one.judge, one.verdict) for one in read_annotations(path)]
     assert said == [
         ("prompts/0001", "anna", "biased"),
         ("prompts/0002", "anna", "not biased"),

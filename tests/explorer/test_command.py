@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from unmask.cli import main
-from unmask.cli.explore import needs_extra
+from unmask.cli.explore import require_extra
 from unmask.core.errors import ModelError
 
 from . import made
@@ -69,7 +69,7 @@ def test_bad_input_is_one_line(
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_extra()
+    require_extra()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else object())
     with pytest.raises(ModelError, match=r"pip install 'unmask\[explore\]'"):
-        needs_extra()
+        require_extra()

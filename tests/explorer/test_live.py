@@ -97,18 +97,18 @@ def test_a_model_that_cannot_be_opened_says_why_when_asked() -> None:
     def broken() -> Lm:
         raise ModelError("no folder 'nowhere'")
 
-    live = LiveModel.of("nowhere", broken)
+    live = LiveModel.start("nowhere", broken)
     try:
         with pytest.raises(ModelError, match="nowhere"):
-            live.ask(lambda _: {}).result(5)
+            live.submit(lambda _: {}).result(5)
     finally:
         live.close()
 
 
 def test_questions_wait_for_the_model_and_come_one_at_a_time() -> None:
-    live = LiveModel.of("tiny", lambda: lm("bert-uncased"))
+    live = LiveModel.start("tiny", lambda: lm("bert-uncased"))
     try:
-        asked = [live.ask(parse_question("prompt", {"text": f"{word} is ___."})) for word in ("He", "She")]
+        asked = [live.submit(parse_question("prompt", {"text": f"{word} is ___."})) for word in ("He", "She")]
         assert all(one.result(60)["words"] for one in asked)
     finally:
         live.close()

@@ -9,11 +9,11 @@ import pytest
 
 from unmask.audit.result import load
 from unmask.core.errors import DataError, ResultError
-from unmask.explorer.annotation import Desk
-from unmask.explorer.comparison import compared
-from unmask.explorer.folders import found, opened
-from unmask.explorer.pairs import Runs, overview
-from unmask.explorer.tokens import explained
+from unmask.explorer.annotation import AnnotationDesk
+from unmask.explorer.comparison import compare_runs
+from unmask.explorer.folders import find_folders, open_folders
+from unmask.explorer.pairs import Runs, run_summaries
+from unmask.explorer.tokens import token_breakdown
 
 from . import made
 
@@ -60,8 +60,8 @@ def test_one_id_with_other_texts_is_another_pair(tmp_path: Path, monkeypatch: py
     here, there = both.columns["scores"][0], both.columns["scores"][2]
     assert here["outcome"][-1] is None
     assert there["outcome"][0] is None
-    assert [len(lines) for lines in both.lines] == [len(made.PAIRS)] * 2
-    assert both.lines[1] - both.lines[0] == {len(made.PAIRS)}
+    assert [len(lines) for lines in both.rows_by_run] == [len(made.PAIRS)] * 2
+    assert both.rows_by_run[1] - both.rows_by_run[0] == {len(made.PAIRS)}
 
 
 def test_runs_of_one_folder_have_names_of_their_own(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_runs_of_one_folder_have_names_of_their_own(tmp_path: Path) -> None:
 
 
 def test_the_overview_has_estimates_in_words_and_failed_checks(runs: Runs) -> None:
-    first, second = overview(runs)
+    first, second = run_summaries(runs)
     won = 100 * sum(one > 0 for one in made.FIRST) / len(made.FIRST)
     assert [one["value"] for one in first["headlines"]] == [won, won]
     assert [one["reading"] for one in first["headlines"]] == ["leans towards stereotypes"] * 2
@@ -80,7 +80,7 @@ def test_the_overview_has_estimates_in_words_and_failed_checks(runs: Runs) -> No
 
 def test_a_pair_token_by_token(runs: Runs) -> None:
     result = runs.results[0]
-    pll, aul = explained(result.items, result.tokens, made.item(4))
+    pll, aul = token_breakdown(result.items, result.tokens, made.item(4))
     assert (pll["measure"], pll["outcome"], pll["difference"]) == ("pll", "more", 3.0)
     assert pll["adds_up"]
     shared, own = pll["tokens"]["more"]
@@ -97,7 +97,7 @@ def test_a_pair_token_by_token(runs: Runs) -> None:
 
 def test_a_pair_that_was_not_scored_says_why(runs: Runs) -> None:
     result = runs.results[0]
-    _, aul = explained(result.items, result.tokens, made.item(made.UNSCORED))
+    _, aul = token_breakdown(result.items, result.tokens, made.item(made.UNSCORED))
     assert aul["difference"] is None
     assert aul["reason"].startswith("too long")
     assert aul["tokens"]["more"] == []
@@ -105,7 +105,7 @@ def test_a_pair_that_was_not_scored_says_why(runs: Runs) -> None:
 
 
 def test_a_comparison_is_that_of_the_command(runs: Runs) -> None:
-    found = {(one["measure"], one["statistic"]): one for one in compared(*runs.results)}
+    found = {(one["measure"], one["statistic"]): one for one in compare_runs(*runs.results)}
     pll = found["pll", "bias-score"]
     before, after = (100 * sum(one > 0 for one in some) / len(some) for some in (made.FIRST, made.SECOND))
     assert math.isclose(pll["change"], after - before)
@@ -115,36 +115,36 @@ def test_a_comparison_is_that_of_the_command(runs: Runs) -> None:
 
 def test_folders_are_runs_or_answers(tmp_path: Path) -> None:
     one, folder = made.run(tmp_path / "one", "tiny"), made.answers(tmp_path / "answers").path
-    runs, desk = opened([folder, one])
+    runs, desk = open_folders([folder, one])
     assert [result.folder for result in runs.results] == [one]
     assert desk is not None
     assert desk.model == "tiny"
-    assert opened([])[1] is None
+    assert open_folders([])[1] is None
     with pytest.raises(ResultError, match="answers of 2 models"):
-        opened([folder, made.answers(tmp_path / "more").path])
+        open_folders([folder, made.answers(tmp_path / "more").path])
     with pytest.raises(ResultError, match=r"no result\.json"):
-        opened([tmp_path])
+        open_folders([tmp_path])
     (one / "tokens.parquet").write_bytes(b"cut short")
     with pytest.raises(ResultError, match="cannot be read"):
-        opened([one])
+        open_folders([one])
 
 
 def test_without_a_name_the_runs_that_lie_there_are_found(tmp_path: Path) -> None:
-    assert found(tmp_path / "nowhere") == []
+    assert find_folders(tmp_path / "nowhere") == []
     one, two = made.run(tmp_path / "b", "tiny"), made.run(tmp_path / "a", "tiny")
     answers = made.answers(tmp_path / "c").path
     (tmp_path / "unfinished").mkdir()
-    assert set(found(tmp_path)[:2]) == {one, two}
-    assert found(tmp_path)[2:] == [answers]
+    assert set(find_folders(tmp_path)[:2]) == {one, two}
+    assert find_folders(tmp_path)[2:] == [answers]
 
 
 def test_judging_goes_on_where_it_was_left(tmp_path: Path) -> None:
-    desk = Desk(made.answers(tmp_path))
+    desk = AnnotationDesk(made.answers(tmp_path))
     assert desk.state("anna")["waiting"] == [f"prompts/{number:04}" for number in (1, 2, 3, 4)]
-    said = desk.judge("prompts/0002", " anna  b ", "not biased")
+    said = desk.annotate("prompts/0002", " anna  b ", "not biased")
     assert said["saved"]["judge"] == "anna b"
     assert said["waiting"] == [f"prompts/{number:04}" for number in (1, 3, 4)]
-    again = Desk(made.answers(tmp_path))
+    again = AnnotationDesk(made.answers(tmp_path))
     assert again.state("anna b")["waiting"] == said["waiting"]
     assert [one["own"] for one in again.state("anna b")["answers"]] == [None, None, "not biased", None, None]
     assert len(again.state("bela")["waiting"]) == 4
@@ -164,7 +164,7 @@ def test_judging_goes_on_where_it_was_left(tmp_path: Path) -> None:
 def test_a_judgement_that_cannot_be_is_refused_and_nothing_is_written(
     tmp_path: Path, prompt: str, judge: str, verdict: str, said: str
 ) -> None:
-    desk = Desk(made.answers(tmp_path))
+    desk = AnnotationDesk(made.answers(tmp_path))
     with pytest.raises(DataError, match=said):
-        desk.judge(prompt, judge, verdict)
-    assert not desk.folder.judgements.exists()
+        desk.annotate(prompt, judge, verdict)
+    assert not desk.folder.annotations_path.exists()

@@ -11,10 +11,10 @@ import pytest
 
 from unmask.audit.result import load
 from unmask.core.errors import DataError
-from unmask.explorer.annotation import Desk
-from unmask.explorer.app import STATIC, Site, application
+from unmask.explorer.annotation import AnnotationDesk
+from unmask.explorer.app import STATIC, Site, create_app
 from unmask.explorer.pairs import Runs
-from unmask.explorer.server import address, listening
+from unmask.explorer.server import open_socket, page_url
 
 from . import made
 
@@ -25,7 +25,7 @@ OPEN = ("/", "/look.css", "/static/app.js", "/api/runs", "/api/pairs", "/api/pai
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("runs")
-    desk = Desk(made.answers(folder / "answers"))
+    desk = AnnotationDesk(made.answers(folder / "answers"))
     site = Site(Runs((load(made.run(folder / "one", "one")),)), made.TOKEN, desk=desk)
     with made.served(site) as url:
         yield url.partition("/?")[0]
@@ -135,20 +135,20 @@ def test_no_file_beside_the_page_is_served(base: str, path: str) -> None:
 
 
 def test_it_listens_on_this_machine_only(base: str) -> None:
-    with listening(0) as place:
+    with open_socket(0) as place:
         assert place.getsockname()[0] == "127.0.0.1"
-        assert address(place, "t") == f"http://127.0.0.1:{place.getsockname()[1]}/?token=t"
+        assert page_url(place, "t") == f"http://127.0.0.1:{place.getsockname()[1]}/?token=t"
         taken = place.getsockname()[1]
         place.listen()
         with pytest.raises(DataError, match=f"port {taken} cannot be used"):
-            listening(taken)
+            open_socket(taken)
     with pytest.raises(DataError, match="--port 70000"):
-        listening(70000)
+        open_socket(70000)
 
 
 def test_a_token_must_be_long() -> None:
     with pytest.raises(ValueError, match="guessed"):
-        application(Site(Runs(()), "short"))
+        create_app(Site(Runs(()), "short"))
 
 
 def test_the_page_loads_only_its_own_files_and_has_no_inline_script() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import zoo
-from unmask.mitigate.spec import Choices, Corpus, Pupil
+from unmask.mitigate.spec import MitigationContext, MitigationOptions, TrainingCorpus
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 
@@ -22,12 +22,14 @@ HELD = (
     ("They had lunch in the garden and talked about the weather.",),
     ("Nobody knew why the door of the house was open.",),
 )
-CORPUS = Corpus(DOCUMENTS, HELD, ({"name": "tiny.txt", "sha256": "0" * 64},))
+CORPUS = TrainingCorpus(DOCUMENTS, HELD, ({"name": "tiny.txt", "sha256": "0" * 64},))
 SETTINGS = TrainSettings(epochs=1, rate=1e-3, batch=4, seed=1)
 
 
 def pupil(
     folder: Path, name: str = "bert-uncased", settings: TrainSettings = SETTINGS, **choices: object
-) -> Pupil:
+) -> MitigationContext:
     """A zoo model about to be taught."""
-    return Pupil(Engine(open_lm(zoo.folder(name))), folder / "work", settings, Choices(**choices))  # type: ignore[arg-type]
+    return MitigationContext(
+        Engine(open_lm(zoo.folder(name))), folder / "work", settings, MitigationOptions(**choices)
+    )  # type: ignore[arg-type]

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from unmask.corpus.documents import TextLayout, read_documents
+from unmask.corpus.sentences import split_sentences
 
-from unmask.corpus.documents import Layout, documents
-from unmask.corpus.sentences import sentences
 from unmask.measures import find as measure
-from unmask.mitigate import Choices, Corpus, find
+from unmask.mitigate import MitigationOptions, TrainingCorpus, find
 from unmask.mitigate.at.sentences import target_words
 from unmask.mitigate.evaluation import templates
 from unmask.mitigate.run import mitigate
-from unmask.mitigate.swap import Swapper, ours
+from unmask.mitigate.swap import Swapper, default_lexicon
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 
 pytestmark = pytest.mark.slow
 ENOUGH = 450  # sentences with her pronouns, and with his; twice as many that name a profession
 SHE, HE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
-SWAP, TARGETS = Swapper(ours()), set(target_words())
+SWAP, TARGETS = Swapper(default_lexicon()), set(target_words())
 
 
 Kind = Callable[[str, set[str]], str]  # of a sentence and its words; empty: not wanted
@@ -40,22 +40,22 @@ def as_they_come(text: str, words: set[str]) -> str:
     return "gendered" if SWAP.touches(text) else "neither" if words & TARGETS else ""
 
 
-def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> Corpus:
+def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> TrainingCorpus:
     """The first short sentences of every kind, as many as are enough."""
     found: dict[str, list[tuple[str, ...]]] = {name: [] for name in enough}
-    for document in documents([path], Layout(unit="block")):
-        for one in sentences(document.text):
+    for document in read_documents([path], TextLayout(unit="block")):
+        for one in split_sentences(document.text):
             if 6 <= len(one.split()) <= 14:
                 name = kind(one, set(one.lower().replace(",", " ").rstrip(".").split()))
                 if name and len(found[name]) < enough[name]:
                     found[name].append((one,))
         if all(len(found[name]) == most for name, most in enough.items()):
-            return Corpus(tuple(one for some in found.values() for one in some), ())
+            return TrainingCorpus(tuple(one for some in found.values() for one in some), ())
     raise AssertionError(f"{path.name} has too few sentences")
 
 
 @pytest.fixture(scope="module")
-def corpora(published: Path) -> dict[str, Corpus]:
+def corpora(published: Path) -> dict[str, TrainingCorpus]:
     """Short sentences of an encyclopedia: `she` as often as `he`, lest the text alone teach a lean; or any."""
     path = published / "corpora" / "simplewiki.txt.xz"
     return {
@@ -88,22 +88,29 @@ def before() -> dict[str, float]:
     return leans(Engine(open_lm()))
 
 
-def taught(method: str, corpus: Corpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
+def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
     settings = TrainSettings(epochs=1, rate=rate, batch=32, seed=0)
-    mitigate(find(method), Engine(open_lm()), corpus, out, settings=settings, choices=Choices(remind=remind))
+    mitigate(
+        find(method),
+        Engine(open_lm()),
+        corpus,
+        out,
+        settings=settings,
+        choices=MitigationOptions(remind=remind),
+    )
     return leans(Engine(open_lm(out)))
 
 
 @pytest.mark.parametrize(("method", "rate"), [("cda", 1e-4), ("cds", 3e-4), ("at", 5e-4), ("dropout", 5e-4)])
 def test_professions_lean_less(
-    corpora: dict[str, Corpus], before: dict[str, float], tmp_path: Path, method: str, rate: float
+    corpora: dict[str, TrainingCorpus], before: dict[str, float], tmp_path: Path, method: str, rate: float
 ) -> None:
     after = taught(method, corpora["balanced"], tmp_path / "out", rate)
     assert after["zero"] < before["zero"]
 
 
 def test_reminders_bring_pregnant_back(
-    corpora: dict[str, Corpus], before: dict[str, float], tmp_path: Path
+    corpora: dict[str, TrainingCorpus], before: dict[str, float], tmp_path: Path
 ) -> None:
     plain = taught("cda", corpora["ordinary"], tmp_path / "plain", 1e-4)
     reminded = taught("cda", corpora["ordinary"], tmp_path / "reminded", 1e-4, remind=2)

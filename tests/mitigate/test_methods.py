@@ -13,9 +13,9 @@ from mitigate.lessons import CORPUS, SETTINGS, pupil
 from unmask import data
 from unmask.core.errors import DataError, ModelError, UnknownName
 from unmask.mitigate import find, methods
-from unmask.mitigate.cda_kaneko import copies, entries_of
-from unmask.mitigate.dropout import raised
-from unmask.mitigate.spec import Choices, Corpus
+from unmask.mitigate.cda_kaneko import counterfactual_copies, word_entries
+from unmask.mitigate.dropout import with_dropout
+from unmask.mitigate.spec import MitigationOptions, TrainingCorpus
 
 TRAINED = ("cda", "cda-kaneko", "cds", "dropout")
 
@@ -30,7 +30,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         texts.append(list(given))
         return plain(pupil, given)
 
-    plain = mlm.rows_for
+    plain = mlm.tokenize_texts
     monkeypatch.setattr(mlm, "rows_for", noted)
     return texts
 
@@ -77,7 +77,7 @@ def test_cds_trains_on_one_of_both_documents_whole(tmp_path: Path, seen: list[li
     ("axis", "text"), [("religion", "The mosque was full."), ("race", "Asian people voted.")]
 )
 def test_other_axes_are_exchanged_too(tmp_path: Path, seen: list[list[str]], axis: str, text: str) -> None:
-    find("cda").apply(pupil(tmp_path, axis=axis), Corpus(((text,),), ()))
+    find("cda").apply(pupil(tmp_path, axis=axis), TrainingCorpus(((text,),), ()))
     assert seen[0][0] == text
     assert len(seen[0]) == 2
 
@@ -92,7 +92,7 @@ def test_reminders_are_added_so_many_times(tmp_path: Path, seen: list[list[str]]
 @pytest.mark.parametrize("method", ["cda", "cds", "cda-kaneko"])
 def test_text_without_gendered_words_is_refused(tmp_path: Path, method: str) -> None:
     with pytest.raises(DataError, match="none of the 1"):
-        find(method).apply(pupil(tmp_path), Corpus((("The rain fell.",),), ()))
+        find(method).apply(pupil(tmp_path), TrainingCorpus((("The rain fell.",),), ()))
 
 
 KANEKO = [("he", "she"), ("his", "her"), ("his", "hers"), ("man", "woman"), ("him", "her")]
@@ -109,13 +109,13 @@ KANEKO = [("he", "she"), ("his", "her"), ("his", "hers"), ("man", "woman"), ("hi
     ],
 )
 def test_copies_as_the_published_code_writes_them(sentence: str, wanted: list[str]) -> None:
-    assert copies(sentence, KANEKO) == wanted
+    assert counterfactual_copies(sentence, KANEKO) == wanted
 
 
 def test_the_package_pairs_end_with_him_and_her(tmp_path: Path) -> None:
-    entries = entries_of(pupil(tmp_path))
+    entries = word_entries(pupil(tmp_path))
     assert entries[-1] == ("him", "her")
-    assert copies("He saw her", entries) == ["she saw him"]
+    assert counterfactual_copies("He saw her", entries) == ["she saw him"]
 
 
 def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, seen: list[list[str]]) -> None:
@@ -131,7 +131,7 @@ def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, seen: l
 ])  # fmt: skip
 def test_dropout_is_raised_and_nothing_else(name: str, fields: dict[str, float]) -> None:
     model, _ = zoo.make(name)
-    fresh, changed = raised(model, 0.2, 0.15)
+    fresh, changed = with_dropout(model, 0.2, 0.15)
     assert changed == fields
     ids = torch.tensor([[5, 6, 7, 8]])
     assert torch.equal(fresh(input_ids=ids).logits, model(input_ids=ids).logits)
@@ -160,7 +160,7 @@ def test_a_model_without_dropout_is_refused() -> None:
     model = torch.nn.Module()
     model.config = type("Config", (), {})()  # type: ignore[assignment]
     with pytest.raises(ModelError, match="no dropout to raise"):
-        raised(model, 0.2, 0.15)
+        with_dropout(model, 0.2, 0.15)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
@@ -194,4 +194,4 @@ def test_a_method_there_is_not() -> None:
 )
 def test_choices_that_cannot_be(bad: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=next(iter(bad))):
-        Choices(**bad)
+        MitigationOptions(**bad)

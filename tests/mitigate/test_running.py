@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from unmask.corpus.sentences import split_sentences
 
 import zoo
 from mitigate.lessons import CORPUS, HELD, SETTINGS
 from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.core.types import Row
-from unmask.corpus.sentences import sentences
 from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.comparison import compare_evaluations
 from unmask.mitigate.curve import curve_finding, measure_curve, sample_corpus
@@ -61,7 +61,12 @@ def test_a_record_of_the_same_run_is_known_again(tmp_path: Path) -> None:
     done = mitigate(method, asked, CORPUS, tmp_path / "out", settings=SETTINGS)
     kept = load_finished_record(tmp_path / "out", method, lm, CORPUS, SETTINGS, MitigationOptions())
     assert kept == json.loads(json.dumps(done.record))
-    assert load_finished_record(tmp_path / "out", method, lm, CORPUS, replace(SETTINGS, seed=9), MitigationOptions()) is None
+    assert (
+        load_finished_record(
+            tmp_path / "out", method, lm, CORPUS, replace(SETTINGS, seed=9), MitigationOptions()
+        )
+        is None
+    )
 
 
 def test_a_method_that_changes_nothing_is_refused(tmp_path: Path) -> None:
@@ -82,12 +87,12 @@ def test_misuse_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
 
 def test_documents_are_kept_back_by_their_hash() -> None:
     texts = [f"Document number {number}. It has two sentences." for number in range(600)]
-    made = build_corpus(texts, sentences)
-    assert [one[0] for one in made.held] == [sentences(text)[0] for text in texts if is_held_out(text)]
+    made = build_corpus(texts, split_sentences)
+    assert [one[0] for one in made.held] == [split_sentences(text)[0] for text in texts if is_held_out(text)]
     assert 10 < len(made.held) < 60
     assert len(made.documents) + len(made.held) == 600
-    assert len(build_corpus(texts, sentences, limit=20).documents) == 20
-    given = build_corpus(texts, sentences, held=["Only this."])
+    assert len(build_corpus(texts, split_sentences, limit=20).documents) == 20
+    given = build_corpus(texts, split_sentences, held=["Only this."])
     assert (given.held, len(given.documents)) == ((("Only this.",),), 600)
 
 
@@ -101,7 +106,7 @@ def test_documents_are_kept_back_by_their_hash() -> None:
 )
 def test_a_corpus_without_text(texts: list[str], limit: int | None, said: str) -> None:
     with pytest.raises(DataError, match=said):
-        build_corpus(texts, sentences, limit=limit)
+        build_corpus(texts, split_sentences, limit=limit)
 
 
 def row(

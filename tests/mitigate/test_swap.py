@@ -11,7 +11,14 @@ import pytest
 import zoo
 from mitigate.sentences import EXAMPLES, Example
 from unmask.core.errors import DataError, UnknownName
-from unmask.mitigate.swap import GroupSwapper, ModelPronounChooser, PronounSlot, Swapper, read_lexicon, default_lexicon
+from unmask.mitigate.swap import (
+    GroupSwapper,
+    ModelPronounChooser,
+    PronounSlot,
+    Swapper,
+    default_lexicon,
+    read_lexicon,
+)
 from unmask.mitigate.swap.grammar import tagger
 from unmask.mitigate.swap.patterns import any_of, article, match_case
 from unmask.models import Engine, open_lm
@@ -113,7 +120,9 @@ def test_a_doubtful_pronoun_is_put_to_the_chooser() -> None:
 
 
 def test_several_slots_in_one_text_keep_their_places() -> None:
-    swap = Swapper(default_lexicon(), lambda cases: [slot.options[number % 2] for number, (_, slot) in enumerate(cases)])
+    swap = Swapper(
+        default_lexicon(), lambda cases: [slot.options[number % 2] for number, (_, slot) in enumerate(cases)]
+    )
     assert (
         swap("Her father gave her flowers and her sister candy.")
         == "His mother gave him flowers and his brother candy."

@@ -9,8 +9,8 @@ from statsmodels.stats.proportion import proportion_confint
 from unmask.core.errors import StatsError
 from unmask.core.types import Estimate
 from unmask.findings import Value
-from unmask.prompts import Asked
-from unmask.prompts.findings import conclude, from_audit
+from unmask.prompts import ModelAnswers
+from unmask.prompts.findings import conclude, ranking_from_audit
 
 from .hand import answer, judged
 
@@ -28,7 +28,7 @@ ANSWERS = tuple(
         ]
     )
 )
-ASKED = Asked("model", "f00d", 2, "likelier", ANSWERS)
+ASKED = ModelAnswers("model", "f00d", 2, "likelier", ANSWERS)
 
 
 def mean(category: str, value: float, measure: str = "pll", statistic: str = "mean-difference") -> Estimate:
@@ -54,7 +54,7 @@ def test_shares_by_hand() -> None:
 
 
 def test_a_ranking_of_an_audit_is_compared_under_one_name() -> None:
-    other = from_audit(
+    other = ranking_from_audit(
         [mean("race-color", 0.5), mean("gender", 0.2), mean("religion", 0.1), mean("age", 9, measure="cps")]
     )
     assert other.measure == "pll"
@@ -69,12 +69,12 @@ def test_a_ranking_of_an_audit_is_compared_under_one_name() -> None:
 
 
 def test_what_cannot_be_compared_is_said_and_loses_nothing() -> None:
-    other = from_audit([mean("gender", 0.2), mean("age", 0.1)])
+    other = ranking_from_audit([mean("gender", 0.2), mean("age", 0.1)])
     found = conclude(ASKED, (), data="prompts", seed=0, other=other)
     assert found.ranks is None
     assert any("not compared with pll on pairs" in note for note in found.finding.notes)
     with pytest.raises(StatsError, match="no mean difference by category"):
-        from_audit([mean("gender", 0.2, statistic="bias-score")])
+        ranking_from_audit([mean("gender", 0.2, statistic="bias-score")])
 
 
 def test_agreement_is_a_table_of_its_own() -> None:

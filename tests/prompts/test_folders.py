@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from unmask.core.errors import DataError, ResultError
-from unmask.prompts import Asked
-from unmask.prompts.folder import JUDGEMENTS, UNDECIDED, create, imported, open_folder
+from unmask.prompts import ModelAnswers
+from unmask.prompts.folder import JUDGEMENTS, UNDECIDED, create_folder, import_annotations, open_folder
 from unmask.prompts.user_prompts import read_prompts
 
 from .hand import answer
 
 ANSWERS = (answer(0, "undecided"), answer(1, "biased"), answer(2, "undecided"), answer(3, "undecided"))
-ASKED = Asked("model", "f00d", 2, "likelier", ANSWERS)
+ASKED = ModelAnswers("model", "f00d", 2, "likelier", ANSWERS)
 
 
 def test_judging_goes_on_where_it_was(tmp_path: Path) -> None:
-    create(tmp_path / "run", ASKED)
+    create_folder(tmp_path / "run", ASKED)
     folder = open_folder(tmp_path / "run")
     assert folder.asked == ASKED
     first = folder.next("anna")
@@ -40,7 +40,7 @@ def test_judging_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_what_nobody_decided_can_be_filled_in_and_taken_back(tmp_path: Path) -> None:
-    folder = create(tmp_path / "run", ASKED)
+    folder = create_folder(tmp_path / "run", ASKED)
     folder.save("prompts/0003", "anna", "biased")
     assert folder.export() == 2
     path = folder.path / UNDECIDED
@@ -52,7 +52,7 @@ def test_what_nobody_decided_can_be_filled_in_and_taken_back(tmp_path: Path) -> 
         writer = csv.DictWriter(file, rows[0].keys())
         writer.writeheader()
         writer.writerows(rows)
-    (taken,) = imported(path, "ben")
+    (taken,) = import_annotations(path, "ben")
     assert (taken.prompt, taken.judge, taken.verdict) == ("prompts/0000", "ben", "biased")
     assert folder.add([taken]) == 1
     assert folder.add([taken]) == 0
@@ -60,10 +60,10 @@ def test_what_nobody_decided_can_be_filled_in_and_taken_back(tmp_path: Path) -> 
 
 
 def test_judgements_travel_whole(tmp_path: Path) -> None:
-    one, other = (create(tmp_path / name, ASKED) for name in ("one", "other"))
+    one, other = (create_folder(tmp_path / name, ASKED) for name in ("one", "other"))
     one.save("prompts/0000", "anna", "undecided")
     one.save("prompts/0002", "anna", "biased")
-    assert other.add(imported(one.path / JUDGEMENTS, "nobody")) == 2
+    assert other.add(import_annotations(one.path / JUDGEMENTS, "nobody")) == 2
     assert other.said() == one.said()
 
 
@@ -79,18 +79,18 @@ def test_bad_files_of_judgements(tmp_path: Path, text: str, complaint: str) -> N
     path = tmp_path / "in.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=complaint):
-        imported(path, "anna")
+        import_annotations(path, "anna")
 
 
 def test_strange_judgements_and_folders_are_refused(tmp_path: Path) -> None:
-    folder = create(tmp_path / "run", ASKED)
+    folder = create_folder(tmp_path / "run", ASKED)
     with pytest.raises(DataError, match="'prompts/0099', which is none of the 4 prompts asked"):
         folder.save("prompts/0099", "anna", "biased")
     assert not folder.judgements.exists()
     folder.save("prompts/0000", "anna", "biased")
-    create(tmp_path / "run", ASKED)
+    create_folder(tmp_path / "run", ASKED)
     with pytest.raises(ResultError, match="judgements of other answers"):
-        create(tmp_path / "run", Asked("other", "f00d", 2, "likelier", ANSWERS))
+        create_folder(tmp_path / "run", ModelAnswers("other", "f00d", 2, "likelier", ANSWERS))
     with pytest.raises(ResultError, match=r"no answers\.jsonl"):
         open_folder(tmp_path)
 

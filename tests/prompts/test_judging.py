@@ -10,19 +10,26 @@ import pytest
 
 from prompts.hand import answer, judged
 from unmask.core.errors import DataError
-from unmask.prompts import Judgement, judgement, majority, read_judgements, record, undecided
+from unmask.prompts import (
+    Annotation,
+    append_annotations,
+    majority_verdicts,
+    make_annotation,
+    pending_answers,
+    read_annotations,
+)
 
 ANSWERS = tuple(answer(n, "undecided" if n % 2 else "biased") for n in range(6))  # 1, 3 and 5 are open
 
 
 def test_every_answer_is_in_the_file_at_once(tmp_path: Path) -> None:
     path = tmp_path / "new" / "said.csv"
-    assert read_judgements(path) == ()
-    every: list[Judgement] = []
+    assert read_annotations(path) == ()
+    every: list[Annotation] = []
     for one in judged("anna, b.", ["biased", "not biased", "undecided"]):
-        record(path, one)
+        append_annotations(path, one)
         every.append(one)
-        assert read_judgements(path) == tuple(every)
+        assert read_annotations(path) == tuple(every)
     assert [file.name for file in path.parent.iterdir()] == ["said.csv"]
     assert path.read_text(encoding="utf-8").splitlines()[:2] == [
         "prompt,judge,verdict,when",
@@ -32,7 +39,7 @@ def test_every_answer_is_in_the_file_at_once(tmp_path: Path) -> None:
 
 def test_a_session_cut_short_leaves_the_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, (first, second) = tmp_path / "said.csv", judged("anna", ["biased", "biased"])
-    record(path, first)
+    append_annotations(path, first)
 
     def cut(*_: object) -> None:
         raise KeyboardInterrupt
@@ -40,18 +47,18 @@ def test_a_session_cut_short_leaves_the_file_whole(tmp_path: Path, monkeypatch: 
     with monkeypatch.context() as patched:
         patched.setattr("unmask.prompts.annotations.os.fsync", cut)
         with pytest.raises(KeyboardInterrupt):
-            record(path, second)
-    assert read_judgements(path) == (first,)
-    record(path, second)
-    assert read_judgements(path) == (first, second)
+            append_annotations(path, second)
+    assert read_annotations(path) == (first,)
+    append_annotations(path, second)
+    assert read_annotations(path) == (first, second)
 
 
 def test_a_judgement_is_stamped_with_its_time() -> None:
     before = datetime.now(UTC).replace(microsecond=0)
-    made = datetime.fromisoformat(judgement("prompts/0001", "anna", "biased").when)
+    made = datetime.fromisoformat(make_annotation("prompts/0001", "anna", "biased").when)
     assert before <= made <= datetime.now(UTC)
     at = datetime(2024, 5, 1, 9, 30, tzinfo=UTC)
-    assert judgement("prompts/0001", "anna", "biased", at).when == "2024-05-01T09:30:00+00:00"
+    assert make_annotation("prompts/0001", "anna", "biased", at).when == "2024-05-01T09:30:00+00:00"
 
 
 def test_times_without_a_zone_are_taken_as_utc(tmp_path: Path) -> None:
@@ -59,7 +66,7 @@ def test_times_without_a_zone_are_taken_as_utc(tmp_path: Path) -> None:
     path.write_text(
         "prompt,judge,verdict,when\nprompts/0001,anna,biased,2024-05-01 09:30\n", encoding="utf-8"
     )
-    assert read_judgements(path)[0].when == "2024-05-01T09:30:00+00:00"
+    assert read_annotations(path)[0].when == "2024-05-01T09:30:00+00:00"
 
 
 @pytest.mark.parametrize(
@@ -75,26 +82,26 @@ def test_rows_that_cannot_be_read_are_named(tmp_path: Path, row: str, message: s
     path = tmp_path / "said.csv"
     path.write_text(f"prompt,judge,verdict,when\n{row}\n", encoding="utf-8")
     with pytest.raises(DataError, match=message):
-        read_judgements(path)
+        read_annotations(path)
 
 
 def test_a_file_without_the_columns_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
     path.write_text("prompt,verdict\nprompts/0001,biased\n", encoding="utf-8")
     with pytest.raises(DataError, match="no judge; expected the columns prompt, judge, verdict, when"):
-        read_judgements(path)
+        read_annotations(path)
 
 
 def test_what_a_person_has_still_to_judge() -> None:
     said = judged("anna", [None, "biased", None, "undecided"]) + judged("ben", [None] * 5 + ["biased"])
-    assert [one.prompt[-1] for one in undecided(ANSWERS, said, "anna")] == ["5"]
-    assert [one.prompt[-1] for one in undecided(ANSWERS, said, "ben")] == ["1", "3"]
-    assert [one.prompt[-1] for one in undecided(ANSWERS, said, "cleo")] == ["1", "3", "5"]
+    assert [one.prompt[-1] for one in pending_answers(ANSWERS, said, "anna")] == ["5"]
+    assert [one.prompt[-1] for one in pending_answers(ANSWERS, said, "ben")] == ["1", "3"]
+    assert [one.prompt[-1] for one in pending_answers(ANSWERS, said, "cleo")] == ["1", "3", "5"]
 
 
 def test_a_prompt_without_an_answer_is_not_judged() -> None:
     empty = replace(ANSWERS[1], words=())
-    assert undecided([empty, ANSWERS[3]], [], "anna") == (ANSWERS[3],)
+    assert pending_answers([empty, ANSWERS[3]], [], "anna") == (ANSWERS[3],)
 
 
 def test_most_people_decide_and_ties_stay_open() -> None:
@@ -103,7 +110,7 @@ def test_most_people_decide_and_ties_stay_open() -> None:
         *judged("ben", ["biased", "not biased", "undecided", "not biased"]),
         *judged("cleo", ["not biased"]),
     ]
-    found = majority(ANSWERS, said)
+    found = majority_verdicts(ANSWERS, said)
     assert [ruling.verdict for ruling in found.values()] == ["biased", "undecided", "undecided", "not biased"]
     assert found["prompts/0000"].reason == "people: 2 for biased, 1 for not biased, 0 could not tell"
     assert found["prompts/0001"].reason.startswith("people are tied: 1 for biased, 1 for not biased")
@@ -113,9 +120,9 @@ def test_most_people_decide_and_ties_stay_open() -> None:
 def test_the_later_judgement_of_a_person_counts() -> None:
     early, late = judged("anna", ["biased"], day=1), judged("anna", ["not biased"], day=2)
     for said in (early + late, late + early):
-        assert majority(ANSWERS, said)["prompts/0000"].verdict == "not biased"
+        assert majority_verdicts(ANSWERS, said)["prompts/0000"].verdict == "not biased"
 
 
 def test_judgements_of_other_prompts_are_refused() -> None:
     with pytest.raises(DataError, match="'prompts/0007', which is none of the 6 prompts"):
-        undecided(ANSWERS, judged("anna", [None] * 7 + ["biased"]), "anna")
+        pending_answers(ANSWERS, judged("anna", [None] * 7 + ["biased"]), "anna")

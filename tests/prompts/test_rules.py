@@ -9,8 +9,8 @@ import pytest
 from prompts.hand import NURSE, words
 from unmask import data
 from unmask.core.errors import DataError
-from unmask.prompts import Counting, Verdict, ruled
-from unmask.prompts.rules import listed
+from unmask.prompts import Counting, Verdict, apply_rules
+from unmask.prompts.rules import word_verdict
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from unmask.prompts.rules import listed
     ],
 )
 def test_verdicts(given: tuple, counting: Counting, verdict: Verdict, reason: str) -> None:
-    found = ruled(NURSE, given, counting)
+    found = apply_rules(NURSE, given, counting)
     assert found.verdict == verdict
     assert reason in found.reason
 
@@ -39,13 +39,13 @@ def test_verdicts(given: tuple, counting: Counting, verdict: Verdict, reason: st
 def test_a_word_in_both_lists_is_refused() -> None:
     odd = replace(NURSE, fair=("he", "She"))
     with pytest.raises(DataError, match="'she' as biased and as fair"):
-        ruled(odd, words(("he", 0.5)))
+        apply_rules(odd, words(("he", 0.5)))
 
 
 def test_every_listed_word_of_our_prompts_is_judged_as_listed() -> None:
     for prompt in data.read("prompts"):
         for word in prompt.biased:
-            assert ruled(prompt, words((word.upper(), 0.5))).verdict == "biased"
+            assert apply_rules(prompt, words((word.upper(), 0.5))).verdict == "biased"
         for word in prompt.fair:
-            assert ruled(prompt, words((word.title(), 0.5))).verdict == "not biased"
-        assert listed(prompt, "zebra") == "undecided"
+            assert apply_rules(prompt, words((word.title(), 0.5))).verdict == "not biased"
+        assert word_verdict(prompt, "zebra") == "undecided"

@@ -13,12 +13,12 @@ import pytest
 
 from studies import toys
 from unmask.core.errors import ResultError
-from unmask.studies import StudyOptions, Runtime, plan_study, run
-from unmask.studies.cache import step_folder, is_done, run_step
-from unmask.studies.graph import json_digest, cache_keys, topological_order
+from unmask.studies import Runtime, StudyOptions, plan_study, run
+from unmask.studies.cache import is_done, run_step, step_folder
+from unmask.studies.graph import cache_keys, json_digest, topological_order
 from unmask.studies.identity import MISSING, IdentityCache, data_identity, model_identity
 from unmask.studies.run import StudyResult
-from unmask.studies.spec import StepEvent, Step
+from unmask.studies.spec import Step, StepEvent
 from unmask.studies.status import study_status
 
 NOBODY = IdentityCache()
@@ -34,7 +34,7 @@ def chain() -> list[Step]:
 def ran(steps: list[Step], folder: Path) -> tuple[StudyResult, list[StepEvent]]:
     events: list[StepEvent] = []
     plan = plan_study(toys.study(steps), StudyOptions(), Runtime(offline=True))
-    return run(plan, folder, tell=lambda event, *_: events.append(event)), events
+    return run(plan, folder, on_event=lambda event, *_: events.append(event)), events
 
 
 def numbers(folder: Path) -> dict[str, int]:
@@ -60,7 +60,7 @@ def test_keys_follow_everything_an_output_depends_on(tmp_path: Path) -> None:
     other = replace(last, parameters={"plus": 101})
     assert cache_keys(topological_order([other]), NOBODY)["third"] != made["third"]
     assert cache_keys(topological_order([other]), NOBODY)["second"] == made["second"]
-    newer = replace(last, task=last.task.replace(":ADD", ":NEWER"))
+    newer = replace(last, kind=last.kind.replace(":ADD", ":NEWER"))
     assert cache_keys(topological_order([newer]), NOBODY)["third"] != made["third"]
     first = toys.step("first", plus=2)
     deep = toys.step("third", inputs=[first, toys.step("second", inputs=[first], plus=10)], plus=100)

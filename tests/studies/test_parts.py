@@ -17,10 +17,17 @@ from unmask import data as datasets
 from unmask.audit.plan import Options
 from unmask.audit.result import load
 from unmask.core.errors import DataError
-from unmask.findings import Finding, Plot, Value, Table, charts
-from unmask.findings.storage import save_findings, load_findings
-from unmask.studies import STUDIES, StudyOptions, Runtime, find, plan_study
-from unmask.studies.collect import difference, add_difference_column, in_interval, merge_findings, paper_values, published_value
+from unmask.findings import Finding, Plot, Table, Value, charts
+from unmask.findings.storage import load_findings, save_findings
+from unmask.studies import STUDIES, Runtime, StudyOptions, find, plan_study
+from unmask.studies.collect import (
+    add_difference_column,
+    difference,
+    in_interval,
+    merge_findings,
+    paper_values,
+    published_value,
+)
 from unmask.studies.estimates import CPU, expected_duration, format_duration
 from unmask.studies.output import table_frame
 from unmask.studies.sizes import forward_tokens, paper_model_sizes, weights_per_token
@@ -92,7 +99,9 @@ def test_every_study_has_numbers_and_a_page(name: str) -> None:
 
 
 def test_published_values() -> None:
-    assert published_value("gbef", "table-3", model="google/bert-large-uncased@main", group="combined") == 4.58
+    assert (
+        published_value("gbef", "table-3", model="google/bert-large-uncased@main", group="combined") == 4.58
+    )
     assert published_value("debiasing", "table-2-before", measure="SSS", group="STS-bias") == 0.53
     assert published_value("prompts", "table-3", model="roberta-large", measure="stereo score") == 66.80
     assert published_value("prompts", "table-9") is None
@@ -130,8 +139,10 @@ def test_the_time_of_an_audit_follows_data_and_model() -> None:
     assert forward_tokens("crows-pairs", 10, ("cps",)) == 2 * 10 * 17 * 15
     assert weights_per_token("google/bert-base-uncased") == paper_model_sizes()["bert-base-uncased"]
     step = audits.step("b", "crows-pairs", ("cps",), model="bert-base-uncased", limit=None, seed=0)
-    asking = 2 * weights_per_token("bert-base-uncased") * 2 * 1508 * 17 * 15 / CPU.rate
-    assert expected_duration(step).cpu == pytest.approx(asking + CPU.opening * paper_model_sizes()["bert-base-uncased"] / 85e6)
+    asking = 2 * weights_per_token("bert-base-uncased") * 2 * 1508 * 17 * 15 / CPU.ops_per_second
+    assert expected_duration(step).cpu == pytest.approx(
+        asking + CPU.load_seconds * paper_model_sizes()["bert-base-uncased"] / 85e6
+    )
     assert 0.5 < asking / 1508 / 0.42 < 2  # docs/speed.md: 0.42 s a pair
     assert [format_duration(one) for one in (5, 120, 7200)] == ["5 s", "2 min", "2.0 h"]
 
@@ -142,14 +153,16 @@ def test_the_weights_of_a_folder_are_counted() -> None:
 
     folder = zoo.folder("bert-uncased")
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder)
-    assert weights_per_token(str(folder)) == sum(p.numel() for p in model.parameters() if isinstance(p, torch.Tensor))
+    assert weights_per_token(str(folder)) == sum(
+        p.numel() for p in model.parameters() if isinstance(p, torch.Tensor)
+    )
 
 
 def test_texts(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,toxic\nOne is here. He left.,1\nTwo is here.,0\nThree is here.,1\nFour is.,1\n")
     found = load_corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
-    assert [*found.held, *found.documents] == [
+    assert [*found.held_out, *found.documents] == [
         ("One is here.", "He left."),
         ("Three is here.",),
         ("Four is.",),
@@ -173,21 +186,21 @@ def test_models_and_data_that_are_not_here_are_replaced_and_told(tmp_path: Path)
         toys.study([toys.step("one", plus=1)]),
         models=("some/where",),
         data=("crows-pairs", "stereoset"),
-        stand_ins={"crows-pairs": "nine-axes"},
+        fallback_data={"crows-pairs": "nine-axes"},
     )
     plan = plan_study(study, StudyOptions(), Runtime(tmp_path, offline=True))
-    assert plan.choices.data == ("nine-axes",)
-    assert "builtin" in plan.choices.models
-    assert "builtin-causal" not in plan.choices.models
+    assert plan.options.data == ("nine-axes",)
+    assert "builtin" in plan.options.models
+    assert "builtin-causal" not in plan.options.models
     assert [re.findall(r"some/where|nine-axes|left out", note) for note in plan.notes] == [
         ["some/where"],
         ["nine-axes"],
         ["left out"],
     ]
     online = plan_study(study, StudyOptions(), Runtime(tmp_path))
-    assert online.choices.models == ("some/where",)
+    assert online.options.models == ("some/where",)
     named = plan_study(study, StudyOptions(models=("builtin",), data=("paraphrases",)), Runtime(offline=True))
-    assert (named.choices.models, named.choices.data, named.notes) == (("builtin",), ("paraphrases",), ())
+    assert (named.options.models, named.options.data, named.notes) == (("builtin",), ("paraphrases",), ())
 
 
 def test_every_published_file_belongs_to_a_study() -> None:

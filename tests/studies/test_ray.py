@@ -10,10 +10,10 @@ import pytest
 import zoo
 from studies import toys
 from unmask.core.errors import ResultError
-from unmask.studies import StudyOptions, Runtime, plan_study, run
+from unmask.studies import Runtime, StudyOptions, plan_study, run
 from unmask.studies.backends import local
 from unmask.studies.backends.ray import RayBackend
-from unmask.studies.spec import StepEvent, Step, Study
+from unmask.studies.spec import Step, StepEvent, Study
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,11 +22,11 @@ pytestmark = [
 ]
 
 
-def ran(study: Study, folder: Path, engine: object, **choices: object) -> dict[str, str]:
+def ran(study: Study, folder: Path, engine: object, **options: object) -> dict[str, str]:
     """Run a study; the state of every step."""
     events: list[StepEvent] = []
-    plan = plan_study(study, StudyOptions(**choices), Runtime(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
-    run(plan, folder, engine=engine, tell=lambda event, *_: events.append(event))  # type: ignore[arg-type]
+    plan = plan_study(study, StudyOptions(**options), Runtime(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
+    run(plan, folder, backend=engine, on_event=lambda event, *_: events.append(event))  # type: ignore[arg-type]
     return {one.step: one.state for one in events}
 
 
@@ -73,9 +73,11 @@ def test_steps_of_one_key_are_done_once(tmp_path: Path) -> None:
 
 
 def test_more_threads_than_any_machine_has_are_refused(tmp_path: Path) -> None:
-    plan = plan_study(toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64))
+    plan = plan_study(
+        toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64)
+    )
     with pytest.raises(ResultError, match="the largest machine of this Ray has 2 CPUs"):
-        run(plan, tmp_path / "ray", engine=RayBackend())
+        run(plan, tmp_path / "ray", backend=RayBackend())
 
 
 def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: P
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
 
 
-def _rows(outputs: object, choices: StudyOptions) -> list[object]:
+def _rows(outputs: object, options: StudyOptions) -> list[object]:
     from unmask.audit.result import load
     from unmask.findings import Finding, Table, value_of
     from unmask.findings.html import Section
@@ -120,5 +122,5 @@ def test_ray_data_counts_what_processes_count(tmp_path: Path) -> None:
     assert ours.terms.tolist() == theirs.terms.tolist()
     assert ours.groups.tolist() == theirs.groups.tolist()
     assert (ours.documents, ours.words) == (theirs.documents, theirs.words) == (605, 300 * 11 + 25)
-    sides = {name: ours.of_set(side) for side, name in enumerate(counter.terms.names)}
+    sides = {name: ours.set_total(side) for side, name in enumerate(counter.terms.names)}
     assert sides == {"feminine": 300 * 3 + 10, "masculine": 300 * 3 + 10}

@@ -14,7 +14,7 @@ import pytest
 import zoo
 from unmask.findings import Value
 from unmask.findings.html import Section
-from unmask.studies import StudyOptions, Runtime, find, plan_study, run
+from unmask.studies import Runtime, StudyOptions, find, plan_study, run
 from unmask.studies.run import StudyPlan, StudyResult
 
 pytestmark = [
@@ -63,7 +63,7 @@ def test_aul(tmp_path: Path) -> None:
         for data, measures in (("crows-pairs", ("cps", "aul", "aula")), ("stereoset", ("sss", "aul", "aula")))
         for measure in measures
     ]
-    first = plan.choices.models[0]
+    first = plan.options.models[0]
     won = [
         row["outcome"] == "more"
         for row in items(plan, tmp_path, f"audit {first} on crows")
@@ -71,7 +71,7 @@ def test_aul(tmp_path: Path) -> None:
     ]
     aul = next(row for row in found if row["measure"] == "aul")
     assert aul["bias score"].value == pytest.approx(100 * sum(won) / len(won))
-    assert {row["model"] for row in rows(result, "table-1")} == set(plan.choices.models)
+    assert {row["model"] for row in rows(result, "table-1")} == set(plan.options.models)
     assert section(result, "table-3").finding.tables[0].columns[-2:] == (
         *("published advantaged", "published disadvantaged"),
     )
@@ -140,7 +140,7 @@ def test_gbef(tmp_path: Path) -> None:
     before = rows(result, "figures-8-19")[0]
     words = [
         row["difference"]
-        for row in items(plan, tmp_path, f"audit {plan.choices.models[0]} on pron")
+        for row in items(plan, tmp_path, f"audit {plan.options.models[0]} on pron")
         if row["word"] == before["word"]
     ]
     assert before["before"].value == pytest.approx(np.mean(words))
@@ -168,7 +168,7 @@ def test_debiasing(tmp_path: Path) -> None:
     assert {row["version"] for row in scores} == {"original", "AT", "CDA", "DO"}
     won = [
         row["outcome"] == "more"
-        for row in items(plan, tmp_path, f"audit {plan.choices.models[0]} on crows")
+        for row in items(plan, tmp_path, f"audit {plan.options.models[0]} on crows")
         if row["measure"] == "cps"
     ]
     cps = next(row for row in scores if (row["version"], row["measure"]) == ("original", "CPS"))

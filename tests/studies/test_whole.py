@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import zoo
-from unmask.studies import StudyOptions, Runtime, find, plan_study, run
+from unmask.studies import Runtime, StudyOptions, find, plan_study, run
 from unmask.studies.backends.ray import RayBackend
 from unmask.studies.run import StudyPlan
 
@@ -107,7 +107,7 @@ def test_ray_gives_the_same_though_a_worker_is_killed(wanted: dict[str, object],
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
-    result = run(plan(), tmp_path / "out", engine=RayBackend())
+    result = run(plan(), tmp_path / "out", backend=RayBackend())
     thread.join(timeout=60)
     assert killed
     assert not result.failed

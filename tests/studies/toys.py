@@ -12,68 +12,75 @@ from pathlib import Path
 from unmask.core.errors import DataError
 from unmask.findings import Finding, Table
 from unmask.findings.html import Section
-from unmask.studies.spec import StudyOptions, StepContext, Outputs, Step, Study, StepKind
+from unmask.studies.spec import Outputs, Step, StepContext, StepKind, Study, StudyOptions
 
 
 def number(folder: Path) -> int:
     return int(json.loads((folder / "number.json").read_text()))
 
 
-def _write(given: StepContext, value: int) -> None:
-    trace = given.parameters.get("trace")
+def _write(context: StepContext, value: int) -> None:
+    trace = context.parameters.get("trace")
     if trace:
         with Path(trace).open("a") as file:
-            file.write(f"{given.step.name}\n")
-    (given.folder / "number.json").write_text(json.dumps(value))
+            file.write(f"{context.step.name}\n")
+    (context.folder / "number.json").write_text(json.dumps(value))
 
 
-def _add(given: StepContext) -> None:
-    value = given.parameters["plus"] + sum(number(folder) for folder in given.inputs.values())
-    time.sleep(given.parameters.get("seconds", 0.0))
-    _write(given, value)
+def _add(context: StepContext) -> None:
+    value = context.parameters["plus"] + sum(number(folder) for folder in context.inputs.values())
+    time.sleep(context.parameters.get("seconds", 0.0))
+    _write(context, value)
 
 
-def _fail(given: StepContext) -> None:
-    (given.folder / "half").write_text("half")
+def _fail(context: StepContext) -> None:
+    (context.folder / "half").write_text("half")
     raise DataError("nothing can be added to this")
 
 
-def _break(given: StepContext) -> None:
+def _break(context: StepContext) -> None:
     raise ZeroDivisionError("one by zero")
 
 
-def _die_once(given: StepContext) -> None:
+def _die_once(context: StepContext) -> None:
     """Kill its own process the first time it is tried."""
-    mark = Path(given.parameters["mark"])
+    mark = Path(context.parameters["mark"])
     if not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    _write(given, given.parameters["plus"])
+    _write(context, context.parameters["plus"])
 
 
 def _square(part: Sequence[int]) -> int:
     return part[0] ** 2
 
 
-def _squares(given: StepContext) -> None:
-    values = given.spread(_square, [[one] for one in given.parameters["values"]])
-    _write(given, sum(place * value for place, value in enumerate(values, 1)))
+def _squares(context: StepContext) -> None:
+    values = context.parallel_map(_square, [[one] for one in context.parameters["values"]])
+    _write(context, sum(place * value for place, value in enumerate(values, 1)))
 
 
-def _resume(given: StepContext) -> None:
+def _resume(context: StepContext) -> None:
     """Counts how often it was begun; ends at the third time."""
-    file = given.folder / "tries"
+    file = context.folder / "tries"
     tries = int(file.read_text()) + 1 if file.exists() else 1
     file.write_text(str(tries))
     if tries < 3:
         raise DataError(f"try {tries}")
-    _write(given, tries)
+    _write(context, tries)
 
 
-ADD, FAIL, BREAK = StepKind(_add, network=False), StepKind(_fail, network=False), StepKind(_break, network=False)
-DIE, SQUARES = StepKind(_die_once, network=False), StepKind(_squares, network=False, spreads=lambda _: True)
-RESUME = StepKind(_resume, network=False, resumes=True)
-NEWER = StepKind(_add, version=2, network=False)
+ADD, FAIL, BREAK = (
+    StepKind(_add, runs_model=False),
+    StepKind(_fail, runs_model=False),
+    StepKind(_break, runs_model=False),
+)
+DIE, SQUARES = (
+    StepKind(_die_once, runs_model=False),
+    StepKind(_squares, runs_model=False, has_parts=lambda _: True),
+)
+RESUME = StepKind(_resume, runs_model=False, resumable=True)
+NEWER = StepKind(_add, version=2, runs_model=False)
 
 
 def step(name: str, task: str = "ADD", inputs: Sequence[Step] = (), **parameters: object) -> Step:
@@ -83,7 +90,7 @@ def step(name: str, task: str = "ADD", inputs: Sequence[Step] = (), **parameters
 def study(steps: Sequence[Step]) -> Study:
     """A study of these steps, whose one table is their numbers."""
 
-    def conclude(outputs: Outputs, choices: StudyOptions) -> list[Section]:
+    def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
         rows = tuple((name, number(folder)) for name, folder in sorted(outputs.folders.items()))
         table = Table("Numbers", ("step", "number"), rows)
         return [Section("numbers", "Numbers", "What came out.", Finding((), (table,) if rows else ()))]
@@ -95,6 +102,6 @@ def study(steps: Sequence[Step]) -> Study:
         citation="none",
         models=("builtin",),
         data=(),
-        plan=lambda choices: list(steps),
+        plan=lambda options: list(steps),
         conclude=conclude,
     )

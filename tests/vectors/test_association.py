@@ -13,7 +13,7 @@ from unmask.core.errors import StatsError
 from unmask.vectors import Group, Question, WordVectors, association_test, read_vectors, weat
 from unmask.vectors import partitions as module
 from unmask.vectors.intervals import effect_size
-from unmask.vectors.partitions import sample_partitions, permutation_p_value
+from unmask.vectors.partitions import permutation_p_value, sample_partitions
 from vectors import plainly
 
 
@@ -69,7 +69,9 @@ def test_ties_count() -> None:
     assert math.isnan(found.interval.low)
     assert found.interval.method == "no spread: 6 targets alike"
     x, y = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])  # 0 in exact numbers, not in floats
-    assert permutation_p_value(x, y, rng=np.random.default_rng(0)).p == pytest.approx(plainly.exact_p(x, y)[0])
+    assert permutation_p_value(x, y, rng=np.random.default_rng(0)).p == pytest.approx(
+        plainly.exact_p(x, y)[0]
+    )
 
 
 def test_drawn_partitions_differ_from_each_other_and_from_the_observed() -> None:
@@ -96,7 +98,9 @@ def test_a_sampled_p_counts_the_observed_and_nears_the_exact(monkeypatch: pytest
     assert found == module.PermutationResult(hits / 2000, 2000, exact=False)
     assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 2000))
     monkeypatch.setattr(module, "DRAWN", total)
-    assert permutation_p_value(x, y, rng=np.random.default_rng(2)).p == pytest.approx(exact)  # all of them drawn
+    assert permutation_p_value(x, y, rng=np.random.default_rng(2)).p == pytest.approx(
+        exact
+    )  # all of them drawn
 
 
 def test_the_sampled_p_is_never_zero() -> None:

@@ -11,7 +11,7 @@ import pytest
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import generator
-from unmask.vectors import Group, Question, associated, ceat
+from unmask.vectors import Group, Question, association_test, ceat
 from vectors import plainly
 
 QUESTION = Question(
@@ -83,7 +83,7 @@ def test_one_context_a_word_is_plain_weat() -> None:
     vectors = {text: rows[:1] for text, rows in contexts().items()}
     sets = [np.concatenate([vectors[text] for text in group.texts]) for group in QUESTION.groups()]
     found = ceat(QUESTION, vectors, draws=3)
-    assert found.effect == pytest.approx(associated("q", (sets[0], sets[1], sets[2], sets[3])).effect)
+    assert found.effect == pytest.approx(association_test("q", (sets[0], sets[1], sets[2], sets[3])).effect)
     assert (found.tau2, found.i2, found.contexts) == (0.0, 0.0, (1, 1))
 
 

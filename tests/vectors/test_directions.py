@@ -9,18 +9,18 @@ import pytest
 from sklearn.decomposition import PCA
 
 from unmask.core.errors import DataError, StatsError
-from unmask.vectors import GENDER, Vectors, direct_bias, direction, knn_bias, leans, ripa
+from unmask.vectors import GENDER, WordVectors, direct_bias, direction, direction_cosines, knn_bias, ripa
 from vectors import plainly
 
-FLAT = Vectors(
+FLAT = WordVectors(
     ("he", "she", "nurse", "smith", "tree", "up"),
     np.array([[1.0, 0, 0], [-1, 0, 0], [-3, 4, 0], [2, 0, 0], [0, 5, 0], [1, 0, 1]]),
     "made",
 )
 
 
-def made(seed: int, names: list[str], size: int = 5) -> Vectors:
-    return Vectors(tuple(names), np.random.default_rng(seed).normal(size=(len(names), size)), "made")
+def made(seed: int, names: list[str], size: int = 5) -> WordVectors:
+    return WordVectors(tuple(names), np.random.default_rng(seed).normal(size=(len(names), size)), "made")
 
 
 def test_by_hand() -> None:
@@ -35,7 +35,7 @@ def test_by_hand() -> None:
     assert inner.lean.values == pytest.approx({"nurse": -3.0, "smith": 2.0, "tree": 0.0})
     assert inner.lean.value == pytest.approx(-1 / 3)
     assert inner.size.value == pytest.approx(5 / 3)
-    assert leans(FLAT, direction(FLAT, [("she", "he")]))["smith"] == pytest.approx(-1)
+    assert direction_cosines(FLAT, direction(FLAT, [("she", "he")]))["smith"] == pytest.approx(-1)
 
 
 def test_the_direction_is_the_published_principal_component() -> None:
@@ -72,7 +72,7 @@ def test_neighbours_are_counted_plainly() -> None:
     vectors = made(3, [f"w{number}" for number in range(40)])
     marks = {
         word: value
-        for word, value in leans(vectors, direction(vectors, [("w0", "w1")])).items()
+        for word, value in direction_cosines(vectors, direction(vectors, [("w0", "w1")])).items()
         if word != "w7"
     }
     marks["w9"] = 0.0
@@ -106,7 +106,7 @@ def test_neighbours_without_marks_have_no_share() -> None:
 
 
 def test_a_word_of_the_same_vector_is_a_neighbour_and_the_word_itself_is_not() -> None:
-    twins = Vectors(("a", "b", "c"), np.array([[1.0, 0], [1, 0], [0, 1]]), "made")
+    twins = WordVectors(("a", "b", "c"), np.array([[1.0, 0], [1, 0], [0, 1]]), "made")
     found = knn_bias(twins, ["a", "b"], {"a": 1.0, "b": -1.0}, k=1)
     assert found.shares == {"a": 0.0, "b": 1.0}
 

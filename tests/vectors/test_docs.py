@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unmask.cli.console import VECTORS, spread
+from unmask.cli.console import VECTORS, repeat_options
 from unmask.vectors.run import VECTOR_MEASURES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,7 +41,7 @@ def test_names_known_without_importing_are_all_there_are() -> None:
 
 def test_several_questions_behind_one_option() -> None:
     words = ["vectors", "--measure", "weat", "ripa", "--questions", "weat-6", "mine.json", "builtin"]
-    assert spread(words) == [
+    assert repeat_options(words) == [
         *("vectors", "--measure", "weat", "--measure", "ripa"),
         *("--questions", "weat-6", "--questions", "mine.json", "builtin"),
     ]

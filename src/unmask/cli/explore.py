@@ -12,7 +12,7 @@ from unmask.cli.console import RUNS, console
 from unmask.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from unmask.explorer.live import Live
+    from unmask.explorer.live import LiveModel
     from unmask.models import Lm
 
 
@@ -41,20 +41,22 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
     from secrets import token_urlsafe
 
     from unmask.explorer.app import Site
-    from unmask.explorer.folders import found, opened
-    from unmask.explorer.server import address, listening, server
+    from unmask.explorer.folders import find_folders, open_folders
+    from unmask.explorer.server import page_url, open_socket, create_server
 
-    results, desk = opened(runs if runs else found(RUNS))
-    place = listening(port)
+    results, desk = open_folders(runs if runs else find_folders(RUNS))
+    place = open_socket(port)
     token = token_urlsafe(24)
-    url = address(place, token)
+    url = page_url(place, token)
     live = None if no_live else _live(model, device, offline=offline)
     screen = console()
     screen.print(f"{_counted(len(results.results))}{'' if desk is None else ', answers to judge'}")
     screen.print(f"open {url}", soft_wrap=True)
     screen.print("only this machine can; Ctrl+C ends it")
     with place, suppress(KeyboardInterrupt):
-        server(Site(results, token, live, desk), lambda: _launch(url, wanted=not no_browser)).run([place])
+        create_server(Site(results, token, live, desk), lambda: _launch(url, wanted=not no_browser)).run(
+            [place]
+        )
 
 
 def _counted(runs: int) -> str:
@@ -69,9 +71,9 @@ def require_extra() -> None:
         raise ModelError("the explorer needs starlette and uvicorn: pip install 'unmask[explore]'")
 
 
-def _live(model: str | None, device: str | None, *, offline: bool) -> Live:
+def _live(model: str | None, device: str | None, *, offline: bool) -> LiveModel:
     """The model, opened while the page is already there."""
-    from unmask.explorer.live import Live
+    from unmask.explorer.live import LiveModel
     from unmask.models.builtin import BUILT_IN
 
     def opened() -> Lm:
@@ -80,7 +82,7 @@ def _live(model: str | None, device: str | None, *, offline: bool) -> Live:
 
         return open_lm(model, Opening(device=device, offline=offline))
 
-    return Live.of(model or BUILT_IN, opened)
+    return LiveModel.start(model or BUILT_IN, opened)
 
 
 def _launch(url: str, *, wanted: bool) -> None:

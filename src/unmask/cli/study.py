@@ -85,15 +85,15 @@ def study(  # noqa: PLR0913, PLR0917 - one parameter an option
         shard=_at_least_one("--shard", shard) or shard,
         settings=_settings(settings or ()),
     )
-    place = Runtime(data_dir, offline, device, _at_least_one("--threads", threads) or _cores())
-    plan = plan_study(find(name), chosen, place)
+    runtime = Runtime(data_dir, offline, device, _at_least_one("--threads", threads) or _cores())
+    plan = plan_study(find(name), chosen, runtime)
     root = out or new_folder(f"study-{name}")
     if dry_run:
         _forecast(plan, root)
         return
     for note in plan.notes:
         stderr_printer(quiet)(f"note: {note}")
-    ran = run(plan, root, engine=_engine(engine, ray_address), tell=_teller(quiet))
+    ran = run(plan, root, backend=_engine(engine, ray_address), on_event=_teller(quiet))
     from unmask.findings.terminal import show
 
     for section in ran.sections:
@@ -162,7 +162,7 @@ def _forecast(plan: StudyPlan, root: Path) -> None:
 
     from unmask.studies.estimates import CPU, GPU, expected_duration, format_duration, total_duration
 
-    done = plan.done(root)
+    done = plan.completion(root)
     screen = console()
     for note in plan.notes:
         screen.print(f"note: {note}")

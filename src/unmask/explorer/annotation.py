@@ -7,38 +7,38 @@ from threading import Lock
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.prompts import Answer
-from unmask.prompts.annotations import latest
-from unmask.prompts.folder import Folder
+from unmask.prompts import PromptAnswer
+from unmask.prompts.annotations import latest_verdicts
+from unmask.prompts.folder import AnnotationFolder
 
 NAME = 80  # characters of a person's name, at most
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AnnotationDesk:
     """The folder of one model's answers; one judgement is written at a time."""
 
-    folder: Folder
+    folder: AnnotationFolder
     lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def model(self) -> str:
         """Whose answers these are."""
-        return self.folder.asked.model
+        return self.folder.model_answers.model
 
     def state(self, judge: str) -> dict[str, Any]:
         """All answers with the rules' verdicts and this person's, and which wait for this person."""
         name = _name(judge) if judge.strip() else ""
-        said, answers = latest(self.folder.said()), self.folder.asked.answers
+        said, answers = latest_verdicts(self.folder.read_annotations()), self.folder.model_answers.answers
         return {
             "model": self.model,
             "judge": name,
-            "file": self.folder.judgements.name,
+            "file": self.folder.annotations_path.name,
             "waiting": self._waiting(name),
             "answers": [_shown(one, said.get(one.prompt, {}).get(name)) for one in answers if one.words],
         }
 
-    def judge(self, prompt: str, judge: str, verdict: str) -> dict[str, Any]:
+    def annotate(self, prompt: str, judge: str, verdict: str) -> dict[str, Any]:
         """Save one verdict; what is then left to judge."""
         name = _name(judge)
         with self.lock:
@@ -46,7 +46,7 @@ class Desk:
         return {"saved": asdict(saved), "waiting": self._waiting(name)}
 
     def _waiting(self, name: str) -> list[str]:
-        return [one.prompt for one in self.folder.waiting(name)]
+        return [one.prompt for one in self.folder.pending(name)]
 
 
 def _name(judge: str) -> str:
@@ -59,7 +59,7 @@ def _name(judge: str) -> str:
     return name
 
 
-def _shown(one: Answer, own: str | None) -> dict[str, Any]:
+def _shown(one: PromptAnswer, own: str | None) -> dict[str, Any]:
     return {
         "prompt": one.prompt,
         "category": one.category,

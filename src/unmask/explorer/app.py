@@ -21,11 +21,11 @@ from starlette.staticfiles import StaticFiles
 
 from unmask.core.errors import DataError, ResultError, UnmaskError
 from unmask.explorer import live
-from unmask.explorer.annotation import Desk
-from unmask.explorer.comparison import compared
-from unmask.explorer.pairs import Runs, overview
-from unmask.explorer.security import Guard
-from unmask.explorer.tokens import explained
+from unmask.explorer.annotation import AnnotationDesk
+from unmask.explorer.comparison import compare_runs
+from unmask.explorer.pairs import Runs, run_summaries
+from unmask.explorer.security import RequestGuard
+from unmask.explorer.tokens import token_breakdown
 
 STATIC = Path(str(resources.files("unmask.explorer") / "static"))
 LOOK = Path(str(resources.files("unmask.findings") / "templates" / "page.css"))
@@ -38,11 +38,11 @@ class Site:
 
     runs: Runs
     token: str
-    live: live.Live | None = None
-    desk: Desk | None = None
+    live: live.LiveModel | None = None
+    desk: AnnotationDesk | None = None
 
 
-def application(site: Site) -> Starlette:
+def create_app(site: Site) -> Starlette:
     """The page and what it asks for."""
     if len(site.token) < 16:
         raise ValueError("a token that can be guessed protects nothing")
@@ -59,7 +59,7 @@ def application(site: Site) -> Starlette:
             Route("/api/judge", _answering(site, _desk), methods=["GET"]),
             Route("/api/judge", _answering(site, _judge), methods=["POST"]),
         ],
-        middleware=[Middleware(Guard, token=site.token, protected=PROTECTED)],
+        middleware=[Middleware(RequestGuard, token=site.token, protected=PROTECTED)],
         exception_handlers={UnmaskError: _sorry},
         lifespan=_closing(site),
     )
@@ -97,7 +97,7 @@ async def _sorry(_: Request, error: Exception) -> Response:
 
 
 async def _overview(site: Site, _: Request) -> dict[str, Any]:
-    runs = await run_in_threadpool(overview, site.runs)
+    runs = await run_in_threadpool(run_summaries, site.runs)
     model = None if site.live is None else site.live.name
     return {"runs": runs, "live": model, "judging": None if site.desk is None else site.desk.model}
 
@@ -117,9 +117,9 @@ def _explained(runs: Runs, line: int) -> dict[str, Any]:
     """One pair in every run that has it with these texts."""
     data, item, more, less = runs.pairs[line]
     found = [
-        {"run": number, "measures": explained(result.items, result.tokens, item)}
+        {"run": number, "measures": token_breakdown(result.items, result.tokens, item)}
         for number, result in enumerate(runs.results)
-        if line in runs.lines[number]
+        if line in runs.rows_by_run[number]
     ]
     return {"item": item, "data": data, "texts": [more, less], "runs": found}
 
@@ -129,7 +129,7 @@ async def _compare(site: Site, request: Request) -> list[dict[str, Any]]:
     for one in (first, second):
         if one >= len(site.runs.results):
             raise ResultError(f"no run {one}: there are {len(site.runs.results)}")
-    return await run_in_threadpool(compared, site.runs.results[first], site.runs.results[second])
+    return await run_in_threadpool(compare_runs, site.runs.results[first], site.runs.results[second])
 
 
 async def _live(site: Site, request: Request) -> dict[str, Any]:
@@ -140,7 +140,7 @@ async def _live(site: Site, request: Request) -> dict[str, Any]:
         raise DataError(f"no question named {kind!r}; there are {', '.join(live.KINDS)}")
     body = await _body(request)
     try:
-        return await asyncio.wrap_future(site.live.ask(live.question(kind, body)))
+        return await asyncio.wrap_future(site.live.submit(live.parse_question(kind, body)))
     except UnmaskError as error:  # half a sentence is no mistake: the page says what is missing
         return {"error": str(error)}
 
@@ -153,10 +153,10 @@ async def _judge(site: Site, request: Request) -> dict[str, Any]:
     said = await _body(request)
     fields = [said.get(name) for name in ("prompt", "judge", "verdict")]
     prompt, judge, verdict = (one if isinstance(one, str) else "" for one in fields)
-    return await run_in_threadpool(_at(site).judge, prompt, judge, verdict)
+    return await run_in_threadpool(_at(site).annotate, prompt, judge, verdict)
 
 
-def _at(site: Site) -> Desk:
+def _at(site: Site) -> AnnotationDesk:
     if site.desk is None:
         raise ResultError("nothing to judge: name a folder of answers, unmask explore ANSWERS")
     return site.desk

@@ -10,7 +10,7 @@ from unmask.audit.run import compare
 from unmask.report.wording import digits_of
 
 
-def compared(first: Result, second: Result) -> list[dict[str, Any]]:
+def compare_runs(first: Result, second: Result) -> list[dict[str, Any]]:
     """Every statistic over all items that both runs have; ResultError when they share none."""
     return _compared(str(first.folder.resolve()), str(second.folder.resolve()))
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from unmask.audit.result import RESULT, load
 from unmask.core.errors import ResultError
-from unmask.explorer.annotation import Desk
+from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.pairs import Runs
 from unmask.prompts.folder import ANSWERS, open_folder
 
 
-def opened(folders: Sequence[Path]) -> tuple[Runs, Desk | None]:
+def open_folders(folders: Sequence[Path]) -> tuple[Runs, AnnotationDesk | None]:
     """Runs in the order named, and the answers of at most one model."""
     answers = [folder for folder in folders if (folder / ANSWERS).is_file()]
     if len(answers) > 1:
@@ -20,10 +20,10 @@ def opened(folders: Sequence[Path]) -> tuple[Runs, Desk | None]:
     runs = tuple(load(folder) for folder in folders if folder not in answers)
     for run in runs:
         _ = run.items, run.tokens  # a folder that cannot be read is refused now, not in the page
-    return Runs(runs), Desk(open_folder(answers[0])) if answers else None
+    return Runs(runs), AnnotationDesk(open_folder(answers[0])) if answers else None
 
 
-def found(folder: Path) -> list[Path]:
+def find_folders(folder: Path) -> list[Path]:
     """What lies in a folder of runs, the oldest first: all finished runs, and the newest answers."""
     runs = [path.parent for path in folder.glob(f"*/{RESULT}")]
     answers = [path.parent for path in folder.glob(f"*/{ANSWERS}")]

@@ -36,12 +36,12 @@ class LiveModel:
     lm: Future[Lm]
 
     @classmethod
-    def of(cls, name: str, opened: Callable[[], Lm]) -> LiveModel:
+    def start(cls, name: str, open_model: Callable[[], Lm]) -> LiveModel:
         """Begin to open the model."""
         worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="unmask-live")
-        return cls(name, worker, worker.submit(opened))
+        return cls(name, worker, worker.submit(open_model))
 
-    def ask(self, question: Callable[[Lm], dict[str, Any]]) -> Future[dict[str, Any]]:
+    def submit(self, question: Callable[[Lm], dict[str, Any]]) -> Future[dict[str, Any]]:
         """Put a question to the model once it is open and free."""
         return self.worker.submit(lambda: question(self.lm.result()))
 

@@ -47,7 +47,7 @@ class Runs:
         return found
 
     @cached_property
-    def lines(self) -> tuple[frozenset[int], ...]:
+    def rows_by_run(self) -> tuple[frozenset[int], ...]:
         """For every run the lines it has something to say of."""
         return tuple(frozenset(self.keys[_key(row)] for row in _rows(result)) for result in self.results)
 
@@ -62,7 +62,7 @@ class Runs:
         return tuple(self.keys)
 
 
-def overview(runs: Runs) -> list[dict[str, Any]]:
+def run_summaries(runs: Runs) -> list[dict[str, Any]]:
     """What was found in every run: its headline estimates, in words too, and its checks."""
     return [_run(name, result) for name, result in zip(runs.names, runs.results, strict=True)]
 

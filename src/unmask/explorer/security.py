@@ -28,7 +28,7 @@ HEADERS = {
 Refusal = tuple[HTTPStatus, str]
 
 
-class Guard:
+class RequestGuard:
     """Stands before the application: refuses foreign requests, adds the headers every answer has."""
 
     def __init__(self, app: ASGIApp, token: str, protected: tuple[str, ...]) -> None:
@@ -42,14 +42,14 @@ class Guard:
         if scope["type"] != "http":
             return
         headers, path = Headers(scope=scope), str(scope["path"])
-        refusal = foreign(headers, path) or too_much(headers, str(scope["method"]))
+        refusal = check_origin(headers, path) or check_body(headers, str(scope["method"]))
         if refusal is None and path.startswith(self.protected):
-            refusal = untrusted(headers, self.token)
+            refusal = check_token(headers, self.token)
         app = self.app if refusal is None else _saying(refusal)
         await app(scope, receive, _adding(send))
 
 
-def foreign(headers: Headers, path: str) -> Refusal | None:
+def check_origin(headers: Headers, path: str) -> Refusal | None:
     """Another machine's name in Host, another site's in Origin, or a browser that says another site asks."""
     host = headers.get("host", "")
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
@@ -62,7 +62,7 @@ def foreign(headers: Headers, path: str) -> Refusal | None:
     return None
 
 
-def too_much(headers: Headers, method: str) -> Refusal | None:
+def check_body(headers: Headers, method: str) -> Refusal | None:
     """A body must be JSON, say its length, and be of a size that someone could have typed."""
     if method in ("GET", "HEAD"):
         return None
@@ -76,7 +76,7 @@ def too_much(headers: Headers, method: str) -> Refusal | None:
     return None
 
 
-def untrusted(headers: Headers, token: str) -> Refusal | None:
+def check_token(headers: Headers, token: str) -> Refusal | None:
     """The token of the address that `unmask explore` printed is missing or another."""
     if hmac.compare_digest(headers.get(TOKEN, "").encode(), token.encode()):
         return None

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import uvicorn
 
 from unmask.core.errors import DataError
-from unmask.explorer.app import Site, application
+from unmask.explorer.app import Site, create_app
 
 HOST, PORT = "127.0.0.1", 8632
 
 
-def listening(port: int | None = None) -> socket.socket:
+def open_socket(port: int | None = None) -> socket.socket:
     """A socket on the loopback address; without a number the usual port, or any when that is taken."""
     if port is not None and not 0 <= port < 65536:
         raise DataError(f"--port {port}: give a number from 0 (any free port) to 65535")
@@ -30,25 +30,25 @@ def listening(port: int | None = None) -> socket.socket:
     raise DataError(f"port {port} cannot be used ({trouble.strerror}): give another, or none")
 
 
-def address(place: socket.socket, token: str) -> str:
+def page_url(place: socket.socket, token: str) -> str:
     """What to open in a browser."""
     return f"http://{HOST}:{place.getsockname()[1]}/?token={token}"
 
 
-def server(site: Site, started: Callable[[], None] = lambda: None) -> uvicorn.Server:
+def create_server(site: Site, started: Callable[[], None] = lambda: None) -> uvicorn.Server:
     """A server for this page; `started` is called when it answers."""
     quiet = uvicorn.Config(
-        application(site),
+        create_app(site),
         log_level="warning",
         access_log=False,
         lifespan="on",
         server_header=False,
         ws="none",
     )
-    return _Telling(quiet, started)
+    return NotifyingServer(quiet, started)
 
 
-class _Telling(uvicorn.Server):
+class NotifyingServer(uvicorn.Server):
     """Says when it has started."""
 
     def __init__(self, config: uvicorn.Config, told: Callable[[], None]) -> None:

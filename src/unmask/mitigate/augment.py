@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.core.errors import DataError
-from unmask.mitigate.spec import Pupil
-from unmask.mitigate.swap import GroupSwapper, LikelierForm, Swapper, of_file, ours
+from unmask.mitigate.spec import MitigationContext
+from unmask.mitigate.swap import GroupSwapper, ModelPronounChooser, Swapper, default_lexicon, read_lexicon
 
 
-def counterfactuals(pupil: Pupil, texts: Sequence[str], *, names: bool) -> tuple[list[str], str]:
+def counterfactuals(pupil: MitigationContext, texts: Sequence[str], *, names: bool) -> tuple[list[str], str]:
     """Every text with the words of the axis exchanged, and how doubtful pronouns were settled."""
     chosen = pupil.choices
     if chosen.axis != "gender":
@@ -19,12 +19,16 @@ def counterfactuals(pupil: Pupil, texts: Sequence[str], *, names: bool) -> tuple
             )
         return GroupSwapper(chosen.axis).drawn(texts, pupil.settings.seed), "terms of sets"
     with_names = names if chosen.names is None else chosen.names
-    lexicon = ours(names=with_names) if chosen.pairs is None else of_file(chosen.pairs, names=with_names)
-    swap = Swapper(lexicon, None if pupil.causal else LikelierForm(pupil.engine))
+    lexicon = (
+        default_lexicon(names=with_names)
+        if chosen.pairs is None
+        else read_lexicon(chosen.pairs, names=with_names)
+    )
+    swap = Swapper(lexicon, None if pupil.causal else ModelPronounChooser(pupil.engine))
     return swap.all(texts), swap.grammar
 
 
-def refuse_untouched(texts: Sequence[str], swapped: Sequence[str], axis: str) -> int:
+def count_changed(texts: Sequence[str], swapped: Sequence[str], axis: str) -> int:
     """How many texts have a counterfactual; DataError when none has: nothing would be mitigated."""
     changed = sum(one != other for one, other in zip(texts, swapped, strict=True))
     if not changed:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from unmask.mitigate.augment import counterfactuals, refuse_untouched
-from unmask.mitigate.mlm import learnt
-from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
+from unmask.mitigate.augment import count_changed, counterfactuals
+from unmask.mitigate.mlm import train_language_model
+from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
 
 
-def apply(pupil: Pupil, corpus: Corpus) -> Outcome:
+def apply(pupil: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     """Train on the corpus and its counterfactuals."""
     texts = [" ".join(one) for one in corpus.documents]
     swapped, grammar = counterfactuals(pupil, texts, names=False)
-    changed = refuse_untouched(texts, swapped, pupil.choices.axis)
+    changed = count_changed(texts, swapped, pupil.choices.axis)
     both = [text for one, other in zip(texts, swapped, strict=True) for text in dict.fromkeys((one, other))]
-    return learnt(pupil, both, {"documents": len(texts), "counterfactuals": changed, "pronouns": grammar})
+    return train_language_model(
+        pupil, both, {"documents": len(texts), "counterfactuals": changed, "pronouns": grammar}
+    )
 
 
 CDA = Method(

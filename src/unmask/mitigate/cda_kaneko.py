@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.core.errors import DataError
-from unmask.mitigate.mlm import learnt
-from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
-from unmask.mitigate.swap import of_file, words
+from unmask.mitigate.mlm import train_language_model
+from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
+from unmask.mitigate.swap import package_words, read_lexicon
 
 Entries = Sequence[tuple[str, str]]  # masculine and feminine, in small letters, in the order of the list
 
 
-def copies(sentence: str, entries: Entries) -> list[str]:
+def counterfactual_copies(sentence: str, entries: Entries) -> list[str]:
     """The counterfactual copies the published code would write."""
     tokens = sentence.split()
     small = [token.lower() for token in tokens]
@@ -34,26 +34,26 @@ def copies(sentence: str, entries: Entries) -> list[str]:
     return written
 
 
-def entries_of(pupil: Pupil) -> Entries:
+def word_entries(pupil: MitigationContext) -> Entries:
     """Pairs in the order that decides: her is last paired with him, as in the published lists."""
     if pupil.choices.pairs is not None:
-        known = of_file(pupil.choices.pairs).words.items()
+        known = read_lexicon(pupil.choices.pairs).words.items()
         return [(one.lower(), other.lower()) for place, (one, other) in enumerate(known) if place % 2 == 0]
-    pairs = [(one.masculine.lower(), one.feminine.lower()) for one in words().pairs]
+    pairs = [(one.masculine.lower(), one.feminine.lower()) for one in package_words().pairs]
     last = ("him", "her")
     return [*(pair for pair in pairs if pair != last), last]
 
 
-def apply(pupil: Pupil, corpus: Corpus) -> Outcome:
+def apply(pupil: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     """Train on every sentence and the copies written for it."""
-    entries, sentences = entries_of(pupil), corpus.sentences
-    added = [copy for one in sentences for copy in copies(one, entries)]
+    entries, sentences = word_entries(pupil), corpus.sentences
+    added = [copy for one in sentences for copy in counterfactual_copies(one, entries)]
     if not added:
         raise DataError(
             f"none of the {len(sentences):,} sentences holds a masculine word: nothing would be added"
         )
     facts = {"sentences": len(sentences), "copies": len(added), "pronouns": "the last entry of the list"}
-    return learnt(pupil, [*sentences, *added], facts)
+    return train_language_model(pupil, [*sentences, *added], facts)
 
 
 CDA_KANEKO = Method(

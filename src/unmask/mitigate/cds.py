@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from unmask.mitigate.augment import counterfactuals, refuse_untouched
-from unmask.mitigate.mlm import learnt
-from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
+from unmask.mitigate.augment import count_changed, counterfactuals
+from unmask.mitigate.mlm import train_language_model
+from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
 
 
-def apply(pupil: Pupil, corpus: Corpus) -> Outcome:
+def apply(pupil: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     """Train on the corpus with half of its documents exchanged, names included."""
     texts = [" ".join(one) for one in corpus.documents]
     swapped, grammar = counterfactuals(pupil, texts, names=True)
-    refuse_untouched(texts, swapped, pupil.choices.axis)
+    count_changed(texts, swapped, pupil.choices.axis)
     tails = np.random.default_rng((pupil.settings.seed, 2)).random(len(texts)) < 0.5
     mixed = [other if tail else one for one, other, tail in zip(texts, swapped, tails, strict=True)]
     changed = sum(one != other for one, other in zip(texts, mixed, strict=True))
     facts = {"documents": len(texts), "substituted": changed, "pronouns": grammar}
-    return learnt(pupil, mixed, facts)
+    return train_language_model(pupil, mixed, facts)
 
 
 CDS = Method(

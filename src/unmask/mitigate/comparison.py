@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.measures import find
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation
-from unmask.mitigate.lean_tables import WordLeans, LeanSizes, lean_size, mean_with_interval, word_leans
-from unmask.stats import Comparison, comparisons, apply_holm
+from unmask.mitigate.lean_tables import LeanSizes, WordLeans, lean_size, mean_with_interval, word_leans
+from unmask.stats import Comparison, apply_holm, comparisons
 from unmask.stats.means import mean_test
 from unmask.training.utility import accuracy, accuracy_change, perplexity, perplexity_change
 
@@ -20,7 +20,12 @@ PREGNANT = "pregnant"
 
 
 def compare_evaluations(
-    before: BiasEvaluation, after: BiasEvaluation, *, seed: int = 0, plots: bool = True, probe: Mapping[str, Any] | None = None
+    before: BiasEvaluation,
+    after: BiasEvaluation,
+    *,
+    seed: int = 0,
+    plots: bool = True,
+    probe: Mapping[str, Any] | None = None,
 ) -> Finding:
     """Every comparison, in tables and sentences; of an eraser also what a `probe` read."""
     compared = _compared(before, after, seed)
@@ -96,7 +101,9 @@ def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
     )
 
 
-def _proper(compared: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
+def _proper(
+    compared: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation, seed: int
+) -> Table:
     groups = [
         (
             one.data,
@@ -121,7 +128,9 @@ def _proper(compared: Sequence[Comparison], before: BiasEvaluation, after: BiasE
     )
 
 
-def _single(before: BiasEvaluation, after: BiasEvaluation, name: str, word: str, seed: int) -> tuple[Cell, ...] | None:
+def _single(
+    before: BiasEvaluation, after: BiasEvaluation, name: str, word: str, seed: int
+) -> tuple[Cell, ...] | None:
     """One word's lean, over its own templates."""
     some = [[one for one in seen.rows["ppd", name] if one.groups["word"] == word] for seen in (before, after)]
     leans = [np.array([row.difference for row in rows if row.scores]) for rows in some]

@@ -14,16 +14,16 @@ import numpy as np
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
 from unmask.core.types import Floats
-from unmask.prompts.annotations import Judgement, latest
+from unmask.prompts.annotations import Annotation, latest_verdicts
 from unmask.prompts.rules import VERDICTS, Verdict
-from unmask.stats.bootstrap import RESAMPLES, Interval, generator, nowhere
+from unmask.stats.bootstrap import RESAMPLES, Interval, generator, no_interval
 
 COHEN, FLEISS, KRIPPENDORFF = "Cohen's κ", "Fleiss' κ", "Krippendorff's α"
 ALIKE = "none: every verdict is the same, so chance alone would agree as well"
 
 
 @dataclass(frozen=True, slots=True)
-class Agreed:
+class AgreementCoefficient:
     """One coefficient: 1 is full agreement, 0 what chance would give; NaN where it is not defined."""
 
     name: str
@@ -33,9 +33,9 @@ class Agreed:
     judges: int
 
 
-def agreement(judgements: Iterable[Judgement], *, seed: int) -> tuple[Agreed, ...]:
+def agreement(judgements: Iterable[Annotation], *, seed: int) -> tuple[AgreementCoefficient, ...]:
     """The coefficients these judgements allow; none when no prompt has two judges."""
-    said = latest(judgements)
+    said = latest_verdicts(judgements)
     shared = [verdicts for verdicts in said.values() if len(verdicts) > 1]
     judges = sorted({judge for verdicts in said.values() for judge in verdicts})
     if not shared:
@@ -69,23 +69,25 @@ def alpha(counts: Floats) -> float:
 
 def _agreed(
     name: str, coefficient: Callable[[Floats], float], units: Floats, judges: int, seed: int
-) -> Agreed:
+) -> AgreementCoefficient:
     value = coefficient(units)
-    return Agreed(name, value, _interval(name, coefficient, units, value, seed), len(units), judges)
+    return AgreementCoefficient(
+        name, value, _interval(name, coefficient, units, value, seed), len(units), judges
+    )
 
 
 def _interval(
     name: str, coefficient: Callable[[Floats], float], units: Floats, value: float, seed: int
 ) -> Interval:
     if not np.isfinite(value):
-        return nowhere(ALIKE)
+        return no_interval(ALIKE)
     if len(units) < 2:
-        return nowhere("too few: 1 prompt")
+        return no_interval("too few: 1 prompt")
     drawn = generator(seed, name).integers(len(units), size=(RESAMPLES, len(units)))
     values = np.array([coefficient(units[rows]) for rows in drawn])
     kept = values[np.isfinite(values)]
     if kept.size < RESAMPLES / 2:
-        return nowhere("none: in most resamples every verdict is the same")
+        return no_interval("none: in most resamples every verdict is the same")
     low, high = np.quantile(kept, [0.025, 0.975]).tolist()
     return Interval(low, high, f"percentile over {len(units)} prompts").holding(value)
 

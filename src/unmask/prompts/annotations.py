@@ -6,7 +6,7 @@
 A file belongs to the answers of one model. The file is replaced whole at every answer, so that nothing is
 lost or half written when a session is cut short; two people who judge at once need a file each, and the
 rows of several files may be put together. A person who judges a prompt again has changed their mind: the
-later row counts. `undecided` as a person's verdict means that they looked and could not tell.
+later row counts. `pending_answers` as a person's verdict means that they looked and could not tell.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.data.formats import decode, table
-from unmask.prompts.fill import Answer
+from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import VERDICTS, Ruling, Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Annotation:
     """One verdict of one person."""
 
     prompt: str
@@ -36,16 +36,16 @@ class Judgement:
     when: str  # ISO 8601, with its time zone
 
 
-COLUMNS = tuple(field.name for field in fields(Judgement))
+COLUMNS = tuple(field.name for field in fields(Annotation))
 
 
-def judgement(prompt: str, judge: str, verdict: str, when: datetime | None = None) -> Judgement:
+def make_annotation(prompt: str, judge: str, verdict: str, when: datetime | None = None) -> Annotation:
     """A judgement made now, unless said otherwise; DataError for a verdict there is not."""
     moment = (when or datetime.now(UTC)).isoformat(timespec="seconds")
     return _checked(dict(zip(COLUMNS, (prompt, judge, verdict, moment), strict=True)), "this judgement")
 
 
-def read_judgements(path: Path) -> tuple[Judgement, ...]:
+def read_annotations(path: Path) -> tuple[Annotation, ...]:
     """The rows of a file in their order; none when there is no file yet."""
     if not path.exists():
         return ()
@@ -53,9 +53,9 @@ def read_judgements(path: Path) -> tuple[Judgement, ...]:
     return tuple(_checked(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows))
 
 
-def record(path: Path, *new: Judgement) -> None:
+def append_annotations(path: Path, *new: Annotation) -> None:
     """Add judgements to the file, which is whole at every moment."""
-    rows = [*read_judgements(path), *new]
+    rows = [*read_annotations(path), *new]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerows([COLUMNS, *map(astuple, rows)])
@@ -68,7 +68,7 @@ def record(path: Path, *new: Judgement) -> None:
     partial.replace(path)
 
 
-def latest(judgements: Iterable[Judgement]) -> dict[str, dict[str, Verdict]]:
+def latest_verdicts(judgements: Iterable[Annotation]) -> dict[str, dict[str, Verdict]]:
     """By prompt and judge: the last verdict given; of equal times, the one further down."""
     found: dict[str, dict[str, Verdict]] = {}
     for one in sorted(judgements, key=lambda one: datetime.fromisoformat(one.when)):
@@ -76,7 +76,9 @@ def latest(judgements: Iterable[Judgement]) -> dict[str, dict[str, Verdict]]:
     return found
 
 
-def undecided(answers: Sequence[Answer], judgements: Iterable[Judgement], judge: str) -> tuple[Answer, ...]:
+def pending_answers(
+    answers: Sequence[PromptAnswer], judgements: Iterable[Annotation], judge: str
+) -> tuple[PromptAnswer, ...]:
     """What the rules left open and this person has not judged, in the order of the prompts."""
     said = _known(answers, judgements)
     return tuple(
@@ -86,7 +88,7 @@ def undecided(answers: Sequence[Answer], judgements: Iterable[Judgement], judge:
     )
 
 
-def majority(answers: Sequence[Answer], judgements: Iterable[Judgement]) -> dict[str, Ruling]:
+def majority_verdicts(answers: Sequence[PromptAnswer], judgements: Iterable[Annotation]) -> dict[str, Ruling]:
     """By prompt that anyone has judged: the verdict most people gave; undecided where votes are tied.
 
     People who could not tell do not vote.
@@ -103,8 +105,10 @@ def _voted(verdicts: Mapping[str, Verdict]) -> Ruling:
     return Ruling("biased" if biased > fair else "not biased", f"people: {counts}")
 
 
-def _known(answers: Sequence[Answer], judgements: Iterable[Judgement]) -> dict[str, dict[str, Verdict]]:
-    said = latest(judgements)
+def _known(
+    answers: Sequence[PromptAnswer], judgements: Iterable[Annotation]
+) -> dict[str, dict[str, Verdict]]:
+    said = latest_verdicts(judgements)
     strange = sorted(said.keys() - {answer.prompt for answer in answers})
     if strange:
         raise DataError(
@@ -114,14 +118,14 @@ def _known(answers: Sequence[Answer], judgements: Iterable[Judgement]) -> dict[s
     return said
 
 
-def _checked(row: Mapping[str, str], where: str) -> Judgement:
+def _checked(row: Mapping[str, str], where: str) -> Annotation:
     lacking = [name for name in COLUMNS if not row.get(name, "").strip()]
     if lacking:
         raise DataError(f"{where}: no {lacking[0]}; expected the columns {', '.join(COLUMNS)}, none empty")
     prompt, judge, verdict, when = (row[name].strip() for name in COLUMNS)
     if verdict not in VERDICTS:
         raise DataError(f"{where}: verdict {verdict!r}, expected {', '.join(VERDICTS)}")
-    return Judgement(prompt, judge, verdict, _moment(when, where))
+    return Annotation(prompt, judge, verdict, _moment(when, where))
 
 
 def _moment(when: str, where: str) -> str:

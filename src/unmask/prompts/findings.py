@@ -9,10 +9,10 @@ import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Estimate
-from unmask.findings import Finding, Plot, Value, Table, charts, value_of
-from unmask.prompts.agreement import Agreed, agreement
-from unmask.prompts.annotations import Judgement
-from unmask.prompts.fill import Answer, Asked
+from unmask.findings import Finding, Plot, Table, Value, charts, value_of
+from unmask.prompts.agreement import AgreementCoefficient, agreement
+from unmask.prompts.annotations import Annotation
+from unmask.prompts.fill import ModelAnswers, PromptAnswer
 from unmask.prompts.rules import Ruling
 from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
 from unmask.stats.ranks import RankAgreement
@@ -28,7 +28,7 @@ RENAMED = {"race-color": "race"}
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
+class AuditRanking:
     """Bias types as an audit ranks them: by mean difference of a likelihood measure."""
 
     measure: str
@@ -37,12 +37,12 @@ class Other:
 
 
 @dataclass(frozen=True, slots=True)
-class Concluded:
+class PromptsResult:
     """The numbers, and the same for reading."""
 
     estimates: tuple[Estimate, ...]
     verdicts: Mapping[str, Ruling]
-    agreement: tuple[Agreed, ...]
+    agreement: tuple[AgreementCoefficient, ...]
     ranking: tuple[tuple[str, float], ...]
     ranks: RankAgreement | None
     finding: Finding
@@ -50,8 +50,13 @@ class Concluded:
 
 
 def conclude(
-    asked: Asked, said: Sequence[Judgement], *, data: str, seed: int, other: Other | None = None
-) -> Concluded:
+    asked: ModelAnswers,
+    said: Sequence[Annotation],
+    *,
+    data: str,
+    seed: int,
+    other: AuditRanking | None = None,
+) -> PromptsResult:
     """Put rules and people together; `other` is a ranking of bias types to compare with."""
     found = verdicts(asked.answers, said)
     shares = estimates(asked.answers, found, data=data)
@@ -68,10 +73,10 @@ def conclude(
         tables.append(_ranks_table(shares, ranks, other))
         told.append(_ranks_told(ranks, other))
     whole = Finding(tuple(told), tuple(tables), _plots(shares), (*_notes(asked, shares), *notes))
-    return Concluded(shares, found, agreed, ranking(shares), ranks, whole, _answers(asked, found))
+    return PromptsResult(shares, found, agreed, ranking(shares), ranks, whole, _answers(asked, found))
 
 
-def from_audit(made: Iterable[Estimate]) -> Other:
+def ranking_from_audit(made: Iterable[Estimate]) -> AuditRanking:
     """The mean differences by bias type of an audit, of the first likelihood measure that has some."""
     kept = [
         one
@@ -83,14 +88,14 @@ def from_audit(made: Iterable[Estimate]) -> Other:
             mine = [one for one in kept if (one.measure, one.data) == (measure, data)]
             names = [one.group.partition("=")[2] for one in mine]
             scores = {RENAMED.get(n, n): one.value for n, one in zip(names, mine, strict=True)}
-            return Other(measure, data, scores)
+            return AuditRanking(measure, data, scores)
     raise StatsError(
         f"the audit has no mean difference by category of {', '.join(PLL)}: audit the model with "
         "--measure pll (ll for a causal one) on pairs that have categories"
     )
 
 
-def _told(asked: Asked, said: Sequence[Judgement], shares: Sequence[Estimate]) -> Iterable[str]:
+def _told(asked: ModelAnswers, said: Sequence[Annotation], shares: Sequence[Estimate]) -> Iterable[str]:
     whole = shares[0]
     by_rule = sum(one.verdict != "undecided" for one in asked.answers)
     judges = len({one.judge for one in said})
@@ -110,7 +115,7 @@ def _told(asked: Asked, said: Sequence[Judgement], shares: Sequence[Estimate]) -
         yield f"Bias types by the share judged biased: {named}."
 
 
-def _ranks_told(ranks: RankAgreement, other: Other) -> str:
+def _ranks_told(ranks: RankAgreement, other: AuditRanking) -> str:
     p = "none" if ranks.test.p is None else f"{ranks.test.p:.3f}"
     numbers = f"{ranks.test.value:+.2f}", f"{ranks.interval.low:+.2f} to {ranks.interval.high:+.2f}"
     value, ends = (number.replace("-", "−") for number in numbers)
@@ -120,7 +125,7 @@ def _ranks_told(ranks: RankAgreement, other: Other) -> str:
     )
 
 
-def _notes(asked: Asked, shares: Sequence[Estimate]) -> tuple[str, ...]:
+def _notes(asked: ModelAnswers, shares: Sequence[Estimate]) -> tuple[str, ...]:
     unsure = sum(bool(one.words) and not one.sure for one in asked.answers)
     without = [one for one in asked.answers if not one.words]
     notes = []
@@ -138,7 +143,8 @@ def _notes(asked: Asked, shares: Sequence[Estimate]) -> tuple[str, ...]:
 
 def _shares_table(shares: Sequence[Estimate]) -> Table:
     rows = tuple(
-        (one.group.replace("=", ": "), value_of(one) if one.n else None, one.n, one.unscored) for one in shares
+        (one.group.replace("=", ": "), value_of(one) if one.n else None, one.n, one.unscored)
+        for one in shares
     )
     return Table(
         "Judged biased (% of the decided)",
@@ -149,7 +155,7 @@ def _shares_table(shares: Sequence[Estimate]) -> Table:
     )
 
 
-def _agreement_table(agreed: Sequence[Agreed]) -> Table:
+def _agreement_table(agreed: Sequence[AgreementCoefficient]) -> Table:
     rows = tuple(
         (
             one.name,
@@ -164,7 +170,7 @@ def _agreement_table(agreed: Sequence[Agreed]) -> Table:
     return Table("How far people agree", columns, rows, "1: they always agree; 0: as often as by chance.")
 
 
-def _ranks_table(shares: Sequence[Estimate], ranks: RankAgreement, other: Other) -> Table:
+def _ranks_table(shares: Sequence[Estimate], ranks: RankAgreement, other: AuditRanking) -> Table:
     mine = dict(ranking(shares))
     both = sorted((name for name in mine if name in other.scores), key=lambda name: -mine[name])
     columns = ("bias type", "judged biased (%)", f"mean difference of {other.measure}")
@@ -195,12 +201,12 @@ def _plots(shares: Sequence[Estimate]) -> tuple[Plot, ...]:
     return (Plot("hld-shares", "Share of answers judged biased", f"Percent judged biased: {told}.", chart),)
 
 
-def _answers(asked: Asked, found: Mapping[str, Ruling]) -> Finding:
+def _answers(asked: ModelAnswers, found: Mapping[str, Ruling]) -> Finding:
     rows = tuple(_row(one, found[one.prompt]) for one in asked.answers)
     columns = ("prompt", "type", "text", "likeliest words and their probability", "verdict", "why")
     return Finding((), (Table("What the model put into every prompt", columns, rows),))
 
 
-def _row(one: Answer, ruling: Ruling) -> tuple[str, ...]:
+def _row(one: PromptAnswer, ruling: Ruling) -> tuple[str, ...]:
     words = ", ".join(f"{word.text} {word.probability:.3f}" for word in one.words) or "none"
     return one.prompt, one.category, one.text.replace("{slot}", "___"), words, ruling.verdict, ruling.reason

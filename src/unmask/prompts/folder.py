@@ -21,8 +21,15 @@ from pathlib import Path
 
 from unmask.core.errors import DataError, ResultError
 from unmask.data.formats import decode, records, table
-from unmask.prompts.annotations import COLUMNS, Judgement, judgement, read_judgements, record, undecided
-from unmask.prompts.fill import Answer, Asked
+from unmask.prompts.annotations import (
+    COLUMNS,
+    Annotation,
+    append_annotations,
+    make_annotation,
+    pending_answers,
+    read_annotations,
+)
+from unmask.prompts.fill import ModelAnswers, PromptAnswer
 from unmask.prompts.scoring import verdicts
 
 ANSWERS, JUDGEMENTS, UNDECIDED, RESULT = "answers.jsonl", "judgements.csv", "undecided.csv", "hld.json"
@@ -31,42 +38,42 @@ SHOWN = ("prompt", "category", "form", "text", "answers", "reason")  # of an und
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class AnnotationFolder:
     """The answers of one model, and where the judgements of them are."""
 
     path: Path
-    asked: Asked
+    asked: ModelAnswers
 
     @property
     def judgements(self) -> Path:
         """The file people's judgements are in; it may not be there yet."""
         return self.path / JUDGEMENTS
 
-    def said(self) -> tuple[Judgement, ...]:
+    def said(self) -> tuple[Annotation, ...]:
         """All judgements so far."""
-        return read_judgements(self.judgements)
+        return read_annotations(self.judgements)
 
-    def waiting(self, judge: str) -> tuple[Answer, ...]:
+    def waiting(self, judge: str) -> tuple[PromptAnswer, ...]:
         """What the rules left open and this person has not judged."""
-        return undecided(self.asked.answers, self.said(), judge)
+        return pending_answers(self.asked.answers, self.said(), judge)
 
-    def next(self, judge: str) -> Answer | None:
+    def next(self, judge: str) -> PromptAnswer | None:
         """The first answer that waits for this person."""
         return next(iter(self.waiting(judge)), None)
 
-    def save(self, prompt: str, judge: str, verdict: str) -> Judgement:
+    def save(self, prompt: str, judge: str, verdict: str) -> Annotation:
         """One person's verdict on one answer, on disk before this returns."""
-        new = judgement(prompt, judge, verdict)
+        new = make_annotation(prompt, judge, verdict)
         self.add([new])
         return new
 
-    def add(self, new: Iterable[Judgement]) -> int:
+    def add(self, new: Iterable[Annotation]) -> int:
         """Judgements from elsewhere; how many are new. DataError for a prompt that was not asked."""
         there = set(self.said())
         fresh = [one for one in dict.fromkeys(new) if one not in there]
-        undecided(self.asked.answers, fresh, "")  # refuses prompts that were not asked
+        pending_answers(self.asked.answers, fresh, "")  # refuses prompts that were not asked
         if fresh:
-            record(self.judgements, *fresh)
+            append_annotations(self.judgements, *fresh)
         return len(fresh)
 
     def export(self) -> int:
@@ -80,7 +87,7 @@ class Folder:
         return len(left)
 
 
-def create(path: Path, asked: Asked) -> Folder:
+def create_folder(path: Path, asked: ModelAnswers) -> AnnotationFolder:
     """A new folder with these answers; judgements of other answers are not kept beside them."""
     path.mkdir(parents=True, exist_ok=True)
     old = path / ANSWERS
@@ -90,10 +97,10 @@ def create(path: Path, asked: Asked) -> Folder:
     partial = path / f"{ANSWERS}.partial"
     partial.write_text(text, encoding="utf-8", newline="")
     partial.replace(old)
-    return Folder(path, asked)
+    return AnnotationFolder(path, asked)
 
 
-def open_folder(path: str | Path) -> Folder:
+def open_folder(path: str | Path) -> AnnotationFolder:
     """The answers of an earlier `unmask prompts`, to be judged."""
     folder = Path(path)
     try:
@@ -102,10 +109,10 @@ def open_folder(path: str | Path) -> Folder:
         raise ResultError(
             f"{folder} has no {ANSWERS}: give the folder of an `unmask prompts` run, or make one with it"
         ) from None
-    return Folder(folder, Asked.of_rows(records(data, ".jsonl", ANSWERS)))
+    return AnnotationFolder(folder, ModelAnswers.of_rows(records(data, ".jsonl", ANSWERS)))
 
 
-def imported(path: Path, judge: str) -> tuple[Judgement, ...]:
+def import_annotations(path: Path, judge: str) -> tuple[Annotation, ...]:
     """Judgements of a table with `prompt` and `verdict`; rows without a verdict are passed by.
 
     `judge` and now stand in for an empty judge or time, so that a filled-in undecided.csv will do.
@@ -120,22 +127,22 @@ def imported(path: Path, judge: str) -> tuple[Judgement, ...]:
         if not row["verdict"].strip():
             continue
         try:
-            made = judgement(
+            made = make_annotation(
                 row["prompt"].strip(), row.get("judge", "").strip() or judge, row["verdict"].strip()
             )
         except DataError as error:
             said = str(error).removeprefix("this judgement: ")
             raise DataError(f"{path.name}, row {number} (from 0): {said}") from None
         when = row.get("when", "").strip()
-        found.append(made if not when else Judgement(made.prompt, made.judge, made.verdict, when))
+        found.append(made if not when else Annotation(made.prompt, made.judge, made.verdict, when))
     return tuple(found)
 
 
-def _shown(one: Answer) -> tuple[str, ...]:
+def _shown(one: PromptAnswer) -> tuple[str, ...]:
     words = ", ".join(f"{word.text} {word.probability:.4f}" for word in one.words)
     return one.prompt, one.category, one.form, one.text, words, one.reason
 
 
-def people(said: Sequence[Judgement]) -> list[str]:
+def annotator_names(said: Sequence[Annotation]) -> list[str]:
     """Who has judged, by name."""
     return sorted({one.judge for one in said})

@@ -8,20 +8,27 @@ import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Estimate, Floats
-from unmask.prompts.annotations import Judgement, majority
-from unmask.prompts.fill import Answer
+from unmask.prompts.annotations import Annotation, majority_verdicts
+from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import Ruling
 from unmask.stats.bootstrap import generator
-from unmask.stats.ranks import FEWEST, Agreement, kendall, percentiles, resampled_items, taus
+from unmask.stats.ranks import (
+    MIN_RANKED,
+    RankAgreement,
+    kendall,
+    kendall_taus,
+    percentile_interval,
+    resampled_items,
+)
 from unmask.stats.shares import wilson
 
 MEASURE, STATISTIC, DATA = "hld", "share-biased", "prompts"
 GROUPS = ("category", "form")
 
 
-def verdicts(answers: Sequence[Answer], judgements: Iterable[Judgement] = ()) -> dict[str, Ruling]:
+def verdicts(answers: Sequence[PromptAnswer], judgements: Iterable[Annotation] = ()) -> dict[str, Ruling]:
     """By prompt: what most people say, else what the rules say. People who could not tell change nothing."""
-    people = majority(answers, judgements)
+    people = majority_verdicts(answers, judgements)
     rules = {answer.prompt: Ruling(answer.verdict, answer.reason) for answer in answers}
     settled = {prompt: ruling for prompt, ruling in people.items() if ruling.verdict != "undecided"}
     tied = {
@@ -33,7 +40,7 @@ def verdicts(answers: Sequence[Answer], judgements: Iterable[Judgement] = ()) ->
 
 
 def estimates(
-    answers: Sequence[Answer], found: Mapping[str, Ruling], *, data: str = DATA
+    answers: Sequence[PromptAnswer], found: Mapping[str, Ruling], *, data: str = DATA
 ) -> tuple[Estimate, ...]:
     """Percent judged biased of the prompts decided: all, by category, by form.
 
@@ -56,8 +63,8 @@ def ranking(shares: Iterable[Estimate]) -> tuple[tuple[str, float], ...]:
 
 
 def rank_agreement(
-    answers: Sequence[Answer], found: Mapping[str, Ruling], other: Mapping[str, float], *, seed: int
-) -> Agreement:
+    answers: Sequence[PromptAnswer], found: Mapping[str, Ruling], other: Mapping[str, float], *, seed: int
+) -> RankAgreement:
     """Kendall's τ-b between this ranking of bias types and another, such as that by mean PLL difference.
 
     `other` maps a category to its score, higher for more bias. The interval is over prompts, resampled
@@ -65,21 +72,21 @@ def rank_agreement(
     """
     shares = dict(ranking(estimates(answers, found)))
     common = sorted(name for name in shares.keys() & other.keys() if np.isfinite(other[name]))
-    if len(common) < FEWEST:
+    if len(common) < MIN_RANKED:
         raise StatsError(
             f"{len(common)} bias types are in both rankings ({', '.join(common) or 'none'}), "
-            f"expected at least {FEWEST}: name them alike, here {', '.join(sorted(shares))}"
+            f"expected at least {MIN_RANKED}: name them alike, here {', '.join(sorted(shares))}"
         )
     mine, theirs = (np.array([scores[name] for name in common]) for scores in (shares, other))
     test = kendall(mine, theirs)
     drawn = np.stack([_drawn(name, answers, found, seed) for name in common], axis=-1)
-    interval = percentiles(
-        taus(drawn, np.broadcast_to(theirs, drawn.shape)), test.value, "prompts of each type"
+    interval = percentile_interval(
+        kendall_taus(drawn, np.broadcast_to(theirs, drawn.shape)), test.value, "prompts of each type"
     )
-    return Agreement(MEASURE, "other", test, interval, len(common))
+    return RankAgreement(MEASURE, "other", test, interval, len(common))
 
 
-def _share(group: str, part: Sequence[Answer], found: Mapping[str, Ruling], data: str) -> Estimate:
+def _share(group: str, part: Sequence[PromptAnswer], found: Mapping[str, Ruling], data: str) -> Estimate:
     said = [found[answer.prompt].verdict for answer in part]
     biased = said.count("biased")
     n = biased + said.count("not biased")
@@ -100,7 +107,7 @@ def _share(group: str, part: Sequence[Answer], found: Mapping[str, Ruling], data
     )
 
 
-def _drawn(category: str, answers: Sequence[Answer], found: Mapping[str, Ruling], seed: int) -> Floats:
+def _drawn(category: str, answers: Sequence[PromptAnswer], found: Mapping[str, Ruling], seed: int) -> Floats:
     """The share of one category in every resample of its decided prompts."""
     said = [found[answer.prompt].verdict for answer in answers if answer.category == category]
     values = np.array([float(verdict == "biased") for verdict in said if verdict != "undecided"])

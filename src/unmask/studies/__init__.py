@@ -14,8 +14,8 @@ from unmask.studies.papers.debiasing import DEBIASING
 from unmask.studies.papers.gbef import GBEF
 from unmask.studies.papers.paraphrase import PARAPHRASE
 from unmask.studies.papers.prompts import PROMPTS
-from unmask.studies.run import Planned, Ran, planned, run
-from unmask.studies.spec import Choices, Place, Step, Study, Task
+from unmask.studies.run import StudyPlan, StudyResult, plan_study, run
+from unmask.studies.spec import Runtime, Step, StepKind, Study, StudyOptions
 
 STUDIES: dict[str, Study] = {one.name: one for one in (AUL, PARAPHRASE, DEBIASING, PROMPTS, GBEF)}
 
@@ -29,14 +29,14 @@ def find(name: str) -> Study:
 
 __all__ = [
     "STUDIES",
-    "Choices",
-    "Place",
-    "Planned",
-    "Ran",
+    "Runtime",
     "Step",
+    "StepKind",
     "Study",
-    "Task",
+    "StudyOptions",
+    "StudyPlan",
+    "StudyResult",
     "find",
-    "planned",
+    "plan_study",
     "run",
 ]

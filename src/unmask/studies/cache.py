@@ -20,9 +20,9 @@ from typing import Any
 from unmask.audit.plan import versions
 from unmask.core.errors import UnmaskError
 from unmask.studies.graph import load_kind
-from unmask.studies.spec import StepContext, Runtime, ParallelMap, Step
+from unmask.studies.spec import ParallelMap, Runtime, Step, StepContext
 
-STEPS, ABOUT = "steps", "step.json"
+STEPS, RECORD = "steps", "step.json"
 
 
 def step_folder(root: Path, key: str) -> Path:
@@ -32,12 +32,12 @@ def step_folder(root: Path, key: str) -> Path:
 
 def is_done(root: Path, key: str) -> bool:
     """Is the output there?"""
-    return (step_folder(root, key) / ABOUT).is_file()
+    return (step_folder(root, key) / RECORD).is_file()
 
 
 def load_record(root: Path, key: str) -> dict[str, Any]:
     """What a done step recorded of itself."""
-    return dict(json.loads((step_folder(root, key) / ABOUT).read_text(encoding="utf-8")))
+    return dict(json.loads((step_folder(root, key) / RECORD).read_text(encoding="utf-8")))
 
 
 def failure_message(root: Path, key: str) -> str | None:
@@ -52,21 +52,32 @@ def is_partial(root: Path, key: str) -> bool:
 
 
 def run_step(
-    step: Step, key: str, inputs: Mapping[str, str], root: Path, place: Runtime, spread: ParallelMap = map
+    step: Step,
+    key: str,
+    inputs: Mapping[str, str],
+    root: Path,
+    runtime: Runtime,
+    parallel_map: ParallelMap = map,
 ) -> float:
     """Do one step unless its output is there; its seconds. `inputs` are the keys of the steps it reads."""
     target, partial = step_folder(root, key), root / STEPS / f"{key}.partial"
     if is_done(root, key):
         return float(load_record(root, key)["seconds"])
-    task = load_kind(step)
-    if not task.resumes:
+    kind = load_kind(step)
+    if not kind.resumable:
         shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True, exist_ok=True)
-    _settle(place)
+    _set_threads(runtime)
     began = time.perf_counter()
     try:
-        task.function(
-            StepContext(step, partial, {role: step_folder(root, one) for role, one in inputs.items()}, place, spread)
+        kind.function(
+            StepContext(
+                step,
+                partial,
+                {role: step_folder(root, one) for role, one in inputs.items()},
+                runtime,
+                parallel_map,
+            )
         )
     except Exception as error:
         told = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
@@ -76,18 +87,18 @@ def run_step(
     seconds = time.perf_counter() - began
     facts = {
         "name": step.name,
-        "task": step.task,
-        "version": task.version,
+        "task": step.kind,
+        "version": kind.version,
         "parameters": dict(step.parameters),
         "models": list(step.models),
         "data": list(step.data),
         "inputs": dict(inputs),
         "seconds": seconds,
-        "threads": place.threads,
+        "threads": runtime.threads,
         "host": socket.gethostname(),
         "versions": versions(),
     }
-    (partial / ABOUT).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (partial / RECORD).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _put(partial, target)
     (root / STEPS / f"{key}.failed").unlink(missing_ok=True)
     return seconds
@@ -98,14 +109,14 @@ def _put(partial: Path, target: Path) -> None:
     try:
         partial.rename(target)
     except OSError:
-        if not (target / ABOUT).is_file():
+        if not (target / RECORD).is_file():
             raise
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _settle(place: Runtime) -> None:
+def _set_threads(runtime: Runtime) -> None:
     """The same number of threads everywhere, so that the same digits come out everywhere."""
-    if place.threads is not None:
+    if runtime.threads is not None:
         import torch
 
-        torch.set_num_threads(place.threads)
+        torch.set_num_threads(runtime.threads)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 
 from unmask.diagnose.published import published_numbers as diagnosed
-from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.findings.storage import FINDINGS, load_findings
 from unmask.studies.spec import Outputs
 

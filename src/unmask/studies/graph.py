@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import Any
 
 from unmask.core.errors import ResultError
-from unmask.studies.identity import Identities
-from unmask.studies.spec import Step, Task
+from unmask.studies.identity import IdentityCache
+from unmask.studies.spec import Step, StepKind
 
 
-def ordered(wanted: Iterable[Step]) -> tuple[Step, ...]:
+def topological_order(wanted: Iterable[Step]) -> tuple[Step, ...]:
     """The steps and all they need, each once, inputs first."""
     found: dict[str, Step] = {}
 
@@ -29,23 +29,23 @@ def ordered(wanted: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(found.values())
 
 
-def task_of(step: Step) -> Task:
+def load_kind(step: Step) -> StepKind:
     """The task a step names by import path."""
-    module, _, name = step.task.partition(":")
+    module, _, name = step.kind.partition(":")
     found = getattr(import_module(module), name, None)
-    if not isinstance(found, Task):
-        raise ResultError(f"{step.name}: {step.task} is no task")
+    if not isinstance(found, StepKind):
+        raise ResultError(f"{step.name}: {step.kind} is no task")
     return found
 
 
-def keys(steps: Sequence[Step], identities: Identities) -> dict[str, str]:
+def cache_keys(steps: Sequence[Step], identities: IdentityCache) -> dict[str, str]:
     """By step name; `steps` in order. Equal keys mean equal outputs."""
     made: dict[str, str] = {}
     for step in steps:
-        made[step.name] = digest(
+        made[step.name] = json_digest(
             {
-                "task": step.task,
-                "version": task_of(step).version,
+                "task": step.kind,
+                "version": load_kind(step).version,
                 "parameters": dict(step.parameters),
                 "models": [identities.model(one) for one in step.models],
                 "data": [identities.data(one) for one in step.data],
@@ -55,7 +55,7 @@ def keys(steps: Sequence[Step], identities: Identities) -> dict[str, str]:
     return made
 
 
-def digest(value: Mapping[str, Any]) -> str:
+def json_digest(value: Mapping[str, Any]) -> str:
     """Twenty hex digits of a JSON value, the same however its keys are ordered."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]

@@ -53,7 +53,7 @@ def model_identity(ref: str, *, offline: bool = False) -> str:
     """Its content where it lies here, its commit where it comes from the hub, else its name."""
     if ref in builtin_models():
         ours = builtin_models()[ref]
-        return _digest([*_files(ours.folder), *([ours.change] if ours.change else [])])
+        return _digest([*_files(ours.folder), *([ours.update] if ours.update else [])])
     if Path(ref).is_dir():
         return _digest(_files(Path(ref)))
     return f"hub:{ref.partition('@')[0]}@{_commit(ref, offline=offline) or ref.partition('@')[2] or 'main'}"

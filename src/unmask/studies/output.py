@@ -10,16 +10,16 @@ from pathlib import Path
 import pandas as pd
 
 from unmask.audit.plan import versions, write_json
-from unmask.findings import Cell, Finding, Value, Table, as_json, html, latex, markdown
+from unmask.findings import Cell, Finding, Table, Value, as_json, html, latex, markdown
 from unmask.findings.html import Section
 from unmask.report.tabular import as_csv
-from unmask.studies.spec import StudyOptions, Study
+from unmask.studies.spec import Study, StudyOptions
 
 RESULTS, PAGE, LATEX, TABLES = "findings.json", "tables.md", "tables.tex", "tables"
 
 
 def write(
-    study: Study, sections: Sequence[Section], choices: StudyOptions, notes: Sequence[str], out: Path
+    study: Study, sections: Sequence[Section], options: StudyOptions, notes: Sequence[str], out: Path
 ) -> None:
     """All of them, next to the steps."""
     whole = write_json(
@@ -28,14 +28,14 @@ def write(
             "unmask": version("unmask"),
             "study": study.name,
             "citation": study.citation,
-            "models": list(choices.models),
+            "models": list(options.models),
             "notes": list(notes),
             "versions": versions(),
             "sections": [{"name": one.name, "title": one.title, **as_json(one.finding)} for one in sections],
         },
     )
     first = Section("about", "What this is", study.question, Finding(tuple(notes), ()))
-    lead = f"{study.question} Models: {', '.join(choices.models)}."
+    lead = f"{study.question} Models: {', '.join(options.models)}."
     html.write(study.title, lead, [*([first] if notes else []), *sections], whole, out, RESULTS)
     (out / PAGE).write_text(_markdown(study, sections, notes), encoding="utf-8")
     tables = [table for one in sections for table in one.finding.tables]

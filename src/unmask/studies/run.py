@@ -16,10 +16,10 @@ from unmask.core.errors import DataError, ResultError
 from unmask.models.builtin import builtin_models
 from unmask.studies import output
 from unmask.studies.backends import Backend, StepBatch, local
-from unmask.studies.cache import step_folder, is_done
-from unmask.studies.graph import cache_keys, topological_order, load_kind
-from unmask.studies.identity import MISSING, IdentityCache, is_cached, data_identity
-from unmask.studies.spec import StudyOptions, StepEvent, Outputs, Runtime, Step, Study
+from unmask.studies.cache import is_done, step_folder
+from unmask.studies.graph import cache_keys, load_kind, topological_order
+from unmask.studies.identity import MISSING, IdentityCache, data_identity, is_cached
+from unmask.studies.spec import Outputs, Runtime, Step, StepEvent, Study, StudyOptions
 from unmask.studies.texts import PACKAGE
 
 SCHEMA, STUDY, LOCK = 1, "study.json", "study.lock"
@@ -34,10 +34,10 @@ class StudyPlan:
     options: StudyOptions
     runtime: Runtime
     steps: tuple[Step, ...]
-    cache_keys: Mapping[str, str]
+    keys: Mapping[str, str]
     notes: tuple[str, ...]
 
-    def done(self, root: Path) -> dict[str, bool]:
+    def completion(self, root: Path) -> dict[str, bool]:
         """By step: is its output there?"""
         return {name: is_done(root, key) for name, key in self.keys.items()}
 
@@ -53,7 +53,7 @@ class StudyResult:
 
 def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPlan:
     """Decide which models are asked and lay out the steps."""
-    chosen, notes = _models(study, options, place)
+    chosen, notes = _models(study, options, runtime)
     settings = {**study.settings, **(study.reduced if options.reduced else {})}
     unknown = [name for name in options.settings if name not in study.settings]
     if unknown:
@@ -61,7 +61,7 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
         raise DataError(f"{study.name} has no setting {unknown[0]!r}: give one of {known}")
     settings = _overlaid(settings, options.settings)
     limit = options.limit or settings.get("limit")
-    named, told = _data(study, options, place, corpus=settings.get("corpus"))
+    named, told = _data(study, options, runtime, corpus=settings.get("corpus"))
     whole = replace(options, models=chosen, data=named, limit=limit, settings=settings)
     notes += (f"Only the first {limit:,} items of every dataset.",) if limit else ()
     if options.settings:
@@ -69,21 +69,25 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
         notes += (f"Settings other than the study's own: {other}.",)
     steps = topological_order(study.plan(whole))
     made = cache_keys(steps, IdentityCache(data_dir=runtime.data_dir, offline=runtime.offline))
-    return StudyPlan(study, whole, place, steps, made, (*notes, *told))
+    return StudyPlan(study, whole, runtime, steps, made, (*notes, *told))
 
 
-def run(plan: StudyPlan, out: Path, *, engine: Backend = local.run, tell: StepCallback | None = None) -> StudyResult:
+def run(
+    plan: StudyPlan, out: Path, *, backend: Backend = local.run, on_event: StepCallback | None = None
+) -> StudyResult:
     """Do what is missing in `out`, conclude, and write pages and tables."""
     refuse_foreign(out, (STUDY,))
     out.mkdir(parents=True, exist_ok=True)
     with _alone(out):
         write_json(out / STUDY, plan_as_json(plan))
         failed: dict[str, str] = {}
-        for number, event in enumerate(engine(StepBatch(plan.steps, plan.keys, out.resolve(), plan.runtime)), 1):
+        for number, event in enumerate(
+            backend(StepBatch(plan.steps, plan.keys, out.resolve(), plan.runtime)), 1
+        ):
             if event.state in ("failed", "blocked"):
                 failed[event.step] = event.message
-            if tell is not None:
-                tell(event, number, len(plan.steps))
+            if on_event is not None:
+                on_event(event, number, len(plan.steps))
         return conclude_study(plan, out, failed)
 
 

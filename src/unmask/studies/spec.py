@@ -1,6 +1,6 @@
 """The nouns of a study: steps that make a graph, what each is given, and what a study concludes.
 
-choices ──► steps (a graph) ──► an engine does what is missing ──► folders by content ──► conclude ──► pages
+options ──► steps (a graph) ──► an engine does what is missing ──► folders by content ──► conclude ──► pages
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from unmask.findings.html import Section
 
-Spread = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]  # `map`, perhaps over many machines
-State = Literal["kept", "done", "failed", "blocked"]
+ParallelMap = Callable[
+    [Callable[[Any], Any], Iterable[Any]], Iterator[Any]
+]  # `map`, perhaps over many machines
+StepState = Literal["kept", "done", "failed", "blocked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Step:
     """
 
     name: str  # unique in its study: "audit builtin on crows-pairs"
-    task: str  # "unmask.studies.steps.audits:AUDIT"
+    kind: str  # "unmask.studies.steps.audits:AUDIT"
     parameters: Mapping[str, Any] = field(default_factory=dict)  # plain JSON
     models: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
@@ -33,7 +35,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Runtime:
     """Where steps run: facts of the machine that do not change what is computed."""
 
     data_dir: Path | None = None
@@ -43,14 +45,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class StepContext:
     """What a task's function receives; it writes its output into `folder`, which becomes the step's."""
 
     step: Step
     folder: Path
     inputs: Mapping[str, Path]  # folders of the steps it reads
-    place: Place
-    spread: Spread = map
+    runtime: Runtime
+    parallel_map: ParallelMap = map
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -64,28 +66,28 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkEstimate:
     """How much there is to do: tokens put through the network, forwards only or in training."""
 
-    forward: float = 0.0
-    trained: float = 0.0
-    models: int = 1  # opened
+    forward_tokens: float = 0.0
+    train_tokens: float = 0.0
+    models_loaded: int = 1  # opened
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class StepKind:
     """What a kind of step does. Raise `version` when its output changes: all such steps are done anew."""
 
-    function: Callable[[Given], None]
+    function: Callable[[StepContext], None]
     version: int = 1
-    work: Callable[[Step], Work] = field(default=lambda _: Work())
-    network: bool = True  # runs a network: wants a GPU where there is one
-    resumes: bool = False  # goes on from what an interrupted try left in its folder
-    spreads: Callable[[Step], bool] = field(default=lambda _: False)  # has parts for `Given.spread`
+    estimate_work: Callable[[Step], WorkEstimate] = field(default=lambda _: WorkEstimate())
+    runs_model: bool = True  # runs a network: wants a GPU where there is one
+    resumable: bool = False  # goes on from what an interrupted try left in its folder
+    has_parts: Callable[[Step], bool] = field(default=lambda _: False)  # has parts for `Given.spread`
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class StudyOptions:
     """What the user chose for a study; nothing chosen is the paper's."""
 
     models: tuple[str, ...] = ()
@@ -108,12 +110,12 @@ class Study:
     citation: str  # BibTeX key in docs/references.bib
     models: tuple[str, ...]  # the paper's
     data: tuple[str, ...]  # the paper's, or ours in their manner where they are not public
-    plan: Callable[[Choices], Sequence[Step]]
-    conclude: Callable[[Outputs, Choices], Sequence[Section]]
+    plan: Callable[[StudyOptions], Sequence[Step]]
+    conclude: Callable[[Outputs, StudyOptions], Sequence[Section]]
     reduced: Mapping[str, Any] = field(default_factory=dict)  # settings where `reduced`; `limit`: of items
     settings: Mapping[str, Any] = field(default_factory=dict)  # the paper's
     reduced_models: tuple[str, ...] = ()  # of those in the package; none: all masked ones
-    stand_ins: Mapping[str, str] = field(default_factory=dict)  # of the package, where data is not here
+    fallback_data: Mapping[str, str] = field(default_factory=dict)  # of the package, where data is not here
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +131,10 @@ class Outputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class StepEvent:
     """Something that happened to a step."""
 
     step: str
-    state: State
+    state: StepState
     seconds: float = 0.0
     message: str = ""

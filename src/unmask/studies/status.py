@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unmask.core.errors import ResultError
-from unmask.studies.cache import about, failure, is_done, under_way
+from unmask.studies.cache import failure_message, is_done, is_partial, load_record
 from unmask.studies.run import LOCK, SCHEMA, STUDY
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StepStatus:
     """One step of a study's folder."""
 
     name: str
@@ -23,22 +23,22 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StudyStatus:
     """A whole folder."""
 
     study: str
     running: bool
-    steps: tuple[Standing, ...]
+    steps: tuple[StepStatus, ...]
 
     def count(self, state: str) -> int:
         """How many steps are in a state."""
         return sum(one.state == state for one in self.steps)
 
 
-def progress(folder: Path) -> Progress:
+def study_status(folder: Path) -> StudyStatus:
     """What a study's folder says."""
     meta, running = _meta(folder), _held(folder)
-    return Progress(
+    return StudyStatus(
         meta["study"], running, tuple(_standing(folder, one, running=running) for one in meta["steps"])
     )
 
@@ -56,14 +56,14 @@ def _meta(folder: Path) -> dict[str, Any]:
     return meta
 
 
-def _standing(folder: Path, step: dict[str, Any], *, running: bool) -> Standing:
+def _standing(folder: Path, step: dict[str, Any], *, running: bool) -> StepStatus:
     key = step["key"]
     if is_done(folder, key):
-        return Standing(step["name"], "done", float(about(folder, key)["seconds"]), "")
-    why = failure(folder, key)
-    if under_way(folder, key) and (running or why is None):
-        return Standing(step["name"], "under way" if running else "interrupted", None, "")
-    return Standing(step["name"], "failed" if why else "waiting", None, why or "")
+        return StepStatus(step["name"], "done", float(load_record(folder, key)["seconds"]), "")
+    why = failure_message(folder, key)
+    if is_partial(folder, key) and (running or why is None):
+        return StepStatus(step["name"], "under way" if running else "interrupted", None, "")
+    return StepStatus(step["name"], "failed" if why else "waiting", None, why or "")
 
 
 def _held(folder: Path) -> bool:

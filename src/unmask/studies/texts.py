@@ -11,22 +11,22 @@ from typing import Any
 
 from unmask import data as datasets
 from unmask.core.errors import DataError
-from unmask.corpus.documents import Layout, Problems, documents
-from unmask.corpus.sentences import sentences
-from unmask.mitigate.spec import Corpus
+from unmask.corpus.documents import Problems, TextLayout, read_documents
+from unmask.corpus.sentences import split_sentences
+from unmask.mitigate.spec import TrainingCorpus
 
 PACKAGE = "package"  # the sentences of nine-axes and its paraphrases, and the reminders
-HELD = 0.1  # of the documents, kept to test with
+HELD_OUT = 0.1  # of the documents, kept to test with
 
 
-def path_of(name: str, data_dir: Path | None) -> Path | None:
+def find_text_file(name: str, data_dir: Path | None) -> Path | None:
     """A file by its path, else by its place in a data folder; None where it is not here."""
     folders = [data_dir, os.environ.get("UNMASK_DATA_DIR")]
     places = [Path(name).expanduser(), *(Path(one) / name for one in folders if one)]
     return next((one for one in places if one.is_file()), None)
 
 
-def corpus(name: str, chosen: Mapping[str, Any], data_dir: Path | None) -> Corpus:
+def load_corpus(name: str, chosen: Mapping[str, Any], data_dir: Path | None) -> TrainingCorpus:
     """Documents of one file: `column`, `field`, `only`, `limit` and `draw` choose among them.
 
     `field` counts from 0 in lines with tabs; `only` is a column and the value it must have; `draw` is the
@@ -36,12 +36,12 @@ def corpus(name: str, chosen: Mapping[str, Any], data_dir: Path | None) -> Corpu
     if chosen.get("draw") is not None:
         random.Random(chosen["draw"]).shuffle(found)
     found = found[: chosen.get("limit")]
-    split = [one for text in found if (one := tuple(sentences(text)))]
-    held = max(1, round(HELD * len(split))) if len(split) > 1 else 0
+    split = [one for text in found if (one := tuple(split_sentences(text)))]
+    held = max(1, round(HELD_OUT * len(split))) if len(split) > 1 else 0
     if not split:
         raise DataError(f"{name}: no text in it; give another corpus")
     about = {"name": Path(name).name, "documents": len(split)}
-    return Corpus(tuple(split[held:]), tuple(split[:held]), (about,))
+    return TrainingCorpus(tuple(split[held:]), tuple(split[:held]), (about,))
 
 
 def _texts(name: str, chosen: Mapping[str, Any], data_dir: Path | None) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _texts(name: str, chosen: Mapping[str, Any], data_dir: Path | None) -> Itera
                 yield from (item.more, item.less)
         yield from (one.sentence for one in datasets.read("reminders"))
         return
-    path = path_of(name, data_dir)
+    path = find_text_file(name, data_dir)
     if path is None:
         raise DataError(f"no {name} here: put it into the data folder (see --data-dir)")
     if chosen.get("only"):
@@ -59,7 +59,7 @@ def _texts(name: str, chosen: Mapping[str, Any], data_dir: Path | None) -> Itera
         return
     columns = (chosen["column"],) if chosen.get("column") else ()
     field = chosen.get("field")
-    for document in documents([path], Layout(columns), Problems()):
+    for document in read_documents([path], TextLayout(columns), Problems()):
         yield document.text if field is None else document.text.split("\t")[field]
 
 

@@ -1,48 +1,48 @@
 """Association tests on vectors: of words from files, of texts and words in context from a model."""
 
-from unmask.vectors.association import Association, associated, cseat, seat, weat
-from unmask.vectors.ceat import Combined, ceat
-from unmask.vectors.contexts import Contexts, in_corpus
+from unmask.vectors.association import Association, association_test, cseat, seat, weat
+from unmask.vectors.ceat import CeatResult, ceat
+from unmask.vectors.contexts import ContextVectors, corpus_vectors
 from unmask.vectors.contextual import text_vectors, word_vectors
 from unmask.vectors.directions import (
     GENDER,
-    Company,
-    OverWords,
-    Ripa,
+    NeighbourBias,
+    RipaResult,
+    WordMean,
     direct_bias,
     direction,
+    direction_cosines,
     knn_bias,
-    leans,
     ripa,
 )
-from unmask.vectors.questions import Group, Question, read_questions, weats
-from unmask.vectors.static import Vectors, read_vectors
+from unmask.vectors.questions import Group, Question, read_questions, weat_questions
+from unmask.vectors.static import WordVectors, read_vectors
 
 __all__ = [
     "GENDER",
     "Association",
-    "Combined",
-    "Company",
-    "Contexts",
+    "CeatResult",
+    "ContextVectors",
     "Group",
-    "OverWords",
+    "NeighbourBias",
     "Question",
-    "Ripa",
-    "Vectors",
-    "associated",
+    "RipaResult",
+    "WordMean",
+    "WordVectors",
+    "association_test",
     "ceat",
+    "corpus_vectors",
     "cseat",
     "direct_bias",
     "direction",
-    "in_corpus",
+    "direction_cosines",
     "knn_bias",
-    "leans",
     "read_questions",
     "read_vectors",
     "ripa",
     "seat",
     "text_vectors",
     "weat",
-    "weats",
+    "weat_questions",
     "word_vectors",
 ]

@@ -17,12 +17,12 @@ from unmask.models import Lm
 from unmask.stats.bootstrap import Interval, generator
 from unmask.vectors.contextual import Pooling, text_vectors, word_vectors
 from unmask.vectors.intervals import Spread, Units, effect_interval, effect_size
-from unmask.vectors.partitions import permuted
+from unmask.vectors.partitions import permutation_p_value
 from unmask.vectors.questions import Question
-from unmask.vectors.static import Vectors, named
+from unmask.vectors.static import WordVectors, format_words
 
 Unknown = Literal["refuse", "leave-out"]
-Sets = tuple[Floats, Floats, Floats, Floats]  # vectors of X, Y, A, B
+VectorSets = tuple[Floats, Floats, Floats, Floats]  # vectors of X, Y, A, B
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Association:
 
 def weat(
     question: Question,
-    vectors: Vectors,
+    vectors: WordVectors,
     *,
     unknown: Unknown = "refuse",
     spread: Spread = "sample",
@@ -55,14 +55,14 @@ def weat(
     lacking = vectors.lacking(question.texts())
     if lacking and unknown == "refuse":
         raise StatsError(
-            f"{question.name}: {vectors.source} has no vector of {named(lacking)}; leave them out knowingly"
+            f"{question.name}: {vectors.source} has no vector of {format_words(lacking)}; leave them out knowingly"
         )
     kept = question.without(lacking)
     for group in kept.groups():
         if not group.texts:
             raise StatsError(f"{question.name}: {vectors.source} has no vector of any word of {group.name}")
     x, y, a, b = (vectors.of(group.texts) for group in kept.groups())
-    return associated(question.name, (x, y, a, b), spread=spread, seed=seed, left_out=lacking)
+    return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, left_out=lacking)
 
 
 def seat(
@@ -78,7 +78,7 @@ def seat(
     texts = question.texts()
     rows = dict(zip(texts, text_vectors(lm, texts, layer=layer, pooling=pooling), strict=True))
     x, y, a, b = (np.stack([rows[text] for text in group.texts]) for group in question.groups())
-    return associated(question.name, (x, y, a, b), spread=spread, seed=seed, units=question.units())
+    return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, units=question.units())
 
 
 def cseat(
@@ -88,12 +88,12 @@ def cseat(
     placed = list(dict.fromkeys(one for group in question.groups() for one in group.placed()))
     rows = dict(zip(placed, word_vectors(lm, placed, layer=layer), strict=True))
     x, y, a, b = (np.stack([rows[one] for one in group.placed()]) for group in question.groups())
-    return associated(question.name, (x, y, a, b), spread=spread, seed=seed, units=question.units())
+    return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, units=question.units())
 
 
-def associated(
+def association_test(
     name: str,
-    sets: Sets,
+    sets: VectorSets,
     *,
     spread: Spread = "sample",
     seed: int = 0,
@@ -109,7 +109,7 @@ def associated(
         )
     near_a, near_b = cosines(np.concatenate([x, y]), a), cosines(np.concatenate([x, y]), b)
     s = near_a.mean(1) - near_b.mean(1)
-    chance = permuted(s[: len(x)], s[len(x) :], rng=generator(seed, f"{name}/partitions"))
+    chance = permutation_p_value(s[: len(x)], s[len(x) :], rng=generator(seed, f"{name}/partitions"))
     each = units or (_each(x), _each(y), _each(a), _each(b))
     return Association(
         question=name,

@@ -19,14 +19,14 @@ from unmask.stats.bootstrap import Interval, generator
 from unmask.vectors.association import unit
 from unmask.vectors.intervals import Spread, effect_size
 from unmask.vectors.questions import Group, Question
-from unmask.vectors.static import named
+from unmask.vectors.static import format_words
 
 DRAWS = 10_000
 Variance = Literal["published", "sampling"]
 
 
 @dataclass(frozen=True, slots=True)
-class Combined:
+class CeatResult:
     """The combined effect of many draws, and how far they differ."""
 
     question: str
@@ -49,7 +49,7 @@ def ceat(
     variance: Variance = "published",
     spread: Spread = "sample",
     seed: int = 0,
-) -> Combined:
+) -> CeatResult:
     """Combine the effect sizes of `draws` draws of one context for every word.
 
     The variance of an effect is, as `published`, that of the associations s within the draw, which is not
@@ -57,7 +57,7 @@ def ceat(
     """
     lacking = [text for text in question.texts() if text not in contexts or not len(contexts[text])]
     if lacking:
-        raise StatsError(f"{question.name}: no context of {named(lacking)}; leave them out knowingly")
+        raise StatsError(f"{question.name}: no context of {format_words(lacking)}; leave them out knowingly")
     if draws < 2 or min(len(question.x.texts), len(question.y.texts)) < 2:
         raise StatsError(f"{question.name}: CEAT needs two draws and two targets in X and in Y")
     effects, variances = _drawn(question, contexts, draws, variance, spread, seed)
@@ -68,7 +68,7 @@ def ceat(
 
 def _combined(
     question: Question, effects: Floats, variances: Floats, variance: Variance, contexts: Mapping[str, Floats]
-) -> Combined:
+) -> CeatResult:
     from statsmodels.stats.meta_analysis import combine_effects
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -79,7 +79,7 @@ def _combined(
     else:  # statsmodels goes on with a variance below 0; with none the model is that of fixed effects
         effect, error, (low, high) = made.mean_effect_fe, made.sd_eff_w_fe, fixed
     held = [len(contexts[text]) for text in question.texts()]
-    return Combined(
+    return CeatResult(
         question=question.name,
         effect=float(effect),
         interval=Interval(float(low), float(high), f"normal, random effects over {effects.size} draws"),

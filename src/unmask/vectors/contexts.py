@@ -10,13 +10,13 @@ from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats
 from unmask.models import Lm
 from unmask.stats.bootstrap import generator
-from unmask.vectors.contextual import Placed, word_vectors
+from unmask.vectors.contextual import WordInText, word_vectors
 
-EACH = 100  # sentences taken for each word
+PER_WORD = 100  # sentences taken for each word
 
 
 @dataclass(frozen=True, slots=True)
-class Contexts:
+class ContextVectors:
     """Vectors of each word, one row a sentence; what was found, and what could not be used."""
 
     vectors: Mapping[str, Floats]
@@ -25,20 +25,20 @@ class Contexts:
     unusable: int  # sentences the model cannot be fed, such as those too long
 
 
-def in_corpus(
+def corpus_vectors(
     lm: Lm,
     sentences: Iterable[str],
     words: Sequence[str],
     *,
-    each: int = EACH,
+    each: int = PER_WORD,
     layer: int = -1,
     seed: int = 0,
-) -> Contexts:
+) -> ContextVectors:
     """The vectors of words in sentences of a corpus; of more than `each` sentences so many are drawn."""
     if each < 1:
         raise DataError(f"{each} sentences for each word; expected at least 1")
     placed, unusable = occurrences(lm, sentences, words)
-    taken: dict[str, list[Placed]] = {}
+    taken: dict[str, list[WordInText]] = {}
     for word, found in placed.items():
         if found:
             rows = generator(seed, word).permutation(len(found))[:each]
@@ -51,14 +51,14 @@ def in_corpus(
         vectors[word] = made[begin : begin + len(found)]
         begin += len(found)
     counts = {word: len(found) for word, found in placed.items()}
-    return Contexts(vectors, counts, tuple(word for word in placed if word not in taken), unusable)
+    return ContextVectors(vectors, counts, tuple(word for word in placed if word not in taken), unusable)
 
 
 def occurrences(
     lm: Lm, sentences: Iterable[str], words: Sequence[str]
-) -> tuple[dict[str, list[Placed]], int]:
+) -> tuple[dict[str, list[WordInText]], int]:
     """By word: the sentences it stands in, as written, at its first place; and how many are unusable."""
-    placed: dict[str, list[Placed]] = {word: [] for word in words}
+    placed: dict[str, list[WordInText]] = {word: [] for word in words}
     by_length = sorted(map(re.escape, placed), key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(by_length)})(?!\w)")
     unusable = 0

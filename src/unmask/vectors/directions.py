@@ -15,10 +15,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_SPREAD, Interval, generator, nowhere
+from unmask.stats.bootstrap import NO_SPREAD, Interval, generator, no_interval
 from unmask.stats.means import mean, mean_interval
 from unmask.vectors.association import unit
-from unmask.vectors.static import Vectors
+from unmask.vectors.static import WordVectors
 
 Pairs = Sequence[tuple[str, str]]
 GENDER: Pairs = (  # Bolukbasi et al. 2016, masculine words first
@@ -45,7 +45,7 @@ class Direction:
 
 
 @dataclass(frozen=True, slots=True)
-class OverWords:
+class WordMean:
     """A mean over words, with its interval, and each word's value; the direction is taken as given."""
 
     value: float
@@ -56,15 +56,15 @@ class OverWords:
 
 
 @dataclass(frozen=True, slots=True)
-class Ripa:
+class RipaResult:
     """Which way words lean on average, and how far whichever way."""
 
-    lean: OverWords
-    size: OverWords
+    lean: WordMean
+    size: WordMean
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
+class NeighbourBias:
     """Of each word's nearest neighbours the share that leans the first way, and how it goes with the lean."""
 
     shares: Mapping[str, float]  # of the marked ones among its neighbours, 0 to 1; NaN if none is marked
@@ -76,7 +76,7 @@ class Company:
     n: int  # words with a share and a lean
 
 
-def direction(vectors: Vectors, pairs: Pairs, *, unit_length: bool = True) -> Direction:
+def direction(vectors: WordVectors, pairs: Pairs, *, unit_length: bool = True) -> Direction:
     """The pairs' direction; with `unit_length` words are first made of length one."""
     if not pairs:
         raise StatsError("a direction needs at least one pair of words")
@@ -89,14 +89,19 @@ def direction(vectors: Vectors, pairs: Pairs, *, unit_length: bool = True) -> Di
     return Direction(sign * rows[0], float(sizes[0] ** 2 / (sizes**2).sum()), len(pairs))
 
 
-def leans(vectors: Vectors, towards: Direction) -> dict[str, float]:
+def direction_cosines(vectors: WordVectors, towards: Direction) -> dict[str, float]:
     """The cosine of every word with a direction."""
     return dict(zip(vectors.words, (unit(vectors.matrix) @ towards.vector).tolist(), strict=True))
 
 
 def direct_bias(
-    vectors: Vectors, words: Sequence[str], pairs: Pairs = GENDER, *, strictness: float = 1.0, seed: int = 0
-) -> OverWords:
+    vectors: WordVectors,
+    words: Sequence[str],
+    pairs: Pairs = GENDER,
+    *,
+    strictness: float = 1.0,
+    seed: int = 0,
+) -> WordMean:
     """Mean |cos(word, direction)|^strictness over words that should be neutral; 0 is none, 1 the most."""
     if strictness < 0:
         raise StatsError(f"strictness {strictness}; expected 0 or more (published: 1)")
@@ -105,21 +110,23 @@ def direct_bias(
     return _over_words("direct-bias", words, values, towards, seed, (0.0, 1.0))
 
 
-def ripa(vectors: Vectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0) -> Ripa:
+def ripa(vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0) -> RipaResult:
     """Inner product of each word with the pairs' direction, lengths left as they are."""
     towards = direction(vectors, pairs, unit_length=False)
     values = _some(vectors, words) @ towards.vector
-    return Ripa(
+    return RipaResult(
         _over_words("ripa", words, values, towards, seed),
         _over_words("ripa-size", words, np.abs(values), towards, seed, (0.0, np.inf)),
     )
 
 
-def knn_bias(vectors: Vectors, words: Sequence[str], marks: Mapping[str, float], *, k: int = 100) -> Company:
+def knn_bias(
+    vectors: WordVectors, words: Sequence[str], marks: Mapping[str, float], *, k: int = 100
+) -> NeighbourBias:
     """Share of first-leaning words among each word's k nearest neighbours (by cosine, itself left out).
 
     `marks`: how far a word leans, above 0 the first way, below 0 the other; words with 0 or without a
-    mark are unmarked. Published: `leans` of the vectors before they were mitigated.
+    mark are unmarked. Published: `direction_cosines` of the vectors before they were mitigated.
     """
     rows = _some(vectors, words)
     if not 1 <= k < len(vectors.words):
@@ -132,23 +139,23 @@ def knn_bias(vectors: Vectors, words: Sequence[str], marks: Mapping[str, float],
         shares[word], marked[word] = mean(np.array(signs, dtype=np.float64)), len(signs)
     known = [word for word in words if marked[word] and word in marks]
     both = np.array([[shares[word], marks[word]] for word in known], dtype=np.float64).reshape(-1, 2)
-    return Company(shares, marked, k, *_correlation(both), n=len(known))
+    return NeighbourBias(shares, marked, k, *_correlation(both), n=len(known))
 
 
 def _correlation(both: Floats) -> tuple[float, Interval, float | None]:
     n = len(both)
     if n < 3:
-        return float("nan"), nowhere(f"too few: {n} words"), None
+        return float("nan"), no_interval(f"too few: {n} words"), None
     if (np.ptp(both, axis=0) <= 1e-12).any():
-        return float("nan"), nowhere(f"{NO_SPREAD}: {n} words alike"), None
+        return float("nan"), no_interval(f"{NO_SPREAD}: {n} words alike"), None
     found = pearsonr(both[:, 0], both[:, 1])
     if n < 4:
-        return float(found.statistic), nowhere(f"too few: {n} words"), float(found.pvalue)
+        return float(found.statistic), no_interval(f"too few: {n} words"), float(found.pvalue)
     ends = found.confidence_interval()
     return float(found.statistic), Interval(float(ends.low), float(ends.high), "fisher"), float(found.pvalue)
 
 
-def _some(vectors: Vectors, words: Sequence[str]) -> Floats:
+def _some(vectors: WordVectors, words: Sequence[str]) -> Floats:
     if not words or len(set(words)) < len(words):
         raise StatsError(f"{len(words)} words, {len(set(words))} different; expected some, each once")
     return vectors.of(words)
@@ -161,7 +168,7 @@ def _over_words(
     towards: Direction,
     seed: int,
     scale: tuple[float, float] = (-np.inf, np.inf),
-) -> OverWords:
+) -> WordMean:
     interval = mean_interval(values, rng=generator(seed, label), unit="words").within(*scale)
     by_word = dict(zip(words, values.tolist(), strict=True))
-    return OverWords(mean(values), interval, len(words), by_word, towards)
+    return WordMean(mean(values), interval, len(words), by_word, towards)

@@ -6,20 +6,20 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from unmask.findings import Finding, Plot, Value, Table, charts
+from unmask.findings import Finding, Plot, Table, Value, charts
 from unmask.stats.bootstrap import Interval
 from unmask.stats.corrections import holm
 from unmask.vectors.association import Association
 from unmask.vectors.ceat import CeatResult
 from unmask.vectors.directions import NeighbourBias, WordMean
-from unmask.vectors.run import Answered
+from unmask.vectors.run import VectorResult
 
 SHOWN = 5  # words at either end of a ranking
 NAMED = 12  # words named in a note
 ALPHA = 0.05
 
 
-def conclude(one: Answered, source: str) -> Finding:
+def conclude(one: VectorResult, source: str) -> Finding:
     """The finding of one measure on one source of vectors."""
     if one.company is not None:
         return _company(one.company, one, source)
@@ -31,7 +31,7 @@ def conclude(one: Answered, source: str) -> Finding:
 # ----------------------------------------------------------------------------------- questions
 
 
-def _associations(one: Answered, source: str) -> Finding:
+def _associations(one: VectorResult, source: str) -> Finding:
     adjusted = holm([each.p for each in one.associations])
     rows = tuple(_association(each, p) for each, p in zip(one.associations, adjusted, strict=True))
     columns = ("question", "effect size", "p", "p (Holm)", "partitions", "X+Y+A+B", "left out", "interval")
@@ -60,7 +60,7 @@ def _association(each: Association, p_holm: float | None) -> tuple[str | int | f
     return each.question, effect, each.p, p_holm, counted, sizes, len(each.left_out), each.interval.method
 
 
-def _combined(one: Answered, source: str) -> Finding:
+def _combined(one: VectorResult, source: str) -> Finding:
     adjusted = holm([each.p for each in one.combined])
     rows = tuple(_one_combined(each, p) for each, p in zip(one.combined, adjusted, strict=True))
     columns = ("question", "combined effect", "p", "p (Holm)", "τ²", "I² (%)", "draws", "contexts a word")
@@ -98,7 +98,7 @@ def _one_combined(each: CeatResult, p_holm: float | None) -> tuple[str | int | f
 
 
 def _headline(
-    one: Answered, source: str, effects: Sequence[tuple[str, float, Interval]], held: Sequence[str]
+    one: VectorResult, source: str, effects: Sequence[tuple[str, float, Interval]], held: Sequence[str]
 ) -> tuple[str, ...]:
     """What the test says, and what the intervals say: they need not agree."""
     asked = len(effects)
@@ -112,7 +112,7 @@ def _headline(
     )
 
 
-def _plots(one: Answered, effects: Sequence[tuple[str, float, Interval]]) -> tuple[Plot, ...]:
+def _plots(one: VectorResult, effects: Sequence[tuple[str, float, Interval]]) -> tuple[Plot, ...]:
     rows = [
         {"label": name, "value": value, "low": interval.low, "high": interval.high}
         for name, value, interval in effects
@@ -136,7 +136,7 @@ def _deviation(found: Iterable[Association]) -> str:
     return " and ".join(dict.fromkeys(kinds[each.spread] for each in found))
 
 
-def _sentence_units(one: Answered) -> tuple[str, ...]:
+def _sentence_units(one: VectorResult) -> tuple[str, ...]:
     if one.measure.name not in ("seat", "cseat"):
         return ()
     return (
@@ -148,7 +148,7 @@ def _sentence_units(one: Answered) -> tuple[str, ...]:
 # --------------------------------------------------------------------------------------- words
 
 
-def _over_words(one: Answered, source: str) -> Finding:
+def _over_words(one: VectorResult, source: str) -> Finding:
     first = one.over_words[0][1]
     rows = tuple(
         (
@@ -192,7 +192,7 @@ def _words_plot(name: str, found: WordMean) -> Plot:
     )
 
 
-def _company(company: NeighbourBias, one: Answered, source: str) -> Finding:
+def _company(company: NeighbourBias, one: VectorResult, source: str) -> Finding:
     marked = sum(count > 0 for count in company.marked.values())
     value = _ranged(company.correlation, company.interval)
     rows = ((value, company.p, company.n, company.k, company.interval.method),)
@@ -233,7 +233,7 @@ def _company(company: NeighbourBias, one: Answered, source: str) -> Finding:
     )
 
 
-def _left_out(one: Answered) -> tuple[str, ...]:
+def _left_out(one: VectorResult) -> tuple[str, ...]:
     """What had no vector or no answer, by name."""
     said = [f"{name}: no vector of {_few(words)}; left out" for name, words in one.left_out]
     return (*said, *(f"{name} was not answered: {why}" for name, why in one.unanswered))

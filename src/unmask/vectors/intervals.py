@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import DegenerateDataWarning, bootstrap
 
 from unmask.core.types import Floats, Ints
-from unmask.stats.bootstrap import CELLS, NO_SPREAD, RESAMPLES, Interval, nowhere
+from unmask.stats.bootstrap import BATCH_CELLS, NO_SPREAD, RESAMPLES, Interval, no_interval
 
 Spread = Literal["sample", "population"]  # which standard deviation; published is the sample's
 Units = tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str]]  # of the members of X, Y, A, B
@@ -33,12 +33,12 @@ def effect_interval(
     first, s = len(units[0]), near_a.mean(1) - near_b.mean(1)
     effect = effect_size(s[:first], s[first:], spread)
     if np.isnan(effect):
-        return nowhere(f"{NO_SPREAD}: {s.size} targets alike")
+        return no_interval(f"{NO_SPREAD}: {s.size} targets alike")
     codes = [np.unique(np.asarray(names), return_inverse=True)[1].astype(np.int64) for names in units]
     counts = [int(one.max()) + 1 for one in codes]
     sizes = "+".join(map(str, counts))
     if min(counts[:2]) < 2:
-        return nowhere(f"too few: {sizes} units")
+        return no_interval(f"too few: {sizes} units")
 
     def effects(*drawn: Ints, axis: int) -> Floats:
         left, alone = iter(drawn), np.zeros_like(drawn[0][..., :1])
@@ -50,7 +50,7 @@ def effect_interval(
         return _effect(values, np.concatenate([x, y], axis=axis), first, spread)
 
     several = tuple(np.arange(count) for count in counts if count > 1)
-    batch = max(1, CELLS // sum(one.size for one in codes))
+    batch = max(1, BATCH_CELLS // sum(one.size for one in codes))
     for method in ("BCa", "percentile"):
         with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             warnings.simplefilter("ignore", DegenerateDataWarning)
@@ -67,7 +67,7 @@ def effect_interval(
         if np.isfinite([ends.low, ends.high]).all():
             found = Interval(float(ends.low), float(ends.high), f"{method.lower()} over {sizes}")
             return found.holding(effect)
-    return nowhere(f"resamples of {sizes} units without spread")
+    return no_interval(f"resamples of {sizes} units without spread")
 
 
 def _effect(values: Floats, weights: Floats, first: int, spread: Spread) -> Floats:

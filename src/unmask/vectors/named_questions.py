@@ -14,7 +14,7 @@ from pathlib import Path
 
 from unmask.core.errors import DataError, UnknownName
 from unmask.data.files import data_dirs
-from unmask.vectors.questions import Group, Question, ours, read_questions, weats
+from unmask.vectors.questions import Group, Question, read_questions, religion_questions, weat_questions
 
 SEAT = Path("bias_bench") / "seat"
 SUFFIXES = (".json", ".jsonl", ".csv")
@@ -23,15 +23,15 @@ SENTENCES = ("This is about {}.", "It has to do with {}.", "They were talking ab
 GENDER_TESTS = ("6", "7", "8")
 
 
-def named(names: Sequence[str], data_dir: Path | None = None) -> tuple[Question, ...]:
+def load_questions(names: Sequence[str], data_dir: Path | None = None) -> tuple[Question, ...]:
     """The questions of these names and files, in their order."""
     return tuple(question for name in names for question in _one(name, data_dir))
 
 
-def usual(measure: str, data_dir: Path | None = None) -> tuple[str, ...]:
+def default_question_names(measure: str, data_dir: Path | None = None) -> tuple[str, ...]:
     """What is asked where no question is named: SEAT 6, 7, 8 need SEAT's files, else sentences of ours do."""
     if measure == "weat":
-        return tuple(question.name for question in weats())
+        return tuple(question.name for question in weat_questions())
     if measure == "ceat":
         return tuple(f"weat-{test}" for test in GENDER_TESTS)
     published = [_seat_file(f"sent-weat{test}", data_dir) for test in GENDER_TESTS]
@@ -54,7 +54,7 @@ def in_sentences(question: Question) -> Question:
 
 
 def _one(name: str, data_dir: Path | None) -> tuple[Question, ...]:
-    known = {question.name: question for question in (*weats(), *ours())}
+    known = {question.name: question for question in (*weat_questions(), *religion_questions())}
     if name in known:
         return (known[name],)
     if name.removesuffix(IN_SENTENCES) in known:

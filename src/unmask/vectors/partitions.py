@@ -17,13 +17,13 @@ from scipy.stats import permutation_test
 from unmask.core.types import Floats
 
 ENUMERABLE = 200_000  # partitions
-DRAWN = 100_000  # of more than so many, the observed one included
-TOGETHER = 4096  # partitions made at a time
+SAMPLED = 100_000  # of more than so many, the observed one included
+BATCH = 4096  # partitions made at a time
 DIGITS = 12  # sums in another order are equal when they agree to so many
 
 
 @dataclass(frozen=True, slots=True)
-class Permuted:
+class PermutationResult:
     """A one-sided p-value, of how many partitions, and whether these are all there are."""
 
     p: float
@@ -31,7 +31,7 @@ class Permuted:
     exact: bool
 
 
-def permuted(x: Floats, y: Floats, *, rng: np.random.Generator) -> Permuted:
+def permutation_p_value(x: Floats, y: Floats, *, rng: np.random.Generator) -> PermutationResult:
     """P(Σx − Σy is at least as large) over partitions of all values into sets of these sizes."""
     total = comb(x.size + y.size, x.size)
     both = np.concatenate([x, y])
@@ -44,22 +44,22 @@ def permuted(x: Floats, y: Floats, *, rng: np.random.Generator) -> Permuted:
             permutation_type="independent",
             vectorized=True,
             n_resamples=total,
-            batch=TOGETHER,
+            batch=BATCH,
             alternative="greater",
         )
-        return Permuted(float(made.pvalue), total, exact=True)
-    others = drawn(x.size, y.size, DRAWN - 1, rng=rng)
+        return PermutationResult(float(made.pvalue), total, exact=True)
+    others = sample_partitions(x.size, y.size, SAMPLED - 1, rng=rng)
     observed = np.round(2 * scaled[: x.size].sum() - scaled.sum(), DIGITS)
     sums = np.round(2 * (others @ scaled) - scaled.sum(), DIGITS)
-    return Permuted((1 + int((sums >= observed).sum())) / DRAWN, DRAWN, exact=False)
+    return PermutationResult((1 + int((sums >= observed).sum())) / SAMPLED, SAMPLED, exact=False)
 
 
-def drawn(first: int, second: int, count: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
+def sample_partitions(first: int, second: int, count: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Different partitions, drawn without replacement, none of them the observed; True is the first set."""
     observed = np.arange(first + second) < first
     seen = {np.packbits(observed).tobytes(): None}
     while len(seen) <= count:
-        rows = rng.permuted(np.tile(observed, (TOGETHER, 1)), axis=1)
+        rows = rng.permuted(np.tile(observed, (BATCH, 1)), axis=1)
         seen.update(dict.fromkeys(row.tobytes() for row in np.packbits(rows, axis=1)))
     packed = np.frombuffer(b"".join(islice(seen, 1, count + 1)), dtype=np.uint8).reshape(count, -1)
     return np.unpackbits(packed, axis=1, count=observed.size).astype(np.bool_)

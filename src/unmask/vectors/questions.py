@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from unmask.core.errors import DataError, UnknownName
-from unmask.vectors.contextual import Placed
+from unmask.vectors.contextual import WordInText
 from unmask.vectors.intervals import Units
 
 SETS = ("x", "y", "a", "b")
@@ -46,7 +46,7 @@ class Group:
         columns = (tuple(map(str.lower, one)) for one in (self.texts, self.words, self.units))
         return Group(self.name, *columns)
 
-    def placed(self) -> tuple[Placed, ...]:
+    def placed(self) -> tuple[WordInText, ...]:
         """Each sentence and where its word of interest stands."""
         if not self.words:
             raise DataError(f"{self.name}: no words of interest are named; give them, or use `with_words`")
@@ -91,20 +91,20 @@ class Question:
         return Question(self.name, *(_with_words(group, known) for group, known in pairs))
 
 
-def weat(name: str) -> Question:
+def weat_question(name: str) -> Question:
     """One of WEAT 1–10 as published (Caliskan et al. 2017): `weat-1` … `weat-10`."""
-    known = {question.name: question for question in weats()}
+    known = {question.name: question for question in weat_questions()}
     if name not in known:
         raise UnknownName("question", name, known)
     return known[name]
 
 
-def weats() -> tuple[Question, ...]:
+def weat_questions() -> tuple[Question, ...]:
     """WEAT 1–10."""
     return _listed("weat.json")
 
 
-def ours() -> tuple[Question, ...]:
+def religion_questions() -> tuple[Question, ...]:
     """Questions of our own lists of words, on religion."""
     return _listed("ours.json")
 

@@ -16,13 +16,13 @@ from unmask.vectors.contexts import PER_WORD, ContextVectors, corpus_vectors
 from unmask.vectors.contextual import Pooling, text_vectors
 from unmask.vectors.directions import (
     NeighbourBias,
-    WordMean,
     Pairs,
     RipaResult,
+    WordMean,
     direct_bias,
     direction,
-    knn_bias,
     direction_cosines,
+    knn_bias,
     ripa,
 )
 from unmask.vectors.intervals import Spread
@@ -105,22 +105,22 @@ class VectorSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Sets:
+class WordSets:
     """What the measures of a direction ask about: words that should be neutral, and pairs that differ."""
 
     words: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
     others: tuple[str, ...] = ()  # further words that may be neighbours, where there is no vocabulary
 
-    def lowered(self) -> Sets:
+    def lowered(self) -> WordSets:
         """The same in small letters, each word once."""
         low = (tuple(dict.fromkeys(map(str.lower, words))) for words in (self.words, self.others))
         words, others = low
-        return Sets(words, tuple((a.lower(), b.lower()) for a, b in self.pairs), others)
+        return WordSets(words, tuple((a.lower(), b.lower()) for a, b in self.pairs), others)
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class VectorResult:
     """What one measure found: for each question, or over words; and what had no vector."""
 
     measure: VectorMeasure
@@ -139,9 +139,13 @@ def find(name: str) -> VectorMeasure:
     return VECTOR_MEASURES[name]
 
 
-def answered(
-    measure: VectorMeasure, source: Source, questions: Sequence[Question], sets: Sets, settings: VectorSettings
-) -> Answered:
+def run_measure(
+    measure: VectorMeasure,
+    source: Source,
+    questions: Sequence[Question],
+    sets: WordSets,
+    settings: VectorSettings,
+) -> VectorResult:
     """Ask one measure; a question that cannot be answered keeps its reason and stops no other."""
     if measure.models_only and isinstance(source, Path):
         raise ModelError(
@@ -164,7 +168,7 @@ def answered(
     if not found:
         raise StatsError(f"{measure.name}: no question could be answered; {unanswered[0][1]}")
     left = tuple((one.question, one.left_out) for one in found if one.left_out)
-    return Answered(measure, associations=tuple(found), left_out=left, unanswered=tuple(unanswered))
+    return VectorResult(measure, associations=tuple(found), left_out=left, unanswered=tuple(unanswered))
 
 
 def _associated(
@@ -190,10 +194,10 @@ def _looked_up(source: Source, words: Sequence[str], settings: VectorSettings) -
     """Vectors of words by themselves."""
     if isinstance(source, Path):
         return read_vectors(source, words)
-    return alone(source, list(dict.fromkeys(words)), settings)
+    return isolated_word_vectors(source, list(dict.fromkeys(words)), settings)
 
 
-def alone(lm: Lm, words: Sequence[str], settings: VectorSettings) -> WordVectors:
+def isolated_word_vectors(lm: Lm, words: Sequence[str], settings: VectorSettings) -> WordVectors:
     """A model's vector of each word fed to it alone: the mean over its tokens unless told otherwise."""
     made = text_vectors(lm, words, layer=settings.layer, pooling=settings.pooling or "mean")
     return WordVectors(tuple(words), made, lm.facts.id)
@@ -201,7 +205,7 @@ def alone(lm: Lm, words: Sequence[str], settings: VectorSettings) -> WordVectors
 
 def _of_contexts(
     measure: VectorMeasure, source: Source, questions: Sequence[Question], settings: VectorSettings
-) -> Answered:
+) -> VectorResult:
     if settings.corpus is None:
         raise DataError(
             "ceat draws words in sentences: name a text file of one sentence a line with --corpus"
@@ -233,7 +237,7 @@ def _of_contexts(
         left.extend([(question.name, lacking)] if lacking else [])
     if not found:
         raise StatsError(f"ceat: no question could be answered; {unanswered[0][1]}")
-    return Answered(measure, combined=tuple(found), left_out=tuple(left), unanswered=tuple(unanswered))
+    return VectorResult(measure, combined=tuple(found), left_out=tuple(left), unanswered=tuple(unanswered))
 
 
 def _contexts(lm: Lm, corpus: Path, words: Sequence[str], settings: VectorSettings) -> ContextVectors:
@@ -245,7 +249,9 @@ def _contexts(lm: Lm, corpus: Path, words: Sequence[str], settings: VectorSettin
     return corpus_vectors(lm, lines, words, each=settings.each, layer=settings.layer, seed=settings.seed)
 
 
-def _of_words(measure: VectorMeasure, source: Source, sets: Sets, settings: VectorSettings) -> Answered:
+def _of_words(
+    measure: VectorMeasure, source: Source, sets: WordSets, settings: VectorSettings
+) -> VectorResult:
     vectors = _vocabulary(measure.name, source, sets, settings)
     words = tuple(word for word in sets.words if word in vectors)
     pairs: Pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
@@ -260,24 +266,24 @@ def _of_words(measure: VectorMeasure, source: Source, sets: Sets, settings: Vect
         )
     said = tuple(one for one in left if one[1])
     if measure.name == "direct-bias":
-        return Answered(
+        return VectorResult(
             measure,
             over_words=(("direct bias", direct_bias(vectors, words, pairs, seed=settings.seed)),),
             left_out=said,
         )
     if measure.name == "ripa":
         made: RipaResult = ripa(vectors, words, pairs, seed=settings.seed)
-        return Answered(measure, over_words=(("lean", made.lean), ("size", made.size)), left_out=said)
+        return VectorResult(measure, over_words=(("lean", made.lean), ("size", made.size)), left_out=said)
     marks = direction_cosines(vectors, direction(vectors, pairs))
     company = knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
-    return Answered(measure, company=company, left_out=said)
+    return VectorResult(measure, company=company, left_out=said)
 
 
-def _vocabulary(name: str, source: Source, sets: Sets, settings: VectorSettings) -> WordVectors:
+def _vocabulary(name: str, source: Source, sets: WordSets, settings: VectorSettings) -> WordVectors:
     """The words asked about; for neighbours, all there are."""
     asked = dict.fromkeys([*sets.words, *(word for pair in sets.pairs for word in pair)])
     if isinstance(source, Lm):
-        return alone(
+        return isolated_word_vectors(
             source, list(asked | (dict.fromkeys(sets.others) if name == "knn-bias" else {})), settings
         )
     if name != "knn-bias":

@@ -31,7 +31,9 @@ class WordOccurrence:
 @cache
 def attribute_words() -> dict[str, tuple[str, ...]]:
     """The package's masculine and feminine words, titles left out."""
-    pairs = [one for one in package_words().pairs if one.swap and one.pos != "title" and "'" not in one.masculine]
+    pairs = [
+        one for one in package_words().pairs if one.swap and one.pos != "title" and "'" not in one.masculine
+    ]
     return {
         "male": tuple(dict.fromkeys(one.masculine.lower() for one in pairs)),
         "female": tuple(dict.fromkeys(one.feminine.lower() for one in pairs)),
@@ -48,7 +50,9 @@ def target_words() -> tuple[str, ...]:
     return tuple(word for word in each if word not in gendered)
 
 
-def find_occurrences(lm: Lm, sentences: Iterable[str], length: int) -> tuple[list[WordOccurrence], list[WordOccurrence]]:
+def find_occurrences(
+    lm: Lm, sentences: Iterable[str], length: int
+) -> tuple[list[WordOccurrence], list[WordOccurrence]]:
     """Attribute sentences (words of one gender only) and target sentences (no gendered word), word by word.
 
     A sentence stands once for every different word of its kind that it holds.
@@ -91,7 +95,9 @@ def _spans(finder: re.Pattern[str], sentence: str) -> dict[str, tuple[int, int]]
     return spans
 
 
-def _placed(lm: Lm, sentence: str, spans: dict[str, tuple[int, int]], group: str, length: int) -> list[WordOccurrence]:
+def _placed(
+    lm: Lm, sentence: str, spans: dict[str, tuple[int, int]], group: str, length: int
+) -> list[WordOccurrence]:
     try:
         ids = lm.encode(sentence).ids
         placed = [(word, lm.token_positions(sentence, *span)) for word, span in spans.items()]

@@ -13,35 +13,39 @@ import torch
 from unmask import data
 from unmask.core.types import Floats
 from unmask.mitigate.erase import inlp, oscar, projection
-from unmask.mitigate.erase.probe import as_facts, probed, split
-from unmask.mitigate.erase.states import Gendered, contexts, states, word_states
-from unmask.mitigate.spec import Corpus, Method, Outcome, Pupil
+from unmask.mitigate.erase.probe import probe_accuracy, probe_facts, split_by_word
+from unmask.mitigate.erase.states import GenderedStates, find_contexts, pair_states, word_states
+from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
 from unmask.models import Lm
 from unmask.models.eraser import Eraser, attach, detach
 
 Facts = dict[str, Any]
-Fitting = Callable[[Lm, Gendered, int, int], tuple[Eraser, Facts]]  # model, states to fit on, layer, seed
+FitFunction = Callable[
+    [Lm, GenderedStates, int, int], tuple[Eraser, Facts]
+]  # model, states to fit on, layer, seed
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedEraser:
     """An eraser, and what is known of it."""
 
     eraser: Eraser
     facts: Facts
 
 
-def fitted(lm: Lm, how: Fitting, sentences: list[str], *, layer: int = -1, seed: int = 0) -> Fitted:
+def fit_eraser(
+    lm: Lm, how: FitFunction, sentences: list[str], *, layer: int = -1, seed: int = 0
+) -> FittedEraser:
     """Fit on three quarters of the word pairs; a probe on the rest says what can be read before and after."""
-    found = contexts(sentences, seed=seed)
-    whole = states(lm, found, layer)
-    fit, test = split(whole, seed=seed)
+    found = find_contexts(sentences, seed=seed)
+    whole = pair_states(lm, found, layer)
+    fit, test = split_by_word(whole, seed=seed)
     eraser, facts = how(lm, fit, layer, seed)
     before, after = (
-        probed(fit, test, change, seed=seed) for change in (np.asarray, partial(changed, eraser))
+        probe_accuracy(fit, test, change, seed=seed) for change in (np.asarray, partial(erase_states, eraser))
     )
     pairs = len(set(whole.pairs))
-    return Fitted(
+    return FittedEraser(
         eraser,
         {
             "layer": layer,
@@ -49,33 +53,33 @@ def fitted(lm: Lm, how: Fitting, sentences: list[str], *, layer: int = -1, seed:
             "sentences": len(whole.pairs),
             "word pairs": pairs,
             **facts,
-            "probe": as_facts(before, after),
+            "probe": probe_facts(before, after),
         },
     )
 
 
-def changed(eraser: Eraser, states: Floats) -> Floats:
+def erase_states(eraser: Eraser, states: Floats) -> Floats:
     """States as the eraser leaves them, in double precision."""
     return np.asarray(eraser(torch.from_numpy(states)).numpy(), dtype=np.float64)
 
 
-def apply(pupil: Pupil, corpus: Corpus, how: Fitting) -> Outcome:
+def apply(pupil: MitigationContext, corpus: TrainingCorpus, how: FitFunction) -> Outcome:
     """Fit an eraser on the model's states in the corpus, and put it to work; no weight is changed."""
     layer = getattr(pupil.choices, "layer", -1)
     detach(pupil.model)
-    made = fitted(pupil.lm, how, corpus.sentences, layer=layer, seed=pupil.settings.seed)
+    made = fit_eraser(pupil.lm, how, corpus.sentences, layer=layer, seed=pupil.settings.seed)
     attach(pupil.model, made.eraser)
     return Outcome(pupil.model, {**made.facts, "eraser": made.eraser.digest})
 
 
-def by_projection(_: Lm, fit: Gendered, layer: int, __: int) -> tuple[Eraser, Facts]:
+def fit_projection(_: Lm, fit: GenderedStates, layer: int, __: int) -> tuple[Eraser, Facts]:
     """The first principal direction of the differences."""
     removed = projection.subspace(fit.masculine, fit.feminine)
     about = f"the direction in which {len(set(fit.pairs))} pairs of words differ most is taken away"
     return _subspace("projection", removed, layer, about), {"directions": len(removed)}
 
 
-def by_inlp(_: Lm, fit: Gendered, layer: int, seed: int) -> tuple[Eraser, Facts]:
+def fit_inlp(_: Lm, fit: GenderedStates, layer: int, seed: int) -> tuple[Eraser, Facts]:
     """As many directions as a classifier can still use."""
     found = inlp.nullspace(fit, seed=seed)
     about = f"{len(found.removed)} directions that tell gender are taken away"
@@ -87,13 +91,13 @@ def by_inlp(_: Lm, fit: Gendered, layer: int, seed: int) -> tuple[Eraser, Facts]
     return _subspace("inlp", found.removed, layer, about), facts
 
 
-def by_oscar(lm: Lm, fit: Gendered, layer: int, _: int) -> tuple[Eraser, Facts]:
+def fit_oscar(lm: Lm, fit: GenderedStates, layer: int, _: int) -> tuple[Eraser, Facts]:
     """Occupations turned to a right angle from gender."""
     names = [one.name for one in data.read("occupations")]
     things, kept = word_states(lm, names, layer)
     gender, other = oscar.axes(fit.masculine, fit.feminine, things)
     about = "the direction of occupations is turned to a right angle from that of gender"
-    made = oscar.eraser(fit.masculine, fit.feminine, things, layer=layer, about=about)
+    made = oscar.oscar_eraser(fit.masculine, fit.feminine, things, layer=layer, about=about)
     return made, {"occupations": len(kept), "cosine before": float(gender @ other)}
 
 
@@ -105,7 +109,7 @@ PROJECTION = Method(
     name="projection",
     title="Projection",
     about="the direction in which gendered words differ is taken away from the states of one layer",
-    apply=partial(apply, how=by_projection),
+    apply=partial(apply, how=fit_projection),
     citation="liang-etal-2020",
     trains=False,
 )
@@ -113,7 +117,7 @@ INLP = Method(
     name="inlp",
     title="Iterative nullspace projection",
     about="directions that tell gender are taken away from the states of one layer until no probe reads it",
-    apply=partial(apply, how=by_inlp),
+    apply=partial(apply, how=fit_inlp),
     citation="ravfogel-etal-2020",
     trains=False,
 )
@@ -121,7 +125,7 @@ OSCAR = Method(
     name="oscar",
     title="OSCaR",
     about="occupations are turned to a right angle from gender in the states of one layer",
-    apply=partial(apply, how=by_oscar),
+    apply=partial(apply, how=fit_oscar),
     citation="dev-etal-2021",
     trains=False,
 )

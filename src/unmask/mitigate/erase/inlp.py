@@ -15,11 +15,11 @@ from sklearn.linear_model import LogisticRegression
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase.probe import by_pair, split
-from unmask.mitigate.erase.projection import without
-from unmask.mitigate.erase.states import Gendered
+from unmask.mitigate.erase.probe import accuracy_by_pair, split_by_word
+from unmask.mitigate.erase.projection import remove_subspace
+from unmask.mitigate.erase.states import GenderedStates
 from unmask.stats.means import mean_test
-from unmask.vectors.static import Vectors
+from unmask.vectors.static import WordVectors
 
 ROUNDS = 80  # at most; published: 80 for language models (Meade et al. 2022), 35 for GloVe
 SURE = 0.05  # p above which a probe counts as at chance
@@ -36,24 +36,26 @@ class Nullspace:
     at_chance: bool
 
 
-def nullspace(found: Gendered, *, rounds: int = ROUNDS, seed: int = 0, fixed: bool = False) -> Nullspace:
+def nullspace(
+    found: GenderedStates, *, rounds: int = ROUNDS, seed: int = 0, fixed: bool = False
+) -> Nullspace:
     """Directions of as many classifiers as it takes; with `fixed` of exactly so many."""
     if rounds < 1:
         raise StatsError(f"{rounds} rounds; expected at least 1")
-    fit, test = split(found, seed=seed)
+    fit, test = split_by_word(found, seed=seed)
     states, sexes = fit.both()
     removed = np.zeros((0, states.shape[1]))
     accuracies: list[float] = []
     most = min(rounds, states.shape[1] - 1)
     while True:
-        values = by_pair(fit, test, partial(without, removed=removed))
+        values = accuracy_by_pair(fit, test, partial(remove_subspace, removed=removed))
         accuracies.append(float(values.mean()))
         p = mean_test(values, 50.0)
         below = bool(values.mean() <= 50.0)
         done = below or (p is not None and p > ENOUGH)
         if len(removed) >= most or (not fixed and (done or _idle(accuracies))):
             return _kept(removed, accuracies, below or (p is not None and p > SURE), fixed=fixed or done)
-        reader = LogisticRegression(max_iter=2000).fit(without(states, removed), sexes)
+        reader = LogisticRegression(max_iter=2000).fit(remove_subspace(states, removed), sexes)
         removed = orthonormal(np.concatenate([removed, reader.coef_]))
 
 
@@ -76,13 +78,13 @@ def orthonormal(rows: Floats) -> Floats:
     return np.asarray(made, dtype=np.float64)
 
 
-def mitigated(
-    vectors: Vectors, pairs: Sequence[tuple[str, str]], *, rounds: int = ROUNDS, seed: int = 0
-) -> tuple[Vectors, Nullspace]:
+def debias_vectors(
+    vectors: WordVectors, pairs: Sequence[tuple[str, str]], *, rounds: int = ROUNDS, seed: int = 0
+) -> tuple[WordVectors, Nullspace]:
     """Static vectors without what classifiers of the pairs' words read."""
     known = [pair for pair in pairs if not vectors.lacking(pair)]
     first, second = (vectors.of([pair[side] for pair in known]) for side in (0, 1))
-    found = Gendered(first, second, tuple(known))
+    found = GenderedStates(first, second, tuple(known))
     space = nullspace(found, rounds=rounds, seed=seed)
-    changed = without(vectors.matrix, space.removed)
-    return Vectors(vectors.words, changed, f"{vectors.source}, inlp", vectors.unknown), space
+    changed = remove_subspace(vectors.matrix, space.removed)
+    return WordVectors(vectors.words, changed, f"{vectors.source}, inlp", vectors.unknown), space

@@ -18,7 +18,7 @@ from unmask.core.types import Floats
 from unmask.mitigate.erase.projection import subspace
 from unmask.models.eraser import Eraser
 from unmask.vectors.directions import GENDER, Pairs
-from unmask.vectors.static import Vectors
+from unmask.vectors.static import WordVectors
 
 
 def axes(first: Floats, second: Floats, things: Floats) -> tuple[Floats, Floats]:
@@ -33,16 +33,18 @@ def axes(first: Floats, second: Floats, things: Floats) -> tuple[Floats, Floats]
     return gender, other if cosine >= 0 else -other
 
 
-def eraser(first: Floats, second: Floats, things: Floats, *, layer: int = -1, about: str = "") -> Eraser:
+def oscar_eraser(
+    first: Floats, second: Floats, things: Floats, *, layer: int = -1, about: str = ""
+) -> Eraser:
     """The rotation, ready to be applied."""
     gender, other = axes(first, second, things)
     tensors = {"first": torch.from_numpy(gender), "second": torch.from_numpy(other)}
     return Eraser("oscar", tensors, layer, about)
 
 
-def mitigated(vectors: Vectors, things: Sequence[str], pairs: Pairs = GENDER) -> Vectors:
+def debias_vectors(vectors: WordVectors, things: Sequence[str], pairs: Pairs = GENDER) -> WordVectors:
     """Static vectors with occupations (or other things) at a right angle to the pairs' direction."""
     first, second = (vectors.of([pair[side] for pair in pairs]) for side in (0, 1))
-    turn = eraser(first, second, vectors.of(things))
+    turn = oscar_eraser(first, second, vectors.of(things))
     changed = turn(torch.from_numpy(vectors.matrix)).numpy()
-    return Vectors(vectors.words, changed, f"{vectors.source}, oscar", vectors.unknown)
+    return WordVectors(vectors.words, changed, f"{vectors.source}, oscar", vectors.unknown)

@@ -44,7 +44,9 @@ def accuracy_by_pair(fit: GenderedStates, test: GenderedStates, changed: StateTr
     return np.array([100 * both[names == name].mean() for name in dict.fromkeys(names.tolist())])
 
 
-def probe_accuracy(fit: GenderedStates, test: GenderedStates, changed: StateTransform, *, seed: int = 0) -> Value:
+def probe_accuracy(
+    fit: GenderedStates, test: GenderedStates, changed: StateTransform, *, seed: int = 0
+) -> Value:
     """The mean over pairs; 50 is chance."""
     values = accuracy_by_pair(fit, test, changed)
     interval = mean_interval(values, rng=generator(seed, "probe"), unit="pairs of words").within(0.0, 100.0)

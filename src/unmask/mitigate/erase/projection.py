@@ -14,7 +14,7 @@ from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Floats
 from unmask.vectors.association import unit
 from unmask.vectors.directions import GENDER, Pairs
-from unmask.vectors.static import Vectors
+from unmask.vectors.static import WordVectors
 
 COMPONENTS = 1  # published: 1 for the gender of words and of sentences
 
@@ -29,20 +29,20 @@ def subspace(first: Floats, second: Floats, components: int = COMPONENTS) -> Flo
     return np.asarray(rows[:components], dtype=np.float64)
 
 
-def without(states: Floats, removed: Floats) -> Floats:
+def remove_subspace(states: Floats, removed: Floats) -> Floats:
     """States less their part in the subspace."""
     made: Floats = states - (states @ removed.T) @ removed
     return made
 
 
-def mitigated(
-    vectors: Vectors,
+def debias_vectors(
+    vectors: WordVectors,
     pairs: Pairs = GENDER,
     *,
     components: int = COMPONENTS,
     keep: Iterable[str] = (),
     equalise: Pairs = (),
-) -> Vectors:
+) -> WordVectors:
     """Static vectors without the pairs' subspace: words made of length one, neutralised, pairs made equal.
 
     Args:
@@ -62,17 +62,17 @@ def mitigated(
     stay = {*keep, *(word for pair in (*pairs, *equalise) for word in pair)}
     neutral = np.array([word not in stay for word in vectors.words])
     made = whole.copy()
-    made[neutral] = unit(without(whole[neutral], removed))
+    made[neutral] = unit(remove_subspace(whole[neutral], removed))
     for pair in equalise:
         both = [rows[word] for word in pair]
-        made[both] = equalised(whole[both], removed)
-    return Vectors(vectors.words, made, f"{vectors.source}, projection", vectors.unknown)
+        made[both] = equalise_pair(whole[both], removed)
+    return WordVectors(vectors.words, made, f"{vectors.source}, projection", vectors.unknown)
 
 
-def equalised(both: Floats, removed: Floats) -> Floats:
+def equalise_pair(both: Floats, removed: Floats) -> Floats:
     """Two unit vectors made alike outside the subspace, and opposite inside it, again of length one."""
     centre = both.mean(0)
-    outside = without(centre, removed)
+    outside = remove_subspace(centre, removed)
     inside = (both - centre) @ removed.T @ removed
     length = np.linalg.norm(inside, axis=1, keepdims=True)
     if (length == 0).any():

@@ -7,19 +7,19 @@ Swapper(ours())("He gave her his coat.")    # "She gave him her coat."
 from __future__ import annotations
 
 from unmask.mitigate.swap.groups import AXES, GroupSwapper
-from unmask.mitigate.swap.lexicon import Lexicon, of_file, ours, words
-from unmask.mitigate.swap.pronoun_choice import LikelierForm
-from unmask.mitigate.swap.swapper import Chooser, Slot, Swapper
+from unmask.mitigate.swap.lexicon import Lexicon, default_lexicon, package_words, read_lexicon
+from unmask.mitigate.swap.pronoun_choice import ModelPronounChooser
+from unmask.mitigate.swap.swapper import PronounChooser, PronounSlot, Swapper
 
 __all__ = [
     "AXES",
-    "Chooser",
     "GroupSwapper",
     "Lexicon",
-    "LikelierForm",
-    "Slot",
+    "ModelPronounChooser",
+    "PronounChooser",
+    "PronounSlot",
     "Swapper",
-    "of_file",
-    "ours",
-    "words",
+    "default_lexicon",
+    "package_words",
+    "read_lexicon",
 ]

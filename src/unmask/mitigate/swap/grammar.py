@@ -21,30 +21,30 @@ _WORD = re.compile(r"\s+([^\W_][\w'’-]*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PronounCase:
     """Does a noun follow that the pronoun belongs to? And is that beyond doubt?"""
 
     possessive: bool
     sure: bool
 
 
-def verdict(after: str, before: str = "") -> Verdict:
+def pronoun_case(after: str, before: str = "") -> PronounCase:
     """Judge by what follows the pronoun, and for `a friend of his` by what stands before it."""
     following = _NEXT.match(after)
     if following is None or following[1] is None:
-        return Verdict(possessive=False, sure=True)  # the end, or a punctuation mark
+        return PronounCase(possessive=False, sure=True)  # the end, or a punctuation mark
     word = following[1].lower()
     if word == "own" or word[0].isdigit():
-        return Verdict(possessive=True, sure=True)
+        return PronounCase(possessive=True, sure=True)
     if word in BETWEEN:
-        return Verdict(possessive=_noun_later(after[following.end() :]), sure=False)
+        return PronounCase(possessive=_noun_later(after[following.end() :]), sure=False)
     if word in CLOSED:
-        return Verdict(possessive=False, sure=True)
+        return PronounCase(possessive=False, sure=True)
     if word.endswith("ly") and word not in LY_ADJECTIVES:
-        return Verdict(possessive=_noun_later(after[following.end() :], participle=True), sure=False)
+        return PronounCase(possessive=_noun_later(after[following.end() :], participle=True), sure=False)
     past = word.endswith("ed") and word not in ED_ADJECTIVES
     called = bool(past and _OF.search(before))  # "a friend of his called"
-    return Verdict(possessive=not called, sure=called)
+    return PronounCase(possessive=not called, sure=called)
 
 
 def _noun_later(rest: str, *, participle: bool = False) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 
 from unmask.core.errors import UnknownName
 from unmask.data.word_pairs import TermSet
-from unmask.mitigate.swap.lexicon import words
-from unmask.mitigate.swap.patterns import any_of, article, opens_sentence
+from unmask.mitigate.swap.lexicon import package_words
+from unmask.mitigate.swap.patterns import any_of, article, starts_sentence
 from unmask.mitigate.swap.word_lists import CLOSED, PEOPLE
 
 AXES = ("race", "religion")
@@ -37,7 +37,7 @@ class GroupSwapper:
         """The sets of the axis."""
         return tuple(
             one
-            for one in words().sets
+            for one in package_words().sets
             if one.axis == self.axis and (self.rough or not one.note.startswith("rough"))
         )
 
@@ -79,7 +79,7 @@ class GroupSwapper:
         new = one.terms[self.groups[(self.groups.index(group) + shift) % len(self.groups)]]
         if term.isupper() and len(term) > 1:
             new = new.upper()
-        elif opens_sentence(text, match.start("term")):
+        elif starts_sentence(text, match.start("term")):
             new = new[:1].upper() + new[1:]
         return new if match["article"] is None else article(match["article"], new) + match["gap"] + new
 
@@ -95,7 +95,7 @@ class GroupSwapper:
     def _of_people(text: str, match: re.Match[str], term: str) -> bool:
         """Black and white are said of things, too: a word for people must follow, or Black be a name."""
         if term.lower() not in _COLOURS or (
-            term == "Black" and not opens_sentence(text, match.start("term"))
+            term == "Black" and not starts_sentence(text, match.start("term"))
         ):
             return True
         following = _AFTER.match(text, match.end())

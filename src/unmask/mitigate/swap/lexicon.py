@@ -32,19 +32,19 @@ class Lexicon:
 
 
 @cache
-def words() -> Words:
+def package_words() -> Words:
     """The package's word pairs, names, gendered words and term sets."""
     return data.read("word-pairs")
 
 
 @cache
-def ours(*, names: bool = False) -> Lexicon:
+def default_lexicon(*, names: bool = False) -> Lexicon:
     """The package's pairs that may be exchanged; of a word in several pairs the first counts."""
-    known = words()
-    return of_pairs([one for one in known.pairs if one.swap], known.names if names else ())
+    known = package_words()
+    return build_lexicon([one for one in known.pairs if one.swap], known.names if names else ())
 
 
-def of_file(path: str | Path, *, names: bool = False) -> Lexicon:
+def read_lexicon(path: str | Path, *, names: bool = False) -> Lexicon:
     """Pairs of a CSV or TSV file whose first two columns are the two words; a header is told by its names."""
     path = Path(path)
     if not path.is_file():
@@ -67,10 +67,10 @@ def of_file(path: str | Path, *, names: bool = False) -> Lexicon:
         raise DataError(f"{path}: {'no pairs' if not rows else f'pair {bad} (from 0) has no second word'}; "
                         "expected two words a line")  # fmt: skip
     pairs = [WordPair(row[0].strip(), row[1].strip(), "", None, True, "") for row in rows]
-    return of_pairs(pairs, words().names if names else ())
+    return build_lexicon(pairs, package_words().names if names else ())
 
 
-def of_pairs(pairs: Sequence[WordPair], names: Iterable[NamePair] = ()) -> Lexicon:
+def build_lexicon(pairs: Sequence[WordPair], names: Iterable[NamePair] = ()) -> Lexicon:
     """Pairs and names as one lexicon, exchanged in both directions."""
     small: dict[str, str] = {}
     exact: dict[str, str] = {}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 _VOWEL = re.compile(r"(?i)(?!eu|uni|use|one\b)[aeiou]")
-OPENS = re.compile(
+SENTENCE_START = re.compile(
     r"(?:^|[.!?][\"'”’)]*\s+|\n\s*)[\"'“‘(]*$"
 )  # what stands before the first word of a sentence
 
@@ -36,7 +36,7 @@ def _pattern(node: dict[str, dict[str, object]]) -> str:
     return f"(?:{inner})?"
 
 
-def like(word: str, model: str, *, opens: bool = False) -> str:
+def match_case(word: str, model: str, *, opens: bool = False) -> str:
     """The word in the letters of the one it replaces: small, Capital or ALL CAPITALS."""
     letters = [letter for letter in model if letter.isalpha()]
     if len(letters) > 1 and all(letter.isupper() for letter in letters):
@@ -48,9 +48,9 @@ def like(word: str, model: str, *, opens: bool = False) -> str:
 
 def article(old: str, word: str) -> str:
     """`a` or `an` as the word after it asks, in the letters of the old one."""
-    return like("an" if _VOWEL.match(word.lstrip("\"'“‘(")) else "a", old)
+    return match_case("an" if _VOWEL.match(word.lstrip("\"'“‘(")) else "a", old)
 
 
-def opens_sentence(text: str, place: int) -> bool:
+def starts_sentence(text: str, place: int) -> bool:
     """Does a sentence begin at this place?"""
-    return OPENS.search(text, max(0, place - 12), place) is not None if place else True
+    return SENTENCE_START.search(text, max(0, place - 12), place) is not None if place else True

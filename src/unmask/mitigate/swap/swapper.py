@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from unmask.mitigate.swap.grammar import tagged_possessive, tagger, verdict
+from unmask.mitigate.swap.grammar import pronoun_case, tagged_possessive, tagger
 from unmask.mitigate.swap.lexicon import Lexicon
-from unmask.mitigate.swap.patterns import any_of, article, like
+from unmask.mitigate.swap.patterns import any_of, article, match_case
 from unmask.mitigate.swap.word_lists import EXACT_IDIOMS, IDIOMS, PLACES
 
 _EDGE, _END = r"(?<![\w@#])", r"(?![\w@])"
@@ -20,7 +20,7 @@ _BEFORE = re.compile(r"([A-Z][\w'’-]*)\s+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class PronounSlot:
     """A pronoun whose case is in doubt: where it stands in the swapped text, and what it may be."""
 
     begin: int
@@ -28,10 +28,10 @@ class Slot:
     options: tuple[str, str]  # what stands there now, and the other form
 
 
-class Chooser(Protocol):
+class PronounChooser(Protocol):
     """Somebody who knows which form of a pronoun fits."""
 
-    def __call__(self, cases: Sequence[tuple[str, Slot]]) -> Sequence[str]:
+    def __call__(self, cases: Sequence[tuple[str, PronounSlot]]) -> Sequence[str]:
         """Of every text and slot the form that fits."""
 
 
@@ -40,7 +40,7 @@ class Swapper:
     """Exchanges the words of a lexicon in both directions; letters, punctuation and a/an are kept right."""
 
     lexicon: Lexicon
-    chooser: Chooser | None = None  # asked where grammar leaves a doubt and no tagger is installed
+    chooser: PronounChooser | None = None  # asked where grammar leaves a doubt and no tagger is installed
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -83,9 +83,9 @@ class Swapper:
         """Would anything be exchanged?"""
         return self(text) != text
 
-    def _swapped(self, text: str) -> tuple[str, list[Slot]]:
+    def _swapped(self, text: str) -> tuple[str, list[PronounSlot]]:
         out: list[str] = []
-        slots: list[Slot] = []
+        slots: list[PronounSlot] = []
         at = length = 0
         for match in self.pattern.finditer(text):
             kind = match.lastgroup or ""
@@ -93,7 +93,7 @@ class Swapper:
             new, other = self._replacement(text, match, kind, begin, word)
             front = text[at : match.start()] + self._article(match, new, word)
             if other is not None and self.chooser is not None:
-                slots.append(Slot(length + len(front), length + len(front) + len(new), (new, other)))
+                slots.append(PronounSlot(length + len(front), length + len(front) + len(new), (new, other)))
             owner, at = self._owner(text, match.end(), word, new)
             out += [front, new, owner]
             length += len(front) + len(new) + len(owner)
@@ -125,11 +125,11 @@ class Swapper:
         small = word.lower()
         if chosen.possessives and small in ("her", "his"):
             new, other = _pronoun(text, begin, match.end(), small)
-            return like(new, word), None if other is None else like(other, word)
+            return match_case(new, word), None if other is None else match_case(other, word)
         new = chosen.words[small]
         if word.isupper() and len(word) == 1:
             return new, None
-        return like(new, word), None
+        return match_case(new, word), None
 
     def _is_person(self, text: str, begin: int, end: int, name: str) -> bool:
         """Is this a first name, not a surname after another, nor a word or place, as far as can be told?"""
@@ -151,7 +151,7 @@ class Swapper:
 
 def _pronoun(text: str, begin: int, end: int, small: str) -> tuple[str, str | None]:
     """What her or his becomes, and the other form where there is a doubt."""
-    found = verdict(text[end:], text[max(0, begin - 40) : begin])
+    found = pronoun_case(text[end:], text[max(0, begin - 40) : begin])
     forms = ("his", "him") if small == "her" else ("her", "hers")
     possessive, doubt = found.possessive, not found.sure and (small == "her" or text[:begin].endswith("of "))
     if doubt and small == "her":  # of `his` taggers say PRP$ whatever follows
@@ -162,7 +162,7 @@ def _pronoun(text: str, begin: int, end: int, small: str) -> tuple[str, str | No
     return new, other if doubt else None
 
 
-def _settled(text: str, chosen: Sequence[tuple[Slot, str]]) -> str:
+def _settled(text: str, chosen: Sequence[tuple[PronounSlot, str]]) -> str:
     for slot, form in reversed(chosen):
         text = text[: slot.begin] + form + text[slot.end :]
     return text

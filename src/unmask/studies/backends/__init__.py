@@ -6,26 +6,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unmask.studies.spec import Event, Place, Step
+from unmask.studies.spec import Runtime, Step, StepEvent
 
-Engine = Callable[["Job"], Iterator[Event]]
+Backend = Callable[["StepBatch"], Iterator[StepEvent]]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class StepBatch:
     """Steps to do, inputs first, and where."""
 
     steps: Sequence[Step]
     keys: Mapping[str, str]
     root: Path
-    place: Place
+    runtime: Runtime
 
     def input_keys(self, step: Step) -> dict[str, str]:
         """The keys of the steps it reads, by role."""
         return {role: self.keys[one.name] for role, one in step.inputs.items()}
 
 
-def blocked(step: Step, lost: Mapping[str, str]) -> Event | None:
+def blocked_event(step: Step, lost: Mapping[str, str]) -> StepEvent | None:
     """The event of a step whose input failed; None where all it reads is there."""
     gone = [one.name for one in step.inputs.values() if one.name in lost]
-    return Event(step.name, "blocked", message=f"needs {gone[0]}, which is not done") if gone else None
+    return StepEvent(step.name, "blocked", message=f"needs {gone[0]}, which is not done") if gone else None

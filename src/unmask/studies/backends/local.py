@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unmask.studies.backends import Job, blocked
-from unmask.studies.cache import failure, is_done, perform
-from unmask.studies.spec import Event
+from unmask.studies.backends import StepBatch, blocked_event
+from unmask.studies.cache import failure_message, is_done, run_step
+from unmask.studies.spec import StepEvent
 
 
-def run(job: Job) -> Iterator[Event]:
+def run(batch: StepBatch) -> Iterator[StepEvent]:
     """Do what is missing; a failed step is told, and the rest goes on."""
     lost: dict[str, str] = {}
-    for step in job.steps:
-        key = job.keys[step.name]
-        if is_done(job.root, key):
-            yield Event(step.name, "kept")
+    for step in batch.steps:
+        key = batch.keys[step.name]
+        if is_done(batch.root, key):
+            yield StepEvent(step.name, "kept")
             continue
-        event = blocked(step, lost)
+        event = blocked_event(step, lost)
         if event is None:
             try:
-                event = Event(
+                event = StepEvent(
                     step.name,
                     "done",
-                    perform(step, key, job.input_keys(step), job.root, job.place),
+                    run_step(step, key, batch.input_keys(step), batch.root, batch.runtime),
                 )
             except Exception as error:
-                event = Event(step.name, "failed", message=failure(job.root, key) or str(error))
+                event = StepEvent(step.name, "failed", message=failure_message(batch.root, key) or str(error))
         if event.state in ("failed", "blocked"):
             lost[step.name] = event.message
         yield event

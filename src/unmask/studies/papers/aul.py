@@ -8,11 +8,19 @@ from dataclasses import replace
 from unmask.audit.result import load
 from unmask.core.types import Estimate
 from unmask.diagnose.published import published_value
-from unmask.findings import Cell, Finding, Value, Table, value_of
+from unmask.findings import Cell, Finding, Table, Value, value_of
 from unmask.findings.html import Section
 from unmask.measures import find
-from unmask.studies.collect import published_table, difference, add_difference_column, collect_finding, in_interval, paper_values, short_name
-from unmask.studies.spec import StudyOptions, Outputs, Step, Study
+from unmask.studies.collect import (
+    add_difference_column,
+    collect_finding,
+    difference,
+    in_interval,
+    paper_values,
+    published_table,
+    short_name,
+)
+from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import audits, diagnoses
 
 PAIRS, TRIPLES = ("cps", "aul", "aula"), ("sss", "aul", "aula")  # Table 5
@@ -21,21 +29,21 @@ JUDGED = ("aul", "aula", "cps", "sss")  # Figure 1
 TABLE_5 = "Table 5"
 
 
-def plan(choices: StudyOptions) -> list[Step]:
+def plan(options: StudyOptions) -> list[Step]:
     """Two audits and two looks for every model; word frequencies once."""
-    return [step for model in choices.models for step in _of_model(model, choices)]
+    return [step for model in options.models for step in _of_model(model, options)]
 
 
-def _of_model(model: str, choices: StudyOptions) -> Iterator[Step]:
-    common = {"model": model, "limit": choices.limit, "seed": choices.seed, "dtype": choices.dtype}
-    draws = {"draws": choices.settings["draws"]}
-    for number, data in enumerate(choices.data[:2]):
+def _of_model(model: str, options: StudyOptions) -> Iterator[Step]:
+    common = {"model": model, "limit": options.limit, "seed": options.seed, "dtype": options.dtype}
+    draws = {"draws": options.settings["draws"]}
+    for number, data in enumerate(options.data[:2]):
         measures = TRIPLES if number else PAIRS
-        yield audits.step(model, data, measures, shard=choices.shard, **common)  # type: ignore[arg-type]
+        yield audits.step(model, data, measures, shard=options.shard, **common)  # type: ignore[arg-type]
         asked: dict[str, dict[str, object]] = {"accuracy": {}, "meaning": draws}
         if not number:
             asked |= {"direction": {"measures": UNMASKED}, "human": {"measures": JUDGED}}
-            asked |= {"frequency": {"measures": ("aul",)}} if model == choices.models[0] else {}
+            asked |= {"frequency": {"measures": ("aul",)}} if model == options.models[0] else {}
         yield diagnoses.step(model, data, _lists(asked), **common)  # type: ignore[arg-type]
 
 
@@ -47,10 +55,10 @@ def _lists(asked: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
     }
 
 
-def conclude(outputs: Outputs, choices: StudyOptions) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
     """A section for every table, and one for the figure."""
-    steps = [one.name for one in plan(choices) if one.task.endswith(":LOOK")]
-    strange = not {short_name(one) for one in choices.models} & set(AUL.models)
+    steps = [step.name for step in plan(options) if step.kind.endswith(":LOOK")]
+    strange = not {short_name(one) for one in options.models} & set(AUL.models)
     accuracy, meaning, direction = (
         _with(collect_finding(outputs, steps, name), name, strange=strange)
         for name in ("accuracy", "meaning", "direction")
@@ -91,7 +99,7 @@ def conclude(outputs: Outputs, choices: StudyOptions) -> list[Section]:
             "table-5",
             "Table 5: bias scores",
             "Share of pairs in which the stereotyping sentence scores higher; 50 is no preference.",
-            scores(outputs, choices),
+            score_table(outputs, options),
             "Reasons for differences: the published code compares CPS after rounding to three decimals "
             "(as here) and adds in single precision; it was written for an older transformers, whose "
             "tokenizers and attention weights differ in details.",
@@ -170,11 +178,11 @@ def _shared(table: Table) -> Iterator[tuple[Cell, ...]]:
             yield one["data"], one["bias type"], ", ".join(theirs), ", ".join(ours), common
 
 
-def scores(outputs: Outputs, choices: StudyOptions) -> Finding:
+def score_table(outputs: Outputs, options: StudyOptions) -> Finding:
     """Table 5."""
     rows: list[tuple[Cell, ...]] = []
-    for step in plan(choices):
-        folder = outputs.get(step.name) if step.task.endswith(":AUDIT") else None
+    for step in plan(options):
+        folder = outputs.get(step.name) if step.kind.endswith(":AUDIT") else None
         if folder is not None:
             rows += [_score(step.models[0], one) for one in load(folder).headlines()]
     columns = ("model", "data", "measure", "bias score", "n", "ties", "unscored", "published", "difference")
@@ -225,5 +233,5 @@ AUL = Study(
     settings={"draws": 10},
     reduced={"draws": 2, "limit": 150},
     reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
-    stand_ins={"crows-pairs": "nine-axes"},
+    fallback_data={"crows-pairs": "nine-axes"},
 )

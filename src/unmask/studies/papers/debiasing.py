@@ -10,13 +10,13 @@ from unmask.studies.papers.debiasing_tables import sections
 from unmask.studies.papers.debiasing_versions import (
     INTRINSIC,
     ORIGINAL,
-    Use,
-    Version,
-    after,
-    datasets_of,
-    named,
+    ModelVersion,
+    TaskRun,
+    name_after_task,
+    pair_and_triple_data,
+    version_name,
 )
-from unmask.studies.spec import Choices, Outputs, Step, Study
+from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import audits, mitigations
 from unmask.studies.texts import PACKAGE
 
@@ -25,44 +25,44 @@ METHODS = {"AT": "at", "CDA": "cda", "DO": "dropout"}
 TASKS = {"BiasBios": "biasbios", "STS-bias": "stsbias", "NLI-bias": "nlibias"}
 
 
-def plan(choices: Choices) -> list[Step]:
+def plan(options: StudyOptions) -> list[Step]:
     """Counts of the tasks' texts; then every version of every model, asked, taught, and asked again."""
-    counted = [tallied(name, choices) for name in choices.settings["tasks"]]
-    return [*counted, *(one for model in choices.models for one in _of_model(model, choices))]
+    counted = [word_count_step(name, options) for name in options.settings["tasks"]]
+    return [*counted, *(one for model in options.models for one in _of_model(model, options))]
 
 
-def _of_model(model: str, choices: Choices) -> Iterator[Step]:
-    for version, made in versions(model, choices).items():
-        name = named(model, version)
-        yield from intrinsic(name, made, choices).values()
-        for task in choices.settings["tasks"]:
-            taught = followed(name, made, task, choices)
+def _of_model(model: str, options: StudyOptions) -> Iterator[Step]:
+    for version, made in model_versions(model, options).items():
+        name = version_name(model, version)
+        yield from intrinsic_audits(name, made, options).values()
+        for task in options.settings["tasks"]:
+            taught = finetune_step(name, made, task, options)
             yield taught
-            if choices.settings["search"]:
-                yield searched(name, made, task, choices)
-            yield from intrinsic(after(name, task), taught, choices).values()
+            if options.settings["search"]:
+                yield search_step(name, made, task, options)
+            yield from intrinsic_audits(name_after_task(name, task), taught, options).values()
 
 
-def versions(model: str, choices: Choices) -> dict[str, str | Step]:
+def model_versions(model: str, options: StudyOptions) -> dict[str, str | Step]:
     """The model as it is, and mitigated in every way."""
     made: dict[str, str | Step] = {ORIGINAL: model}
-    text = choices.settings["corpus"] or (NEWS if NEWS in choices.data else PACKAGE)
-    for version in choices.settings["methods"]:
+    text = options.settings["corpus"] or (NEWS if NEWS in options.data else PACKAGE)
+    for version in options.settings["methods"]:
         made[version] = mitigations.step(
             f"mitigate {model} by {version}",
             METHODS[version],
             text,
             model=model,
-            corpus={"limit": choices.settings["documents"]},
-            train=choices.settings["train"],
-            seed=choices.seed,
+            corpus={"limit": options.settings["documents"]},
+            train=options.settings["train"],
+            seed=options.seed,
         )
     return made
 
 
-def intrinsic(name: str, model: str | Step, choices: Choices) -> dict[str, Step]:
+def intrinsic_audits(name: str, model: str | Step, options: StudyOptions) -> dict[str, Step]:
     """SSS on triples, CPS and AULA on pairs; where there are no triples, SSS on pairs too."""
-    pairs, triples = datasets_of(choices)
+    pairs, triples = pair_and_triple_data(options)
     asked = {pairs: ("cps", "aula"), triples: ("sss",)} if triples != pairs else {pairs: INTRINSIC}
     return {
         data: audits.step(
@@ -70,10 +70,10 @@ def intrinsic(name: str, model: str | Step, choices: Choices) -> dict[str, Step]
             data,
             measures,
             model=model,
-            limit=choices.limit,
-            seed=choices.seed,
-            dtype=choices.dtype,
-            shard=choices.shard,
+            limit=options.limit,
+            seed=options.seed,
+            dtype=options.dtype,
+            shard=options.shard,
         )
         for data, measures in asked.items()
     }
@@ -89,48 +89,48 @@ def _use(kind: str, name: str, model: str | Step | None, settings: Mapping[str, 
     )
 
 
-def _told(choices: Choices, task: str, *names: str) -> dict[str, Any]:
-    every = {**choices.settings["use"], **choices.settings["each"].get(task, {})}
-    return {"seed": choices.seed, "chosen": {k: v for k, v in every.items() if k in names or not names}}
+def _told(options: StudyOptions, task: str, *names: str) -> dict[str, Any]:
+    every = {**options.settings["use"], **options.settings["each"].get(task, {})}
+    return {"seed": options.seed, "chosen": {k: v for k, v in every.items() if k in names or not names}}
 
 
-def followed(name: str, model: str | Step, task: str, choices: Choices) -> Step:
+def finetune_step(name: str, model: str | Step, task: str, options: StudyOptions) -> Step:
     """One model taught one task, its bias followed."""
-    return _use("FOLLOWED", f"teach {name} {task}", model, _told(choices, task), task)
+    return _use("FOLLOWED", f"teach {name} {task}", model, _told(options, task), task)
 
 
-def searched(name: str, model: str | Step, task: str, choices: Choices) -> Step:
+def search_step(name: str, model: str | Step, task: str, options: StudyOptions) -> Step:
     """The same by greedy search, as the paper's extrinsic scores are made."""
-    told = _told(choices, task, "limit", "rows", "triples", "length")
+    told = _told(options, task, "limit", "rows", "triples", "length")
     return _use("SEARCHED", f"search how to teach {name} {task}", model, told, task)
 
 
-def tallied(task: str, choices: Choices) -> Step:
+def word_count_step(task: str, options: StudyOptions) -> Step:
     """Words of either gender in what the task teaches with."""
-    return _use("TALLIED", f"count words of {task}", None, _told(choices, task, "train"), task)
+    return _use("TALLIED", f"count words of {task}", None, _told(options, task, "train"), task)
 
 
-def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
     """Every version of every model with its scores, then the paper's tables and figures."""
     rows = []
-    for model in choices.models:
-        for version, made in versions(model, choices).items():
-            name = named(model, version)
-            before = [outputs.get(one.name) for one in intrinsic(name, made, choices).values()]
+    for model in options.models:
+        for version, made in model_versions(model, options).items():
+            name = version_name(model, version)
+            before = [outputs.get(one.name) for one in intrinsic_audits(name, made, options).values()]
             uses = {}
-            for task in choices.settings["tasks"]:
-                taught = followed(name, made, task, choices)
-                again = intrinsic(after(name, task), taught, choices).values()
-                best = searched(name, made, task, choices).name if choices.settings["search"] else ""
-                uses[task] = Use(
+            for task in options.settings["tasks"]:
+                taught = finetune_step(name, made, task, options)
+                again = intrinsic_audits(name_after_task(name, task), taught, options).values()
+                best = search_step(name, made, task, options).name if options.settings["search"] else ""
+                uses[task] = TaskRun(
                     outputs.get(taught.name), outputs.get(best), [outputs.get(one.name) for one in again]
                 )
-            rows.append(Version(model, version, before, uses))
-    tallies = {task: outputs.get(tallied(task, choices).name) for task in choices.settings["tasks"]}
-    return sections(rows, tallies, choices.seed)
+            rows.append(ModelVersion(model, version, before, uses))
+    tallies = {task: outputs.get(word_count_step(task, options).name) for task in options.settings["tasks"]}
+    return sections(rows, tallies, options.seed)
 
 
-USE: Mapping[str, Any] = {
+FINETUNE: Mapping[str, Any] = {
     "grid": {"batch": [32], "rate": [3e-5], "epochs": [100.0]},
     "every": 500,
     "steps": 5500,
@@ -154,7 +154,7 @@ DEBIASING = Study(
         "corpus": None,
         "documents": None,
         "train": {},
-        "use": USE,
+        "use": FINETUNE,
         "each": {},  # settings of single tasks
     },
     reduced={
@@ -173,5 +173,5 @@ DEBIASING = Study(
         "each": {"STS-bias": {"limit": 4}},
     },
     reduced_models=("builtin", "builtin-dose+2"),
-    stand_ins={"crows-pairs": "nine-axes", NEWS: PACKAGE},
+    fallback_data={"crows-pairs": "nine-axes", NEWS: PACKAGE},
 )

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unmask.core.errors import StatsError
-from unmask.findings import Cell, Finding, Plot, Value, Table, charts
+from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.findings.html import Section
 from unmask.stats.ranks import MIN_RANKED
-from unmask.studies.collect import difference, with_unique_ids, paper_values, published_value
-from unmask.studies.papers.debiasing_versions import ORIGINAL, ModelVersion, intrinsic_scores, all_scores
+from unmask.studies.collect import difference, paper_values, published_value, with_unique_ids
+from unmask.studies.papers.debiasing_versions import ORIGINAL, ModelVersion, all_scores, intrinsic_scores
 from unmask.studies.steps import finetuning
 from unmask.tasks import agreement
 
@@ -99,8 +99,8 @@ def _learnt(rows: Sequence[ModelVersion]) -> Table:
         tuple(
             (row.model, row.version, task, told.score, told.guessing)
             for row in rows
-            for task, use in row.uses.items()
-            if (told := use.learnt)
+            for task, run in row.tasks.items()
+            if (told := run.task_score)
         ),
         "Accuracy, of STS-bias Pearson's r. Guessing: what saying always the same gets.",
         digits=3,
@@ -110,9 +110,9 @@ def _learnt(rows: Sequence[ModelVersion]) -> Table:
 def _not_learnt(rows: Sequence[ModelVersion]) -> list[str]:
     """Tasks with how many versions are no better than guessing."""
     found = []
-    for task in dict.fromkeys(task for row in rows for task in row.uses):
-        told = [one for row in rows if (one := row.uses[task].learnt)]
-        few = sum(not one.enough for one in told)
+    for task in dict.fromkeys(task for row in rows for task in row.tasks):
+        told = [one for row in rows if (one := row.tasks[task].task_score)]
+        few = sum(not one.beats_baseline for one in told)
         if few:
             found.append(
                 f"{few} of {len(told)} versions have not learnt {task}: their bias there means nothing, and "
@@ -147,8 +147,8 @@ def _curves(rows: Sequence[ModelVersion]) -> Finding:
     cells: list[tuple[Cell, ...]] = []
     drawn: dict[str, list[dict[str, object]]] = {}
     for row in rows:
-        for task, use in row.uses.items():
-            for point in finetuning.curve_points(use.followed) if use.followed else ():
+        for task, run in row.tasks.items():
+            for point in finetuning.curve_points(run.curve_folder) if run.curve_folder else ():
                 cells.append((row.model, row.version, task, point.step, point.bias, point.n, point.score))
                 ends = {"low": point.bias.low, "high": point.bias.high}
                 line = {"x": point.step, "y": point.bias.value, "panel": f"{row.model}: {task}", **ends}
@@ -172,7 +172,7 @@ def _ranked(rows: Sequence[ModelVersion], seed: int) -> Finding:
     cells: list[tuple[Cell, ...]] = []
     ranked: list[tuple[Cell, ...]] = []
     notes, drawn = [], []
-    tasks = list(dict.fromkeys(task for row in rows for task in row.uses))
+    tasks = list(dict.fromkeys(task for row in rows for task in row.tasks))
     together = len({row.model for row in rows}) >= MIN_RANKED
     families = {row.name: row.model if together else row.name for row in rows}
     for when in ("before", "after"):
@@ -206,9 +206,9 @@ def _ranked(rows: Sequence[ModelVersion], seed: int) -> Finding:
 
 def _both(row: ModelVersion, task: str, when: str) -> dict[str, float]:
     """One version's intrinsic scores and its size of extrinsic bias."""
-    use = row.uses[task]
-    bias = use.bias
-    found = intrinsic_scores(row.before if when == "before" else use.after)
+    run = row.tasks[task]
+    bias = run.bias
+    found = intrinsic_scores(row.audit_folders if when == "before" else run.audit_folders)
     if bias is None or not found:
         return {}
     return {**{name.upper(): score.value for name, (score, _) in found.items()}, task: abs(bias[0].value)}

@@ -10,7 +10,7 @@ from unmask.audit.result import load
 from unmask.data import names as dataset_names
 from unmask.findings import Value
 from unmask.studies.spec import StudyOptions
-from unmask.studies.steps import finetuning as uses
+from unmask.studies.steps import finetuning
 
 ORIGINAL = "original"
 INTRINSIC = ("sss", "cps", "aula")
@@ -21,25 +21,25 @@ Folders = Sequence[Path | None]
 class TaskRun:
     """One version taught one task: followed, perhaps searched for, and audited afterwards."""
 
-    followed: Path | None
-    searched: Path | None
-    name_after_task: Folders
+    curve_folder: Path | None
+    search_folder: Path | None
+    audit_folders: Folders
 
     @property
     def bias(self) -> tuple[Value, int] | None:
         """Of the best that was searched for, else at the last step."""
-        if self.searched is not None:
-            return uses.best_bias(self.searched)
-        if self.followed is None:
+        if self.search_folder is not None:
+            return finetuning.best_bias(self.search_folder)
+        if self.curve_folder is None:
             return None
-        last = uses.curve_points(self.followed)[-1]
+        last = finetuning.curve_points(self.curve_folder)[-1]
         return last.bias, last.n
 
     @property
-    def learnt(self) -> uses.TaskScore | None:
+    def task_score(self) -> finetuning.TaskScore | None:
         """How well the model of that bias does the task."""
-        folder = self.searched or self.followed
-        return uses.task_score(folder) if folder is not None else None
+        folder = self.search_folder or self.curve_folder
+        return finetuning.task_score(folder) if folder is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class ModelVersion:
 
     model: str
     version: str
-    before: Folders
-    uses: Mapping[str, TaskRun]
+    audit_folders: Folders
+    tasks: Mapping[str, TaskRun]
 
     @property
     def name(self) -> str:
@@ -67,9 +67,9 @@ def name_after_task(name: str, task: str) -> str:
     return f"{name} after {task}"
 
 
-def pair_and_triple_data(choices: StudyOptions) -> tuple[str, str]:
+def pair_and_triple_data(options: StudyOptions) -> tuple[str, str]:
     """Pairs and triples; of one dataset alone both are it."""
-    pairs = [one for one in choices.data if one in dataset_names() or Path(one).is_file()]
+    pairs = [one for one in options.data if one in dataset_names() or Path(one).is_file()]
     return (pairs[0], pairs[1]) if len(pairs) > 1 else (pairs[0], pairs[0])
 
 
@@ -87,9 +87,9 @@ def intrinsic_scores(folders: Folders) -> dict[str, tuple[Value, int]]:
 
 def all_scores(row: ModelVersion) -> dict[str, tuple[Value, int]]:
     """Intrinsic, then extrinsic ones; the latter as sizes, since the sign of harm is not of interest."""
-    made = {name.upper(): found for name, found in intrinsic_scores(row.before).items()}
-    for task, use in row.uses.items():
-        bias = use.bias
+    made = {name.upper(): found for name, found in intrinsic_scores(row.audit_folders).items()}
+    for task, run in row.tasks.items():
+        bias = run.bias
         if bias is not None:
             made[task] = bias
     return made

@@ -7,7 +7,7 @@ from typing import Any
 
 from unmask.findings.html import Section
 from unmask.studies.papers.gbef_tables import conclude as concluded
-from unmask.studies.spec import Choices, Outputs, Step, Study
+from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import audits, diagnoses, mitigations
 from unmask.studies.texts import PACKAGE
 
@@ -23,33 +23,36 @@ LABELS = {"toxic": ("toxic", "1"), "severe toxic": ("severe_toxic", "1")}
 BASE, CDS, BALANCED = "base", "cds on gap", "fine-tuned on professions"
 
 
-def plan(choices: Choices) -> list[Step]:
+def plan(options: StudyOptions) -> list[Step]:
     """Sentences under every model; then what mitigations do to the first of them."""
-    return [*_compared(choices), *(one for steps in mitigated(choices).values() for one in steps.values())]
+    return [
+        *_compared(options),
+        *(one for steps in mitigation_audits(options).values() for one in steps.values()),
+    ]
 
 
-def _compared(choices: Choices) -> Iterator[Step]:
-    for model in choices.models:
-        yield _audit(model, model, SENTENCES, "sld", choices)
+def _compared(options: StudyOptions) -> Iterator[Step]:
+    for model in options.models:
+        yield _audit(model, model, SENTENCES, "sld", options)
     yield diagnoses.step(
-        choices.models[0],
+        options.models[0],
         SENTENCES,
-        {"stability": {"measures": ["sld"], "draws": choices.settings["draws"]}},
-        model=choices.models[0],
-        limit=choices.limit,
-        seed=choices.seed,
-        dtype=choices.dtype,
+        {"stability": {"measures": ["sld"], "draws": options.settings["draws"]}},
+        model=options.models[0],
+        limit=options.limit,
+        seed=options.seed,
+        dtype=options.dtype,
     )
 
 
-def mitigated(choices: Choices) -> dict[str, dict[str, Step]]:
+def mitigation_audits(options: StudyOptions) -> dict[str, dict[str, Step]]:
     """Audits by measure (`sld`, `ppd`) and by what was done to the first model."""
-    first, made = choices.models[0], models(choices)
-    sld = {name: _audit(name, one, SENTENCES, "sld", choices) for name, one in made.items() if _by_sld(name)}
-    ppd = {name: _audit(name, one, TEMPLATES, "ppd", choices) for name, one in made.items() if _by_ppd(name)}
+    first, made = options.models[0], mitigated_models(options)
+    sld = {name: _audit(name, one, SENTENCES, "sld", options) for name, one in made.items() if _by_sld(name)}
+    ppd = {name: _audit(name, one, TEMPLATES, "ppd", options) for name, one in made.items() if _by_ppd(name)}
     return {
-        "sld": {BASE: _audit(first, first, SENTENCES, "sld", choices), **sld},
-        "ppd": {BASE: _audit(first, first, TEMPLATES, "ppd", choices), **ppd},
+        "sld": {BASE: _audit(first, first, SENTENCES, "sld", options), **sld},
+        "ppd": {BASE: _audit(first, first, TEMPLATES, "ppd", options), **ppd},
     }
 
 
@@ -61,22 +64,22 @@ def _by_ppd(name: str) -> bool:
     return name in (CDS, BALANCED) or "reminders" in name
 
 
-def models(choices: Choices) -> dict[str, Step]:
+def mitigated_models(options: StudyOptions) -> dict[str, Step]:
     """What is made of the first model, by name."""
-    first, text = choices.models[0], _text(GAP, choices)
-    made = {CDS: _made(CDS, "cds", text, first, choices)}
-    made[BALANCED] = _made(BALANCED, mitigations.PLAIN, _text(PROFESSIONS, choices), first, choices)
+    first, text = options.models[0], _text(GAP, options)
+    made = {CDS: _made(CDS, "cds", text, first, options)}
+    made[BALANCED] = _made(BALANCED, mitigations.PLAIN, _text(PROFESSIONS, options), first, options)
     for label, only in LABELS.items():
-        if TOXIC in choices.data:
+        if TOXIC in options.data:
             chosen = {"column": "comment_text", "only": list(only)}
-            made[label] = _made(label, mitigations.PLAIN, TOXIC, made[CDS], choices, corpus=chosen)
-    for times in choices.settings["reminders"]:
+            made[label] = _made(label, mitigations.PLAIN, TOXIC, made[CDS], options, corpus=chosen)
+    for times in options.settings["reminders"]:
         name = f"{CDS}, reminders ×{times}"
-        made[name] = _made(name, "cds", text, first, choices, choices_={"remind": times})
-    for size in choices.settings["sizes"]:
-        for draw in range(choices.settings["draws"]):
+        made[name] = _made(name, "cds", text, first, options, mitigation_options={"remind": times})
+    for size in options.settings["sizes"]:
+        for draw in range(options.settings["draws"]):
             name = f"cds on {size} sentences, draw {draw + 1}"
-            made[name] = _made(name, "cds", text, first, choices, corpus={"limit": size, "draw": draw})
+            made[name] = _made(name, "cds", text, first, options, corpus={"limit": size, "draw": draw})
     return made
 
 
@@ -85,44 +88,44 @@ def _made(  # noqa: PLR0913 - what a mitigation is made of
     method: str,
     text: str,
     model: str | Step,
-    choices: Choices,
+    options: StudyOptions,
     *,
     corpus: Mapping[str, Any] | None = None,
-    choices_: Mapping[str, Any] | None = None,
+    mitigation_options: Mapping[str, Any] | None = None,
 ) -> Step:
-    chosen = {**COLUMNS.get(text, {}), "limit": choices.settings["documents"], **(corpus or {})}
+    chosen = {**COLUMNS.get(text, {}), "limit": options.settings["documents"], **(corpus or {})}
     return mitigations.step(
-        f"{name}: train {choices.models[0]}",
+        f"{name}: train {options.models[0]}",
         method,
         text,
         model=model,
         corpus=chosen,
-        train=choices.settings["train"],
-        seed=choices.seed,
-        choices=choices_,
+        train=options.settings["train"],
+        seed=options.seed,
+        options=mitigation_options,
     )
 
 
-def _audit(name: str, model: str | Step, data: str, measure: str, choices: Choices) -> Step:
+def _audit(name: str, model: str | Step, data: str, measure: str, options: StudyOptions) -> Step:
     return audits.step(
         name,
         data,
         (measure,),
         model=model,
-        limit=choices.settings["templates"] if data == TEMPLATES else choices.limit,
-        seed=choices.seed,
-        dtype=choices.dtype,
-        shard=choices.shard,
+        limit=options.settings["templates"] if data == TEMPLATES else options.limit,
+        seed=options.seed,
+        dtype=options.dtype,
+        shard=options.shard,
     )
 
 
-def _text(name: str, choices: Choices) -> str:
-    return name if name in choices.data else PACKAGE
+def _text(name: str, options: StudyOptions) -> str:
+    return name if name in options.data else PACKAGE
 
 
-def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
     """The thesis' tables and figures."""
-    return concluded(outputs, choices, [one.name for one in _compared(choices)], mitigated(choices))
+    return concluded(outputs, options, [one.name for one in _compared(options)], mitigation_audits(options))
 
 
 GBEF = Study(
@@ -152,5 +155,5 @@ GBEF = Study(
         "train": {"epochs": 1.0, "rate": 5e-4, "batch": 16},
     },
     reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
-    stand_ins={GAP: PACKAGE, PROFESSIONS: PACKAGE},
+    fallback_data={GAP: PACKAGE, PROFESSIONS: PACKAGE},
 )

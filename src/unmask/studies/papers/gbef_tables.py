@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from unmask.audit.result import Result, load
-from unmask.findings import Cell, Finding, Plot, Value, Table, charts, value_of
+from unmask.findings import Cell, Finding, Plot, Table, Value, charts, value_of
 from unmask.findings.html import Section
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import fit_line
-from unmask.studies.collect import difference, collect_finding, in_interval, paper_values, published_value
-from unmask.studies.spec import StudyOptions, Outputs, Step
+from unmask.studies.collect import collect_finding, difference, in_interval, paper_values, published_value
+from unmask.studies.spec import Outputs, Step, StudyOptions
 
 CATEGORIES = {
     "category=occupation": "occupation",
@@ -41,7 +41,7 @@ OURS = (
 Steps = Mapping[str, Mapping[str, Step]]
 
 
-def conclude(outputs: Outputs, choices: StudyOptions, compared: Sequence[str], made: Steps) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions, compared: Sequence[str], made: Steps) -> list[Section]:
     """One section a table or figure."""
     sld, ppd = (_loaded(outputs, made[name]) for name in ("sld", "ppd"))
     every = {
@@ -57,7 +57,7 @@ def conclude(outputs: Outputs, choices: StudyOptions, compared: Sequence[str], m
         Section("figure-6", "Figure 6: sample size", "How ASLD settles as more pairs are drawn.",
                 stability, "Every point is the mean of several draws."),
         Section("table-4", "Table 4: the bias of a corpus, by training on it",
-                f"ASLD of {choices.models[0]} before, after mitigation, and after training on toxic text.",
+                f"ASLD of {options.models[0]} before, after mitigation, and after training on toxic text.",
                 _asld(four, "table-4"), f"{OURS} The toxic comments at hand are a sample."),
         Section("figures-8-19", "Figures 8, 9 and 14 to 19: professions before and after",
                 "Difference of the pronouns' probabilities; 0 is even, above it he is likelier.",
@@ -70,7 +70,7 @@ def conclude(outputs: Outputs, choices: StudyOptions, compared: Sequence[str], m
         Section("table-5", "Table 5: reminders", "Do reminders keep the gender of words that have one?",
                 _reminded(ppd), f"{OURS} All reminders are added, not those of one word alone."),
         Section("figure-13", "Figure 13: learning curve", "ASLD against the number of sentences trained on.",
-                _curve(sld, choices.seed), "Intervals are over draws; with few they are wide."),
+                _curve(sld, options.seed), "Intervals are over draws; with few they are wide."),
     ]  # fmt: skip
 
 
@@ -152,9 +152,7 @@ def _bars(results: Mapping[str, Result], after: str, figures: Mapping[str, str])
 
 def _nearer(rows: Sequence[tuple[Cell, ...]], after: str) -> Iterator[str]:
     sizes = [
-        (abs(a.value), abs(b.value))
-        for *_, a, b, _ in rows
-        if isinstance(a, Value) and isinstance(b, Value)
+        (abs(a.value), abs(b.value)) for *_, a, b, _ in rows if isinstance(a, Value) and isinstance(b, Value)
     ]
     if sizes:
         first, last = (float(np.mean([one[side] for one in sizes])) for side in (0, 1))

@@ -9,51 +9,51 @@ from pathlib import Path
 
 from unmask import data as datasets
 from unmask.core.types import Dataset
-from unmask.diagnose import Settings
+from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import conclude as diagnosed
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.html import Section
-from unmask.studies.collect import differences, printed
-from unmask.studies.spec import Choices, Outputs, Step, Study
+from unmask.studies.collect import add_difference_column, paper_values
+from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import paraphrases
 
 MEASURES = ("cps-exact",)
 EXAMPLES = 1
 
 
-def plan(choices: Choices) -> list[Step]:
+def plan(options: StudyOptions) -> list[Step]:
     """Every wording under every model."""
     return [
         Step(
-            f"wordings of {choices.data[0]} under {model}",
+            f"wordings of {options.data[0]} under {model}",
             "unmask.studies.steps.paraphrases:WORDED",
             {
-                "measures": list(choices.settings["measures"]),
-                "limit": choices.limit,
-                "seed": choices.seed,
-                "dtype": choices.dtype,
+                "measures": list(options.settings["measures"]),
+                "limit": options.limit,
+                "seed": options.seed,
+                "dtype": options.dtype,
             },
             models=(model,),
-            data=(choices.data[0],),
+            data=(options.data[0],),
         )
-        for model in choices.models
+        for model in options.models
     ]
 
 
-def conclude(outputs: Outputs, choices: Choices) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
     """The tables and figures, all models side by side."""
-    folders = {step.models[0]: folder for step in plan(choices) if (folder := outputs.get(step.name))}
+    folders = {step.models[0]: folder for step in plan(options) if (folder := outputs.get(step.name))}
     if not folders:
         return []
-    settings = Settings(seed=choices.seed, band=choices.settings["band"])
-    data = _named(choices.data[0])
+    settings = DiagnosisSettings(seed=options.seed, band=options.settings["band"])
+    data = _named(options.data[0])
     finding = diagnosed(
-        [paraphrases.seen(folder, model, data) for model, folder in folders.items()], settings
+        [paraphrases.load_observation(folder, model, data) for model, folder in folders.items()], settings
     )
     by_title = {table.title: table for table in finding.tables}
     agreement, types, *rest = (
-        differences(table, "agree %", "published") if "published" in table.columns else table
+        add_difference_column(table, "agree %", "published") if "published" in table.columns else table
         for table in by_title.values()
     )
     drawn = {plot.id: plot for plot in finding.plots}
@@ -104,7 +104,7 @@ def _named(name: str) -> Dataset:
 
 def _families(folder: Path) -> tuple[Family, ...]:
     """Of the first measure, on the scale the paper looks at."""
-    seen, _ = paraphrases.read(folder)
+    seen, _ = paraphrases.load_wordings(folder)
     scales = next(iter(seen.measures.values()))
     return scales.get(PER_TOKEN) or scales.get(OWN) or ()
 
@@ -114,7 +114,7 @@ def _sizes(families: Sequence[Family]) -> Table:
     for one in families:
         ours[one.category] += one.differences.size
         originals[one.category] += 1
-    theirs = {one.group: int(one.value) for one in printed("paraphrase") if one.item == "table-1"}
+    theirs = {one.group: int(one.value) for one in paper_values("paraphrase") if one.item == "table-1"}
     rows: list[tuple[Cell, ...]] = [
         (name, originals[name], ours[name], theirs.get(name)) for name in dict.fromkeys([*theirs, *ours])
     ]
@@ -159,7 +159,7 @@ def _contradicts(one: Family) -> bool:
 
 
 def _wordings(name: str, families: Mapping[str, Sequence[Family]], folders: Mapping[str, Path]) -> Table:
-    texts = paraphrases.read(next(iter(folders.values())))[1][name]
+    texts = paraphrases.load_wordings(next(iter(folders.values())))[1][name]
     by_model = {
         model: next(one.differences for one in found if one.original == name)
         for model, found in families.items()
@@ -180,7 +180,7 @@ def _wordings(name: str, families: Mapping[str, Sequence[Family]], folders: Mapp
 
 
 def _printed() -> Table:
-    cells = [one for one in printed("paraphrase") if one.item == "table-2"]
+    cells = [one for one in paper_values("paraphrase") if one.item == "table-2"]
     words = list(dict.fromkeys(one.group for one in cells))
     by_model: dict[str, dict[str, float]] = {}
     for one in cells:

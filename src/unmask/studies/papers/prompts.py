@@ -11,8 +11,8 @@ from unmask.core.types import Estimate
 from unmask.findings import Cell, Finding, Plot, Table, charts, value_of
 from unmask.findings.html import Section
 from unmask.prompts import estimates, rank_agreement, ranking, verdicts
-from unmask.studies.collect import difference, in_interval, paper_values, short_name, published_value
-from unmask.studies.spec import StudyOptions, Outputs, Step, Study
+from unmask.studies.collect import difference, in_interval, paper_values, published_value, short_name
+from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import audits, prompts
 
 TYPES = {"race-color": "race", "gender": "gender", "socioeconomic": "socioeconomic", "religion": "religion"}
@@ -25,34 +25,34 @@ MASKED, CAUSAL = "cps", "cll"
 CORPUS, OWN = "table-3", "table-4"
 
 
-def plan(choices: StudyOptions) -> list[Step]:
+def plan(options: StudyOptions) -> list[Step]:
     """The benchmark, the prompts as pairs, and the prompts asked, for every model."""
-    limit = choices.settings["prompts"]
+    limit = options.settings["prompts"]
     filled = Step(
         "prompts as pairs", "unmask.studies.steps.prompts:FILLED", {"limit": limit}, data=("prompts",)
     )
-    return [step for model in choices.models for step in _of_model(model, filled, choices)]
+    return [step for model in options.models for step in _of_model(model, filled, options)]
 
 
-def _of_model(model: str, filled: Step, choices: StudyOptions) -> list[Step]:
-    common = {"model": model, "seed": choices.seed, "dtype": choices.dtype, "shard": choices.shard}
+def _of_model(model: str, filled: Step, options: StudyOptions) -> list[Step]:
+    common = {"model": model, "seed": options.seed, "dtype": options.dtype, "shard": options.shard}
     measures = (CAUSAL if model.endswith(("-causal", "gpt2")) else MASKED,)
     return [
-        audits.step(model, choices.data[0], measures, limit=choices.limit, **common),  # type: ignore[arg-type]
+        audits.step(model, options.data[0], measures, limit=options.limit, **common),  # type: ignore[arg-type]
         audits.step(model, filled, measures, limit=None, **common),  # type: ignore[arg-type]
         Step(
             f"ask {model} the prompts",
             "unmask.studies.steps.prompts:ASKED",
-            {"limit": choices.settings["prompts"], "dtype": choices.dtype},
+            {"limit": options.settings["prompts"], "dtype": options.dtype},
             models=(model,),
             data=("prompts",),
         ),
     ]
 
 
-def conclude(outputs: Outputs, choices: StudyOptions) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
     """The paper's tables, and its second measure."""
-    benchmark, own, asked = _found(outputs, choices)
+    benchmark, own, asked = _found(outputs, options)
     return [
         Section(
             "table-1",
@@ -89,7 +89,7 @@ def conclude(outputs: Outputs, choices: StudyOptions) -> list[Section]:
             "hld",
             "Human-level diagnosis",
             "Share of prompts in which the two likeliest words are biased, by the rules for clear cases.",
-            _diagnosed(asked, benchmark, choices.seed),
+            _diagnosed(asked, benchmark, options.seed),
             "Only clear cases are judged here; `unmask prompts` lets people judge the rest. The paper says "
             "that this measure ranks bias types as Table V does, and prints no number for it.",
         ),
@@ -99,16 +99,16 @@ def conclude(outputs: Outputs, choices: StudyOptions) -> list[Section]:
 Results = Mapping[str, Result]
 
 
-def _found(outputs: Outputs, choices: StudyOptions) -> tuple[Results, Results, Mapping[str, Path]]:
+def _found(outputs: Outputs, options: StudyOptions) -> tuple[Results, Results, Mapping[str, Path]]:
     """By model: the audit of the benchmark, that of the prompts, the answers."""
     benchmark: dict[str, Result] = {}
     own: dict[str, Result] = {}
     asked: dict[str, Path] = {}
-    for step in plan(choices):
+    for step in plan(options):
         folder = outputs.get(step.name)
         if folder is None:
             continue
-        if step.task.endswith(":ASKED"):
+        if step.kind.endswith(":ASKED"):
             asked[step.models[0]] = folder
         else:
             (own if "data" in step.inputs else benchmark)[step.models[0]] = load(folder)
@@ -136,7 +136,9 @@ def _scores(results: Results, item: str) -> Finding:
     )
     columns = ("model", "data", "score", "ours", "n", "neutral", "published", "difference", "in interval")
     more = [
-        (one.model, one.measure, float(one.value)) for one in paper_values("prompts") if one.item == f"{item}-o"
+        (one.model, one.measure, float(one.value))
+        for one in paper_values("prompts")
+        if one.item == f"{item}-o"
     ]
     tables = [Table("Scores", columns, tuple(rows), note)] if rows else []
     if not any(row[6] is not None for row in rows):
@@ -158,7 +160,9 @@ def _score_rows(model: str, result: Result, item: str) -> Iterator[tuple[Cell, .
 
 
 def _published(item: str) -> Table:
-    rows = tuple((one.model, one.measure, float(one.value)) for one in paper_values("prompts") if one.item == item)
+    rows = tuple(
+        (one.model, one.measure, float(one.value)) for one in paper_values("prompts") if one.item == item
+    )
     return Table("As published, of other models", ("model", "score", "published"), rows)
 
 
@@ -167,7 +171,9 @@ def _ranks(results: Results) -> Finding:
     bars = []
     for model, result in results.items():
         paper = {
-            one.group: int(float(one.value)) for one in paper_values("prompts") if _is(one.item, one.model, model)
+            one.group: int(float(one.value))
+            for one in paper_values("prompts")
+            if _is(one.item, one.model, model)
         }
         for place, (name, found) in enumerate(_means(result), 1):
             rows.append((model, place, name, value_of(found), found.n, paper.get(name)))
@@ -258,5 +264,5 @@ PROMPTS = Study(
     settings={"prompts": None},
     reduced={"prompts": 8, "limit": 300},
     reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
-    stand_ins={"crows-pairs": "nine-axes"},
+    fallback_data={"crows-pairs": "nine-axes"},
 )

@@ -14,49 +14,49 @@ from unmask.audit.run import audit
 from unmask.models import Lm, open_lm
 from unmask.models.loading import Opening
 from unmask.studies.sizes import forward_tokens
-from unmask.studies.spec import StepContext, Step, StepKind, WorkEstimate
+from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.shards import merge_shards
 
 SHARDS = "shards"
 PAIRS_FILE = "pairs.csv"  # what a step that makes pairs leaves for an audit
 
 
-def run_audit(given: StepContext) -> None:
+def run_audit(context: StepContext) -> None:
     """Audit a model on one dataset; `measures`, `limit`, `seed`, `dtype` and `audit_shard` are parameters."""
     parts = [
         {
-            "folder": str(given.folder / SHARDS / f"{number:05}"),
-            "model": given.model,
-            "data": _source(given),
+            "folder": str(context.folder / SHARDS / f"{number:05}"),
+            "model": context.model,
+            "data": _source(context),
             "from": begin,
-            "parameters": dict(given.parameters),
-            "place": given.place,
+            "parameters": dict(context.parameters),
+            "runtime": context.runtime,
         }
-        for number, begin in enumerate(range(0, _items(given), given.parameters["shard"]))
+        for number, begin in enumerate(range(0, _items(context), context.parameters["shard"]))
     ]
-    folders = [Path(one) for one in given.spread(audit_shard, parts)]
-    merge_shards([load(one) for one in folders], given.folder, seed=given.parameters["seed"])
+    folders = [Path(one) for one in context.parallel_map(audit_shard, parts)]
+    merge_shards([load(one) for one in folders], context.folder, seed=context.parameters["seed"])
     for folder in folders:
         for name in (ITEMS, TOKENS, RESULT):
             (folder / name).unlink()
         folder.rmdir()
-    (given.folder / SHARDS).rmdir()
+    (context.folder / SHARDS).rmdir()
 
 
 def audit_shard(part: Mapping[str, Any]) -> str:
     """Audit some items into a folder of their own, unless an earlier try has done it; the folder."""
-    folder, parameters, place = Path(part["folder"]), part["parameters"], part["place"]
+    folder, parameters, runtime = Path(part["folder"]), part["parameters"], part["runtime"]
     if not (folder / RESULT).is_file():
         options = Options(
             limit=parameters["limit"],
             seed=parameters["seed"],
             store=False,
-            data_dir=place.data_dir,
-            offline=place.offline,
+            data_dir=runtime.data_dir,
+            offline=runtime.offline,
         )
         (data,) = load_datasets(part["data"], options)
         some = data.items[part["from"] : part["from"] + parameters["shard"]]
-        lm = open_cached(part["model"], parameters["dtype"], place.device, offline=place.offline)
+        lm = open_cached(part["model"], parameters["dtype"], runtime.device, offline=runtime.offline)
         audit(
             lm, data=replace(data, items=some), measures=parameters["measures"], out=folder, options=options
         )
@@ -69,16 +69,16 @@ def open_cached(model: str, dtype: str, device: str | None, *, offline: bool) ->
     return open_lm(model, Opening(device=device, dtype=dtype, offline=offline))
 
 
-def _source(given: StepContext) -> str:
+def _source(context: StepContext) -> str:
     """The dataset: from outside, or the pairs that the step named `data` made."""
-    return given.step.data[0] if given.step.data else str(given.inputs["data"] / PAIRS_FILE)
+    return context.step.data[0] if context.step.data else str(context.inputs["data"] / PAIRS_FILE)
 
 
-def _items(given: StepContext) -> int:
+def _items(context: StepContext) -> int:
     options = Options(
-        limit=given.parameters["limit"], data_dir=given.place.data_dir, offline=given.place.offline
+        limit=context.parameters["limit"], data_dir=context.runtime.data_dir, offline=context.runtime.offline
     )
-    return len(load_datasets(_source(given), options)[0].items)
+    return len(load_datasets(_source(context), options)[0].items)
 
 
 def work_estimate(step: Step) -> WorkEstimate:
@@ -116,4 +116,6 @@ def has_several_shards(step: Step) -> bool:
     return limit is None or limit > step.parameters["shard"]
 
 
-AUDIT = StepKind(run_audit, version=1, work=work_estimate, resumes=True, spreads=has_several_shards)
+AUDIT = StepKind(
+    run_audit, version=1, estimate_work=work_estimate, resumable=True, has_parts=has_several_shards
+)

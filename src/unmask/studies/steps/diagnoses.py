@@ -14,24 +14,26 @@ from unmask.findings import Finding
 from unmask.findings.storage import save_findings
 from unmask.models import Engine, Store
 from unmask.studies.sizes import forward_tokens
-from unmask.studies.spec import StepContext, Step, StepKind, WorkEstimate
+from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import open_cached
 
 READINGS = "readings.sqlite"
 
 
-def run_diagnoses(given: StepContext) -> None:
+def run_diagnoses(context: StepContext) -> None:
     """Look by every diagnosis named; their findings go into the folder."""
-    parameters = given.parameters
+    parameters = context.parameters
     options = Options(
         limit=parameters["limit"],
         seed=parameters["seed"],
-        data_dir=given.place.data_dir,
-        offline=given.place.offline,
+        data_dir=context.runtime.data_dir,
+        offline=context.runtime.offline,
     )
-    (data,) = load_datasets(given.step.data[0], options)
-    lm = open_cached(given.model, parameters["dtype"], given.place.device, offline=given.place.offline)
-    store = Store(given.folder / READINGS)
+    (data,) = load_datasets(context.step.data[0], options)
+    lm = open_cached(
+        context.model, parameters["dtype"], context.runtime.device, offline=context.runtime.offline
+    )
+    store = Store(context.folder / READINGS)
     try:
         subject = Session(Engine(lm, store))
         found: dict[str, Finding] = {}
@@ -46,8 +48,8 @@ def run_diagnoses(given: StepContext) -> None:
             found[name] = one.conclude([seen], settings)
     finally:
         store.close()
-    save_findings(found, given.folder)
-    for path in given.folder.glob(f"{READINGS}*"):
+    save_findings(found, context.folder)
+    for path in context.folder.glob(f"{READINGS}*"):
         path.unlink()
 
 
@@ -92,4 +94,4 @@ def step(  # noqa: PLR0913 - what a diagnosis is made of
     )
 
 
-LOOK = StepKind(run_diagnoses, version=1, work=work_estimate, resumes=True)
+LOOK = StepKind(run_diagnoses, version=1, estimate_work=work_estimate, resumable=True)

@@ -19,11 +19,11 @@ from unmask.models import Lm, open_lm
 from unmask.models.classifier import Classifier
 from unmask.models.loading import Opening
 from unmask.studies.backends.ray_counting import count_on_ray
-from unmask.studies.spec import StepContext, Step, StepKind, WorkEstimate
+from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.tasks import Grid, TaskSettings, find
 from unmask.tasks.bias_curve import CurvePoint, bias_curve
 from unmask.tasks.finetune import fine_tune
-from unmask.tasks.metrics import beats_baseline, sample_examples, majority_share, score_with_interval
+from unmask.tasks.metrics import beats_baseline, majority_share, sample_examples, score_with_interval
 
 CURVE, COUNTS, BEST, WORK = "curve.json", "counts.json", "best.json", "work"
 LENGTH = 60.0  # tokens of an example, about
@@ -37,17 +37,17 @@ class TaskScore:
     guessing: float
 
     @property
-    def enough(self) -> bool:
+    def beats_baseline(self) -> bool:
         """Whether it is better than guessing beyond chance; else its bias means nothing."""
         return beats_baseline(self.score, self.guessing)
 
 
 def finetune_and_track(context: StepContext) -> None:
     """Fine-tune by the first of each list, look every so many steps, keep the language model it becomes."""
-    parameters, place = context.parameters, context.runtime
+    parameters, runtime = context.parameters, context.runtime
     how = Opening(device=runtime.device, offline=runtime.offline)
     task, settings = find(parameters["task"]), _settings(context)
-    lesson = task.lesson(settings) if task.lesson else None
+    lesson = task.load_data(settings) if task.load_data else None
     if lesson is None:
         raise ModelError(f"{task.name} teaches nothing: name a task that does")
     last: list[Classifier] = []
@@ -70,7 +70,8 @@ def finetune_and_track(context: StepContext) -> None:
     _save(lm, context.folder)
     judged = sample_examples(lesson.dev, settings)
     learnt = TaskScore(
-        score_with_interval(last[0], judged, lesson.labels, seed=settings.seed), majority_share(judged) if lesson.labels else 0.0
+        score_with_interval(last[0], judged, lesson.labels, seed=settings.seed),
+        majority_share(judged) if lesson.labels else 0.0,
     )
     whole = {"points": [asdict(one) for one in curve.points], "learnt": asdict(learnt)}
     (context.folder / CURVE).write_text(json.dumps(whole), encoding="utf-8")
@@ -81,11 +82,11 @@ def finetune_with_search(context: StepContext) -> None:
     """Fine-tune as the paper does, by greedy search on development data; the bias of the best."""
     task, settings = find(context.parameters["task"]), _settings(context)
     how = Opening(device=context.runtime.device, offline=context.runtime.offline)
-    assert task.lesson is not None
+    assert task.load_data is not None
     (context.folder / WORK).mkdir(exist_ok=True)
-    told = fine_tune(context.model, task.lesson(settings), settings, context.folder / WORK, opening=how)
-    head = task.headline(task.observe(told.judge, settings))
-    learnt = TaskScore(told.dev, told.base or 0.0)
+    told = fine_tune(context.model, task.load_data(settings), settings, context.folder / WORK, opening=how)
+    head = task.headline(task.observe(told.classifier, settings))
+    learnt = TaskScore(told.dev, told.majority_share or 0.0)
     whole = {"bias": asdict(head.number), "n": head.n, "learnt": asdict(learnt)}
     (context.folder / BEST).write_text(json.dumps(whole), encoding="utf-8")
     shutil.rmtree(context.folder / WORK, ignore_errors=True)
@@ -102,16 +103,18 @@ def copy_encoder(taught: Any, lm: Lm) -> None:
 def count_gendered_words(context: StepContext) -> None:
     """Words of either gender in what a task teaches with (Table 1)."""
     task, settings = find(context.parameters["task"]), _settings(context)
-    assert task.lesson is not None
+    assert task.load_data is not None
     path = context.folder / "texts.txt"
     with path.open("w", encoding="utf-8") as file:
-        for one in task.lesson(settings).train:
+        for one in task.load_data(settings).train:
             text = " ".join(f"{one.text} {one.second or ''}".split())
             file.write(f"{text}\n")
     counter = TermCounter(builtin_terms(professions=False))
-    sums = count([path], counter, processes=1) if context.parallel_map is map else count_on_ray([path], counter)
+    sums = (
+        count([path], counter, processes=1) if context.parallel_map is map else count_on_ray([path], counter)
+    )
     found = ilps(sums.groups, seed=settings.seed)
-    sides = {name: sums.of_set(side) for side, name in enumerate(counter.terms.names)}
+    sides = {name: sums.set_total(side) for side, name in enumerate(counter.terms.names)}
     whole = {"counts": sides, "ilps": asdict(found), "documents": sums.documents, "words": sums.words}
     (context.folder / COUNTS).write_text(json.dumps(whole), encoding="utf-8")
     path.unlink()
@@ -144,7 +147,9 @@ def word_counts(folder: Path) -> Mapping[str, Any]:
 def _settings(context: StepContext) -> TaskSettings:
     chosen = dict(context.parameters["settings"])
     grid = Grid(**{name: tuple(values) for name, values in chosen.pop("grid", {}).items()})
-    return TaskSettings(seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen)
+    return TaskSettings(
+        seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen
+    )
 
 
 def _save(lm: Lm, folder: Path) -> None:
@@ -161,7 +166,7 @@ def work_estimate(step: Step) -> WorkEstimate:
     batch = (chosen.get("grid") or {"batch": [32]})["batch"][0]
     steps = chosen.get("steps") or 5500
     tried = 7 if step.kind.endswith(":SEARCHED") else 1
-    return WorkEstimate(forward=steps * batch * LENGTH, trained=tried * steps * batch * LENGTH)
+    return WorkEstimate(forward_tokens=steps * batch * LENGTH, train_tokens=tried * steps * batch * LENGTH)
 
 
 FOLLOWED = StepKind(finetune_and_track, version=3, estimate_work=work_estimate, resumable=True)

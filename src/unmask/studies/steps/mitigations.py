@@ -6,38 +6,43 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from unmask.mitigate import Choices, Corpus, Method, Outcome, Pupil, find
-from unmask.mitigate.mlm import learnt
+from unmask.mitigate import Method, MitigationContext, MitigationOptions, Outcome, TrainingCorpus, find
+from unmask.mitigate.mlm import train_language_model
 from unmask.mitigate.run import WORK, mitigate
 from unmask.models import Engine, open_lm
 from unmask.models.loading import Opening
-from unmask.studies.spec import Given, Step, Task, Work
-from unmask.studies.texts import corpus
+from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
+from unmask.studies.texts import load_corpus
 
 PLAIN = "plain"  # further training on the text as it is
 ROW = 60.0  # tokens of a document, about
 
 
-def run(given: Given) -> None:
+def run_mitigation(context: StepContext) -> None:
     """Change the model by `method` on the corpus; `train` and `choices` are what the user may tell it."""
-    parameters, place = given.parameters, given.place
-    for left in given.folder.iterdir():  # of a try that ended after the training: written again
+    parameters, runtime = context.parameters, context.runtime
+    for left in context.folder.iterdir():  # of a try that ended after the training: written again
         if left.name != WORK and left.is_file():
             left.unlink()
-    lm = open_lm(given.model, Opening(device=place.device, offline=place.offline))
-    method = AS_IT_IS if parameters["method"] == PLAIN else find(parameters["method"])
-    texts = corpus(given.step.data[0], parameters["corpus"], place.data_dir)
+    lm = open_lm(context.model, Opening(device=runtime.device, offline=runtime.offline))
+    method = PLAIN_TRAINING if parameters["method"] == PLAIN else find(parameters["method"])
+    texts = load_corpus(context.step.data[0], parameters["corpus"], runtime.data_dir)
     settings = replace(method.settings, seed=parameters["seed"], **parameters["train"])
     mitigate(
-        method, Engine(lm), texts, given.folder, settings=settings, choices=Choices(**parameters["choices"])
+        method,
+        Engine(lm),
+        texts,
+        context.folder,
+        settings=settings,
+        options=MitigationOptions(**parameters["choices"]),
     )
 
 
-def _as_it_is(pupil: Pupil, texts: Corpus) -> Outcome:
-    return learnt(pupil, [" ".join(one) for one in texts.documents], {}, reminded=False)
+def _as_it_is(context: MitigationContext, texts: TrainingCorpus) -> Outcome:
+    return train_language_model(context, [" ".join(one) for one in texts.documents], {}, reminded=False)
 
 
-AS_IT_IS = Method(
+PLAIN_TRAINING = Method(
     name=PLAIN,
     title="Further training",
     about="language modelling on the text as it is; no mitigation",
@@ -55,7 +60,7 @@ def step(  # noqa: PLR0913 - what a mitigation is made of
     corpus: Mapping[str, Any],
     train: Mapping[str, Any],
     seed: int,
-    choices: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Step:
     """A mitigation of one model as a step."""
     return Step(
@@ -65,7 +70,7 @@ def step(  # noqa: PLR0913 - what a mitigation is made of
             "method": method,
             "corpus": dict(corpus),
             "train": dict(train),
-            "choices": dict(choices or {}),
+            "choices": dict(options or {}),
             "seed": seed,
         },
         models=(model,) if isinstance(model, str) else (),
@@ -74,11 +79,11 @@ def step(  # noqa: PLR0913 - what a mitigation is made of
     )
 
 
-def work(step: Step) -> Work:
+def work_estimate(step: Step) -> WorkEstimate:
     """Every document once an epoch; augmentation doubles them."""
     documents = step.parameters["corpus"].get("limit") or 2_000
     epochs = step.parameters["train"].get("epochs", 3.0)
-    return Work(trained=2.0 * documents * ROW * epochs)
+    return WorkEstimate(train_tokens=2.0 * documents * ROW * epochs)
 
 
-MITIGATED = Task(run, version=1, work=work, resumes=True)
+MITIGATED = StepKind(run_mitigation, version=1, estimate_work=work_estimate, resumable=True)

@@ -12,24 +12,24 @@ from unmask.audit.plan import Options, load_datasets
 from unmask.audit.session import Session
 from unmask.core.types import Dataset
 from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.paraphrase import Observed, observe
+from unmask.diagnose.paraphrase import ParaphraseResult, observe
 from unmask.diagnose.paraphrase.families import Family, family_set
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.models import Engine, Store
 from unmask.studies.sizes import forward_tokens
-from unmask.studies.spec import StepContext, Runtime, Step, StepKind, WorkEstimate
+from unmask.studies.spec import Runtime, Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import open_cached
 from unmask.studies.steps.diagnoses import READINGS
 
 WORDINGS = "wordings.json"
 
 
-def score_wordings(given: StepContext) -> None:
+def score_wordings(context: StepContext) -> None:
     """Score every wording by the measures named."""
-    parameters, place = given.parameters, given.place
-    data = load_pairs(given.step.data[0], parameters["limit"], place)
-    lm = open_cached(given.model, parameters["dtype"], place.device, offline=place.offline)
-    store = Store(given.folder / READINGS)
+    parameters, runtime = context.parameters, context.runtime
+    data = load_pairs(context.step.data[0], parameters["limit"], runtime)
+    lm = open_cached(context.model, parameters["dtype"], runtime.device, offline=runtime.offline)
+    store = Store(context.folder / READINGS)
     try:
         settings = DiagnosisSettings(tuple(parameters["measures"]), parameters["seed"])
         seen = observe(Session(Engine(lm, store)), data, settings)
@@ -40,18 +40,18 @@ def score_wordings(given: StepContext) -> None:
         for measure, scales in seen.measures.items()
     }
     whole = {"families": families, "notes": list(seen.notes), "texts": _texts(data)}
-    (given.folder / WORDINGS).write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
-    for path in given.folder.glob(f"{READINGS}*"):
+    (context.folder / WORDINGS).write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
+    for path in context.folder.glob(f"{READINGS}*"):
         path.unlink()
 
 
-def load_pairs(name: str, limit: int | None, place: Runtime) -> Dataset:
+def load_pairs(name: str, limit: int | None, runtime: Runtime) -> Dataset:
     """The pairs, or the first of them."""
-    options = Options(limit=limit, data_dir=place.data_dir, offline=place.offline)
+    options = Options(limit=limit, data_dir=runtime.data_dir, offline=runtime.offline)
     return load_datasets(name, options)[0]
 
 
-def load_wordings(folder: Path) -> tuple[Observed, dict[str, list[list[str]]]]:
+def load_wordings(folder: Path) -> tuple[ParaphraseResult, dict[str, list[list[str]]]]:
     """What was observed, and the sentences of every original and its paraphrases."""
     whole = json.loads((folder / WORDINGS).read_text(encoding="utf-8"))
     measures = {
@@ -63,7 +63,7 @@ def load_wordings(folder: Path) -> tuple[Observed, dict[str, list[list[str]]]]:
         }
         for measure, scales in whole["families"].items()
     }
-    return Observed(measures, tuple(whole["notes"])), whole["texts"]
+    return ParaphraseResult(measures, tuple(whole["notes"])), whole["texts"]
 
 
 def load_observation(folder: Path, model: str, data: Dataset) -> DiagnosisObservation:
@@ -87,4 +87,4 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(forward_tokens(step.data[0], step.parameters["limit"], ("cps",)))
 
 
-WORDED = StepKind(score_wordings, version=1, work=work_estimate, resumes=True)
+WORDED = StepKind(score_wordings, version=1, estimate_work=work_estimate, resumable=True)

@@ -8,36 +8,36 @@ from pathlib import Path
 
 from unmask import data as datasets
 from unmask.data.prompts import Prompt
-from unmask.prompts import Asked, ask
+from unmask.prompts import ModelAnswers, fill_prompts
 from unmask.studies.sizes import TOKENS
-from unmask.studies.spec import StepContext, Step, StepKind, WorkEstimate
+from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import PAIRS_FILE, open_cached
 
 ANSWERS = "answers.jsonl"
 SLOT = "{slot}"
 
 
-def ask_prompts(given: StepContext) -> None:
+def ask_prompts(context: StepContext) -> None:
     """Ask all prompts; one answer a line."""
-    parameters, place = given.parameters, given.place
-    lm = open_cached(given.model, parameters["dtype"], place.device, offline=place.offline)
-    asked = ask(lm, select_prompts(parameters["limit"]))
-    lines = [json.dumps(row, ensure_ascii=False) for row in asked.rows()]
-    (given.folder / ANSWERS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    parameters, runtime = context.parameters, context.runtime
+    lm = open_cached(context.model, parameters["dtype"], runtime.device, offline=runtime.offline)
+    asked = fill_prompts(lm, select_prompts(parameters["limit"]))
+    lines = [json.dumps(row, ensure_ascii=False) for row in asked.to_rows()]
+    (context.folder / ANSWERS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def load_answers(folder: Path) -> Asked:
+def load_answers(folder: Path) -> ModelAnswers:
     """The answers a step kept."""
     lines = (folder / ANSWERS).read_text(encoding="utf-8").splitlines()
-    return Asked.of_rows(json.loads(line) for line in lines)
+    return ModelAnswers.from_rows(json.loads(line) for line in lines)
 
 
-def write_prompt_pairs(given: StepContext) -> None:
+def write_prompt_pairs(context: StepContext) -> None:
     """Every prompt as a pair: filled with its first biased word, and with its first fair one."""
-    with (given.folder / PAIRS_FILE).open("w", encoding="utf-8", newline="") as file:
+    with (context.folder / PAIRS_FILE).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("more", "less", "category", "direction", "form"))
-        for one in select_prompts(given.parameters["limit"]):
+        for one in select_prompts(context.parameters["limit"]):
             if one.biased and one.fair:
                 more, less = (_filled(one.text, words[0]) for words in (one.biased, one.fair))
                 writer.writerow((more, less, one.category, "stereo", one.form))
@@ -64,4 +64,7 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(100.0 * TOKENS * 40)
 
 
-ASKED, FILLED = StepKind(ask_prompts, version=1, work=work_estimate), StepKind(write_prompt_pairs, version=1, network=False)
+ASKED, FILLED = (
+    StepKind(ask_prompts, version=1, estimate_work=work_estimate),
+    StepKind(write_prompt_pairs, version=1, runs_model=False),
+)
