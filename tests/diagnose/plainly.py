@@ -13,7 +13,7 @@ from unmask import Options
 from unmask import data as datasets
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose.run import run
-from unmask.diagnose.spec import Diagnosis, Settings
+from unmask.diagnose.spec import Diagnosis, DiagnosisSettings
 from unmask.findings import Finding, Table
 
 ROWS = (*range(14), 21, 25)  # the hard cases among them
@@ -31,7 +31,7 @@ def finding(
     diagnosis: Diagnosis, architecture: str, data: Dataset, measures: Sequence[str] = (), **settings: Any
 ) -> Finding:
     """What the diagnosis finds of one tiny model."""
-    how = Settings(measures=tuple(measures), **settings)
+    how = DiagnosisSettings(measures=tuple(measures), **settings)
     (found,) = run(
         [diagnosis], [zoo.folder(architecture)], data=data, settings=how, options=Options(store=False)
     )

@@ -30,7 +30,11 @@ Right = dict[tuple[int, str, int], bool]  # by row, side and place
 
 def diagnosed(model: Path, data: Dataset, **settings: Any) -> DiagnosisResult:
     (found,) = run(
-        [ACCURACY], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
+        [ACCURACY],
+        [model],
+        data=data,
+        settings=DiagnosisSettings(**settings),
+        options=unmask.Options(store=False),
     )
     return found
 
@@ -200,7 +204,9 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
     of = found("bert-uncased", "stereoset")
     data = lesson()["stereoset"]
     what = ACCURACY.observe(_subject(pupil("bert-uncased")), data, DiagnosisSettings())
-    named = ACCURACY.conclude([DiagnosisObservation({"id": "google/roberta-large"}, data, what)], DiagnosisSettings())
+    named = ACCURACY.conclude(
+        [DiagnosisObservation({"id": "google/roberta-large"}, data, what)], DiagnosisSettings()
+    )
     paper = [row[-1] for row in named.tables[0].rows]
     assert paper == [None, None, 98.88, 98.88, 3.17, 3.17]
     assert named.tables[2].rows[0][-1] == 1509

@@ -15,9 +15,9 @@ from unmask.core.errors import ModelError, Unscorable
 from unmask.core.types import Encoded, Pair
 from unmask.data.pairs import from_records
 from unmask.diagnose.alignment import ALIGNMENT
-from unmask.diagnose.alignment.observe import READ_SPANS, VARIANTS, changed_runs, marks_of
+from unmask.diagnose.alignment.observe import READ_SPANS, VARIANTS, alignment_issues, changed_runs
 from unmask.measures import MEASURES
-from unmask.measures.spans import aligned
+from unmask.measures.spans import align
 from unmask.models import open_lm
 
 from .plainly import crows, finding, opened, rows_of, slow_outcome
@@ -135,7 +135,7 @@ def test_the_list_of_measures_that_read_spans_is_complete(architecture: str) -> 
     """Those ask otherwise in the other order of a pair whose order matters; all others ask the same."""
     lm = open_lm(zoo.folder(architecture))
     item = crows((ORDER_MATTERS,)).items[0]
-    assert "order matters" in marks_of(lm.encode(item.more), lm.encode(item.less))
+    assert "order matters" in alignment_issues(lm.encode(item.more), lm.encode(item.less))
     exchanged = replace(item, more=item.less, less=item.more)
     for name, measure in MEASURES.items():
         if lm.kind in measure.kinds and not measure.needs:
@@ -159,7 +159,7 @@ def test_runs_of_changed_tokens_are_counted_at_ends_and_between() -> None:
     ]
     for more, less, runs in cases:
         one, other = text(*more), text(*less)
-        assert changed_runs(aligned(one, other), one, other) == runs, (more, less)
+        assert changed_runs(align(one, other), one, other) == runs, (more, less)
 
 
 def test_measures_that_read_no_spans_are_refused() -> None:

@@ -16,9 +16,9 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset
-from unmask.diagnose import Settings, run
+from unmask.diagnose import DiagnosisSettings, run
 from unmask.diagnose.direction import DIRECTION
-from unmask.diagnose.run import Diagnosed
+from unmask.diagnose.run import DiagnosisResult
 
 from .plainly import slow_outcome
 
@@ -44,13 +44,13 @@ def part() -> Dataset:
 
 
 @cache
-def diagnosed(model: str) -> Diagnosed:
-    settings = Settings(measures=MEASURES[model])
+def diagnosed(model: str) -> DiagnosisResult:
+    settings = DiagnosisSettings(measures=MEASURES[model])
     (found,) = run([DIRECTION], [zoo.folder(model)], data=part(), settings=settings, options=OPTIONS)
     return found
 
 
-def rows(found: Diagnosed) -> dict[str, dict[str, Any]]:
+def rows(found: DiagnosisResult) -> dict[str, dict[str, Any]]:
     (table,) = found.finding.tables
     made = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     return {row["measure"]: row for row in made}
@@ -101,7 +101,7 @@ def test_the_plot_shows_either_direction_of_every_measure() -> None:
 
 def test_published_differences_stand_beside_ours(tmp_path: Path) -> None:
     folder = zoo.build("albert", tmp_path / "albert-large-v2")
-    settings = Settings(measures=("all-masked", "aul", "aula", "cps"))
+    settings = DiagnosisSettings(measures=("all-masked", "aul", "aula", "cps"))
     (found,) = run([DIRECTION], [folder], data=part(), settings=settings, options=OPTIONS)
     printed = {name: row["published |Diff|"] for name, row in rows(found).items()}
     assert printed == {"all-masked": 9.7, "aul": 2.1, "aula": 1.26, "cps": None}
@@ -128,7 +128,7 @@ def test_one_pair_of_either_direction() -> None:
         {"more": "She is a nurse.", "less": "He is a nurse.", "direction": "antistereo"},
     ]
     data = datasets.from_records(records, name="mine")
-    settings = Settings(measures=("aul",))
+    settings = DiagnosisSettings(measures=("aul",))
     (found,) = run([DIRECTION], [zoo.folder("bert-uncased")], data=data, settings=settings, options=OPTIONS)
     row = rows(found)["aul"]
     assert row["advantaged"].value in (0, 100)

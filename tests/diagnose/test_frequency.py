@@ -25,10 +25,10 @@ from unmask.diagnose.frequency.words import (
     GRAMMAR,
     GroupWord,
     changed_words,
-    words_by_group,
     mean_ranks,
     top_words,
     words,
+    words_by_group,
 )
 from unmask.diagnose.published import published_value as printed_value
 

@@ -26,15 +26,15 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import generate as package
 from unmask.diagnose import run
-from unmask.diagnose.generate import NO_WORDNET, Rules, generate, generate_file, write
+from unmask.diagnose.generate import NO_WORDNET, GenerationRules, generate, generate_file, write_proposals
 from unmask.diagnose.generate import wordnet as wordnet_module
-from unmask.diagnose.generate.candidates import likeliest_form, proposed
+from unmask.diagnose.generate.candidates import likeliest_form, propose_candidates
 from unmask.diagnose.generate.fit import Candidate, plausibility, similarity
-from unmask.diagnose.generate.forms import Form, inflected, readings
+from unmask.diagnose.generate.forms import Form, inflect, readings
 from unmask.diagnose.generate.states import fillers
 from unmask.diagnose.generate.targets import Target, changed_words, shared_words, targets
 from unmask.diagnose.generate.wordnet import WordNet, find_wordnet
-from unmask.diagnose.generate.words import usable
+from unmask.diagnose.generate.words import is_usable
 from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.paraphrase.families import family_set
 from unmask.measures import find
@@ -42,7 +42,7 @@ from unmask.models import open_lm
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta")
-ANYTHING = Rules(slack=1e6, similarity=-1.0, unvouched=-1.0)
+ANYTHING = GenerationRules(slack=1e6, similarity=-1.0, unvouched=-1.0)
 SIDES = ("more", "less")
 
 
@@ -208,7 +208,7 @@ def test_lines_have_all_the_fields_of_the_manual_page(small: Path) -> None:
 )
 def test_another_word_in_the_same_form(word: str, form: Form, lemma: str, expected: str) -> None:
     assert form in readings(word)
-    assert inflected(lemma, form) == expected
+    assert inflect(lemma, form) == expected
 
 
 @pytest.mark.parametrize("word", ["was", "the", "qqqzz"])
@@ -242,7 +242,7 @@ def test_changed_words_are_protected() -> None:
     [("steal", True), ("Rome", False), ("she", False), ("wife", False), ("people", False), ("of", False)],
 )
 def test_what_may_be_replaced(word: str, fit: bool) -> None:
-    assert usable(word) is fit
+    assert is_usable(word) is fit
 
 
 def words_of(model: str, tokenizer: Any, ids: list[int]) -> list[tuple[str, list[int]]]:
@@ -400,7 +400,7 @@ def of(word: str) -> Target:
 
 
 def test_words_of_wordnet_come_in_the_targets_form(small: Path) -> None:
-    found = proposed(SENTENCE, of("thief"), NO_WORDS, WordNet(small))
+    found = propose_candidates(SENTENCE, of("thief"), NO_WORDS, WordNet(small))
     assert {one.word: one.source for one in found} == {
         "burglar": "wordnet",
         "criminal": "wordnet-near",
@@ -411,15 +411,15 @@ def test_words_of_wordnet_come_in_the_targets_form(small: Path) -> None:
 def test_opposites_and_other_groups_are_left_out(small: Path) -> None:
     words = ("unlucky", "happy", "rich", "young", "odd", "Lucky", "went", "the", "lucky")
     model = [[(word, -1.0) for word in words]] * 2
-    found = {one.word for one in proposed(SENTENCE, of("lucky"), model, WordNet(small))}
+    found = {one.word for one in propose_candidates(SENTENCE, of("lucky"), model, WordNet(small))}
     assert found == {"fortunate", "golden", "favorable", "happy", "odd"}
-    without = {one.word for one in proposed(SENTENCE, of("lucky"), model, None)}
+    without = {one.word for one in propose_candidates(SENTENCE, of("lucky"), model, None)}
     assert without == {"happy", "odd", "unlucky"}  # nobody said that it is the opposite
 
 
 def test_the_article_must_still_fit_and_the_model_have_a_word_for_both_sentences() -> None:
     model = [[("crook", -1.0), ("boss", -2.0), ("owner", -2.0)], [("owner", -1.0), ("boss", -1.0)]]
-    assert [one.word for one in proposed(SENTENCE, of("thief"), model, None)] == ["boss"]
+    assert [one.word for one in propose_candidates(SENTENCE, of("thief"), model, None)] == ["boss"]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -476,7 +476,7 @@ def test_rules_are_kept(small: Path) -> None:
 def test_the_built_in_model_finds_words_for_our_pairs(small: Path) -> None:
     with subject("builtin") as one:
         families = list(generate(one, ours(220, 250), wordnet=WordNet(small)))
-    rules = Rules()
+    rules = GenerationRules()
     for other in (other for family in families for other in family[1:]):
         assert float(other.plausibility) >= -rules.slack
         assert float(other.similarity) >= (rules.unvouched if other.source == "model" else rules.similarity)
@@ -488,7 +488,7 @@ def test_the_built_in_model_finds_words_for_our_pairs(small: Path) -> None:
 def test_a_file_is_written_reviewed_and_diagnosed(tmp_path: Path, small: Path) -> None:
     path = tmp_path / "proposals.csv"
     with subject("bert-uncased") as one:
-        told = write(path, one, ours(0, 99, 230), wordnet=WordNet(small), rules=ANYTHING)
+        told = write_proposals(path, one, ours(0, 99, 230), wordnet=WordNet(small), rules=ANYTHING)
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert told.notes == ()

@@ -21,7 +21,7 @@ from unmask.core.errors import ModelError, StatsError
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
 from unmask.diagnose.meaning import MEANING
-from unmask.diagnose.shuffle import encoded, orders, reordered, shuffled_words
+from unmask.diagnose.shuffle import encode_sentences, random_orders, reorder, shuffled_words
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.models import open_lm
 
@@ -31,7 +31,11 @@ BOTH = pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
 
 def diagnosed(model: Path, data: Dataset, **settings: Any) -> DiagnosisResult:
     (found,) = run(
-        [MEANING], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
+        [MEANING],
+        [model],
+        data=data,
+        settings=DiagnosisSettings(**settings),
+        options=unmask.Options(store=False),
     )
     return found
 
@@ -74,10 +78,12 @@ def token_draw(
     """(before, after) of every content token and of every token, by the same shuffle as the diagnosis."""
     model, tokenizer = opened(folder)
     lm = open_lm(str(folder))
-    version = encoded(data.items, lambda item: [item.more, item.less], lm)
+    version = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
     content, everything = [], []
     for item in data.items:
-        for text, order in zip((item.more, item.less), orders(version, SEED, draw)[item.id], strict=True):
+        for text, order in zip(
+            (item.more, item.less), random_orders(version, SEED, draw)[item.id], strict=True
+        ):
             encoding = reference.encode(tokenizer, text)
             ids = encoding["input_ids"]
             moved = [ids[before] for before in order.tolist()]
@@ -161,8 +167,8 @@ def test_shuffled_words_equal_a_plain_count(architecture: str) -> None:
 def test_a_token_shuffle_moves_content_and_nothing_else() -> None:
     lm = open_lm(str(zoo.folder("roberta")))
     items = lesson()["crows-pairs"].items
-    version = encoded(items, lambda item: [item.more, item.less], lm)
-    moved = reordered(version, orders(version, 0, 0))
+    version = encode_sentences(items, lambda item: [item.more, item.less], lm)
+    moved = reorder(version, random_orders(version, 0, 0))
     assert moved != version
     for item, sentences in version.items():
         for before, after in zip(sentences, moved[item], strict=True):
@@ -177,8 +183,8 @@ def test_a_shuffle_depends_on_seed_item_and_draw_alone() -> None:
     items = lesson()["crows-pairs"].items
 
     def moved(chosen: tuple[Pair, ...], seed: int, draw: int) -> Any:
-        version = encoded(chosen, lambda item: [item.more, item.less], lm)
-        return reordered(version, orders(version, seed, draw))
+        version = encode_sentences(chosen, lambda item: [item.more, item.less], lm)
+        return reorder(version, random_orders(version, seed, draw))
 
     whole = moved(items, 0, 0)
     assert moved(items[4:5], 0, 0)[items[4].id] == whole[items[4].id]
@@ -218,7 +224,9 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
     data = lesson()["stereoset"]
     subject = Session(Engine(open_lm(str(pupil("bert-uncased")))))
     what = MEANING.observe(subject, data, DiagnosisSettings(draws=1))
-    of = MEANING.conclude([DiagnosisObservation({"id": "albert-large-v2"}, data, what)], DiagnosisSettings(draws=1))
+    of = MEANING.conclude(
+        [DiagnosisObservation({"id": "albert-large-v2"}, data, what)], DiagnosisSettings(draws=1)
+    )
     assert [row[-1] for row in of.tables[0].rows] == [81.19, 73.18, None, 76.08] * 2
     assert [row[-1] for row in of.tables[1].rows] == [8.01, None, 5.11] * 2
 

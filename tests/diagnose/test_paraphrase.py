@@ -18,10 +18,10 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Pair
-from unmask.diagnose import Settings, run
+from unmask.diagnose import DiagnosisSettings, run
 from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.paraphrase.families import PER_TOKEN, SUM, Family, family_set
-from unmask.diagnose.run import Diagnosed
+from unmask.diagnose.run import DiagnosisResult
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta", "gpt2")
@@ -72,13 +72,13 @@ def slow(model: str) -> Differences:
 
 
 @cache
-def diagnosed(model: str) -> Diagnosed:
+def diagnosed(model: str) -> DiagnosisResult:
     data = datasets.from_records(records(), name="reworded")
     (found,) = run([PARAPHRASE], [zoo.folder(model)], data=data, options=OPTIONS)
     return found
 
 
-def table(found: Diagnosed, title: str) -> list[dict[str, Any]]:
+def table(found: DiagnosisResult, title: str) -> list[dict[str, Any]]:
     one = next(one for one in found.finding.tables if one.title.startswith(title))
     return [dict(zip(one.columns, row, strict=True)) for row in one.rows]
 
@@ -186,7 +186,7 @@ def test_other_measures_keep_their_own_scale() -> None:
         [PARAPHRASE],
         [zoo.folder("bert-uncased")],
         data=data,
-        settings=Settings(measures=("aul", "pll", "sld"), band=0.3),
+        settings=DiagnosisSettings(measures=("aul", "pll", "sld"), band=0.3),
         options=OPTIONS,
     )
     rows = table(found, "Nearly equally")

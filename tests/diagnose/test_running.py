@@ -19,7 +19,7 @@ from unmask.core.types import Dataset
 from unmask.diagnose import DIAGNOSES, find, run
 from unmask.diagnose.run import DIAGNOSIS
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Finding, Plot, Value, Table
+from unmask.findings import Finding, Plot, Table, Value
 from unmask.findings.charts import intervals
 from unmask.findings.html import Section, format_cell, write
 

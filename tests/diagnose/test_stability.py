@@ -18,7 +18,7 @@ from unmask.core.types import Dataset, Row
 from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.diagnose.stability import STABILITY
-from unmask.findings import Value, Table
+from unmask.findings import Table, Value
 from unmask.stats.power import required_pairs, required_pairs_between
 
 from .plainly import slow_outcome, slow_scores

@@ -9,7 +9,7 @@ import pytest
 
 from unmask.core.errors import ModelError, UnknownName
 from unmask.core.types import Measure, Published
-from unmask.measures import DEFAULTS, MEASURES, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, chosen, find
+from unmask.measures import DEFAULTS, MEASURES, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, find, select_measures
 
 DOCS = Path(__file__).parents[2] / "docs"
 TRIPLES = ("unrelated", "context", "target")
@@ -84,17 +84,17 @@ def test_what_is_asked_when_nothing_is_named() -> None:
     assert TEMPLATE_DEFAULTS == ("ppd",)
     for kind, names in DEFAULTS.items():
         every = (*names, *TRIPLE_DEFAULTS, *TEMPLATE_DEFAULTS)
-        assert [one.name for one in chosen(every, kind)] == list(every)
+        assert [one.name for one in select_measures(every, kind)] == list(every)
 
 
 def test_measures_are_chosen_once_each_and_in_order() -> None:
-    assert [one.name for one in chosen(["sld", "ll", "sld"], "causal")] == ["sld", "ll"]
-    assert chosen([], "masked") == ()
+    assert [one.name for one in select_measures(["sld", "ll", "sld"], "causal")] == ["sld", "ll"]
+    assert select_measures([], "masked") == ()
 
 
 def test_a_model_is_not_asked_what_it_cannot_answer() -> None:
     with pytest.raises(ModelError, match=r"a causal model cannot answer cps, aul; it can answer .*ll, cll"):
-        chosen(["cps", "sld", "aul"], "causal")
+        select_measures(["cps", "sld", "aul"], "causal")
     with pytest.raises(UnknownName, match="Did you mean cps"):
         find("csp")
 

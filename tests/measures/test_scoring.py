@@ -12,16 +12,16 @@ from unmask.audit.scoring import ScoredItem, score_items
 from unmask.core.errors import Unscorable
 from unmask.core.types import Estimate, Measure, Pair, Probe, Probes, Reader, Row
 from unmask.measures import find
-from unmask.measures.probes import total, unmasked
+from unmask.measures.probes import sum_score, unmasked_probe
 
 from .hand import Asked, Hand, pair, reading
 
 
 def probes(item: Pair, lm: Reader) -> Probes:
-    return {"more": (unmasked(lm.encode(item.more)),), "less": (unmasked(lm.encode(item.less)),)}
+    return {"more": (unmasked_probe(lm.encode(item.more)),), "less": (unmasked_probe(lm.encode(item.less)),)}
 
 
-PLAIN = replace(find("pll"), name="plain", probes=probes, score=total, decimals=None)
+PLAIN = replace(find("pll"), name="plain", probes=probes, score=sum_score, decimals=None)
 
 
 def items(count: int) -> list[Pair]:

@@ -6,7 +6,7 @@ import pytest
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded
-from unmask.measures.spans import aligned, changed_spans, order_matters, spans
+from unmask.measures.spans import align, align_changed, align_pair, order_matters
 
 from .hand import Hand, pair
 
@@ -18,13 +18,13 @@ def sentence(letters: str) -> Encoded:
 
 def test_shared_and_changed_positions() -> None:
     """[CLS] a b c d [SEP] / [CLS] a x y c d [SEP]."""
-    found = aligned(sentence("abcd"), sentence("axycd"))
+    found = align(sentence("abcd"), sentence("axycd"))
     assert found.shared == ((1, 3, 4), (1, 4, 5))
     assert found.changed == ((2,), (2, 3))
 
 
 def test_special_tokens_help_to_align_but_are_never_shared() -> None:
-    found = aligned(sentence("a"), sentence("b"))
+    found = align(sentence("a"), sentence("b"))
     assert found.shared == ((), ())
     assert found.changed == ((1,), (1,))
 
@@ -32,18 +32,18 @@ def test_special_tokens_help_to_align_but_are_never_shared() -> None:
 def test_content_that_is_special_in_the_other_sentence_is_not_shared() -> None:
     """The same id is text here and special there."""
     one, other = Encoded((5, 6, 7), (0, 1)), Encoded((5, 6, 7), (1, 2))
-    assert aligned(one, other).shared == ((1,), (1,))
-    assert aligned(one, other).changed == ((0,), (2,))
+    assert align(one, other).shared == ((1,), (1,))
+    assert align(one, other).changed == ((0,), (2,))
 
 
 def test_which_sentence_comes_first_can_matter() -> None:
     one, other = sentence("abab"), sentence("ba")
-    assert order_matters(one, other) == (aligned(one, other).shared != aligned(other, one).shared[::-1])
+    assert order_matters(one, other) == (align(one, other).shared != align(other, one).shared[::-1])
     ambiguous = [
         (a, b)
         for a in ("ab", "ba", "aab", "abb", "bab", "bba")
         for b in ("ab", "ba", "aab", "abb", "bab", "bba")
-        if aligned(sentence(a), sentence(b)).shared != aligned(sentence(b), sentence(a)).shared[::-1]
+        if align(sentence(a), sentence(b)).shared != align(sentence(b), sentence(a)).shared[::-1]
     ]
     assert ambiguous
     for a, b in ambiguous:
@@ -53,7 +53,7 @@ def test_which_sentence_comes_first_can_matter() -> None:
 
 def test_a_pair_is_aligned_as_more_and_less() -> None:
     lm = Hand()
-    more, less, found = spans(pair("the man ran", "the old lady ran"), lm)
+    more, less, found = align_pair(pair("the man ran", "the old lady ran"), lm)
     assert lm.tokens(more.ids[at] for at in found.changed[0]) == ["man"]
     assert lm.tokens(less.ids[at] for at in found.changed[1]) == ["old", "lady"]
     assert lm.tokens(more.ids[at] for at in found.shared[0]) == ["the", "ran"]
@@ -64,6 +64,6 @@ def test_a_pair_is_aligned_as_more_and_less() -> None:
 )
 def test_a_sentence_inside_the_other_has_no_changed_token(more: str, less: str, side: str) -> None:
     with pytest.raises(Unscorable) as refused:
-        changed_spans(pair(more, less), Hand())
+        align_changed(pair(more, less), Hand())
     assert refused.value.reason.startswith("empty span")
     assert f"of the {side} sentence" in refused.value.reason

@@ -12,7 +12,7 @@ import pytest
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Row, Summary
-from unmask.stats import comparisons, corrected, estimates
+from unmask.stats import apply_holm, comparisons, estimates
 from unmask.stats.pairing import unit_of
 
 from .tables import DATA, measure, normal, only, row, rows, same, triple, unscored
@@ -169,7 +169,7 @@ def test_holm_covers_all_that_is_passed() -> None:
     b = [row(i, x, category="abc"[i % 3]) for i, x in enumerate(normal(90, 12, shift=0.5))]
     found = comparisons(measure(), a, b, data=DATA, rng_seed=0)
     assert all(one.p_holm is None for one in found)
-    adjusted = corrected(found)
+    adjusted = apply_holm(found)
     assert [one.p_holm for one in adjusted] == pytest.approx(reference_holm([one.p or 0.0 for one in found]))
     assert same([replace(one, p_holm=None) for one in adjusted], found)
 

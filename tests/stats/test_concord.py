@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Ints
-from unmask.stats.concordance import SHUFFLES, agreeing, concord, share_of_members
+from unmask.stats.concordance import SHUFFLES, count_agreeing, family_agreement, share_of_members
 
 
 def of(*rows: list[int]) -> list[Ints]:
@@ -40,7 +40,7 @@ FAMILIES = of([1, 1, 1], [-1, -1], [1, 0, -1])
 
 
 def test_agreement_is_counted_and_has_wilsons_interval() -> None:
-    found = concord(FAMILIES, ["a"] * 3, rng=rng())
+    found = family_agreement(FAMILIES, ["a"] * 3, rng=rng())
     assert (found.families, found.agreeing) == (3, 2)
     assert found.share == pytest.approx(200 / 3)
     low, high = proportion_confint(2, 3, method="wilson")
@@ -49,7 +49,7 @@ def test_agreement_is_counted_and_has_wilsons_interval() -> None:
 
 def test_chance_is_the_mean_over_all_orders() -> None:
     every = enumerated(FAMILIES)
-    found = concord(FAMILIES, ["a"] * 3, rng=rng())
+    found = family_agreement(FAMILIES, ["a"] * 3, rng=rng())
     assert found.chance == pytest.approx(100 * np.mean(every) / 3)
     assert found.p == pytest.approx(np.mean([n >= 2 for n in every]), abs=4 * 0.5 / SHUFFLES**0.5)
     assert found.low == 0.0
@@ -59,33 +59,33 @@ def test_chance_is_the_mean_over_all_orders() -> None:
 def test_outcomes_are_shuffled_within_strata_only() -> None:
     """All of one stratum is towards, all of the other against: every shuffle leaves full agreement."""
     families = of([1, 1], [1, 1, 1], [-1, -1], [-1, -1])
-    apart = concord(families, ["a", "a", "b", "b"], rng=rng())
+    apart = family_agreement(families, ["a", "a", "b", "b"], rng=rng())
     assert (apart.share, apart.chance, apart.low, apart.high, apart.p) == (100, 100, 100, 100, 1)
-    together = concord(families, ["a"] * 4, rng=rng())
+    together = family_agreement(families, ["a"] * 4, rng=rng())
     assert together.chance == pytest.approx(100 * np.mean(enumerated(families)) / 4)
     assert together.chance < 50
     assert together.p < 0.1
 
 
 def test_one_family_can_only_be_as_it_is() -> None:
-    found = concord(of([1, -1, 1]), ["a"], rng=rng())
+    found = family_agreement(of([1, -1, 1]), ["a"], rng=rng())
     assert (found.share, found.chance, found.p) == (0, 0, 1)
 
 
 def test_the_seed_decides() -> None:
-    first, again = (concord(FAMILIES, ["a"] * 3, rng=rng()) for _ in range(2))
+    first, again = (family_agreement(FAMILIES, ["a"] * 3, rng=rng()) for _ in range(2))
     assert first == again
 
 
 @pytest.mark.parametrize("families", [[], of([1, 1], [])])
 def test_nothing_to_compare_is_refused(families: list[Ints]) -> None:
     with pytest.raises(StatsError, match="no family"):
-        concord(families, ["a"] * len(families), rng=rng())
+        family_agreement(families, ["a"] * len(families), rng=rng())
 
 
 def test_a_family_without_a_stratum_is_refused() -> None:
     with pytest.raises(StatsError, match="2 families in 1 strata"):
-        concord(of([1], [1]), ["a"], rng=rng())
+        family_agreement(of([1], [1]), ["a"], rng=rng())
 
 
 def test_members_are_counted_and_families_resampled() -> None:
@@ -109,18 +109,18 @@ def test_no_interval_says_why(counted: list[float], why: str) -> None:
 
 
 def test_one_member_always_agrees_with_itself() -> None:
-    assert agreeing(of([1], [0, 0], [0, 1])) == 2
+    assert count_agreeing(of([1], [0, 0], [0, 1])) == 2
 
 
 def test_the_least_p_is_one_of_two_thousand_and_one() -> None:
     """Forty families of three, one outcome each: no shuffle comes near."""
     families = of(*([value] * 3 for value in (0, 1) for _ in range(20)))
-    assert concord(families, ["x"] * 40, rng=rng()).p == pytest.approx(1 / 2001, rel=1e-12)
+    assert family_agreement(families, ["x"] * 40, rng=rng()).p == pytest.approx(1 / 2001, rel=1e-12)
 
 
 def test_two_families_of_two_agree_by_chance_every_third_time() -> None:
     """Of the three ways to pair four outcomes, two of each, one makes both families agree; else none does."""
-    found = concord(of([0, 0], [1, 1]), ["x", "x"], rng=rng())
+    found = family_agreement(of([0, 0], [1, 1]), ["x", "x"], rng=rng())
     assert found.p == pytest.approx(1 / 3, abs=0.04)
     assert (found.low, found.high) == (0.0, 100.0)
 
@@ -140,7 +140,7 @@ def test_the_span_of_chance_is_its_middle_95_percent() -> None:
             if below / total >= level:
                 quantiles.setdefault(level, agree)
     families = of(*([0, 0] for _ in range(50)), *([1, 1] for _ in range(50)))
-    found = concord(families, ["x"] * 100, rng=rng())
+    found = family_agreement(families, ["x"] * 100, rng=rng())
     assert (found.low, found.high) == (quantiles[0.025], quantiles[0.975])
 
 

@@ -13,7 +13,7 @@ from scipy.stats import t
 
 from unmask.core.types import Floats
 from unmask.stats import estimates
-from unmask.stats.bootstrap import generator, resampled
+from unmask.stats.bootstrap import bootstrap_ends, generator
 from unmask.stats.means import mean_interval, mean_test
 
 from .tables import DATA, measure, normal, only, row, rows, unscored
@@ -126,7 +126,7 @@ def test_bca_undefined_falls_back_to_percentiles() -> None:
     def largest(column: Floats, axis: int) -> Floats:
         return column.max(axis=axis)  # type: ignore[no-any-return]
 
-    low, high, method = resampled((np.zeros(40),), largest, rng=generator(0, "all"))
+    low, high, method = bootstrap_ends((np.zeros(40),), largest, rng=generator(0, "all"))
     assert (float(low), float(high), method) == (0.0, 0.0, "percentile")
 
 
@@ -198,10 +198,10 @@ def test_two_values_have_a_test_one_has_none() -> None:
 
 def test_more_than_a_thousand_units_get_percentiles() -> None:
     values = np.random.default_rng(0).normal(5.0, 1.0, 1001)
-    low, high, method = resampled((values,), np.mean, rng=generator(0, "x"))
+    low, high, method = bootstrap_ends((values,), np.mean, rng=generator(0, "x"))
     assert method == "percentile"
     error = values.std() / math.sqrt(1001)
     assert (float(low), float(high)) == pytest.approx(
         (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.15 * error
     )
-    assert resampled((values[1:],), np.mean, rng=generator(0, "x"))[2] == "bca"
+    assert bootstrap_ends((values[1:],), np.mean, rng=generator(0, "x"))[2] == "bca"

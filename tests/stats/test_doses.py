@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from unmask.core.types import Row
-from unmask.stats import comparisons, corrected, dose_response
-from unmask.stats.dose_response import response, smallest_step
-from unmask.stats.table import Table
+from unmask.stats import apply_holm, comparisons
+from unmask.stats.dose_response import _units, dose_response, smallest_step
+from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, row, unscored
 
@@ -26,7 +26,7 @@ def planted(slope: float, *, n: int = 60, noise: float = 1.0, seed: int = 0) -> 
 
 
 def test_a_score_that_follows_the_dose() -> None:
-    found = response(measure(), "mean-difference", planted(2.0), data=DATA, seed=0)
+    found = dose_response(measure(), "mean-difference", planted(2.0), data=DATA, seed=0)
     assert found.spearman == pytest.approx(1.0)
     assert found.kendall.value == pytest.approx(1.0)
     assert found.kendall.p == pytest.approx(2 / math.factorial(5))
@@ -42,7 +42,7 @@ def test_scores_and_correlations_are_plain_means_and_scipys() -> None:
         ("mean-difference", lambda d: d),
         ("bias-score", lambda d: 100.0 * (d > 0)),
     ):
-        found = response(measure(), statistic, made, data=DATA, seed=0)
+        found = dose_response(measure(), statistic, made, data=DATA, seed=0)
         expected = [np.mean([value(one.difference) for one in made[dose]]) for dose in DOSES]
         np.testing.assert_allclose(found.scores, expected)
         assert found.spearman == pytest.approx(spearmanr(DOSES, expected).statistic)
@@ -51,19 +51,19 @@ def test_scores_and_correlations_are_plain_means_and_scipys() -> None:
 
 
 def test_a_score_that_falls_with_the_dose_tells_nothing_apart() -> None:
-    found = response(measure(), "mean-difference", planted(-2.0), data=DATA, seed=0)
+    found = dose_response(measure(), "mean-difference", planted(-2.0), data=DATA, seed=0)
     assert found.kendall.value == pytest.approx(-1.0)
     assert (found.step, found.told) == (None, 0)
 
 
 def test_noise_tells_nothing_apart() -> None:
-    found = response(measure(), "bias-score", planted(0.0, noise=3.0), data=DATA, seed=0)
+    found = dose_response(measure(), "bias-score", planted(0.0, noise=3.0), data=DATA, seed=0)
     assert found.step is None
     assert found.kendall_interval.low < 0 < found.kendall_interval.high
 
 
 def test_sizes_follow_the_size_of_the_dose() -> None:
-    found = response(measure("magnitude"), "asld", planted(4.0, noise=0.1), data=DATA, seed=0)
+    found = dose_response(measure("magnitude"), "asld", planted(4.0, noise=0.1), data=DATA, seed=0)
     expected = [np.mean([abs(one.difference) for one in planted(4.0, noise=0.1)[dose]]) for dose in DOSES]
     np.testing.assert_allclose(found.scores, expected)
     assert found.kendall.value == pytest.approx(kendalltau(np.abs(DOSES), expected).statistic)
@@ -80,7 +80,9 @@ def test_words_are_the_units_of_templates() -> None:
             for i, value in enumerate(some)
         ]
 
-    found = response(measure("lean"), "appd", {dose: made(dose) for dose in (-1, 0, 1)}, data=DATA, seed=0)
+    found = dose_response(
+        measure("lean"), "appd", {dose: made(dose) for dose in (-1, 0, 1)}, data=DATA, seed=0
+    )
     np.testing.assert_allclose(found.scores, [-4 / 3, 1 / 3, 2.0])
     assert found.n == 3
     assert found.kendall_interval.method == "percentile over words"
@@ -88,7 +90,7 @@ def test_words_are_the_units_of_templates() -> None:
 
 def test_a_pair_that_is_not_scored_does_not_count() -> None:
     made = {dose: [row(0, dose + 0.5), row(1, dose + 1.5), unscored(2)] for dose in (-1, 0, 1)}
-    found = response(measure(), "mean-difference", made, data=DATA, seed=0)
+    found = dose_response(measure(), "mean-difference", made, data=DATA, seed=0)
     np.testing.assert_allclose(found.scores, [0.0, 1.0, 2.0])
     assert found.n == 2
 
@@ -112,8 +114,8 @@ def test_two_doses_are_compared_as_two_runs_are() -> None:
             )
             for a, b in ((-1, 0), (-1, 1), (0, 1))
         ]
-        told = sum(one.p_holm < 0.05 and one.change > 0 for one in corrected(compared))  # type: ignore[operator]
-        found = response(measure(), statistic, made, data=DATA, seed=0)
+        told = sum(one.p_holm < 0.05 and one.change > 0 for one in apply_holm(compared))  # type: ignore[operator]
+        found = dose_response(measure(), statistic, made, data=DATA, seed=0)
         assert (found.told, found.tested) == (told, 3)
         assert 0 < told < 3
 
@@ -125,22 +127,22 @@ def flipping(up: int, *, n: int = 60) -> dict[int, list[Row]]:
 
 def test_flips_are_judged_by_the_sign_test() -> None:
     """Five flips one way have p = 2 / 32 = 0.0625, six p = 2 / 64 = 0.03125; a t test would pass both."""
-    five, six = (response(measure(), "bias-score", flipping(up), data=DATA, seed=0) for up in (5, 6))
+    five, six = (dose_response(measure(), "bias-score", flipping(up), data=DATA, seed=0) for up in (5, 6))
     assert (five.told, six.told) == (0, 1)
     assert five.kendall_interval.method == "percentile over pairs"
 
 
 def test_a_p_value_at_the_level_is_not_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dose_response, "LEVEL", 0.0625)
-    assert response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 0
+    assert dose_response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 0
     monkeypatch.setattr(dose_response, "LEVEL", 0.0626)
-    assert response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 1
+    assert dose_response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 1
 
 
 def test_a_rise_is_tested_against_none() -> None:
     """All pairs rise by about 1."""
     made = {0: [row(i, 0.1 * (i % 3)) for i in range(9)], 1: [row(i, 1.0 + 0.1 * (i % 2)) for i in range(9)]}
-    assert response(measure(), "mean-difference", made, data=DATA, seed=0).told == 1
+    assert dose_response(measure(), "mean-difference", made, data=DATA, seed=0).told == 1
 
 
 def templates(values: np.ndarray) -> list[Row]:
@@ -156,7 +158,7 @@ def test_templates_of_one_word_are_no_proof_of_a_rise() -> None:
     one_word = noise + np.eye(8)[:, :1]
     for before, after, told in ((noise, one_word, 0), (noise - 0.25, noise + 0.25, 1)):
         made = {0: templates(before), 1: templates(after)}
-        assert response(measure("lean"), "appd", made, data=DATA, seed=0).told == told
+        assert dose_response(measure("lean"), "appd", made, data=DATA, seed=0).told == told
 
 
 def test_words_are_resampled_with_all_their_templates() -> None:
@@ -164,12 +166,12 @@ def test_words_are_resampled_with_all_their_templates() -> None:
     after = np.zeros((3, 20))
     after[2] = 3.0
     made = {0: templates(np.zeros((3, 20))), 1: templates(after)}
-    found = response(measure("lean"), "appd", made, data=DATA, seed=0)
+    found = dose_response(measure("lean"), "appd", made, data=DATA, seed=0)
     assert found.errors[1] == pytest.approx(math.sqrt(3 * 1 / 3 * 2 / 3), rel=0.05)
 
 
 def test_sums_and_counts_by_word() -> None:
     rows = [row(0, 1.0, word="b"), row(1, 2.0, word="a"), row(2, 4.0, word="b"), unscored(3, word="a")]
-    totals, counts = dose_response._units([Table.of(measure("lean"), rows, data=DATA)], "appd")
+    totals, counts = _units([ScoreTable.of(measure("lean"), rows, data=DATA)], "appd")
     assert totals.tolist() == [[2.0, 5.0]]
     assert counts.tolist() == [[1.0, 2.0]]

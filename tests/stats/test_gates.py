@@ -7,13 +7,13 @@ import pytest
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Measure, Row, Summary
-from unmask.stats import Verdict, comparisons, gate
+from unmask.stats import GateResult, comparisons, gate
 
 from .tables import DATA, measure, normal, row, rows, swapped, unscored
 from .test_triples import drawn, table_of
 
 
-def judged(a: list[Row], b: list[Row], of: Measure | None = None, tolerance: float = 0.0) -> Verdict:
+def judged(a: list[Row], b: list[Row], of: Measure | None = None, tolerance: float = 0.0) -> GateResult:
     return gate(of or measure(), a, b, data=DATA, rng_seed=0, tolerance=tolerance)
 
 

@@ -11,7 +11,7 @@ import pytest
 from unmask.core.types import Row
 from unmask.stats import comparisons, estimates, gate
 from unmask.stats.crossed import crossed_mean
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, only, row, rows, unscored
 
@@ -204,7 +204,7 @@ def two_way(effects: np.ndarray, null: float = 0.0, *, kept: np.ndarray | None =
     """Interval and p-value of the mean of the cells kept."""
     table = crossed(effects)
     some = table if kept is None else [one for one, keep in zip(table, kept.ravel(), strict=True) if keep]
-    made = Table.of(LEAN, some, data=DATA)
+    made = ScoreTable.of(LEAN, some, data=DATA)
     return crossed_mean(made.difference, made, rng=np.random.default_rng(0), null=null)
 
 

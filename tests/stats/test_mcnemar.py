@@ -7,50 +7,50 @@ import pytest
 from scipy.stats import binomtest, chi2
 
 from unmask.core.errors import StatsError
-from unmask.stats.mcnemar import FEW, Crossed, crossed, mcnemar_p
+from unmask.stats.mcnemar import EXACT_BELOW, ContingencyTable, cross_tabulate, mcnemar_p
 
 
 def test_crossing_counts_each_of_the_four_cases() -> None:
     first = np.array([True, True, True, False, False, False, False])
     second = np.array([True, True, False, True, True, True, False])
-    found = crossed(first, second)
-    assert found == Crossed(both=2, first=1, second=3, neither=1)
+    found = cross_tabulate(first, second)
+    assert found == ContingencyTable(both=2, first=1, second=3, neither=1)
     assert (found.n, found.disagreements) == (7, 4)
 
 
 def test_crossing_refuses_other_things() -> None:
     with pytest.raises(StatsError, match="3 predictions against 2"):
-        crossed(np.ones(3, dtype=bool), np.ones(2, dtype=bool))
+        cross_tabulate(np.ones(3, dtype=bool), np.ones(2, dtype=bool))
 
 
-@pytest.mark.parametrize(("first", "second"), [(0, 5), (3, 9), (12, 12), (1, FEW - 2)])
+@pytest.mark.parametrize(("first", "second"), [(0, 5), (3, 9), (12, 12), (1, EXACT_BELOW - 2)])
 def test_few_disagreements_get_the_exact_test(first: int, second: int) -> None:
     expected = binomtest(first, first + second, 0.5).pvalue
-    assert mcnemar_p(Crossed(40, first, second, 7)) == pytest.approx(expected, rel=1e-12)
+    assert mcnemar_p(ContingencyTable(40, first, second, 7)) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("first", "second"), [(5, FEW - 5), (10, 40), (300, 280)])
+@pytest.mark.parametrize(("first", "second"), [(5, EXACT_BELOW - 5), (10, 40), (300, 280)])
 def test_many_get_chi_squared_with_continuity_correction(first: int, second: int) -> None:
     statistic = (abs(first - second) - 1) ** 2 / (first + second)
-    assert mcnemar_p(Crossed(4, first, second, 9)) == pytest.approx(chi2.sf(statistic, 1), rel=1e-12)
+    assert mcnemar_p(ContingencyTable(4, first, second, 9)) == pytest.approx(chi2.sf(statistic, 1), rel=1e-12)
 
 
 def test_what_agrees_plays_no_part_and_which_comes_first_neither() -> None:
-    assert mcnemar_p(Crossed(0, 4, 10, 0)) == mcnemar_p(Crossed(999, 4, 10, 5))
-    assert mcnemar_p(Crossed(0, 4, 10, 0)) == pytest.approx(mcnemar_p(Crossed(0, 10, 4, 0)))
+    assert mcnemar_p(ContingencyTable(0, 4, 10, 0)) == mcnemar_p(ContingencyTable(999, 4, 10, 5))
+    assert mcnemar_p(ContingencyTable(0, 4, 10, 0)) == pytest.approx(mcnemar_p(ContingencyTable(0, 10, 4, 0)))
 
 
 def test_without_disagreement_there_is_no_test() -> None:
-    assert mcnemar_p(Crossed(10, 0, 0, 10)) is None
-    assert mcnemar_p(Crossed(0, 0, 0, 0)) is None
+    assert mcnemar_p(ContingencyTable(10, 0, 0, 10)) is None
+    assert mcnemar_p(ContingencyTable(0, 0, 0, 0)) is None
 
 
 def test_crossing_tells_neither_from_either() -> None:
     first = np.array([True, True, False, False, False, False])
     second = np.array([False, False, True, False, False, False])
-    assert crossed(first, second) == Crossed(both=0, first=2, second=1, neither=3)
+    assert cross_tabulate(first, second) == ContingencyTable(both=0, first=2, second=1, neither=3)
 
 
 def test_below_25_disagreements_the_test_is_exact() -> None:
-    assert mcnemar_p(Crossed(0, 14, 10, 0)) == pytest.approx(binomtest(10, 24).pvalue, rel=1e-12)
-    assert mcnemar_p(Crossed(0, 15, 10, 0)) == pytest.approx(chi2.sf(16 / 25, 1), rel=1e-12)
+    assert mcnemar_p(ContingencyTable(0, 14, 10, 0)) == pytest.approx(binomtest(10, 24).pvalue, rel=1e-12)
+    assert mcnemar_p(ContingencyTable(0, 15, 10, 0)) == pytest.approx(chi2.sf(16 / 25, 1), rel=1e-12)

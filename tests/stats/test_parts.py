@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unmask.stats.subsets import contrast, set_apart, share_gap
-from unmask.stats.table import Table
+from unmask.stats.subsets import compare_subset, contrast, share_gap
+from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, row
 from .test_shares import reference_newcombe
@@ -19,12 +19,12 @@ WON = [True] * 7 + [False] * 2 + [True] * 8 + [False] * 13
 INSIDE = np.arange(30) < 9  # 7 of 9 won inside, 8 of 21 outside
 
 
-def table(won: list[bool]) -> Table:
-    return Table.of(CPS, [row(i, 1.0 if one else -1.0) for i, one in enumerate(won)], data=DATA)
+def table(won: list[bool]) -> ScoreTable:
+    return ScoreTable.of(CPS, [row(i, 1.0 if one else -1.0) for i, one in enumerate(won)], data=DATA)
 
 
 def test_leaving_pairs_out_changes_the_score_by_what_is_said() -> None:
-    found = set_apart(table(WON), INSIDE)
+    found = compare_subset(table(WON), INSIDE)
     assert found.inside.value == pytest.approx(100 * 7 / 9)
     assert found.others.value == pytest.approx(100 * 8 / 21)
     assert found.change == pytest.approx(100 * 8 / 21 - 100 * 15 / 30)
@@ -35,7 +35,7 @@ def test_leaving_pairs_out_changes_the_score_by_what_is_said() -> None:
 
 @pytest.mark.parametrize("inside", [np.zeros(30, dtype=np.bool_), np.ones(30, dtype=np.bool_)])
 def test_all_or_none_apart_is_no_comparison(inside: np.ndarray) -> None:
-    found = set_apart(table(WON), inside)
+    found = compare_subset(table(WON), inside)
     assert math.isnan(found.change)
     assert found.p is None
     assert {found.inside.n, found.others.n} == {0, 30}
@@ -77,6 +77,6 @@ def test_groups_too_small_for_an_interval_still_have_a_difference() -> None:
 
 
 def test_parts_and_methods_are_named() -> None:
-    found = set_apart(table(WON), INSIDE)
+    found = compare_subset(table(WON), INSIDE)
     assert (found.inside.group, found.others.group, found.method) == ("inside", "others", "newcombe")
     assert contrast(np.array([1.0, 2.0, 4.0]), np.array([0.0, 3.0])).method == "welch"

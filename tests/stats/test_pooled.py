@@ -8,26 +8,26 @@ from scipy.stats import bootstrap, t
 
 from unmask.core.errors import StatsError
 from unmask.stats.bootstrap import generator
-from unmask.stats.pooled import Counts, difference_interval, share_interval
+from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 from unmask.stats.shares import wilson
 
 
-def drawn(seed: int, units: int, share: float) -> Counts:
+def drawn(seed: int, units: int, share: float) -> HitCounts:
     rng = np.random.default_rng(seed)
     tries = rng.integers(5, 25, units)
     skill = rng.beta(6 * share, 6 * (1 - share), units)  # units differ: their tries are not independent
-    return Counts(rng.binomial(tries, skill).astype(float), tries.astype(float))
+    return HitCounts(rng.binomial(tries, skill).astype(float), tries.astype(float))
 
 
 def test_the_share_pools_tries_and_leaves_out_units_without_any() -> None:
-    counts = Counts.of([(3, 10), (0, 0), (1, 2)])
+    counts = HitCounts.of([(3, 10), (0, 0), (1, 2)])
     assert counts.tries.tolist() == [10, 2]
     assert counts.share == pytest.approx(100 * 4 / 12)  # not the mean of 30% and 50%
     assert counts.linearised().mean() == pytest.approx(counts.share)
 
 
 def test_few_units_get_students_interval_of_the_linearised_ratio() -> None:
-    counts = Counts.of([(1, 4), (5, 6), (2, 5), (6, 9)])
+    counts = HitCounts.of([(1, 4), (5, 6), (2, 5), (6, 9)])
     ratio, size = 14 / 24, 24 / 4
     residuals = [(hits - ratio * tries) / size for hits, tries in ((1, 4), (5, 6), (2, 5), (6, 9))]
     half = t.ppf(0.975, 3) * (sum(each**2 for each in residuals) / 3 / 4) ** 0.5
@@ -71,25 +71,25 @@ def test_a_difference_agrees_with_a_paired_bootstrap_of_both_ratios() -> None:
 
 
 def test_units_of_one_try_get_wilson() -> None:
-    counts = Counts.of([(1, 1)] * 3 + [(0, 1)] * 17)
+    counts = HitCounts.of([(1, 1)] * 3 + [(0, 1)] * 17)
     assert share_interval(counts, rng=generator(0, "x")) == wilson(3, 20)
 
 
 @pytest.mark.parametrize("hits", [0, 4])
 def test_where_all_tries_end_alike_the_interval_still_has_a_width(hits: int) -> None:
-    counts = Counts.of([(hits, 4)] * 10)
+    counts = HitCounts.of([(hits, 4)] * 10)
     found, whole = share_interval(counts, rng=generator(0, "x")), wilson(10 * hits // 4, 10)
     assert (found.low, found.high) == (whole.low, whole.high)
     assert found.high - found.low > 20
 
 
 def test_too_little_for_an_interval() -> None:
-    one, none = Counts.of([(1, 3)]), Counts.of([])
+    one, none = HitCounts.of([(1, 3)]), HitCounts.of([])
     assert np.isnan(share_interval(one, rng=generator(0, "x")).low)
     assert np.isnan(share_interval(none, rng=generator(0, "x")).low)
     assert np.isnan(none.share)
     assert np.isnan(difference_interval(none, none, rng=generator(0, "x")).low)
-    assert np.isnan(difference_interval(one, Counts.of([(2, 3)]), rng=generator(0, "x")).low)
+    assert np.isnan(difference_interval(one, HitCounts.of([(2, 3)]), rng=generator(0, "x")).low)
 
 
 def test_no_difference_anywhere_is_said_so() -> None:
@@ -100,21 +100,21 @@ def test_no_difference_anywhere_is_said_so() -> None:
 
 def test_a_difference_needs_the_same_units() -> None:
     with pytest.raises(StatsError, match="2 pairs against 1"):
-        difference_interval(Counts.of([(1, 2), (1, 2)]), Counts.of([(1, 2)]), rng=generator(0, "x"))
+        difference_interval(HitCounts.of([(1, 2), (1, 2)]), HitCounts.of([(1, 2)]), rng=generator(0, "x"))
 
 
 def test_linearised_values_by_hand() -> None:
     """1 of 1 and 0 of 3: the share is 25; 25 + (100 − 25) / 2 and 25 + (0 − 75) / 2."""
-    assert Counts.of([(1, 1), (0, 3)]).linearised().tolist() == pytest.approx([62.5, -12.5])
+    assert HitCounts.of([(1, 1), (0, 3)]).linearised().tolist() == pytest.approx([62.5, -12.5])
 
 
 def test_the_scale_ends_at_0_and_100() -> None:
     """Of three units Student's interval would go far beyond."""
-    low = share_interval(Counts.of([(0, 2), (0, 2), (1, 2)]), rng=generator(0, "x"))
-    high = share_interval(Counts.of([(2, 2), (2, 2), (1, 2)]), rng=generator(0, "x"))
+    low = share_interval(HitCounts.of([(0, 2), (0, 2), (1, 2)]), rng=generator(0, "x"))
+    high = share_interval(HitCounts.of([(2, 2), (2, 2), (1, 2)]), rng=generator(0, "x"))
     assert low.low == 0.0
     assert 50 < low.high < 100
     assert high.high == 100.0
-    much, little = Counts.of([(2, 2), (2, 2), (1, 2)]), Counts.of([(0, 2), (1, 2), (0, 2)])
+    much, little = HitCounts.of([(2, 2), (2, 2), (1, 2)]), HitCounts.of([(0, 2), (1, 2), (0, 2)])
     assert difference_interval(much, little, rng=generator(0, "x")).high == 100.0
     assert difference_interval(little, much, rng=generator(0, "x")).low == -100.0

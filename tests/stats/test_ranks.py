@@ -10,14 +10,14 @@ import pytest
 from scipy.stats import kendalltau, spearmanr
 
 from unmask.stats.ranks import (
-    rank_agreements,
     kendall,
+    kendall_taus,
     percentile_interval,
+    rank_agreements,
     resampled_items,
     resampled_means,
-    spearman_rhos,
     spearman,
-    kendall_taus,
+    spearman_rhos,
 )
 
 

@@ -11,7 +11,13 @@ from scipy import stats
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
 from unmask.stats import estimates
-from unmask.stats.regression import PropertyRegression, FittedValue, correlation, regress_on_property, fit_line
+from unmask.stats.regression import (
+    FittedValue,
+    PropertyRegression,
+    correlation,
+    fit_line,
+    regress_on_property,
+)
 
 from .tables import DATA, measure, normal, only, row, unscored
 
@@ -59,7 +65,11 @@ def test_without_a_spread_of_x_at_zero_the_intercept_is_the_mean() -> None:
 
 
 def test_what_bears_no_line_says_so() -> None:
-    nothing, elsewhere, two = fit_line(np.empty(0), np.empty(0)), fit_line(np.ones(4), Y[:4]), fit_line(X[:2], Y[:2])
+    nothing, elsewhere, two = (
+        fit_line(np.empty(0), np.empty(0)),
+        fit_line(np.ones(4), Y[:4]),
+        fit_line(X[:2], Y[:2]),
+    )
     assert nothing.n == 0
     assert math.isnan(nothing.intercept.value)
     assert nothing.intercept.method == "none: nothing scored"

@@ -10,7 +10,7 @@ from scipy.stats import mannwhitneyu, norm
 from sklearn.metrics import auc as under
 
 from unmask.core.errors import StatsError
-from unmask.stats.roc import area, area_difference, curve
+from unmask.stats.roc import roc_auc, roc_auc_difference, roc_points
 
 
 def case(seed: int, n: int = 60, tied: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -49,7 +49,7 @@ def delong(labels: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, flo
 def test_an_area_by_hand() -> None:
     # positives 3, 1; negatives 2, 0: three of the four pairs in order
     labels = np.array([True, True, False, False])
-    found = area(labels, np.array([3.0, 1.0, 2.0, 0.0]), rng=np.random.default_rng(0))
+    found = roc_auc(labels, np.array([3.0, 1.0, 2.0, 0.0]), rng=np.random.default_rng(0))
     assert found.value == 0.75
     assert (found.positives, found.negatives) == (2, 2)
 
@@ -58,9 +58,9 @@ def test_an_area_by_hand() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_area_is_the_share_of_pairs_in_order(seed: int, tied: bool) -> None:
     labels, a, _ = case(seed, tied=tied)
-    found = area(labels, a, rng=np.random.default_rng(0))
+    found = roc_auc(labels, a, rng=np.random.default_rng(0))
     assert found.value == pytest.approx(counted(labels, a), abs=1e-12)
-    assert found.value == pytest.approx(under(*curve(labels, a)), abs=1e-12)
+    assert found.value == pytest.approx(under(*roc_points(labels, a)), abs=1e-12)
     assert found.interval.low < found.value < found.interval.high
 
 
@@ -68,12 +68,12 @@ def test_the_area_is_the_share_of_pairs_in_order(seed: int, tied: bool) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_delong_is_its_definition(seed: int, tied: bool) -> None:
     labels, a, b = case(seed, tied=tied)
-    found = area_difference(labels, a, b)
+    found = roc_auc_difference(labels, a, b)
     difference, p = delong(labels, a, b)
     assert found.value == pytest.approx(difference, abs=1e-12)
     assert found.p == pytest.approx(p, rel=1e-9)
     assert (found.p < 0.05) == (found.interval.low > 0 or found.interval.high < 0)
-    back = area_difference(labels, b, a)
+    back = roc_auc_difference(labels, b, a)
     assert (back.value, back.p) == (pytest.approx(-found.value), pytest.approx(found.p))
 
 
@@ -83,7 +83,7 @@ def test_the_bootstrap_interval_is_as_wide_as_theory_says() -> None:
     v10 = [np.mean(x > downs) for x in ups]
     v01 = [np.mean(ups > y) for y in downs]
     error = math.sqrt(np.var(v10, ddof=1) / len(ups) + np.var(v01, ddof=1) / len(downs))
-    interval = area(labels, a, rng=np.random.default_rng(0)).interval
+    interval = roc_auc(labels, a, rng=np.random.default_rng(0)).interval
     assert interval.high - interval.low == pytest.approx(2 * 1.96 * error, rel=0.1)
     assert interval.method == "percentile, stratified"
 
@@ -91,26 +91,26 @@ def test_the_bootstrap_interval_is_as_wide_as_theory_says() -> None:
 def test_what_cannot_be_had_is_said() -> None:
     rng = np.random.default_rng(0)
     labels = np.array([True, True, False, False])
-    apart = area(labels, np.array([3.0, 2.0, 1.0, 0.0]), rng=rng)
+    apart = roc_auc(labels, np.array([3.0, 2.0, 1.0, 0.0]), rng=rng)
     assert apart.value == 1.0
     assert math.isnan(apart.interval.low)
     assert apart.interval.method.startswith("no spread")
-    flat = area(labels, np.ones(4), rng=rng)
+    flat = roc_auc(labels, np.ones(4), rng=rng)
     assert (flat.value, flat.p) == (0.5, None)
     lone = np.array([True, False, False, False])
-    assert area(lone, np.arange(4.0), rng=rng).interval.method.startswith("too few")
-    assert area_difference(lone, np.arange(4.0), -np.arange(4.0)).p is None
-    same = area_difference(labels, np.arange(4.0), 2 * np.arange(4.0))
+    assert roc_auc(lone, np.arange(4.0), rng=rng).interval.method.startswith("too few")
+    assert roc_auc_difference(lone, np.arange(4.0), -np.arange(4.0)).p is None
+    same = roc_auc_difference(labels, np.arange(4.0), 2 * np.arange(4.0))
     assert (same.value, same.p) == (0.0, None)
     with pytest.raises(StatsError, match="bear one label"):
-        area(np.ones(3, dtype=bool), np.arange(3.0), rng=rng)
+        roc_auc(np.ones(3, dtype=bool), np.arange(3.0), rng=rng)
     with pytest.raises(StatsError, match="finite"):
-        curve(labels, np.array([1.0, np.nan, 2.0, 3.0]))
+        roc_points(labels, np.array([1.0, np.nan, 2.0, 3.0]))
 
 
 def test_the_test_of_an_area_is_mann_and_whitneys() -> None:
     labels, a, _ = case(2, n=40)
-    found = area(labels, a, rng=np.random.default_rng(0))
+    found = roc_auc(labels, a, rng=np.random.default_rng(0))
     assert found.p == pytest.approx(mannwhitneyu(a[labels], a[~labels]).pvalue)
     assert (found.positives, found.negatives) == (labels.sum(), (~labels).sum())
     assert found.positives != found.negatives
@@ -120,7 +120,7 @@ def test_an_area_has_the_interval_of_a_plain_bootstrap_of_either_group() -> None
     rng = np.random.default_rng(6)
     ups, downs = rng.normal(0.5, 1, 12), rng.normal(0, 1, 8)
     labels = np.arange(20) < 12
-    found = area(labels, np.concatenate([ups, downs]), rng=np.random.default_rng(0)).interval
+    found = roc_auc(labels, np.concatenate([ups, downs]), rng=np.random.default_rng(0)).interval
     above = np.array([[psi(x, y) for y in downs] for x in ups])
     drawn = [above[np.ix_(rng.integers(12, size=12), rng.integers(8, size=8))].mean() for _ in range(4000)]
     assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02)
@@ -129,7 +129,7 @@ def test_an_area_has_the_interval_of_a_plain_bootstrap_of_either_group() -> None
 def test_two_items_in_a_group_are_enough_for_a_difference() -> None:
     labels = np.array([True, True, False, False, False])
     a, b = np.array([3.0, 1.0, 2.0, 0.0, 1.5]), np.array([1.0, 2.0, 3.0, 0.5, 1.2])
-    found = area_difference(labels, a, b)
+    found = roc_auc_difference(labels, a, b)
     value, p = delong(labels, a, b)
     assert (found.value, found.p) == pytest.approx((value, p))
     assert found.interval.method == "delong"

@@ -10,12 +10,12 @@ import pytest
 from unmask.stats.samples import (
     half_differences,
     half_rankings,
-    sampled,
-    samples,
-    sizes,
-    stepped_up,
+    sample_means,
+    sample_scores,
+    sample_sizes,
+    spearman_brown,
 )
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, row, rows, unscored
 
@@ -31,14 +31,14 @@ from .tables import DATA, measure, row, rows, unscored
     ],
 )
 def test_sizes(n: int, expected: tuple[int, ...]) -> None:
-    assert sizes(n) == expected
+    assert sample_sizes(n) == expected
 
 
 def test_samples_are_drawn_without_replacement() -> None:
     values = 2.0 ** np.arange(10)
-    whole = sampled(values, 10, 6, rng=np.random.default_rng(0))
+    whole = sample_means(values, 10, 6, rng=np.random.default_rng(0))
     np.testing.assert_allclose(whole, values.mean())
-    for mean in sampled(values, 3, 50, rng=np.random.default_rng(0)):
+    for mean in sample_means(values, 3, 50, rng=np.random.default_rng(0)):
         assert bin(round(mean * 3)).count("1") == 3  # three different powers of two
 
 
@@ -66,33 +66,33 @@ def test_groups_of_one_item_are_left_out() -> None:
 
 
 def test_stepped_up() -> None:
-    assert stepped_up(0.5) == pytest.approx(2 / 3)
-    assert math.isnan(stepped_up(-1.0))
+    assert spearman_brown(0.5) == pytest.approx(2 / 3)
+    assert math.isnan(spearman_brown(-1.0))
 
 
 def test_ties_count_in_the_score_but_are_not_decided() -> None:
     made = [*rows([1.0, -1.0, 0.0, 2.0]), unscored(9)]
-    found = samples(Table.of(measure(), made, data=DATA), 5, seed=0)
+    found = sample_scores(ScoreTable.of(measure(), made, data=DATA), 5, seed=0)
     assert found is not None
     assert (found.score, found.n, found.decided) == (50.0, 4, 3)
 
 
 def test_asld_is_made_of_sizes() -> None:
-    found = samples(Table.of(measure("magnitude"), rows([1.0, -3.0]), data=DATA), 5, seed=0)
+    found = sample_scores(ScoreTable.of(measure("magnitude"), rows([1.0, -3.0]), data=DATA), 5, seed=0)
     assert found is not None
     assert (found.statistic, found.score) == ("asld", 2.0)
 
 
 def test_nothing_scored_and_one_pair() -> None:
-    assert samples(Table.of(measure(), [unscored(1)], data=DATA), 5, seed=0) is None
-    one = samples(Table.of(measure(), [row(1, 2.0, category="age")], data=DATA), 5, seed=0)
+    assert sample_scores(ScoreTable.of(measure(), [unscored(1)], data=DATA), 5, seed=0) is None
+    one = sample_scores(ScoreTable.of(measure(), [row(1, 2.0, category="age")], data=DATA), 5, seed=0)
     assert one is not None
     assert (one.score, one.halves.size, one.rankings.size) == (100.0, 0, 0)
 
 
 def test_sizes_double_after_a_hundred() -> None:
-    assert sizes(200) == (20, 40, 60, 80, 100, 200)
-    assert sizes(250) == (20, 40, 60, 80, 100, 200, 250)
+    assert sample_sizes(200) == (20, 40, 60, 80, 100, 200)
+    assert sample_sizes(250) == (20, 40, 60, 80, 100, 200, 250)
 
 
 def test_of_an_odd_number_one_is_left_out_of_both_halves() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Row
-from unmask.stats import estimates, signed
-from unmask.stats.shares import folded, sign_test, wilson
+from unmask.stats import estimates, signed_estimate
+from unmask.stats.shares import absolute_interval, sign_test, wilson
 
 from .tables import DATA, measure, only, row, rows, unscored
 
@@ -153,7 +153,7 @@ def test_gap_between_directions(counts: tuple[tuple[int, int], tuple[int, int]],
     ],
 )
 def test_folding(signed_ends: tuple[float, float], expected: tuple[float, float]) -> None:
-    found = folded(*signed_ends)
+    found = absolute_interval(*signed_ends)
     assert (found.low, found.high) == expected
 
 
@@ -197,7 +197,7 @@ def test_rows_of_another_measure_or_dataset_are_refused(stranger: dict[str, str]
 
 def test_signed() -> None:
     found = estimates(measure(), table_of(6, 3, 1), data=DATA, rng_seed=0)[0]
-    moved = signed(found)
+    moved = signed_estimate(found)
     assert (moved.value, moved.null, moved.statistic) == (10.0, 0.0, "signed-bias-score")
     assert (moved.low, moved.high) == (found.low - 50, found.high - 50)
     assert (moved.n, moved.p, moved.method) == (found.n, found.p, found.method)
@@ -206,7 +206,7 @@ def test_signed() -> None:
 def test_signed_needs_a_null() -> None:
     found = estimates(measure(), table_of(2, 2), data=DATA, rng_seed=0)[0]
     with pytest.raises(StatsError, match="no null"):
-        signed(replace(found, null=None))
+        signed_estimate(replace(found, null=None))
 
 
 def test_the_gap_between_directions_counts_both() -> None:
@@ -229,6 +229,6 @@ def test_no_gap_is_wider_than_a_hundred() -> None:
 
 
 def test_folding_keeps_ends_that_lie_on_one_side() -> None:
-    assert (folded(0.5, 8.0).low, folded(0.5, 8.0).high) == (0.5, 8.0)
-    assert (folded(-8.0, -0.5).low, folded(-8.0, -0.5).high) == (0.5, 8.0)
-    assert (folded(-8.0, 0.5).low, folded(-8.0, 0.5).high) == (0.0, 8.0)
+    assert (absolute_interval(0.5, 8.0).low, absolute_interval(0.5, 8.0).high) == (0.5, 8.0)
+    assert (absolute_interval(-8.0, -0.5).low, absolute_interval(-8.0, -0.5).high) == (0.5, 8.0)
+    assert (absolute_interval(-8.0, 0.5).low, absolute_interval(-8.0, 0.5).high) == (0.0, 8.0)

@@ -15,7 +15,7 @@ from unmask.core.errors import StatsError
 from unmask.core.types import Row, Summary
 from unmask.stats import estimates, stereoset_scores
 from unmask.stats.bootstrap import generator
-from unmask.stats.triples import Terms, icat_change_interval, icat_interval
+from unmask.stats.triples import TermScores, icat_change_interval, icat_interval
 
 from .tables import DATA, measure, only, row, triple, unscored
 
@@ -127,12 +127,12 @@ def test_intervals_resample_whole_terms() -> None:
 def test_icat_interval_keeps_to_both_sides_of_its_kink() -> None:
     # ss exactly 50 in every second term's mirror: icat = lms, the most there can be, yet it may be less
     ss = np.array([40.0, 60.0] * 20)
-    found = icat_interval(Terms(lms=np.full(40, 80.0), ss=ss), rng=generator(0, "all"))
+    found = icat_interval(TermScores(lms=np.full(40, 80.0), ss=ss), rng=generator(0, "all"))
     assert found.low < 80.0 <= found.high
 
 
 def test_icat_without_spread_says_so() -> None:
-    found = icat_interval(Terms(lms=np.full(12, 80.0), ss=np.full(12, 50.0)), rng=generator(0, "all"))
+    found = icat_interval(TermScores(lms=np.full(12, 80.0), ss=np.full(12, 50.0)), rng=generator(0, "all"))
     assert found.method == "no spread: 12 target terms alike"
 
 
@@ -167,10 +167,10 @@ def test_nothing_scored(summary: Summary) -> None:
     assert (found.n, found.unscored, found.method) == (0, 1, "too few: 0 target terms")
 
 
-def nearly(lms: float, ss: float, terms: int = 10) -> Terms:
+def nearly(lms: float, ss: float, terms: int = 10) -> TermScores:
     """Terms that hardly differ, so that every interval is as good as its value."""
     spread = 1e-3 * np.linspace(-1, 1, terms)
-    return Terms(lms + spread, ss + spread[::-1])
+    return TermScores(lms + spread, ss + spread[::-1])
 
 
 @pytest.mark.parametrize(("ss", "icat"), [(80.0, 36.0), (20.0, 36.0), (55.0, 81.0)])

@@ -16,7 +16,7 @@ from tools.figures.types import Answers, Figure, Found, Job, Sample
 from tools.train import corpus
 from unmask.core.errors import DataError
 from unmask.core.types import Encoded, Floats, Probe
-from unmask.measures.probes import each_masked, next_tokens, unmasked
+from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmasked_probe
 from unmask.models import Engine, Lm
 from unmask.stats.bootstrap import generator
 from unmask.stats.shares import wilson
@@ -52,7 +52,7 @@ def text_figures(job: Job, held: Mapping[str, Sequence[str]], found: Found) -> N
     if lm.kind == "causal":
         with found.part("perplexity"):
             rows = [causal_rows(lm, name, documents, job.rows) for name, documents in held.items()]
-            given = answers(engine, _filled(rows), lambda row: next_tokens(row, row.content))
+            given = answers(engine, _filled(rows), lambda row: next_tokens_probe(row, row.content))
             found.figures.extend(perplexity("perplexity", "rows", one) for one in given)
         return
     with found.part("masked accuracy"):
@@ -61,9 +61,9 @@ def text_figures(job: Job, held: Mapping[str, Sequence[str]], found: Found) -> N
         found.figures.extend(accuracy("masked accuracy, %", "rows", one) for one in given)
     with found.part("sentences"):
         lone = _filled([sentences(lm, name, documents, job.rows) for name, documents in held.items()])
-        given = answers(engine, lone, lambda one: each_masked(one, one.content))
+        given = answers(engine, lone, lambda one: each_masked_probe(one, one.content))
         found.figures.extend(perplexity("pseudo-perplexity", "sentences", one) for one in given)
-        given = answers(engine, lone, unmasked)
+        given = answers(engine, lone, unmasked_probe)
         found.figures.extend(accuracy("unmasked accuracy, %", "sentences", one) for one in given)
 
 

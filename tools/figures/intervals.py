@@ -14,5 +14,5 @@ def resampled(statistic: Statistic, *columns: Floats, label: str) -> tuple[float
     value = float(statistic(*columns, axis=-1))
     if len(columns[0]) < 2:
         return value, float("nan"), float("nan"), "none: one unit"
-    low, high, method = bootstrap.resampled(columns, statistic, rng=generator(SEED, label))
+    low, high, method = bootstrap.bootstrap_ends(columns, statistic, rng=generator(SEED, label))
     return value, float(low), float(high), method

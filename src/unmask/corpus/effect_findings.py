@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unmask.corpus.training_effect import Effect
-from unmask.findings import Finding, Plot, Value, Table
+from unmask.corpus.training_effect import TrainingEffect
+from unmask.findings import Finding, Plot, Table, Value
 from unmask.measures import find
 from unmask.mitigate.evaluation import MEN, WOMEN, BiasEvaluation
-from unmask.stats import Comparison, comparisons, apply_holm
+from unmask.stats import Comparison, apply_holm, comparisons
 from unmask.training.utility import accuracy, perplexity
 
 HEADLINES = ("asld", "appd", "bias-score")
 SURE = 0.05
 
 
-def finding(effect: Effect, *, seed: int = 0) -> Finding:
+def effect_finding(effect: TrainingEffect, *, seed: int = 0) -> Finding:
     """ASLD and the other measures: start, after the corpus, after the placebo, and the differences."""
     shifts = _compared(effect.start, effect.corpus, seed)
     against = _compared(effect.placebo, effect.corpus, seed)
@@ -77,7 +77,7 @@ def _bias(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Table:
     )  # fmt: skip
 
 
-def _ability(effect: Effect, seed: int) -> Table:
+def _ability(effect: TrainingEffect, seed: int) -> Table:
     parts = {"start": effect.start, "corpus": effect.corpus, "placebo": effect.placebo}
     return Table(
         title="Language ability on held-out text of the corpus",

@@ -13,7 +13,7 @@ from scipy.stats import binomtest, t
 
 from unmask.core.types import Floats, Ints
 from unmask.findings import Value
-from unmask.stats.bootstrap import Interval, generator, no_interval, bootstrap_ends
+from unmask.stats.bootstrap import Interval, bootstrap_ends, generator, no_interval
 from unmask.stats.means import MIN_BCA_UNITS
 
 LEVEL = 0.95
@@ -30,7 +30,7 @@ def ilps(groups: Ints, *, seed: int = 0, unit: str = "documents") -> Value:
     return _ranged(value, _over(first, second, _log_ratio, seed, unit))
 
 
-def share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documents") -> Value:
+def word_share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documents") -> Value:
     """The share of a column's words among all words: P_f, P_m."""
     some, words = groups[:, column].astype(np.float64), groups[:, 2].astype(np.float64)
     value = float(some.sum() / words.sum())

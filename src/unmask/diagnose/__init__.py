@@ -18,8 +18,8 @@ from unmask.diagnose.human import HUMAN
 from unmask.diagnose.length import LENGTH
 from unmask.diagnose.meaning import MEANING
 from unmask.diagnose.paraphrase import PARAPHRASE
-from unmask.diagnose.run import Diagnosed, run
-from unmask.diagnose.spec import Diagnosis, Settings
+from unmask.diagnose.run import DiagnosisResult, run
+from unmask.diagnose.spec import Diagnosis, DiagnosisSettings
 from unmask.diagnose.stability import STABILITY
 from unmask.findings import Finding
 
@@ -37,4 +37,4 @@ def find(name: str) -> Diagnosis:
     return DIAGNOSES[name]
 
 
-__all__ = ["DIAGNOSES", "Diagnosed", "Diagnosis", "Finding", "Settings", "find", "run"]
+__all__ = ["DIAGNOSES", "Diagnosis", "DiagnosisResult", "DiagnosisSettings", "Finding", "find", "run"]

@@ -11,22 +11,22 @@ from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.diagnose.token_accuracy import (
     AUL,
+    COUNTING_RULES,
     CPS,
     PLL,
     SSS,
     SSS_TOKENS,
-    WAYS,
-    Subtokens,
-    Versus,
-    Way,
-    counted,
-    difference,
-    hits,
-    planned,
-    share,
-    subtokens,
-    told,
-    versus,
+    CountingRule,
+    PairedCounts,
+    SubtokenCounts,
+    count_hits,
+    count_subtokens,
+    format_value,
+    hits_by_pair,
+    paired_counts,
+    plan_probes,
+    pooled_share,
+    share_difference,
 )
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import select_measures
@@ -42,25 +42,25 @@ READ_ALIKE = {"aula": "aul", "aula-normalised": "aul", "cps-exact": "cps", "sss-
 class AccuracyResult:
     """Right guesses by way of counting, two ways on the same tokens, and what the tokenizer does."""
 
-    counts: Mapping[Way, HitCounts]
-    versus: Mapping[tuple[Way, Way], Versus]
-    subtokens: Subtokens
+    counts: Mapping[CountingRule, HitCounts]
+    versus: Mapping[tuple[CountingRule, CountingRule], PairedCounts]
+    subtokens: SubtokenCounts
 
 
 def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> AccuracyResult:
     """Ask what the measures ask, and count the tokens that were the model's first guess."""
     ways = _ways(settings, subject)
     subject.lm.prime([text for item in data.items for text in (item.more, item.less)])
-    plans = {way: planned(way, data.items, subject.lm) for way in ways}
+    plans = {way: plan_probes(way, data.items, subject.lm) for way in ways}
     asked = (
         probe for plan in plans.values() for sides in plan.values() for ask in sides.values() for probe in ask
     )
     readings = subject.read(asked, f"{data.card.name}: accuracy")
-    found = {way: hits(way, plan, readings) for way, plan in plans.items()}
+    found = {way: hits_by_pair(way, plan, readings) for way, plan in plans.items()}
     return AccuracyResult(
-        {way: counted(one.values()) for way, one in found.items()},
-        {(a, b): versus(found[a], found[b]) for a, b in SAME_TOKENS if a in found and b in found},
-        subtokens(data.items, subject.lm),
+        {way: count_hits(one.values()) for way, one in found.items()},
+        {(a, b): paired_counts(found[a], found[b]) for a, b in SAME_TOKENS if a in found and b in found},
+        count_subtokens(data.items, subject.lm),
     )
 
 
@@ -68,7 +68,7 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
     """Accuracy by measure beside the published one; measures on the same tokens; sub-token counts."""
     rows = tuple(row for one in seen for row in _accuracies(one, settings.seed))
     if not rows:
-        read = ", ".join(dict.fromkeys(way.measure for way in WAYS))
+        read = ", ".join(dict.fromkeys(way.measure for way in COUNTING_RULES))
         return Finding((f"none of the measures named is among those whose guesses are counted: {read}",), ())
     pairs = tuple(row for one in seen for row in _comparisons(one, settings.seed))
     tables = [_accuracy_table(rows)]
@@ -77,10 +77,12 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
     return Finding(tuple(_answers(seen, settings.seed)), tuple(tables), (_plot(seen, settings.seed),))
 
 
-def _ways(settings: DiagnosisSettings, subject: Session) -> list[Way]:
+def _ways(settings: DiagnosisSettings, subject: Session) -> list[CountingRule]:
     """Those of the measures named; all where none is."""
-    named = {READ_ALIKE.get(one.name, one.name) for one in select_measures(settings.measures, subject.lm.kind)}
-    return [way for way in WAYS if not named or way.measure in named]
+    named = {
+        READ_ALIKE.get(one.name, one.name) for one in select_measures(settings.measures, subject.lm.kind)
+    }
+    return [way for way in COUNTING_RULES if not named or way.measure in named]
 
 
 def _accuracies(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
@@ -89,7 +91,7 @@ def _accuracies(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ..
         paper = published_value("accuracy", model, data=data, measure=way.measure, statistic="accuracy")
         pairs = counts.tries.size
         left_out = len(one.data.items) - pairs
-        accuracy = share(counts, seed, way.counted)
+        accuracy = pooled_share(counts, seed, way.counted)
         yield model, data, way.measure, way.counted, accuracy, int(counts.tries.sum()), pairs, left_out, paper
 
 
@@ -109,7 +111,7 @@ def _comparisons(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, .
     for (first, second), found in one.what.versus.items():
         names = f"{first.measure} − {second.measure}"
         tokens = second.counted.partition(",")[0]
-        gap = difference(found.first, found.second, seed, names)
+        gap = share_difference(found.first, found.second, seed, names)
         table = found.table
         counts = (table.n, table.first, table.second)
         p = mcnemar_p(table)
@@ -166,7 +168,7 @@ def _answers(seen: Sequence[DiagnosisObservation], seed: int) -> Iterator[str]:
     }
     for one in seen:
         parts = [
-            f"{told(share(counts, seed, way.counted), '%')} {said}"
+            f"{format_value(pooled_share(counts, seed, way.counted), '%')} {said}"
             for way, said in words.items()
             if (counts := one.what.counts.get(way)) and counts.tries.size
         ]
@@ -175,10 +177,10 @@ def _answers(seen: Sequence[DiagnosisObservation], seed: int) -> Iterator[str]:
 
 def _plot(seen: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
-    for way in WAYS:
+    for way in COUNTING_RULES:
         for one in seen:
             if way in one.what.counts:
-                found = share(one.what.counts[way], seed, way.counted)
+                found = pooled_share(one.what.counts[way], seed, way.counted)
                 series = f"{one.model['id']} · {one.data.card.name}"
                 numbers = {"value": found.value, "low": found.low, "high": found.high}
                 rows.append({"label": f"{way.measure}: {way.counted}", "series": series, **numbers})

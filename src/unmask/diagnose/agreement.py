@@ -9,9 +9,9 @@ import numpy as np
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.types import Dataset, Row
-from unmask.diagnose.rankings import Types, over_models, over_types
+from unmask.diagnose.rankings import TypeRankings, model_agreements, type_rankings
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Value, Table, charts
+from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.stats import holm
 from unmask.stats.ranks import MIN_RANKED, RankAgreement
 
@@ -30,8 +30,8 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
         one.data.card.name: [each for each in seen if each.data.card.name == one.data.card.name]
         for one in seen
     }
-    models = {data: over_models(some, settings.seed) for data, some in by_data.items()}
-    types = [each for one in seen if (each := over_types(one, settings.seed)) is not None]
+    models = {data: model_agreements(some, settings.seed) for data, some in by_data.items()}
+    types = [each for one in seen if (each := type_rankings(one, settings.seed)) is not None]
     note = (
         "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: pairs drawn anew, the same for "
         "all measures; it does not speak of other {others}. p Holm: over the rows that have the same {same}."
@@ -76,7 +76,7 @@ def _ranged(found: RankAgreement) -> Value:
     return Value(found.test.value, found.interval.low, found.interval.high, found.interval.method)
 
 
-def _ranks(types: Sequence[Types]) -> Table:
+def _ranks(types: Sequence[TypeRankings]) -> Table:
     names = tuple(dict.fromkeys(name for each in types for name in each.names))
     rows: list[tuple[Cell, ...]] = []
     for each in types:
@@ -112,7 +112,7 @@ def _told(found: RankAgreement) -> str:
     return f"{found.test.value:.2f}, {found.interval.low:.2f} to {found.interval.high:.2f}"
 
 
-def _said(types: Sequence[Types]) -> list[str]:
+def _said(types: Sequence[TypeRankings]) -> list[str]:
     return [
         line
         for each in types
@@ -120,7 +120,7 @@ def _said(types: Sequence[Types]) -> list[str]:
     ]
 
 
-def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[Types]) -> list[Plot]:
+def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[TypeRankings]) -> list[Plot]:
     shown = [("models", data, found) for data, found in models.items() if found]
     shown += [("bias types", " on ".join(_where(each.one)), each.found) for each in types if each.found]
     told = "Grid of Kendall's τ between every two measures, from −1 (reverse order) to 1 (same order)."
@@ -142,7 +142,7 @@ def _notes(
     by_data: Mapping[str, Sequence[DiagnosisObservation]],
     models: Mapping[str, Sequence[RankAgreement]],
     seen: Sequence[DiagnosisObservation],
-    types: Sequence[Types],
+    types: Sequence[TypeRankings],
 ) -> list[str]:
     few = [
         f"{data}: {len(some)} {'model' if len(some) == 1 else 'models'}; to see whether measures rank models "
@@ -159,7 +159,9 @@ def _notes(
 
 
 def _unfit(data: Dataset) -> str:
-    return "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
+    return (
+        "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
+    )
 
 
 AGREEMENT = Diagnosis(

@@ -10,10 +10,10 @@ from unmask.audit.plan import has_field, measures_for
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Row
-from unmask.diagnose.siblings import PLANTED, SIBLINGS, about_planted, dose_of
+from unmask.diagnose.siblings import PLANTED, SIBLINGS, dose_of, planted_rows
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Value, Table, charts
-from unmask.measures import MEASURES, select_measures, find
+from unmask.findings import Cell, Finding, Plot, Table, Value, charts
+from unmask.measures import MEASURES, find, select_measures
 from unmask.stats.dose_response import DoseResponse, dose_response
 from unmask.stats.pairing import STATISTICS
 
@@ -31,7 +31,7 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dic
         if one.summary in ("share", "magnitude", "lean")
     ]
     found = {
-        name: about_planted([one.row for one in items], templates=has_field(data, "slot"))
+        name: planted_rows([one.row for one in items], templates=has_field(data, "slot"))
         for name, items in subject.scores(data, fit).items()
     }
     if not all(found.values()):

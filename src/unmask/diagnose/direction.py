@@ -15,13 +15,13 @@ from unmask.stats import estimates
 
 SIDES = {"advantaged": "direction=antistereo", "disadvantaged": "direction=stereo"}
 GAP = "direction-gap"
-Found = dict[str, dict[str, Estimate]]  # by measure: advantaged, disadvantaged and their gap
+DirectionScores = dict[str, dict[str, Estimate]]  # by measure: advantaged, disadvantaged and their gap
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Found:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> DirectionScores:
     """The bias score of either direction, and how far apart they are, by measure."""
     measures = [one for one in subject.pair_measures(data, settings.measures) if one.summary == "share"]
-    found: Found = {}
+    found: DirectionScores = {}
     for name, items in subject.scores(data, measures).items():
         rows = [one.row for one in items]
         made = estimates(find(name), rows, data=data.card.name, rng_seed=settings.seed)

@@ -14,7 +14,7 @@ from unmask.audit.session import Session
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Floats
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Value, Table, charts
+from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import holm
 from unmask.stats.bootstrap import generator
@@ -23,11 +23,11 @@ from unmask.stats.table import Flags
 
 VOTES = "votes"
 WRITER = 1  # whoever wrote the pair says that it is biased
-MOST = 5  # annotators besides the writer
+MAX_VOTES = 5  # annotators besides the writer
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class HumanResult:
     """One model's scores of the pairs people voted on: NaN where a measure has none."""
 
     biased: Flags  # more than `settings.votes` of six people saw the bias
@@ -35,11 +35,11 @@ class Judged:
     without: int  # pairs nobody voted on
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Judged:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> HumanResult:
     """The votes and every measure's scores, pair by pair."""
-    if not 1 <= settings.votes <= MOST:
+    if not 1 <= settings.votes <= MAX_VOTES:
         raise DataError(
-            f"--votes {settings.votes}: the writer's own vote leaves a threshold of 1 to {MOST} of six people"
+            f"--votes {settings.votes}: the writer's own vote leaves a threshold of 1 to {MAX_VOTES} of six people"
         )
     votes = {item.id: said for item in data.items if (said := _votes(item.groups, item.id)) is not None}
     measures = subject.pair_measures(data, settings.measures)
@@ -48,7 +48,7 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Jud
         for name, items in subject.scores(data, measures).items()
     }
     biased = np.array([said > settings.votes for said in votes.values()], dtype=np.bool_)
-    return Judged(biased, scores, len(data.items) - len(votes))
+    return HumanResult(biased, scores, len(data.items) - len(votes))
 
 
 def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
@@ -86,7 +86,7 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
     said = groups.get(VOTES, "")
     if not said:
         return None
-    if not said.isdecimal() or int(said) > MOST:
+    if not said.isdecimal() or int(said) > MAX_VOTES:
         raise DataError(
             f"{item}: votes {said!r}, expected how many of five annotators named the pair's category"
         )
@@ -99,7 +99,7 @@ def _score(measure: str, one: ScoredItem) -> float:
     return abs(difference) if find(measure).summary == "magnitude" else difference
 
 
-def _areas(judged: Judged, seed: int) -> dict[str, RocAuc]:
+def _areas(judged: HumanResult, seed: int) -> dict[str, RocAuc]:
     found = {}
     for name, scores in judged.scores.items():
         kept = np.isfinite(scores)
@@ -128,7 +128,9 @@ def _compared(one: DiagnosisObservation) -> list[tuple[Cell, ...]]:
     for a, b in combinations(judged.scores, 2):
         kept = np.isfinite(judged.scores[a]) & np.isfinite(judged.scores[b])
         if _both(judged.biased[kept]):
-            difference = roc_auc_difference(judged.biased[kept], judged.scores[a][kept], judged.scores[b][kept])
+            difference = roc_auc_difference(
+                judged.biased[kept], judged.scores[a][kept], judged.scores[b][kept]
+            )
             rows.append((a, b, difference))
     adjusted = holm([each.p for _, _, each in rows])
     return [
@@ -167,7 +169,7 @@ def _notes(seen: Sequence[DiagnosisObservation], told: str) -> list[str]:
     return notes
 
 
-def _curves(judged: Judged) -> list[charts.Row]:
+def _curves(judged: HumanResult) -> list[charts.Row]:
     rows: list[charts.Row] = []
     for name, scores in judged.scores.items():
         kept = np.isfinite(scores)

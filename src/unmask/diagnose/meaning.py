@@ -12,18 +12,18 @@ from unmask.diagnose.published import published_value
 from unmask.diagnose.shuffle import (
     CONTENT,
     COUNTED,
-    Broken,
-    broken,
-    crossings,
-    encoded,
-    guessed,
-    orders,
-    reordered,
+    PerturbedAccuracy,
+    cross_tabulations,
+    encode_sentences,
+    first_guesses,
+    pair_hits,
+    perturbed_accuracies,
+    random_orders,
+    reorder,
     shuffled_words,
-    tries,
 )
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.diagnose.token_accuracy import difference, share, told
+from unmask.diagnose.token_accuracy import format_value, pooled_share, share_difference
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
 from unmask.stats.pooled import HitCounts
@@ -31,31 +31,38 @@ from unmask.stats.pooled import HitCounts
 WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
 WORD_DRAWS = 3  # at most: the paper shuffles tokens, and pairs rather than draws limit how exact this is
 IN_PAPER = {TOKENS: "shuffled", UNRELATED: "unrelated"}
-Observed = dict[str, dict[str, Broken]]  # by what was done to the sentences, then by the tokens counted
+MeaningResult = dict[
+    str, dict[str, PerturbedAccuracy]
+]  # by what was done to the sentences, then by the tokens counted
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Observed:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> MeaningResult:
     """First guesses in the sentences as written, shuffled draw by draw, and with the unrelated word."""
     if settings.draws < 1:
         raise StatsError(f"draws is {settings.draws}: meaning shuffles every sentence, ask for 1 or more")
     name, lm, seed = data.card.name, subject.lm, settings.seed
-    version = encoded(data.items, lambda item: [item.more, item.less], lm)
-    guesses = guessed(subject, version, f"{name}: {WRITTEN}")
-    original = tries(version, guesses)
+    version = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
+    guesses = first_guesses(subject, version, f"{name}: {WRITTEN}")
+    original = pair_hits(version, guesses)
     by_token, tables, by_word = [], [], []
     for draw in range(settings.draws):
-        order = orders(version, seed, draw)
-        moved = reordered(version, order)
-        found = guessed(subject, moved, f"{name}: {TOKENS}")
-        by_token.append(tries(moved, found))
-        tables.append(crossings(version, order, guesses, found))
+        order = random_orders(version, seed, draw)
+        moved = reorder(version, order)
+        found = first_guesses(subject, moved, f"{name}: {TOKENS}")
+        by_token.append(pair_hits(moved, found))
+        tables.append(cross_tabulations(version, order, guesses, found))
     for draw in range(min(settings.draws, WORD_DRAWS)):
-        mixed = encoded(data.items, partial(shuffled_words, seed=seed, draw=draw), lm)
-        by_word.append(tries(mixed, guessed(subject, mixed, f"{name}: {WORDS}")))
-    seen = {TOKENS: broken(original, by_token, tables), WORDS: broken(original, by_word)}
-    other = encoded(data.items, _unrelated, lm)
+        mixed = encode_sentences(data.items, partial(shuffled_words, seed=seed, draw=draw), lm)
+        by_word.append(pair_hits(mixed, first_guesses(subject, mixed, f"{name}: {WORDS}")))
+    seen = {
+        TOKENS: perturbed_accuracies(original, by_token, tables),
+        WORDS: perturbed_accuracies(original, by_word),
+    }
+    other = encode_sentences(data.items, _unrelated, lm)
     if other:
-        seen[UNRELATED] = broken(original, [tries(other, guessed(subject, other, f"{name}: {UNRELATED}"))])
+        seen[UNRELATED] = perturbed_accuracies(
+            original, [pair_hits(other, first_guesses(subject, other, f"{name}: {UNRELATED}"))]
+        )
     return seen
 
 
@@ -88,14 +95,16 @@ def _accuracies(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ..
     model, data = str(one.model["id"]), one.data.card.name
     for counted in COUNTED:
         for how, (counts, draws, spread) in _sentences(one, counted).items():
-            found = share(counts, seed, f"{how}/{counted}")
+            found = pooled_share(counts, seed, f"{how}/{counted}")
             paper = _paper(model, data, "accuracy", how)
             yield model, data, how, counted, found, counts.tries.size, draws, spread, paper
 
 
-def _sentences(one: DiagnosisObservation, counted: str) -> dict[str, tuple[HitCounts, int | None, float | None]]:
+def _sentences(
+    one: DiagnosisObservation, counted: str
+) -> dict[str, tuple[HitCounts, int | None, float | None]]:
     """As written, then changed in every way: what was counted, in how many draws, and their spread."""
-    changed: dict[str, Broken] = {how: found[counted] for how, found in one.what.items()}
+    changed: dict[str, PerturbedAccuracy] = {how: found[counted] for how, found in one.what.items()}
     return {WRITTEN: (changed[TOKENS].original, None, None)} | {
         how: (found.pooled, None if how == UNRELATED else len(found.draws), found.spread)
         for how, found in changed.items()
@@ -106,13 +115,13 @@ def _drops(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
     model, data = str(one.model["id"]), one.data.card.name
     for counted in COUNTED:
         for how, by_count in one.what.items():
-            found: Broken = by_count[counted]
-            drop = difference(found.original, found.pooled, seed, f"{how}/{counted}")
+            found: PerturbedAccuracy = by_count[counted]
+            drop = share_difference(found.original, found.pooled, seed, f"{how}/{counted}")
             p, paper = _largest_p(found), _paper(model, data, "drop", how)
             yield model, data, how, counted, drop, found.original.tries.size, p, paper
 
 
-def _largest_p(found: Broken) -> float | None:
+def _largest_p(found: PerturbedAccuracy) -> float | None:
     """Of the draws; None where there is no test, or no token is guessed rightly in one place only."""
     return max((p for table in found.crossed if (p := mcnemar_p(table)) is not None), default=None)
 
@@ -127,16 +136,16 @@ def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
 def _answers(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Iterator[str]:
     for one in seen:
         for how, by_count in one.what.items():
-            found: Broken = by_count[CONTENT]
+            found: PerturbedAccuracy = by_count[CONTENT]
             where, pairs = f"{one.model['id']} on {one.data.card.name}, {how}", found.original.tries.size
             if not pairs:
                 yield f"{where}: no pair could be read"
                 continue
-            drop = difference(found.original, found.pooled, settings.seed, f"{how}/{CONTENT}")
+            drop = share_difference(found.original, found.pooled, settings.seed, f"{how}/{CONTENT}")
             draws = f", {len(found.draws)} draws" if how != UNRELATED else ""
             yield (
                 f"{where}: of the content tokens {found.pooled.share:.1f}% are still the first guess, "
-                f"{found.original.share:.1f}% as written; a drop of {told(drop, ' points')} "
+                f"{found.original.share:.1f}% as written; a drop of {format_value(drop, ' points')} "
                 f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
             )
 
@@ -145,7 +154,7 @@ def _plot(seen: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
     for one in seen:
         for how, (counts, _, _) in _sentences(one, CONTENT).items():
-            found = share(counts, seed, f"{how}/{CONTENT}")
+            found = pooled_share(counts, seed, f"{how}/{CONTENT}")
             numbers = {"value": found.value, "low": found.low, "high": found.high}
             rows.append({"label": how, "series": f"{one.model['id']} · {one.data.card.name}", **numbers})
     said = (

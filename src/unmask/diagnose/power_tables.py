@@ -7,13 +7,15 @@ from itertools import combinations
 
 from unmask import stats
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Value, Table
+from unmask.findings import Cell, Table, Value
 from unmask.measures import find
 from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
 from unmask.stats.samples import SampleScores
 
 
-def pairs_needed(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], settings: DiagnosisSettings) -> Table:
+def power_table(
+    found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], settings: DiagnosisSettings
+) -> Table:
     """To see one model's bias score off 50, by measure that gives one."""
     rows = [
         (
@@ -39,7 +41,7 @@ def pairs_needed(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScor
     )
 
 
-def pairs_between(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Table:
+def comparison_power_table(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Table:
     """To see two models apart; a row for every two of them, data and measure that gives bias scores."""
     return Table(
         "Pairs needed to tell two models apart",
@@ -51,7 +53,9 @@ def pairs_between(seen: Sequence[DiagnosisObservation], settings: DiagnosisSetti
     )
 
 
-def _between(a: DiagnosisObservation, b: DiagnosisObservation, settings: DiagnosisSettings) -> list[tuple[Cell, ...]]:
+def _between(
+    a: DiagnosisObservation, b: DiagnosisObservation, settings: DiagnosisSettings
+) -> list[tuple[Cell, ...]]:
     data, ids = a.data.card.name, (str(a.model["id"]), str(b.model["id"]))
     if data != b.data.card.name:
         return []

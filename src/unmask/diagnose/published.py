@@ -9,7 +9,7 @@ from importlib.resources import files
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PublishedNumber:
     """A number of a paper; a group is a bias type or a condition, `all` the whole."""
 
     diagnosis: str
@@ -23,20 +23,20 @@ class Printed:
 
 
 @functools.cache
-def printed() -> tuple[Printed, ...]:
+def published_numbers() -> tuple[PublishedNumber, ...]:
     """All of them."""
     text = (files("unmask.diagnose") / "published.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
-    return tuple(Printed(**{**row, "value": float(row["value"])}) for row in rows)  # type: ignore[arg-type]
+    return tuple(PublishedNumber(**{**row, "value": float(row["value"])}) for row in rows)  # type: ignore[arg-type]
 
 
-def published(
+def published_value(
     diagnosis: str, model: str, *, data: str, measure: str, statistic: str, group: str = "all"
 ) -> float | None:
     """The paper's number for this model, by the last part of its name; None where it has none."""
     name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
     key = (diagnosis, name, data, measure, statistic, group)
-    for one in printed():
+    for one in published_numbers():
         if (one.diagnosis, one.model, one.data, one.measure, one.statistic, one.group) == key:
             return one.value
     return None

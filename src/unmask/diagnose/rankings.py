@@ -9,27 +9,27 @@ import numpy as np
 from scipy.stats import rankdata
 
 from unmask.core.types import Floats
-from unmask.diagnose.spec import Seen
+from unmask.diagnose.spec import DiagnosisObservation
 from unmask.measures import find
 from unmask.stats import table as tables
 from unmask.stats.bootstrap import generator
-from unmask.stats.items import headline, item_values
-from unmask.stats.ranks import FEWEST, Agreement, agreements, resampled_items
+from unmask.stats.items import headline_statistic, item_values
+from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements, resampled_items
 
 
 @dataclass(frozen=True, slots=True)
-class Types:
+class TypeRankings:
     """How one model's measures rank the bias types of one dataset."""
 
-    one: Seen
+    one: DiagnosisObservation
     names: tuple[str, ...]  # measures
     categories: tuple[str, ...]
     pairs: tuple[int, ...]  # by category
     ranks: Floats  # measures × categories; 1 leans most towards the stereotype
-    found: tuple[Agreement, ...]
+    found: tuple[RankAgreement, ...]
 
 
-def over_models(seen: Sequence[Seen], seed: int) -> tuple[Agreement, ...]:
+def model_agreements(seen: Sequence[DiagnosisObservation], seed: int) -> tuple[RankAgreement, ...]:
     """Of models on the same data: each measure's score of each, NaN where it cannot ask that model."""
     names = tuple(dict.fromkeys(name for one in seen for name in one.what))
     pairs = len(seen[0].data.items)
@@ -38,12 +38,12 @@ def over_models(seen: Sequence[Seen], seed: int) -> tuple[Agreement, ...]:
         for model, one in enumerate(seen):
             if name in one.what:
                 table = _table(one, name)
-                values[place, model] = item_values(table, headline(table.measure))
+                values[place, model] = item_values(table, headline_statistic(table.measure))
     drawn = resampled_items(values, rng=generator(seed, "models"))
-    return tuple(agreements(names, _means(values), drawn, unit="pairs"))
+    return tuple(rank_agreements(names, _means(values), drawn, unit="pairs"))
 
 
-def over_types(one: Seen, seed: int) -> Types | None:
+def type_rankings(one: DiagnosisObservation, seed: int) -> TypeRankings | None:
     """Categories of at least two scored pairs by every measure, where there are three of them."""
     parts: dict[str, dict[str, Floats]] = {}
     for name in one.what:
@@ -52,20 +52,20 @@ def over_types(one: Seen, seed: int) -> Types | None:
             parts.setdefault(group.partition("=")[2], {})[name] = item_values(part, statistic)
     stacked = {category: np.stack([*by.values()]) for category, by in parts.items()}
     kept = {name: values for name, values in stacked.items() if (np.isfinite(values).sum(axis=1) >= 2).all()}
-    if len(kept) < FEWEST:
+    if len(kept) < MIN_RANKED:
         return None
     names = tuple(one.what)
     scores = np.stack([_means(values) for values in kept.values()], axis=-1)
     drawn = np.stack(
         [resampled_items(values, rng=generator(seed, name)) for name, values in kept.items()], axis=-1
     )
-    found = tuple(agreements(names, scores, drawn, unit="pairs of each type"))
+    found = tuple(rank_agreements(names, scores, drawn, unit="pairs of each type"))
     counts = tuple(values.shape[-1] for values in kept.values())
-    return Types(one, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), found)
+    return TypeRankings(one, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), found)
 
 
-def _table(one: Seen, name: str) -> tables.Table:
-    return tables.Table.of(find(name), one.what[name], data=one.data.card.name)
+def _table(one: DiagnosisObservation, name: str) -> tables.ScoreTable:
+    return tables.ScoreTable.of(find(name), one.what[name], data=one.data.card.name)
 
 
 def _means(values: Floats) -> Floats:

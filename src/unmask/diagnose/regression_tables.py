@@ -11,10 +11,10 @@ from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.types import Dataset
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Plot, Value, Table, charts, value_of
+from unmask.findings import Cell, Plot, Table, Value, charts, value_of
 from unmask.measures import find
 from unmask.measures.stereoset import BLANK
-from unmask.stats.regression import PropertyRegression, FittedValue, regress_on_property
+from unmask.stats.regression import FittedValue, PropertyRegression, regress_on_property
 
 FOLLOWS = (
     "Over pairs, the difference is more − less; for sld its size, on the size of the difference in {what}. "
@@ -31,7 +31,7 @@ UNITS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RegressionCase:
     """One measure of one model on one dataset, explained by a property of pairs."""
 
     model: str
@@ -45,24 +45,28 @@ class Case:
         return f"{self.measure} · {self.model} · {self.data}"
 
 
-def cases(seen: Sequence[DiagnosisObservation], found: Sequence[Mapping[str, PropertyRegression]]) -> list[Case]:
+def regression_cases(
+    seen: Sequence[DiagnosisObservation], found: Sequence[Mapping[str, PropertyRegression]]
+) -> list[RegressionCase]:
     """What was found for every model, dataset and measure, in that order."""
     return [
-        Case(*named(one), measure, what)
+        RegressionCase(*model_and_data(one), measure, what)
         for one, by_measure in zip(seen, found, strict=True)
         for measure, what in by_measure.items()
     ]
 
 
-def all_explained(
+def measure_regressions(
     scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], *, data: str, seed: int
 ) -> dict[str, PropertyRegression]:
     """Every measure on a property of pairs, by item; nothing where no pair has it."""
     rows = {name: [one.row for one in items] for name, items in scores.items()}
-    return {name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by}
+    return {
+        name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by
+    }
 
 
-def tables(listed: Sequence[Case], *, what: str, step: str) -> tuple[Table, ...]:
+def tables(listed: Sequence[RegressionCase], *, what: str, step: str) -> tuple[Table, ...]:
     """How each measure follows the property and what is left without; the same in the measure's own units."""
     if not listed:
         return ()
@@ -84,7 +88,7 @@ def tables(listed: Sequence[Case], *, what: str, step: str) -> tuple[Table, ...]
     )
 
 
-def answers(listed: Sequence[Case], *, what: str) -> Iterator[str]:
+def answers(listed: Sequence[RegressionCase], *, what: str) -> Iterator[str]:
     """For every model and dataset: which measure follows most, which least, and what that does to scores."""
     for model, data in dict.fromkeys((case.model, case.data) for case in listed):
         own = [case for case in listed if (case.model, case.data) == (model, data)]
@@ -101,7 +105,7 @@ def answers(listed: Sequence[Case], *, what: str) -> Iterator[str]:
             yield f"{model} on {data}: {_moved(max(moved, key=lambda one: one[0])[1], what)}"
 
 
-def slopes_plot(listed: Sequence[Case], *, id: str, what: str) -> tuple[Plot, ...]:
+def slopes_plot(listed: Sequence[RegressionCase], *, id: str, what: str) -> tuple[Plot, ...]:
     """Standardised slopes with their intervals; nothing where there is none to draw."""
     rows = [
         {"label": case.label, "value": it.value, "low": it.low, "high": it.high}
@@ -113,17 +117,17 @@ def slopes_plot(listed: Sequence[Case], *, id: str, what: str) -> tuple[Plot, ..
     return (Plot(id, f"Slopes on {what}", told, charts.intervals(rows, axis=axis, null=0.0)),) if rows else ()
 
 
-def known(fitted: FittedValue) -> Value:
+def as_cell(fitted: FittedValue) -> Value:
     """A fitted number as a cell."""
     return Value(fitted.value, fitted.low, fitted.high, fitted.method)
 
 
-def named(one: DiagnosisObservation) -> tuple[str, str]:
+def model_and_data(one: DiagnosisObservation) -> tuple[str, str]:
     """The model and the dataset, as tables call them."""
     return str(one.model["id"]), one.data.card.name
 
 
-def no_pairs(data: Dataset) -> str:
+def not_pairs_reason(data: Dataset) -> str:
     """Why the items cannot be set side by side; empty where they can."""
     if has_field(data, "slot"):
         return "its items are templates, neither sentence is the stereotyping one"
@@ -131,29 +135,29 @@ def no_pairs(data: Dataset) -> str:
     return "its sentences are free text after a context, no minimal pairs" if loose else ""
 
 
-def scored_pairs(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[ScoredItem]]:
+def score_pairs(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[ScoredItem]]:
     """Every pair under the measures named, or the usual ones."""
     return subject.scores(data, subject.pair_measures(data, settings.measures))
 
 
-def _followed(case: Case) -> tuple[Cell, ...]:
+def _followed(case: RegressionCase) -> tuple[Cell, ...]:
     found = case.found
     scores: tuple[Cell, Cell] = (None, None)
     if found.score is not None and found.wins is not None:
-        scores = value_of(found.score), known(found.wins.intercept)
-    return (*_named(case), known(found.r), known(found.r_squared), found.line.p, *scores)
+        scores = value_of(found.score), as_cell(found.wins.intercept)
+    return (*_named(case), as_cell(found.r), as_cell(found.r_squared), found.line.p, *scores)
 
 
-def _in_units(case: Case) -> tuple[Cell, ...]:
+def _in_units(case: RegressionCase) -> tuple[Cell, ...]:
     found = case.found
-    return (*_named(case), known(found.line.slope), known(found.mean), known(found.line.intercept))
+    return (*_named(case), as_cell(found.line.slope), as_cell(found.mean), as_cell(found.line.intercept))
 
 
-def _named(case: Case) -> tuple[str, str, str, int]:
+def _named(case: RegressionCase) -> tuple[str, str, str, int]:
     return case.model, case.data, case.measure, case.found.line.n
 
 
-def _share(case: Case) -> str:
+def _share(case: RegressionCase) -> str:
     it = case.found.r_squared
     between = f" ({100 * it.low:.1f} to {100 * it.high:.1f})" if math.isfinite(it.low) else ""
     return (
@@ -168,7 +172,7 @@ def _change(found: PropertyRegression) -> float | None:
     return found.wins.intercept.value - found.score.value
 
 
-def _moved(case: Case, what: str) -> str:
+def _moved(case: RegressionCase, what: str) -> str:
     assert case.found.score is not None
     assert case.found.wins is not None
     left = case.found.wins.intercept

@@ -84,7 +84,9 @@ def run(  # noqa: PLR0913 - what a run is made of
     return found
 
 
-def as_json(found: Sequence[DiagnosisResult], settings: DiagnosisSettings, options: Options) -> dict[str, Any]:
+def as_json(
+    found: Sequence[DiagnosisResult], settings: DiagnosisSettings, options: Options
+) -> dict[str, Any]:
     """Everything that was found, in full precision."""
     models = {one["id"]: dict(one) for each in found for one in each.models}
     data = {one.card.name: data_facts(one) for each in found for one in each.data}
@@ -124,7 +126,9 @@ def _cases(
     return cases
 
 
-def _look(name: str, cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, opening: Opening, options: Options) -> None:
+def _look(
+    name: str, cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, opening: Opening, options: Options
+) -> None:
     """Open one model and let every diagnosis that asks it look at it."""
     lm = open_lm(name, opening)
     with engine_for(lm, options) as engine:
@@ -144,7 +148,9 @@ def _look(name: str, cases: Sequence[DiagnosisCase], settings: DiagnosisSettings
             before = engine.rows_run
             for data in case.data:
                 try:
-                    case.seen.append(DiagnosisObservation(facts, data, case.diagnosis.observe(subject, data, settings)))
+                    case.seen.append(
+                        DiagnosisObservation(facts, data, case.diagnosis.observe(subject, data, settings))
+                    )
                 except UnmaskError as error:
                     if len(cases) == 1:
                         raise

@@ -10,7 +10,7 @@ import numpy as np
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Ints, Pair
-from unmask.diagnose.token_accuracy import every_token
+from unmask.diagnose.token_accuracy import every_token_probe
 from unmask.models import Lm
 from unmask.stats.bootstrap import generator
 from unmask.stats.mcnemar import Bools, ContingencyTable, cross_tabulate
@@ -21,19 +21,19 @@ CONTENT, ALL = (
     "all tokens",
 )  # the second with the special ones, as the published code counts
 COUNTED = (CONTENT, ALL)
-Version = dict[str, list[Encoded]]  # the sentences of every pair
+EncodedSentences = dict[str, list[Encoded]]  # the sentences of every pair
 Orders = dict[str, list[Ints]]  # alongside: where the token now at each position stood before
 Guesses = dict[str, list[Bools]]  # alongside: is the token at each position the model's first guess?
-Tries = dict[str, dict[str, tuple[int, int]]]  # by pair, then by tokens counted: hits and tries
+PairHits = dict[str, dict[str, tuple[int, int]]]  # by pair, then by tokens counted: hits and tries
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class PerturbedAccuracy:
     """Pairs robbed of their sense in one way, beside the same pairs as written."""
 
     original: HitCounts
     draws: tuple[HitCounts, ...]
-    cross_tabulate: tuple[ContingencyTable, ...] = ()  # one a draw; none where tokens do not correspond
+    crossed: tuple[ContingencyTable, ...] = ()  # one a draw; none where tokens do not correspond
 
     @property
     def pooled(self) -> HitCounts:
@@ -47,11 +47,11 @@ class Broken:
         return float(np.std([one.share for one in self.draws], ddof=1)) if len(self.draws) > 1 else None
 
 
-def encoded(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: Lm) -> Version:
+def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: Lm) -> EncodedSentences:
     """Some sentences of every pair; a pair without any, or with one that cannot be read, is not in it."""
     wanted = {item.id: texts(item) for item in items}
     lm.prime([text for of in wanted.values() for text in of])
-    version: Version = {}
+    version: EncodedSentences = {}
     for item, of in wanted.items():
         try:
             version |= {item: [lm.encode(text) for text in of]} if of else {}
@@ -60,7 +60,7 @@ def encoded(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: Lm) -
     return version
 
 
-def orders(version: Version, seed: int, draw: int) -> Orders:
+def random_orders(version: EncodedSentences, seed: int, draw: int) -> Orders:
     """A random order of the content tokens of every sentence; special tokens stay where they are."""
     return {
         item: [
@@ -71,7 +71,7 @@ def orders(version: Version, seed: int, draw: int) -> Orders:
     }
 
 
-def reordered(version: Version, order: Orders) -> Version:
+def reorder(version: EncodedSentences, order: Orders) -> EncodedSentences:
     """The sentences with their tokens in that order."""
     return {
         item: [
@@ -92,16 +92,16 @@ def shuffled_words(item: Pair, seed: int, draw: int) -> list[str]:
     return mixed
 
 
-def guessed(subject: Session, version: Version, what: str) -> Guesses:
+def first_guesses(subject: Session, version: EncodedSentences, what: str) -> Guesses:
     """Nothing hidden: is each token the model's first guess where it stands?"""
-    probes = {item: [every_token(one) for one in sentences] for item, sentences in version.items()}
+    probes = {item: [every_token_probe(one) for one in sentences] for item, sentences in version.items()}
     readings = subject.read((probe for of in probes.values() for probe in of), what)
     return {item: [readings[probe].ranks == 0 for probe in of] for item, of in probes.items()}
 
 
-def tries(version: Version, guesses: Guesses) -> Tries:
+def pair_hits(version: EncodedSentences, guesses: Guesses) -> PairHits:
     """Hits and tries of every pair."""
-    made: Tries = {}
+    made: PairHits = {}
     for item, sentences in version.items():
         right = {
             counted: np.concatenate(
@@ -113,7 +113,9 @@ def tries(version: Version, guesses: Guesses) -> Tries:
     return made
 
 
-def crossings(version: Version, order: Orders, before: Guesses, after: Guesses) -> dict[str, ContingencyTable]:
+def cross_tabulations(
+    version: EncodedSentences, order: Orders, before: Guesses, after: Guesses
+) -> dict[str, ContingencyTable]:
     """Every token in its old place against the same token in its new one."""
     empty: list[Bools] = [np.zeros(0, dtype=np.bool_)]
     found = {}
@@ -128,13 +130,13 @@ def crossings(version: Version, order: Orders, before: Guesses, after: Guesses) 
     return found
 
 
-def broken(
-    original: Tries, draws: Sequence[Tries], tables: Sequence[dict[str, ContingencyTable]] = ()
-) -> dict[str, Broken]:
+def perturbed_accuracies(
+    original: PairHits, draws: Sequence[PairHits], tables: Sequence[dict[str, ContingencyTable]] = ()
+) -> dict[str, PerturbedAccuracy]:
     """Before and after on the pairs that could be read every time, by the tokens counted."""
     kept = [item for item in original if all(item in one for one in draws)]
     return {
-        counted: Broken(
+        counted: PerturbedAccuracy(
             HitCounts.of(original[item][counted] for item in kept),
             tuple(HitCounts.of(one[item][counted] for item in kept) for one in draws),
             tuple(table[counted] for table in tables),

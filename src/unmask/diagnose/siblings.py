@@ -12,21 +12,21 @@ from unmask.data import read
 from unmask.models.builtin import builtin_models
 
 PLANTED = "occupation"  # the category of pairs that speak of what was planted
-SIBLINGS = tuple(name for name, one in builtin_models().items() if one.change is not None)
-NAMED = re.compile(r"builtin-dose([+-]\d+)$")
+SIBLINGS = tuple(name for name, one in builtin_models().items() if one.update is not None)
+DOSE_NAME = re.compile(r"builtin-dose([+-]\d+)$")
 OTHER: dict[Outcome, Outcome] = {"more": "less", "less": "more", "tie": "tie", "unscored": "unscored"}
 
 
 def dose_of(model: str) -> int:
     """The dose planted in a sibling, by its name."""
-    found = NAMED.search(model)
+    found = DOSE_NAME.search(model)
     if found is None:
         asked = f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else "models named builtin-dose+1 and the like"
         raise ModelError(f"{model} has no known dose of bias: calibration asks {asked}; name no model")
     return int(found[1])
 
 
-def about_planted(rows: Sequence[Row], *, templates: bool) -> list[Row]:
+def planted_rows(rows: Sequence[Row], *, templates: bool) -> list[Row]:
     """The rows that speak of what was planted, `more` being the stereotype in each of them."""
     if not templates:
         return [row for row in rows if row.groups.get("category") == PLANTED]

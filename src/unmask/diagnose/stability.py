@@ -10,9 +10,9 @@ from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.errors import StatsError
 from unmask.core.types import Dataset, Floats, Row
-from unmask.diagnose.power_tables import pairs_between, pairs_needed
+from unmask.diagnose.power_tables import comparison_power_table, power_table
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Value, Table, charts
+from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import table as tables
 from unmask.stats.bootstrap import generator
@@ -40,12 +40,12 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
     """How far the score moves between halves and among samples, and how many pairs it would take."""
     draws = max(settings.draws, FEWEST)
     found = [(one, _samples(one, draws, settings.seed)) for one in seen]
-    between = pairs_between(seen, settings)
+    between = comparison_power_table(seen, settings)
     return Finding(
         tuple(line for one, measures in found for line in _answers(one, measures, settings)),
         (
             _halves(found, settings.seed),
-            pairs_needed(found, settings),
+            power_table(found, settings),
             *([between] if between.rows else []),
             Table(
                 "Score against the number of pairs",
@@ -122,7 +122,9 @@ def _sizes(one: DiagnosisObservation, found: SampleScores) -> list[tuple[Cell, .
     ]
 
 
-def _answers(one: DiagnosisObservation, measures: Sequence[SampleScores], settings: DiagnosisSettings) -> list[str]:
+def _answers(
+    one: DiagnosisObservation, measures: Sequence[SampleScores], settings: DiagnosisSettings
+) -> list[str]:
     where = f"{one.model['id']} on {one.data.card.name}"
     shares = [each for each in measures if each.statistic == SHARE and each.n > 1]
     if not shares:
@@ -176,7 +178,9 @@ def _notes(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]])
 
 
 def _unfit(data: Dataset) -> str:
-    return "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
+    return (
+        "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
+    )
 
 
 STABILITY = Diagnosis(

@@ -23,7 +23,7 @@ Hits = dict[tuple[str, int], bool]  # of one pair, by side and place
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CountingRule:
     """A measure, which of its predictions are counted, and how the model is asked for them."""
 
     measure: str
@@ -33,7 +33,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Versus:
+class PairedCounts:
     """The tokens two ways both read: right or wrong by either, pair by pair and in all."""
 
     first: HitCounts
@@ -42,7 +42,7 @@ class Versus:
 
 
 @dataclass(frozen=True, slots=True)
-class Subtokens:
+class SubtokenCounts:
     """How a tokenizer splits the words in which the sentences of a pair differ."""
 
     pairs: int
@@ -51,25 +51,28 @@ class Subtokens:
     empty: int  # one side has nothing that the other lacks
 
 
-def every_token(sentence: Encoded) -> Probe:
+def every_token_probe(sentence: Encoded) -> Probe:
     """Nothing hidden; every token read where it stands, the special ones too."""
     return Probe(sentence.ids, tuple(enumerate(sentence.ids)))
 
 
 def _all_probes(pair: Pair, lm: Reader) -> Probes:
-    return {"more": (every_token(lm.encode(pair.more)),), "less": (every_token(lm.encode(pair.less)),)}
+    return {
+        "more": (every_token_probe(lm.encode(pair.more)),),
+        "less": (every_token_probe(lm.encode(pair.less)),),
+    }
 
 
-CPS = Way("cps", "shared tokens, each hidden alone", find("cps").probes)
-PLL = Way("pll", "content tokens, each hidden alone", find("pll").probes)
-AUL = Way("aul", "content tokens, nothing hidden", find("aul").probes)
-AUL_ALL = Way("aul", "all tokens, special ones too", _all_probes)
-SSS = Way("sss", "pairs, a whole candidate guessed", find("sss-diagonal").probes, whole=True)
-SSS_TOKENS = Way("sss", "changed tokens, hidden together", find("sss-diagonal").probes)
-WAYS = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
+CPS = CountingRule("cps", "shared tokens, each hidden alone", find("cps").probes)
+PLL = CountingRule("pll", "content tokens, each hidden alone", find("pll").probes)
+AUL = CountingRule("aul", "content tokens, nothing hidden", find("aul").probes)
+AUL_ALL = CountingRule("aul", "all tokens, special ones too", _all_probes)
+SSS = CountingRule("sss", "pairs, a whole candidate guessed", find("sss-diagonal").probes, whole=True)
+SSS_TOKENS = CountingRule("sss", "changed tokens, hidden together", find("sss-diagonal").probes)
+COUNTING_RULES = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
 
 
-def planned(way: Way, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
+def plan_probes(way: CountingRule, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
     """What to ask about every pair; a pair this way cannot read is not in it."""
     plan = {}
     for item in items:
@@ -80,7 +83,7 @@ def planned(way: Way, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
     return plan
 
 
-def hits(way: Way, plan: Mapping[str, Probes], readings: Readings) -> dict[str, Hits]:
+def hits_by_pair(way: CountingRule, plan: Mapping[str, Probes], readings: Readings) -> dict[str, Hits]:
     """By pair: which predictions were right.
 
     Two candidates that leave one masked input are compared with one and the same guess: equal inputs are
@@ -96,22 +99,22 @@ def hits(way: Way, plan: Mapping[str, Probes], readings: Readings) -> dict[str, 
     return found
 
 
-def counted(found: Iterable[Hits]) -> HitCounts:
+def count_hits(found: Iterable[Hits]) -> HitCounts:
     """Hits among tries, pair by pair."""
     return HitCounts.of((sum(one.values()), len(one)) for one in found)
 
 
-def versus(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> Versus:
+def paired_counts(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> PairedCounts:
     """Two ways on the tokens both read."""
     both = {item: [key for key in one if key in second.get(item, {})] for item, one in first.items()}
     one, other = (
         [{key: of[item][key] for key in keys} for item, keys in both.items() if keys]
         for of in (first, second)
     )
-    return Versus(counted(one), counted(other), cross_tabulate(_flat(one), _flat(other)))
+    return PairedCounts(count_hits(one), count_hits(other), cross_tabulate(_flat(one), _flat(other)))
 
 
-def subtokens(items: Iterable[Pair], lm: Lm) -> Subtokens:
+def count_subtokens(items: Iterable[Pair], lm: Lm) -> SubtokenCounts:
     """How often both sentences of a pair have equally many sub-tokens in the place where they differ."""
     pairs = equal = shared = empty = 0
     for item in items:
@@ -123,22 +126,22 @@ def subtokens(items: Iterable[Pair], lm: Lm) -> Subtokens:
         equal += len(found.changed[0]) == len(found.changed[1])
         shared += _hidden(more, found.changed[0]) == _hidden(less, found.changed[1])
         empty += not all(found.changed)
-    return Subtokens(pairs, equal, shared, empty)
+    return SubtokenCounts(pairs, equal, shared, empty)
 
 
-def share(counts: HitCounts, seed: int, label: str) -> Value:
+def pooled_share(counts: HitCounts, seed: int, label: str) -> Value:
     """The pooled share with its interval over pairs."""
     interval = share_interval(counts, rng=generator(seed, label))
     return Value(counts.share, interval.low, interval.high, interval.method)
 
 
-def difference(first: HitCounts, second: HitCounts, seed: int, label: str) -> Value:
+def share_difference(first: HitCounts, second: HitCounts, seed: int, label: str) -> Value:
     """First less second, in points, with its interval over the same pairs."""
     interval = difference_interval(first, second, rng=generator(seed, label))
     return Value(first.share - second.share, interval.low, interval.high, interval.method)
 
 
-def told(number: Value, unit: str) -> str:
+def format_value(number: Value, unit: str) -> str:
     """A number and its interval in a sentence, or why it has none."""
     ends = f"{number.low:.1f} to {number.high:.1f}"
     if math.isnan(number.low):

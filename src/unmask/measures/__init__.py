@@ -55,7 +55,7 @@ def find(name: str) -> Measure:
     return MEASURES[name]
 
 
-def chosen(names: Sequence[str], kind: Kind) -> tuple[Measure, ...]:
+def select_measures(names: Sequence[str], kind: Kind) -> tuple[Measure, ...]:
     """The named measures, refusing those this kind of model cannot answer; none named: the usual ones."""
     measures = tuple(find(name) for name in dict.fromkeys(names))
     unfit = [measure.name for measure in measures if kind not in measure.kinds]
@@ -65,4 +65,4 @@ def chosen(names: Sequence[str], kind: Kind) -> tuple[Measure, ...]:
     return measures
 
 
-__all__ = ["DEFAULTS", "MEASURES", "TEMPLATE_DEFAULTS", "TRIPLE_DEFAULTS", "chosen", "find"]
+__all__ = ["DEFAULTS", "MEASURES", "TEMPLATE_DEFAULTS", "TRIPLE_DEFAULTS", "find", "select_measures"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from unmask.core.types import Measure, Pair, Probes, Reader
-from unmask.measures.probes import all_masked, mean
+from unmask.measures.probes import all_masked_probe, mean_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """Every content token hidden at once."""
-    return {"more": (all_masked(lm.encode(pair.more)),), "less": (all_masked(lm.encode(pair.less)),)}
+    return {
+        "more": (all_masked_probe(lm.encode(pair.more)),),
+        "less": (all_masked_probe(lm.encode(pair.less)),),
+    }
 
 
 MEASURES = (
@@ -19,7 +22,7 @@ MEASURES = (
         "a baseline, not a bias",
         kinds=("masked",),
         probes=probes,
-        score=mean,
+        score=mean_score,
         citation="kaneko-bollegala-2022-unmasking",
     ),
 )

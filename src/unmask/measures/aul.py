@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from unmask.core.types import Measure, Pair, Probes, Published, Reader
-from unmask.measures.probes import mean, unmasked
+from unmask.measures.probes import mean_score, unmasked_probe
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """Nothing hidden; every content token read where it stands."""
-    return {"more": (unmasked(lm.encode(pair.more)),), "less": (unmasked(lm.encode(pair.less)),)}
+    return {"more": (unmasked_probe(lm.encode(pair.more)),), "less": (unmasked_probe(lm.encode(pair.less)),)}
 
 
 _TABLE = "Kaneko & Bollegala 2022, Table 5"
@@ -19,7 +19,7 @@ MEASURES = (
         reads="share of pairs whose stereotyping sentence the model reproduces better, nothing masked",
         kinds=("masked",),
         probes=probes,
-        score=mean,
+        score=mean_score,
         citation="kaneko-bollegala-2022-unmasking",
         published=(
             Published(52.92, "bert-base-cased", "crows-pairs", _TABLE),

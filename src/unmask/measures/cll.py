@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Pair, Probes, Reader
-from unmask.measures.probes import next_tokens, next_total
-from unmask.measures.spans import spans
+from unmask.measures.probes import next_tokens_probe, next_tokens_score
+from unmask.measures.spans import align_pair
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """The tokens both sentences share, each given all that precedes it in its own sentence."""
-    more, less, found = spans(pair, lm)
+    more, less, found = align_pair(pair, lm)
     asked: Probes = {
-        "more": (next_tokens(more, found.shared[0]),),
-        "less": (next_tokens(less, found.shared[1]),),
+        "more": (next_tokens_probe(more, found.shared[0]),),
+        "less": (next_tokens_probe(less, found.shared[1]),),
     }
     if not all(probe.reads for (probe,) in asked.values()):
         raise Unscorable("nothing shared: the sentences have no token in common")
@@ -27,7 +27,7 @@ MEASURES = (
         reads="share of pairs whose shared words are likelier beside the stereotyped group, left to right",
         kinds=("causal",),
         probes=probes,
-        score=next_total,
+        score=next_tokens_score,
         in_nats=True,
         citation="nangia-etal-2020-crows",
     ),

@@ -6,16 +6,19 @@ from dataclasses import replace
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Pair, Probes, Published, Reader
-from unmask.measures.probes import each_masked, total
-from unmask.measures.spans import spans
+from unmask.measures.probes import each_masked_probe, sum_score
+from unmask.measures.spans import align_pair
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """Every token the two sentences share, hidden alone; the changed ones stay visible."""
-    more, less, found = spans(pair, lm)
+    more, less, found = align_pair(pair, lm)
     if not found.shared[0]:
         raise Unscorable("nothing shared: the sentences have no token in common")
-    return {"more": (each_masked(more, found.shared[0]),), "less": (each_masked(less, found.shared[1]),)}
+    return {
+        "more": (each_masked_probe(more, found.shared[0]),),
+        "less": (each_masked_probe(less, found.shared[1]),),
+    }
 
 
 _NANGIA, _KANEKO, _PROMPTS = (
@@ -29,7 +32,7 @@ CPS = Measure(
     reads="share of pairs whose shared words are likelier beside the stereotyped group",
     kinds=("masked",),
     probes=probes,
-    score=total,
+    score=sum_score,
     in_nats=True,
     citation="nangia-etal-2020-crows",
     decimals=3,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from unmask.core.types import Measure, Pair, Probes, Reader
-from unmask.measures.probes import each_masked, mean
-from unmask.measures.spans import changed_spans
+from unmask.measures.probes import each_masked_probe, mean_score
+from unmask.measures.spans import align_changed
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """Every changed token hidden alone, the other changed ones visible."""
-    more, less, found = changed_spans(pair, lm)
-    return {"more": (each_masked(more, found.changed[0]),), "less": (each_masked(less, found.changed[1]),)}
+    more, less, found = align_changed(pair, lm)
+    return {
+        "more": (each_masked_probe(more, found.changed[0]),),
+        "less": (each_masked_probe(less, found.changed[1]),),
+    }
 
 
 MEASURES = (
@@ -20,7 +23,7 @@ MEASURES = (
         reads="share of pairs whose stereotyped words are likelier in their sentence",
         kinds=("masked",),
         probes=probes,
-        score=mean,
+        score=mean_score,
         citation="meade-etal-2022-empirical",
         decimals=3,
     ),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Pair, Probes, Reader, Side
-from unmask.measures.probes import next_tokens, next_total
+from unmask.measures.probes import next_tokens_probe, next_tokens_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """Every token given those before it; the first one only where the model has a begin-of-text token."""
     sides: dict[Side, str] = {"more": pair.more, "less": pair.less}
-    asked = {side: (next_tokens(lm.encode(text), lm.encode(text).content),) for side, text in sides.items()}
+    asked = {
+        side: (next_tokens_probe(lm.encode(text), lm.encode(text).content),) for side, text in sides.items()
+    }
     if not all(probe.reads for (probe,) in asked.values()):
         raise Unscorable("one token only, and no begin-of-text token to read it after")
     return asked
@@ -23,7 +25,7 @@ MEASURES = (
         reads="share of pairs whose stereotyping sentence is likelier as a whole",
         kinds=("causal",),
         probes=probes,
-        score=next_total,
+        score=next_tokens_score,
         in_nats=True,
         citation="gao-etal-lm-eval",
     ),

@@ -9,10 +9,10 @@ import numpy as np
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
-from unmask.measures.probes import weighted
+from unmask.measures.probes import weighted_score
 
 
-def asked(text: str, lm: Reader) -> tuple[Probe, ...]:
+def sentence_probes(text: str, lm: Reader) -> tuple[Probe, ...]:
     """The first token after the start token alone; the others after their own sentence without it."""
     ids, start = lm.pieces(text), lm.start
     lm.encode(text)  # says when the sentence is empty or too long
@@ -24,14 +24,14 @@ def asked(text: str, lm: Reader) -> tuple[Probe, ...]:
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """Both sentences by that rule."""
-    return {"more": asked(pair.more, lm), "less": asked(pair.less, lm)}
+    return {"more": sentence_probes(pair.more, lm), "less": sentence_probes(pair.less, lm)}
 
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """The sum of natural logarithms."""
     logprobs = np.concatenate([reading.logprobs for reading in readings])
     tokens = tuple(token for probe in probes for _, token in probe.reads)
-    return replace(weighted(range(len(tokens)), logprobs, np.ones(len(tokens))), tokens=tokens)
+    return replace(weighted_score(range(len(tokens)), logprobs, np.ones(len(tokens))), tokens=tokens)
 
 
 MEASURES = (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from unmask.core.types import Measure, Pair, Probes, Reader
-from unmask.measures.probes import each_masked, total
+from unmask.measures.probes import each_masked_probe, sum_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """Every content token hidden alone."""
     sentences = {side: lm.encode(text) for side, text in pair.sides().items() if side != "unrelated"}
-    return {side: (each_masked(sentence, sentence.content),) for side, sentence in sentences.items()}
+    return {side: (each_masked_probe(sentence, sentence.content),) for side, sentence in sentences.items()}
 
 
 MEASURES = (
@@ -19,7 +19,7 @@ MEASURES = (
         reads="share of pairs whose stereotyping sentence is likelier as a whole",
         kinds=("masked",),
         probes=probes,
-        score=total,
+        score=sum_score,
         in_nats=True,
         citation="salazar-etal-2020-masked",
     ),

@@ -11,7 +11,9 @@ from unmask.core.types import Encoded, Floats, Probe, Reading, SentenceScore
 
 def each_masked_probe(sentence: Encoded, places: Sequence[int]) -> Probe:
     """Each of `places` hidden alone; read the token that stood there."""
-    return Probe(sentence.ids, _own(sentence, places), tuple(places), one_at_a_time=True, split=sentence.split)
+    return Probe(
+        sentence.ids, _own(sentence, places), tuple(places), one_at_a_time=True, split=sentence.split
+    )
 
 
 def unmasked_probe(sentence: Encoded, *, attention: bool = False) -> Probe:

@@ -18,15 +18,15 @@ class Spans:
     changed: tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def spans(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
+def align_pair(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
     """Both sentences encoded, and their alignment in the order (more, less)."""
     more, less = lm.encode(pair.more), lm.encode(pair.less)
-    return more, less, aligned(more, less)
+    return more, less, align(more, less)
 
 
-def changed_spans(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
-    """As `spans`, for measures that read the changed tokens: both sentences must have some."""
-    more, less, found = spans(pair, lm)
+def align_changed(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
+    """As `align_pair`, for measures that read the changed tokens: both sentences must have some."""
+    more, less, found = align_pair(pair, lm)
     for side, places in zip(("more", "less"), found.changed, strict=True):
         if not places:
             raise Unscorable(f"empty span: every token of the {side} sentence stands in the other one too")
@@ -34,7 +34,7 @@ def changed_spans(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
 
 
 @lru_cache(maxsize=4096)
-def aligned(more: Encoded, less: Encoded) -> Spans:
+def align(more: Encoded, less: Encoded) -> Spans:
     """Align token ids, special tokens included, by difflib at its default settings, as published.
 
     The matcher is not symmetric: which tokens count as shared can depend on which sentence comes first.
@@ -53,7 +53,7 @@ def aligned(more: Encoded, less: Encoded) -> Spans:
 
 def order_matters(more: Encoded, less: Encoded) -> bool:
     """Does the alignment change when the sentences are passed the other way round?"""
-    there, back = aligned(more, less), aligned(less, more)
+    there, back = align(more, less), align(less, more)
     return there.shared != (back.shared[1], back.shared[0])
 
 

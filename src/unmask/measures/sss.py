@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from unmask.core.types import Encoded, Measure, Pair, Probe, Probes, Published, Reader, Reading, SentenceScore
-from unmask.measures.probes import mean, weighted
-from unmask.measures.spans import changed_spans
+from unmask.measures.probes import mean_score, weighted_score
+from unmask.measures.spans import align_changed
 
 
 def grid_probes(pair: Pair, lm: Reader) -> Probes:
     """All changed tokens hidden together; each of them read at every changed position, as published."""
-    more, less, found = changed_spans(pair, lm)
+    more, less, found = align_changed(pair, lm)
     return {"more": (_grid(more, found.changed[0]),), "less": (_grid(less, found.changed[1]),)}
 
 
@@ -21,12 +21,12 @@ def grid_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> Sentence
     """The mean over the whole position × token grid; a position's part is the mean of its row."""
     places = probes[0].masked
     rows = readings[0].logprobs.reshape(len(places), len(places)).mean(axis=1)
-    return weighted(places, rows, np.full(len(places), 1 / len(places)))
+    return weighted_score(places, rows, np.full(len(places), 1 / len(places)))
 
 
 def diagonal_probes(pair: Pair, lm: Reader) -> Probes:
     """All changed tokens hidden together; each read at its own position: the formula as printed."""
-    more, less, found = changed_spans(pair, lm)
+    more, less, found = align_changed(pair, lm)
     return {"more": (_diagonal(more, found.changed[0]),), "less": (_diagonal(less, found.changed[1]),)}
 
 
@@ -62,7 +62,7 @@ MEASURES = (
         reads="share of pairs whose stereotyped words are likelier in their shared context",
         kinds=("masked",),
         probes=diagonal_probes,
-        score=mean,
+        score=mean_score,
         citation="kaneko-bollegala-2022-unmasking",
     ),
 )

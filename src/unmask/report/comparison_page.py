@@ -36,16 +36,16 @@ LIMITS = (
     "A change is a change of these scores on these sentences. A score that moved to its null does not show "
     "that the model behaves more fairly in use: mitigations have been found to lower such scores and to "
     "leave the behaviour of fine-tuned models as it was (Kaneko et al., 2022).",
-    "A score can also move to its null because the model has become worse at language. Look at the checks, "
-    "and at words that rightly go with one gender: they should go on doing so.",
-    "The intervals speak of chance in the choice of sentences, not of chance in training: the same "
-    "mitigation with another seed may give another change.",
+    "A score can also move to its null because the model has become worse at language modelling. Look at the "
+    "checks, and at words that rightly go with one gender: these should still do so.",
+    "The intervals cover the sampling of sentences, not the randomness of training: the same mitigation with "
+    "another seed may give another change.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """What a comparison of runs found: over all items, and by category; each corrected among its own."""
+    """Paired changes over all items and by category; p-values are corrected within each."""
 
     whole: tuple[Comparison, ...]
     split: tuple[Comparison, ...]
@@ -53,7 +53,7 @@ class RunComparison:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A pair that changed sides."""
+    """A pair whose preferred sentence changed."""
 
     item: str
     groups: str
@@ -65,23 +65,23 @@ class Flip:
 
 
 def compare_runs(runs: Sequence[Result], *, seed: int = 0) -> RunComparison:
-    """Every run against the first, item by item."""
+    """Compare every run with the first, item by item."""
     if len(runs) > len(LETTERS):
         raise ResultError(f"{len(runs)} runs given: compare at most {len(LETTERS)} on one page")
-    found = compare(*runs, categories=True, seed=seed)
+    comparisons = compare(*runs, categories=True, seed=seed)
     return RunComparison(
-        apply_holm([one for one in found if one.group == "all"]),
-        apply_holm([one for one in found if one.group != "all"]),
+        apply_holm([change for change in comparisons if change.group == "all"]),
+        apply_holm([change for change in comparisons if change.group != "all"]),
     )
 
 
-def draw_figures(runs: Sequence[Result], found: RunComparison) -> dict[str, list[Figure]]:
-    """Every chart of the page, by section."""
-    names, several = selection.model_names(runs), len({one.data for one in found.whole}) > 1
+def draw_figures(runs: Sequence[Result], comparison: RunComparison) -> dict[str, list[Figure]]:
+    """Draw every chart of the page, by section."""
+    names, several = selection.model_names(runs), len({change.data for change in comparison.whole}) > 1
     return {
         "headline": comparison_figures.side_by_side(runs, names),
-        "changes": comparison_figures.changes(found.whole, names, several=several),
-        "category": comparison_figures.by_category([*found.whole, *found.split], names),
+        "changes": comparison_figures.changes(comparison.whole, names, several=several),
+        "category": comparison_figures.by_category([*comparison.whole, *comparison.split], names),
         "templates": [
             figure
             for number, other in enumerate(runs[1:], start=1)
@@ -91,26 +91,26 @@ def draw_figures(runs: Sequence[Result], found: RunComparison) -> dict[str, list
     }
 
 
-def page(runs: Sequence[Result], found: RunComparison) -> str:
-    """The page of two or more runs; the first is what the others are compared with."""
-    figures = draw_figures(runs, found)
-    flat = [one for group in figures.values() for one in group]
-    return render_page("comparison.html.jinja", flat, figures=figures, **_content(runs, found))
+def page(runs: Sequence[Result], comparison: RunComparison) -> str:
+    """Render the page of two or more runs; all others are compared with the first."""
+    figures = draw_figures(runs, comparison)
+    flat = [figure for group in figures.values() for figure in group]
+    return render_page("comparison.html.jinja", flat, figures=figures, **_content(runs, comparison))
 
 
-def _content(runs: Sequence[Result], found: RunComparison) -> dict[str, Any]:
+def _content(runs: Sequence[Result], comparison: RunComparison) -> dict[str, Any]:
     names, known, bibtex = (
         selection.model_names(runs),
         comparison_wording.nulls(runs),
         downloads.collect_bibtex(runs),
     )
-    several = len({one.data for one in found.whole}) > 1
+    several = len({change.data for change in comparison.whole}) > 1
     labels = [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
     failed = [
-        (f"{name} · {one.name}", one.detail)
+        (f"{name} · {check.name}", check.detail)
         for name, result in zip(names, runs, strict=True)
-        for one in result.checks
-        if not one.ok
+        for check in result.checks
+        if not check.ok
     ]
     return {
         "names": names,
@@ -122,11 +122,13 @@ def _content(runs: Sequence[Result], found: RunComparison) -> dict[str, Any]:
         "count": sum(len(result.checks) for result in runs),
         "headlines": _headlines(runs, labels),
         "readings": [
-            (labels[number], _readings(found.whole, number, known, several=several))
+            (labels[number], _readings(comparison.whole, number, known, several=several))
             for number in range(1, len(runs))
         ],
-        "changes_rows": [comparison_wording.row(one, known, several=several) for one in found.whole],
-        "categories": [comparison_wording.row(one, known, several=several) for one in found.split],
+        "changes_rows": [
+            comparison_wording.row(change, known, several=several) for change in comparison.whole
+        ],
+        "categories": [comparison_wording.row(change, known, several=several) for change in comparison.split],
         "spreads": [
             spread_row(e, result) | {"label": f"{letter} · {e.measure} · {e.data}"}
             for letter, result in zip(LETTERS, runs, strict=False)
@@ -138,30 +140,30 @@ def _content(runs: Sequence[Result], found: RunComparison) -> dict[str, Any]:
             for head in _shared_heads(runs[0], other)
         ],
         "more_limits": LIMITS,
-        "meanings": list({one.name: one for result in runs for one in meanings(result)}.values()),
+        "meanings": list({meaning.name: meaning for result in runs for meaning in meanings(result)}.values()),
         "cards": list(_cards(runs).values()),
         "bibtex": bibtex,
-        "files": downloads.of_several(runs, names, [*found.whole, *found.split], bibtex),
+        "files": downloads.of_several(runs, names, [*comparison.whole, *comparison.split], bibtex),
     }
 
 
 def flipped_pairs(a: Result, b: Result, head: Estimate, count: int = FLIPPED) -> tuple[int, list[Flip]]:
-    """How many items changed sides between two runs, and those whose difference moved most."""
-    ours, theirs = ({row["item"]: row for row in selection.items_of(one, head).to_pylist()} for one in (a, b))
+    """The number of pairs whose outcome changed, and those whose difference changed most."""
+    ours, theirs = ({row["item"]: row for row in selection.items_of(run, head).to_pylist()} for run in (a, b))
     turned = [
         (row, theirs[item])
         for item, row in ours.items()
         if item in theirs and row["outcome"] != theirs[item]["outcome"]
     ]
     turned.sort(key=lambda both: -abs(both[1]["difference"] - both[0]["difference"]))
-    told = OPEN_SIDES if selection.is_open(head) else SIDES
-    sides = (told["more"], told["less"])
+    labels = OPEN_SIDES if selection.is_open(head) else SIDES
+    sides = (labels["more"], labels["less"])
     return len(turned), [_flip(before, after, sides) for before, after in turned[:count]]
 
 
 def _flip(before: Mapping[str, Any], after: Mapping[str, Any], sides: tuple[str, str]) -> Flip:
     groups = " · ".join(str(before[name]) for name in ("category", "direction", "word") if before.get(name))
-    texts = (str(before.get(f"text_{side}") or "(its text was not kept)") for side in ("more", "less"))
+    texts = (str(before.get(f"text_{side}") or "(text not stored)") for side in ("more", "less"))
     moved = (numbers.signed_number(row["difference"], 3) for row in (before, after))
     return Flip(before["item"], groups, sides, *texts, *moved)
 
@@ -178,16 +180,17 @@ def _headlines(runs: Sequence[Result], labels: Sequence[str]) -> list[dict[str, 
         for label, result in zip(labels, runs, strict=True)
         for e in selection.headlines(result)
     ]
-    order = {name: place for place, name in enumerate(dict.fromkeys(row["label"] for row in rows))}
+    order = {name: index for index, name in enumerate(dict.fromkeys(row["label"] for row in rows))}
     return sorted(rows, key=lambda row: order[row["label"]])
 
 
 def _readings(
     compared: Sequence[Comparison], number: int, known: comparison_wording.Nulls, *, several: bool
 ) -> list[dict[str, Any]]:
-    mine = [one for one in compared if one.run == number]
+    of_run = [change for change in compared if change.run == number]
     return [
-        comparison_wording.row(one, known, several=several) for one in comparison_figures.first_of_each(mine)
+        comparison_wording.row(change, known, several=several)
+        for change in comparison_figures.first_of_each(of_run)
     ]
 
 

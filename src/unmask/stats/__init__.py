@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.core.types import Estimate, Measure, Row
-from unmask.stats.compare import Comparison, Verdict, comparisons, corrected
-from unmask.stats.corrections import holm, over_categories
+from unmask.stats.compare import Comparison, GateResult, apply_holm, comparisons
+from unmask.stats.corrections import correct_categories, holm
 from unmask.stats.differences import difference_estimates, magnitude_estimates
 from unmask.stats.gates import gate
 from unmask.stats.lean import effect_estimates, lean_estimates
-from unmask.stats.shares import share_estimates, signed
-from unmask.stats.table import Table
+from unmask.stats.shares import share_estimates, signed_estimate
+from unmask.stats.table import ScoreTable
 from unmask.stats.third_words import third_estimates
-from unmask.stats.triples import StereoSet, stereoset_scores, triple_estimates
+from unmask.stats.triples import StereoSetScores, stereoset_scores, triple_estimates
 
 __all__ = [
     "Comparison",
-    "StereoSet",
-    "Verdict",
+    "GateResult",
+    "StereoSetScores",
+    "apply_holm",
     "comparisons",
-    "corrected",
     "estimates",
     "gate",
     "holm",
-    "signed",
+    "signed_estimate",
     "stereoset_scores",
 ]
 
@@ -38,11 +38,11 @@ def estimates(measure: Measure, rows: Sequence[Row], *, data: str, rng_seed: int
 
     Nothing scored gives NaN with `n` 0 and the rows counted as unscored; no rows at all is a StatsError.
     """
-    table = Table.of(measure, rows, data=data)
-    return over_categories(_summary(table, rng_seed))
+    table = ScoreTable.of(measure, rows, data=data)
+    return correct_categories(_summary(table, rng_seed))
 
 
-def _summary(table: Table, seed: int) -> list[Estimate]:
+def _summary(table: ScoreTable, seed: int) -> list[Estimate]:
     if table.measure.summary == "share":
         return [*share_estimates(table), *difference_estimates(table, seed)]
     if table.measure.summary == "magnitude":

@@ -13,8 +13,8 @@ from scipy.stats import DegenerateDataWarning, bootstrap
 from unmask.core.types import Floats
 
 RESAMPLES = 2_000
-MANY = 1_000  # units; beyond this what BCa corrects drowns in the noise of so many resamples
-CELLS = 100_000  # numbers drawn at a time: they stay in the processor's cache
+MAX_BCA_UNITS = 1_000  # units; beyond this what BCa corrects drowns in the noise of so many resamples
+BATCH_CELLS = 100_000  # numbers drawn at a time: they stay in the processor's cache
 NO_CHANGE = "no change"  # the method where two runs give the same on every unit
 NO_SPREAD = "no spread"  # how the method begins where all units are alike
 
@@ -39,7 +39,7 @@ class Interval:
         return Interval(low, high, self.method)
 
 
-def nowhere(method: str) -> Interval:
+def no_interval(method: str) -> Interval:
     """No interval, and why."""
     return Interval(float("nan"), float("nan"), method)
 
@@ -49,15 +49,15 @@ def generator(seed: int, label: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(label.encode())])
 
 
-def resampled(
+def bootstrap_ends(
     columns: tuple[Floats, ...], statistic: Statistic, *, rng: np.random.Generator
 ) -> tuple[Floats, Floats, str]:
     """Low ends, high ends and the method, for every value of the statistic.
 
     Columns of equal length are resampled together; the statistic maps them to an array whose last axis
-    runs over the resamples. BCa up to `MANY` units; percentiles beyond, and where BCa is undefined.
+    runs over the resamples. BCa up to `MAX_BCA_UNITS` units; percentiles beyond, and where BCa is undefined.
     """
-    batch = max(1, CELLS // sum(column.size for column in columns))
+    batch = max(1, BATCH_CELLS // sum(column.size for column in columns))
     drawn = bootstrap(
         columns,
         statistic,
@@ -70,7 +70,7 @@ def resampled(
         rng=rng,
     )
     low, high = np.asarray(drawn.confidence_interval.low), np.asarray(drawn.confidence_interval.high)
-    if columns[0].shape[-1] > MANY:
+    if columns[0].shape[-1] > MAX_BCA_UNITS:
         return low, high, "percentile"
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", DegenerateDataWarning)

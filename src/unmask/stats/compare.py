@@ -12,9 +12,9 @@ from unmask.core.types import Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE, Interval, generator
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import CROSSED, crossed_mean
-from unmask.stats.mcnemar import crossed, mcnemar_p
+from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
+from unmask.stats.pairing import STATISTICS, PairedRuns, paired_groups, unit_of
 from unmask.stats.triples import by_term, icat_change_interval, overall
 
 
@@ -36,12 +36,12 @@ class Comparison:
     left_out: int  # items in one run only, or not scored in both
     method: str
     p: float | None = None  # against no change
-    p_holm: float | None = None  # over all comparisons passed to `corrected`
+    p_holm: float | None = None  # over all comparisons passed to `apply_holm`
     run: int = 1  # which of several runs b is
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GateResult:
     """How much worse b is than the baseline a, and whether that is beyond noise and tolerance.
 
     `worsening` is |b − null| − |a − null| for bias scores, ss, appd and association, b − a for asld, and
@@ -86,13 +86,13 @@ def comparisons(
     )
 
 
-def corrected(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
+def apply_holm(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """The same comparisons with `p_holm` over all of them: pass exactly the questions you ask."""
     adjusted = holm([one.p for one in compared])
     return tuple(replace(one, p_holm=p) for one, p in zip(compared, adjusted, strict=True))
 
 
-def change(pair: Paired, statistic: str, *, rng: np.random.Generator) -> Change:
+def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Change:
     """The statistic's change from run a to run b over the items given."""
     if statistic == "icat":
         first, second = by_term(pair.a), by_term(pair.b)
@@ -111,7 +111,7 @@ def _interval(changes: Floats, rng: np.random.Generator, statistic: str) -> Inte
     return mean_interval(changes, rng=rng, unit=unit_of(statistic))
 
 
-def _comparison(pair: Paired, statistic: str, *, group: str, seed: int) -> Comparison:
+def _comparison(pair: PairedRuns, statistic: str, *, group: str, seed: int) -> Comparison:
     found = change(pair, statistic, rng=generator(seed, group))
     return Comparison(
         measure=pair.a.measure.name,
@@ -131,9 +131,9 @@ def _comparison(pair: Paired, statistic: str, *, group: str, seed: int) -> Compa
     )
 
 
-def _mcnemar(pair: Paired) -> float | None:
+def _mcnemar(pair: PairedRuns) -> float | None:
     """McNemar's exact test: of the items that flipped, did as many flip either way? One, if none flipped."""
     if not pair.a.items.size:
         return None
-    p = mcnemar_p(crossed(pair.a.wins, pair.b.wins), exact=True)
+    p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins), exact=True)
     return 1.0 if p is None else p

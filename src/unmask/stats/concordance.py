@@ -15,14 +15,14 @@ from scipy.stats import hypergeom
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats, Ints
-from unmask.stats.bootstrap import NO_SPREAD, Interval, nowhere, resampled
+from unmask.stats.bootstrap import NO_SPREAD, Interval, bootstrap_ends, no_interval
 from unmask.stats.shares import wilson
 
 SHUFFLES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Concord:
+class FamilyAgreement:
     """How many families agree, how many would by chance, and how rare what was seen is then."""
 
     families: int
@@ -39,12 +39,14 @@ class Concord:
         return 100 * self.agreeing / self.families
 
 
-def agreeing(outcomes: Sequence[Ints]) -> int:
+def count_agreeing(outcomes: Sequence[Ints]) -> int:
     """Families whose members all have one outcome."""
     return sum(bool((family == family[0]).all()) for family in outcomes)
 
 
-def concord(outcomes: Sequence[Ints], strata: Sequence[str], *, rng: np.random.Generator) -> Concord:
+def family_agreement(
+    outcomes: Sequence[Ints], strata: Sequence[str], *, rng: np.random.Generator
+) -> FamilyAgreement:
     """Agreement within families against that of outcomes shuffled among the members of each stratum."""
     if not outcomes or any(not family.size for family in outcomes):
         raise StatsError("no family of outcomes to compare: every one needs at least one member")
@@ -52,9 +54,9 @@ def concord(outcomes: Sequence[Ints], strata: Sequence[str], *, rng: np.random.G
         raise StatsError(f"{len(outcomes)} families in {len(strata)} strata: name one for each family")
     parts = {name: [one for one, at in zip(outcomes, strata, strict=True) if at == name] for name in strata}
     shuffled = np.sum([_shuffled(part, rng) for part in parts.values()], axis=0)
-    n, seen = len(outcomes), agreeing(outcomes)
+    n, seen = len(outcomes), count_agreeing(outcomes)
     low, high = np.percentile(100 * shuffled / n, [2.5, 97.5])
-    return Concord(
+    return FamilyAgreement(
         families=n,
         agreeing=seen,
         interval=wilson(seen, n),
@@ -69,10 +71,10 @@ def share_of_members(counted: Floats, sizes: Floats, *, rng: np.random.Generator
     """Percent of all members that count, and its interval: families are resampled, for members are alike."""
     value = 100 * float(counted.sum() / sizes.sum())
     if counted.size < 2:
-        return value, nowhere(f"too few: {counted.size} families")
+        return value, no_interval(f"too few: {counted.size} families")
     if np.ptp(counted / sizes) == 0:
-        return value, nowhere(f"{NO_SPREAD}: {counted.size} families alike")
-    low, high, method = resampled((counted, sizes), _ratio, rng=rng)
+        return value, no_interval(f"{NO_SPREAD}: {counted.size} families alike")
+    low, high, method = bootstrap_ends((counted, sizes), _ratio, rng=rng)
     return value, Interval(float(low), float(high), f"{method} over {counted.size} families").holding(value)
 
 

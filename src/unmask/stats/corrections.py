@@ -25,7 +25,7 @@ def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
     return tuple(None if p is None else next(values) for p in ps)
 
 
-def over_categories(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+def correct_categories(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
     """The same estimates, `p_holm` filled in for the categories: each statistic is one family."""
     corrected = list(estimates)
     for statistic in {estimate.statistic for estimate in estimates}:

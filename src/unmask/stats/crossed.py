@@ -9,15 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from unmask.core.types import Floats, Ints
-from unmask.stats.bootstrap import CELLS, NO_CHANGE, RESAMPLES, Interval
+from unmask.stats.bootstrap import BATCH_CELLS, NO_CHANGE, RESAMPLES, Interval
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 
 CROSSED = ("appd", "association")  # the statistics that are such means
 
 
 def crossed_mean(
-    values: Floats, table: Table, *, rng: np.random.Generator, null: float = 0.0
+    values: Floats, table: ScoreTable, *, rng: np.random.Generator, null: float = 0.0
 ) -> tuple[Interval, float | None]:
     """Interval of the mean and its p-value against the null; `values` run along the table's scored rows."""
     scored = table.take(table.scored)
@@ -41,7 +41,7 @@ def _means(values: Floats, words: Ints, templates: Ints, rng: np.random.Generato
     np.add.at(sums, (words, templates), values)
     np.add.at(counts, (words, templates), 1.0)
     found = []
-    step = max(1, CELLS // sums.size)
+    step = max(1, BATCH_CELLS // sums.size)
     for begin in range(0, RESAMPLES, step):
         size = min(step, RESAMPLES - begin)
         by_word, by_template = (rng.multinomial(k, np.full(k, 1 / k), size=size) for k in sums.shape)
@@ -52,7 +52,7 @@ def _means(values: Floats, words: Ints, templates: Ints, rng: np.random.Generato
     return np.concatenate(found)
 
 
-def _numbered(table: Table, name: str) -> Ints:
+def _numbered(table: ScoreTable, name: str) -> Ints:
     return np.unique(table.labels[name], return_inverse=True)[1]
 
 

@@ -7,27 +7,29 @@ import numpy as np
 from unmask.core.types import Estimate, Floats
 from unmask.stats.bootstrap import Interval, generator
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 
 
-def difference_estimates(table: Table, seed: int) -> list[Estimate]:
+def difference_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """`mean-difference` over all and by category."""
     return [_estimate(part, "mean-difference", group=group, seed=seed) for group, part in table.everywhere()]
 
 
-def magnitude_estimates(table: Table, seed: int) -> list[Estimate]:
+def magnitude_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """`asld` over all and by category, then `mean-difference` likewise."""
     sizes = [_estimate(part, "asld", group=group, seed=seed) for group, part in table.everywhere()]
     return [*sizes, *difference_estimates(table, seed)]
 
 
-def differences(table: Table, statistic: str) -> Floats:
+def differences(table: ScoreTable, statistic: str) -> Floats:
     """What the statistic is the mean of, by scored pair: the difference, or its size for `asld`."""
     values = table.difference[table.scored]
     return np.abs(values) if statistic == "asld" else values
 
 
-def mean_estimate(table: Table, statistic: str, group: str, interval: Interval, p: float | None) -> Estimate:
+def mean_estimate(
+    table: ScoreTable, statistic: str, group: str, interval: Interval, p: float | None
+) -> Estimate:
     """The mean of a statistic's values with the interval and p-value it was given."""
     values = differences(table, statistic)
     return Estimate(
@@ -47,7 +49,7 @@ def mean_estimate(table: Table, statistic: str, group: str, interval: Interval, 
     )
 
 
-def _estimate(table: Table, statistic: str, *, group: str, seed: int) -> Estimate:
+def _estimate(table: ScoreTable, statistic: str, *, group: str, seed: int) -> Estimate:
     """The mean with its interval; no test for `asld`, whose null of 0 is never reached by chance."""
     values = differences(table, statistic)
     least = 0.0 if statistic == "asld" else -np.inf

@@ -14,16 +14,24 @@ from unmask.stats.corrections import holm
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.items import item_values
 from unmask.stats.means import mean, mean_test
-from unmask.stats.pairing import Paired, paired_groups
-from unmask.stats.ranks import RankTest, kendall, percentiles, resampled_means, rhos, spearman, taus
+from unmask.stats.pairing import PairedRuns, paired_groups
+from unmask.stats.ranks import (
+    RankTest,
+    kendall,
+    kendall_taus,
+    percentile_interval,
+    resampled_means,
+    spearman,
+    spearman_rhos,
+)
 from unmask.stats.shares import sign_test
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 
 LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class DoseResponse:
     """One statistic of one measure at every dose, in rising order, and how well it follows them."""
 
     measure: str
@@ -47,23 +55,23 @@ class Response:
         return int(np.argmin(np.abs(self.doses)))
 
 
-def response(
+def dose_response(
     measure: Measure, statistic: str, rows: Mapping[int, Sequence[Row]], *, data: str, seed: int
-) -> Response:
+) -> DoseResponse:
     """What one statistic makes of the rows of every dose; sizes (`asld`) are held against the dose's size.
 
     Intervals resample the items, or the words of templates, for all doses together.
     """
     doses = tuple(sorted(rows))
-    totals, counts = _units([Table.of(measure, rows[dose], data=data) for dose in doses], statistic)
-    aim = aimed(doses, statistic)
+    totals, counts = _units([ScoreTable.of(measure, rows[dose], data=data) for dose in doses], statistic)
+    aim = expected_trend(doses, statistic)
     with np.errstate(invalid="ignore"):  # nothing scored
         scores = totals.sum(axis=-1) / counts.sum(axis=-1)
     drawn = resampled_means(totals, counts, rng=generator(seed, f"doses {measure.name} {statistic}"))
     unit = "words" if statistic == "appd" else "pairs"
     rho, tau = spearman(scores, aim), kendall(scores, aim)
     apart = _told(measure, statistic, rows, data=data, seed=seed)
-    return Response(
+    return DoseResponse(
         measure=measure.name,
         data=data,
         statistic=statistic,
@@ -72,16 +80,20 @@ def response(
         errors=(drawn - drawn[:, [int(np.argmin(np.abs(doses)))]]).std(axis=0),
         n=int(counts.sum(axis=-1).max()),
         spearman=rho,
-        spearman_interval=percentiles(rhos(drawn, np.broadcast_to(aim, drawn.shape)), rho, unit),
+        spearman_interval=percentile_interval(
+            spearman_rhos(drawn, np.broadcast_to(aim, drawn.shape)), rho, unit
+        ),
         kendall=tau,
-        kendall_interval=percentiles(taus(drawn, np.broadcast_to(aim, drawn.shape)), tau.value, unit),
+        kendall_interval=percentile_interval(
+            kendall_taus(drawn, np.broadcast_to(aim, drawn.shape)), tau.value, unit
+        ),
         step=smallest_step(apart),
         told=sum(told for _, told in apart),
         tested=len(apart),
     )
 
 
-def aimed(doses: Sequence[int], statistic: str) -> Floats:
+def expected_trend(doses: Sequence[int], statistic: str) -> Floats:
     """What a statistic should rise with: the dose, or its size where the statistic has no direction."""
     values = np.array(doses, dtype=np.float64)
     return np.abs(values) if statistic == "asld" else values
@@ -99,8 +111,8 @@ def _told(
 ) -> list[tuple[int, bool]]:
     """For every two doses their distance, and whether the larger one scores higher beyond chance (Holm)."""
     distances, rises, ps = [], [], []
-    for a, b in combinations(sorted(rows, key=lambda dose: aimed([dose], statistic)[0]), 2):
-        distance = round(float(np.diff(aimed([a, b], statistic))[0]))
+    for a, b in combinations(sorted(rows, key=lambda dose: expected_trend([dose], statistic)[0]), 2):
+        distance = round(float(np.diff(expected_trend([a, b], statistic))[0]))
         if distance:
             _, pair = next(paired_groups(measure, rows[a], rows[b], data=data))
             rise, p = _change(pair.keeping(statistic), statistic, rng=generator(seed, f"{a} {b}"))
@@ -113,7 +125,7 @@ def _told(
     ]
 
 
-def _change(pair: Paired, statistic: str, *, rng: np.random.Generator) -> tuple[float, float | None]:
+def _change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> tuple[float, float | None]:
     """How much higher the second dose scores, and the p-value `unmask compare` would give."""
     first, second = pair.values(statistic)
     rise = mean(second - first)
@@ -124,7 +136,7 @@ def _change(pair: Paired, statistic: str, *, rng: np.random.Generator) -> tuple[
     return rise, mean_test(second - first, 0.0)
 
 
-def _units(tables: Sequence[Table], statistic: str) -> tuple[Floats, Floats]:
+def _units(tables: Sequence[ScoreTable], statistic: str) -> tuple[Floats, Floats]:
     """Sums and counts by dose and unit: an item, or a word with all its templates."""
     values = np.stack([item_values(table, statistic) for table in tables])
     kept = np.isfinite(values)

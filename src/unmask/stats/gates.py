@@ -9,10 +9,10 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, generator
-from unmask.stats.compare import Change, Verdict, change
+from unmask.stats.compare import Change, GateResult, change
 from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.pairing import STATISTICS, Paired, paired_groups, unit_of
+from unmask.stats.pairing import STATISTICS, PairedRuns, paired_groups, unit_of
 
 
 def gate(
@@ -23,13 +23,13 @@ def gate(
     data: str,
     rng_seed: int,
     tolerance: float = 0.0,
-) -> Verdict:
+) -> GateResult:
     """Judge the headline over the items both runs scored: worse when the low end exceeds `tolerance`."""
     statistic = STATISTICS[measure.summary][0]
     _, whole = next(paired_groups(measure, baseline, candidate, data=data))
     pair = whole.keeping(statistic)
     found = worsening(pair, statistic, rng=generator(rng_seed, "all"))
-    return Verdict(
+    return GateResult(
         measure=measure.name,
         data=data,
         statistic=statistic,
@@ -47,8 +47,8 @@ def gate(
     )
 
 
-def worsening(pair: Paired, statistic: str, *, rng: np.random.Generator) -> Change:
-    """How much worse b is than a, in the statistic's own sense of worse (see `Verdict`)."""
+def worsening(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Change:
+    """How much worse b is than a, in the statistic's own sense of worse (see `GateResult`)."""
     if statistic in ("bias-score", "ss", *CROSSED):
         return _distance(pair, statistic, rng)
     found = change(pair, statistic, rng=rng)
@@ -58,7 +58,7 @@ def worsening(pair: Paired, statistic: str, *, rng: np.random.Generator) -> Chan
     return found._replace(value=-found.value, interval=Interval(-ends.high, -ends.low, ends.method))
 
 
-def _distance(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
+def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Change:
     """|b − null| − |a − null|, by an interval that the kinks at the null cannot upset.
 
     With B = b − null and A = a − null it is the greatest, over the sign s, of the least, over the sign t,
@@ -77,7 +77,7 @@ def _distance(pair: Paired, statistic: str, rng: np.random.Generator) -> Change:
     return Change(mean(a), mean(b), value, Interval(low, high, less.method).holding(value), None)
 
 
-def _plain(values: Floats, pair: Paired, statistic: str, rng: np.random.Generator) -> Interval:
+def _plain(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Interval:
     """Interval of a mean, which shrinks to the mean itself where nothing varies."""
     if statistic in CROSSED:
         return crossed_mean(values, pair.a, rng=rng)[0]

@@ -6,15 +6,15 @@ import numpy as np
 
 from unmask.core.types import Floats, Measure
 from unmask.stats.pairing import STATISTICS
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 
 
-def headline(measure: Measure) -> str:
+def headline_statistic(measure: Measure) -> str:
     """The statistic a measure is known by: `bias-score`, `asld`, `appd`."""
     return STATISTICS[measure.summary][0]
 
 
-def item_values(table: Table, statistic: str) -> Floats:
+def item_values(table: ScoreTable, statistic: str) -> Floats:
     """One value for every row of the table, NaN where it does not count; their mean is the statistic."""
     if statistic == "bias-score":
         return np.where(table.counted, 100.0 * table.wins, np.nan)

@@ -10,48 +10,48 @@ import numpy as np
 from scipy.stats import DegenerateDataWarning
 
 from unmask.core.types import Estimate, Floats
-from unmask.stats.bootstrap import Interval, generator, nowhere, resampled
+from unmask.stats.bootstrap import Interval, bootstrap_ends, generator, no_interval
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import differences, mean_estimate
 from unmask.stats.pairing import STATISTICS
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 
-FEWEST = 3  # words whose spread can be spoken of
+MIN_WORDS = 3  # words whose spread can be spoken of
 
 
-def lean_estimates(table: Table, seed: int) -> list[Estimate]:
+def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """The mean over the words that should not lean, by category, by goal, by word, by template of several."""
     (statistic,) = STATISTICS[table.measure.summary]
     return [_estimate(part, statistic, group, seed) for group, part in _groups(table)]
 
 
-def effect_estimates(table: Table, seed: int) -> list[Estimate]:
+def effect_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """`effect-size` over all and by category: the mean of the words' means in their standard deviations."""
     return [_effect(part, group, seed) for group, part in table.everywhere()]
 
 
-def _groups(table: Table) -> Iterator[tuple[str, Table]]:
+def _groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
     yield from table.everywhere()
     yield from ((group, part) for group, part in table.split("goal") if group != "goal=zero")
     yield from table.split("word")
     yield from ((group, part) for group, part in table.split("template") if part.items.size > 1)
 
 
-def _estimate(table: Table, statistic: str, group: str, seed: int) -> Estimate:
+def _estimate(table: ScoreTable, statistic: str, group: str, seed: int) -> Estimate:
     found = crossed_mean(differences(table, statistic), table, rng=generator(seed, group))
     return mean_estimate(table, statistic, group, *found)
 
 
-def _effect(table: Table, group: str, seed: int) -> Estimate:
+def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
     words = np.array(
         [part.difference[part.scored].mean() for _, part in table.split("word") if part.scored.any()]
     )
-    value, interval = float("nan"), nowhere(f"too few: {words.size} words")
-    if words.size >= FEWEST and np.ptp(words) > 0:
+    value, interval = float("nan"), no_interval(f"too few: {words.size} words")
+    if words.size >= MIN_WORDS and np.ptp(words) > 0:
         value = float(_size(words))
         with warnings.catch_warnings():  # a resample may hold one word only: there will be no interval
             warnings.simplefilter("ignore", DegenerateDataWarning)
-            low, high, method = resampled((words,), _size, rng=generator(seed, f"effect {group}"))
+            low, high, method = bootstrap_ends((words,), _size, rng=generator(seed, f"effect {group}"))
         if np.isfinite([low, high]).all():
             interval = Interval(float(low), float(high), f"{method} over {words.size} words").holding(value)
     plain = mean_estimate(table, "effect-size", group, interval, None)

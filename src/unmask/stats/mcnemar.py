@@ -10,12 +10,14 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from unmask.core.errors import StatsError
 
-FEW = 25  # disagreements; below this the exact test, from here on chi-squared with continuity correction
+EXACT_BELOW = (
+    25  # disagreements; below this the exact test, from here on chi-squared with continuity correction
+)
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Crossed:
+class ContingencyTable:
     """How often both ways were right, only the first, only the second, neither."""
 
     both: int
@@ -34,17 +36,17 @@ class Crossed:
         return self.first + self.second
 
 
-def crossed(first: Bools, second: Bools) -> Crossed:
+def cross_tabulate(first: Bools, second: Bools) -> ContingencyTable:
     """Cross two runs of right and wrong over the same things in the same order."""
     if first.shape != second.shape:
         raise StatsError(
             f"{first.size} predictions against {second.size}: McNemar's test needs the same ones twice"
         )
     counts = (first & second, first & ~second, ~first & second, ~first & ~second)
-    return Crossed(*(int(one.sum()) for one in counts))
+    return ContingencyTable(*(int(one.sum()) for one in counts))
 
 
-def mcnemar_p(table: Crossed, *, exact: bool = False) -> float | None:
+def mcnemar_p(table: ContingencyTable, *, exact: bool = False) -> float | None:
     """Two-sided p-value that either way is right as often; None where no two disagree.
 
     Exact where few disagree, or where that is asked for: chi-squared is quick and near enough for tokens.
@@ -52,4 +54,4 @@ def mcnemar_p(table: Crossed, *, exact: bool = False) -> float | None:
     if not table.disagreements:
         return None
     square = [[table.both, table.first], [table.second, table.neither]]
-    return float(mcnemar(square, exact=exact or table.disagreements < FEW).pvalue)
+    return float(mcnemar(square, exact=exact or table.disagreements < EXACT_BELOW).pvalue)

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.stats import ttest_1samp
 
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import MANY, NO_SPREAD, Interval, nowhere, resampled
+from unmask.stats.bootstrap import MAX_BCA_UNITS, NO_SPREAD, Interval, bootstrap_ends, no_interval
 
-FEW = 30  # units; below this Student's interval covers better than BCa
+MIN_BCA_UNITS = 30  # units; below this Student's interval covers better than BCa
 
 
 def mean(values: Floats) -> float:
@@ -26,11 +26,11 @@ def mean_interval(values: Floats, *, rng: np.random.Generator, unit: str = "") -
     """Interval of the mean of independent units; `unit` names them in the method."""
     n, named = values.size, unit or "items"
     if n < 2:
-        return nowhere(f"too few: {n} {named}")
+        return no_interval(f"too few: {n} {named}")
     if not np.isfinite(values).all():
-        return nowhere("infinite scores")
+        return no_interval("infinite scores")
     if not _vary(values):
-        return nowhere(f"{NO_SPREAD}: {n} {named} alike")
+        return no_interval(f"{NO_SPREAD}: {n} {named} alike")
     low, high, method = _ends(values, rng)
     return Interval(low, high, f"{method} over {n} {unit}" if unit else method).holding(mean(values))
 
@@ -53,8 +53,8 @@ def _vary(values: Floats) -> bool:
 
 
 def _ends(values: Floats, rng: np.random.Generator) -> tuple[float, float, str]:
-    if FEW <= values.size <= MANY:
-        low, high, method = resampled((values,), np.mean, rng=rng)
+    if MIN_BCA_UNITS <= values.size <= MAX_BCA_UNITS:
+        low, high, method = bootstrap_ends((values,), np.mean, rng=rng)
         return float(low), float(high), method
     ends = ttest_1samp(values, 0.0).confidence_interval()
     return float(ends.low), float(ends.high), "t"

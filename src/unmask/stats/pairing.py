@@ -11,7 +11,7 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats, Measure, Row, Summary
 from unmask.stats.differences import differences
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 from unmask.stats.triples import UNIT, by_term
 
 STATISTICS: dict[Summary, tuple[str, ...]] = {
@@ -31,11 +31,11 @@ def unit_of(statistic: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedRuns:
     """The items both runs can speak of, in the same order; `left_out` counts the others."""
 
-    a: Table
-    b: Table
+    a: ScoreTable
+    b: ScoreTable
     left_out: int
 
     @property
@@ -56,9 +56,9 @@ class Paired:
 
 def paired_groups(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str
-) -> Iterator[tuple[str, Paired]]:
+) -> Iterator[tuple[str, PairedRuns]]:
     """The runs joined by item, as group `all` and then by category; StatsError when nothing joins."""
-    first, second = (Table.of(measure, rows, data=data) for rows in (a, b))
+    first, second = (ScoreTable.of(measure, rows, data=data) for rows in (a, b))
     whole = _joined(first.whole(), second.whole())
     if not (whole.a.scored & whole.b.scored).any():
         raise StatsError(
@@ -70,17 +70,17 @@ def paired_groups(
         yield group, _joined(part, others.get(group, second.take(np.empty(0, dtype=np.intp))))
 
 
-def _joined(a: Table, b: Table) -> Paired:
+def _joined(a: ScoreTable, b: ScoreTable) -> PairedRuns:
     for table in (a, b):
         if np.unique(table.items).size < table.items.size:
             raise StatsError(f"an item of {table.data} occurs twice in one run; runs are joined by item")
     items, in_a, in_b = np.intersect1d(a.items, b.items, assume_unique=True, return_indices=True)
     left_out = a.items.size + b.items.size - 2 * items.size
     mine = a.take(in_a)
-    return Paired(mine, replace(b.take(in_b), labels=mine.labels), left_out)
+    return PairedRuns(mine, replace(b.take(in_b), labels=mine.labels), left_out)
 
 
-def _values(table: Table, statistic: str) -> Floats:
+def _values(table: ScoreTable, statistic: str) -> Floats:
     if statistic == "bias-score":
         return 100 * table.wins.astype(np.float64)
     if statistic in ("lms", "ss"):

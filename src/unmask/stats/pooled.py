@@ -14,20 +14,20 @@ import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_CHANGE, Interval, nowhere
+from unmask.stats.bootstrap import NO_CHANGE, Interval, no_interval
 from unmask.stats.means import mean_interval
-from unmask.stats.shares import NOTHING, wilson
+from unmask.stats.shares import NOTHING_SCORED, wilson
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class HitCounts:
     """Hits among tries, unit by unit; every unit has at least one try."""
 
     hits: Floats
     tries: Floats
 
     @classmethod
-    def of(cls, units: Iterable[tuple[int, int]]) -> Counts:
+    def of(cls, units: Iterable[tuple[int, int]]) -> HitCounts:
         """From (hits, tries) of every unit, leaving out those without a try."""
         rows = np.array([unit for unit in units if unit[1]], dtype=np.float64).reshape(-1, 2)
         return cls(rows[:, 0], rows[:, 1])
@@ -43,7 +43,7 @@ class Counts:
         return values
 
 
-def share_interval(counts: Counts, *, rng: np.random.Generator, unit: str = "pairs") -> Interval:
+def share_interval(counts: HitCounts, *, rng: np.random.Generator, unit: str = "pairs") -> Interval:
     """Interval of the pooled share over its units.
 
     Wilson's where every unit is one try. Also where all tries or none are hits, taking a unit for one try:
@@ -59,7 +59,7 @@ def share_interval(counts: Counts, *, rng: np.random.Generator, unit: str = "pai
 
 
 def difference_interval(
-    first: Counts, second: Counts, *, rng: np.random.Generator, unit: str = "pairs"
+    first: HitCounts, second: HitCounts, *, rng: np.random.Generator, unit: str = "pairs"
 ) -> Interval:
     """Interval of first − second, two pooled shares over the same units in the same order."""
     if first.tries.size != second.tries.size:
@@ -67,7 +67,7 @@ def difference_interval(
             f"{first.tries.size} {unit} against {second.tries.size}: a difference needs the same ones twice"
         )
     if not first.tries.size:
-        return nowhere(NOTHING)
+        return no_interval(NOTHING_SCORED)
     gaps = first.linearised() - second.linearised()
     if np.abs(gaps).max() < 1e-9:
         return Interval(0.0, 0.0, NO_CHANGE)

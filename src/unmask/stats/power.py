@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_effectsize
 ALPHA, POWER = 0.05, 0.80
 
 
-def pairs_to_see(effect: float, *, decided: float = 1.0) -> int | None:
+def required_pairs(effect: float, *, decided: float = 1.0) -> int | None:
     """Pairs needed for a score `effect` points off 50, when so large a share of pairs is decided at all.
 
     None where the effect is none, or more than 50 points.
@@ -26,7 +26,7 @@ def pairs_to_see(effect: float, *, decided: float = 1.0) -> int | None:
     return math.ceil(float(np.squeeze(decisions)) / decided)
 
 
-def least_effect(decisions: int) -> float:
+def detectable_effect(decisions: int) -> float:
     """The smallest distance from 50, in points, that so many decided pairs show; NaN where none can be."""
     if decisions < 2:
         return float("nan")
@@ -35,7 +35,7 @@ def least_effect(decisions: int) -> float:
     return 100 * (math.sin(angle) ** 2 - 0.5) if angle < math.pi / 2 else float("nan")
 
 
-def pairs_to_tell_apart(effect: float, discordant: float) -> int | None:
+def required_pairs_between(effect: float, discordant: float) -> int | None:
     """Pairs needed for McNemar's test of two models `effect` points apart; `discordant` is a share of pairs.
 
     The test looks at the pairs on which they disagree: of those a share of ½ + effect / (2 × discordant)
@@ -43,4 +43,4 @@ def pairs_to_tell_apart(effect: float, discordant: float) -> int | None:
     """
     if not discordant > 0:
         return None
-    return pairs_to_see(effect / discordant / 2, decided=discordant)
+    return required_pairs(effect / discordant / 2, decided=discordant)

@@ -12,10 +12,10 @@ import numpy as np
 from scipy.stats import kendalltau, permutation_test, rankdata, spearmanr
 
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import CELLS, RESAMPLES, Interval, nowhere
+from unmask.stats.bootstrap import BATCH_CELLS, RESAMPLES, Interval, no_interval
 
-FEWEST = 3  # things that can be ranked
-ENUMERATED = 7  # tied rankings of up to so many are permuted in all their 5,040 ways
+MIN_RANKED = 3  # things that can be ranked
+MAX_ENUMERATED = 7  # tied rankings of up to so many are permuted in all their 5,040 ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ def kendall(x: Floats, y: Floats) -> RankTest:
     if _flat(x) or _flat(y):
         return RankTest(float("nan"), None, "none: a ranking without differences")
     tied = _tied(x) or _tied(y)
-    if tied and x.size <= ENUMERATED:
+    if tied and x.size <= MAX_ENUMERATED:
         whole = permutation_test(
             (x,),
-            lambda one, axis: taus(one, y),
+            lambda one, axis: kendall_taus(one, y),
             permutation_type="pairings",
-            n_resamples=math.factorial(ENUMERATED),
+            n_resamples=math.factorial(MAX_ENUMERATED),
             vectorized=True,
         )
         return RankTest(float(kendalltau(x, y).statistic), float(whole.pvalue), "all permutations")
@@ -52,7 +52,7 @@ def spearman(x: Floats, y: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class RankAgreement:
     """How alike two measures rank the same models or bias types."""
 
     a: str
@@ -62,7 +62,7 @@ class Agreement:
     n: int  # what is ranked
 
 
-def agreements(names: Sequence[str], scores: Floats, drawn: Floats, *, unit: str) -> list[Agreement]:
+def rank_agreements(names: Sequence[str], scores: Floats, drawn: Floats, *, unit: str) -> list[RankAgreement]:
     """Kendall's τ-b for every two rankings that have three things in common.
 
     `scores` has a row for each name, NaN where it has no score; `drawn` the same for every resample of
@@ -71,16 +71,16 @@ def agreements(names: Sequence[str], scores: Floats, drawn: Floats, *, unit: str
     found = []
     for a, b in combinations(range(len(names)), 2):
         both = np.isfinite(scores[a]) & np.isfinite(scores[b])
-        if both.sum() < FEWEST:
+        if both.sum() < MIN_RANKED:
             continue
         test = kendall(scores[a][both], scores[b][both])
-        values = taus(drawn[:, a][:, both], drawn[:, b][:, both])
-        interval = percentiles(values, test.value, unit)
-        found.append(Agreement(names[a], names[b], test, interval, int(both.sum())))
+        values = kendall_taus(drawn[:, a][:, both], drawn[:, b][:, both])
+        interval = percentile_interval(values, test.value, unit)
+        found.append(RankAgreement(names[a], names[b], test, interval, int(both.sum())))
     return found
 
 
-def taus(x: Floats, y: Floats, times: Floats | None = None) -> Floats:
+def kendall_taus(x: Floats, y: Floats, times: Floats | None = None) -> Floats:
     """Kendall's τ-b along the last axis, which must be short; equal to scipy's, which takes one at a time.
 
     With `times` every thing counts so many times: a resample without the trouble of drawing it.
@@ -93,7 +93,7 @@ def taus(x: Floats, y: Floats, times: Floats | None = None) -> Floats:
     return _cosine(a * often, b * often)
 
 
-def rhos(x: Floats, y: Floats) -> Floats:
+def spearman_rhos(x: Floats, y: Floats) -> Floats:
     """Spearman's ρ along the last axis; equal to scipy's, which takes one at a time."""
     a, b = (rankdata(each, axis=-1) for each in (x, y))
     return _cosine(a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True))
@@ -107,7 +107,7 @@ def resampled_means(totals: Floats, counts: Floats, *, rng: np.random.Generator)
     """
     units = totals.shape[-1]
     chance, found = np.full(units, 1 / units), []
-    step = max(1, CELLS // units)
+    step = max(1, BATCH_CELLS // units)
     for begin in range(0, RESAMPLES, step):
         drawn = rng.multinomial(units, chance, size=min(step, RESAMPLES - begin)).astype(np.float64)
         sums, sizes = (np.einsum("ru,...u->r...", drawn, each, optimize=True) for each in (totals, counts))
@@ -121,11 +121,11 @@ def resampled_items(values: Floats, *, rng: np.random.Generator) -> Floats:
     return resampled_means(np.where(kept, values, 0.0), kept.astype(np.float64), rng=rng)
 
 
-def percentiles(drawn: Floats, value: float, unit: str) -> Interval:
+def percentile_interval(drawn: Floats, value: float, unit: str) -> Interval:
     """The middle 95% of what the resamples gave, those without a value left out."""
     kept = drawn[np.isfinite(drawn)]
     if kept.size < drawn.size / 2 or not np.isfinite(value):
-        return nowhere(f"none: most resamples of {unit} leave nothing to rank")
+        return no_interval(f"none: most resamples of {unit} leave nothing to rank")
     low, high = np.quantile(kept, [0.025, 0.975]).tolist()
     return Interval(low, high, f"percentile over {unit}").holding(value)
 

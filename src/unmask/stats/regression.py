@@ -11,7 +11,7 @@ from scipy.stats import ConstantInputWarning, DegenerateDataWarning, pearsonr, r
 from statsmodels.regression.linear_model import OLS
 
 from unmask.core.types import Estimate, Floats, Measure, Row
-from unmask.stats.bootstrap import NO_SPREAD, generator, no_interval, bootstrap_ends
+from unmask.stats.bootstrap import NO_SPREAD, bootstrap_ends, generator, no_interval
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import NOTHING_SCORED, bias_score
 from unmask.stats.table import ScoreTable
@@ -45,7 +45,7 @@ class LinearFit:
 class PropertyRegression:
     """A measure against a property of pairs: what follows it, and what is left where it is zero."""
 
-    fit_line: LinearFit  # of the differences, or for a magnitude of their sizes on the sizes of the property
+    line: LinearFit  # of the differences, or for a magnitude of their sizes on the sizes of the property
     r: FittedValue  # Pearson's correlation: the slope when both are in standard deviations
     mean: FittedValue  # of what the line was fitted to
     wins: LinearFit | None  # of 100 × won: its intercept is the bias score where the property is zero
@@ -142,4 +142,6 @@ def _fitted(value: float, ends: Floats, y: Floats) -> FittedValue:
 
 
 def _nothing(n: int) -> FittedValue:
-    return FittedValue(float("nan"), float("nan"), float("nan"), f"{NO_SPREAD}: {n} items alike" if n else NOTHING_SCORED)
+    return FittedValue(
+        float("nan"), float("nan"), float("nan"), f"{NO_SPREAD}: {n} items alike" if n else NOTHING_SCORED
+    )

@@ -10,12 +10,12 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import CELLS, NO_SPREAD, RESAMPLES, Interval, nowhere
+from unmask.stats.bootstrap import BATCH_CELLS, NO_SPREAD, RESAMPLES, Interval, no_interval
 from unmask.stats.table import Flags
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class RocAuc:
     """An area under the curve, or a difference of two, with its interval and p-value against chance."""
 
     value: float
@@ -25,14 +25,14 @@ class Area:
     negatives: int
 
 
-def curve(labels: Flags, scores: Floats) -> tuple[Floats, Floats]:
+def roc_points(labels: Flags, scores: Floats) -> tuple[Floats, Floats]:
     """Shares of false and of true positives at every threshold, by scikit-learn."""
     _check(labels, scores)
     false, true, _ = roc_curve(labels, scores)
     return np.asarray(false, dtype=np.float64), np.asarray(true, dtype=np.float64)
 
 
-def area(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> Area:
+def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAuc:
     """The area under the curve, with a bootstrap interval that resamples either group on its own.
 
     The p-value is that of the Mann-Whitney test, whose statistic the area is.
@@ -41,10 +41,10 @@ def area(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> Area:
     value = float(roc_auc_score(labels, scores))
     p = None if np.ptp(scores) == 0 else float(mannwhitneyu(scores[labels], scores[~labels]).pvalue)
     interval = _bootstrapped(scores[labels], scores[~labels], rng).holding(value)
-    return Area(value, interval, p, int(labels.sum()), int((~labels).sum()))
+    return RocAuc(value, interval, p, int(labels.sum()), int((~labels).sum()))
 
 
-def area_difference(labels: Flags, a: Floats, b: Floats) -> Area:
+def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
     """Area of `a` less that of `b` on the same items: DeLong, DeLong & Clarke-Pearson (1988).
 
     The variance is that of the placements: for each item the share of the other group it stands above.
@@ -54,31 +54,33 @@ def area_difference(labels: Flags, a: Floats, b: Floats) -> Area:
     value = float(roc_auc_score(labels, a)) - float(roc_auc_score(labels, b))
     positives, negatives = int(labels.sum()), int((~labels).sum())
     if min(positives, negatives) < 2:
-        return Area(value, nowhere("too few: 1 item in a group"), None, positives, negatives)
+        return RocAuc(value, no_interval("too few: 1 item in a group"), None, positives, negatives)
     above = _placed(a[labels], a[~labels]) - _placed(b[labels], b[~labels])
     below = _placed(a[~labels], a[labels]) - _placed(b[~labels], b[labels])
     error = float(np.sqrt(above.var(ddof=1) / positives + below.var(ddof=1) / negatives))
     if error < 1e-12:
-        return Area(value, nowhere(f"{NO_SPREAD}: both order the items alike"), None, positives, negatives)
+        return RocAuc(
+            value, no_interval(f"{NO_SPREAD}: both order the items alike"), None, positives, negatives
+        )
     reach = float(norm.ppf(0.975)) * error
     p = float(2 * norm.sf(abs(value) / error))
-    return Area(value, Interval(value - reach, value + reach, "delong"), p, positives, negatives)
+    return RocAuc(value, Interval(value - reach, value + reach, "delong"), p, positives, negatives)
 
 
 def _bootstrapped(positives: Floats, negatives: Floats, rng: np.random.Generator) -> Interval:
     if min(positives.size, negatives.size) < 2:
-        return nowhere("too few: 1 item in a group")
+        return no_interval("too few: 1 item in a group")
     drawn = bootstrap(
         (positives, negatives),
         _areas,
         n_resamples=RESAMPLES,
-        batch=max(1, CELLS // (positives.size + negatives.size)),
+        batch=max(1, BATCH_CELLS // (positives.size + negatives.size)),
         vectorized=True,
         method="percentile",
         rng=rng,
     ).confidence_interval
     if drawn.low == drawn.high:
-        return nowhere(f"{NO_SPREAD}: every resample gives the same area")
+        return no_interval(f"{NO_SPREAD}: every resample gives the same area")
     return Interval(float(drawn.low), float(drawn.high), "percentile, stratified")
 
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import generator
-from unmask.stats.items import headline, item_values
-from unmask.stats.ranks import FEWEST, rhos
-from unmask.stats.table import Table
+from unmask.stats.items import headline_statistic, item_values
+from unmask.stats.ranks import MIN_RANKED, spearman_rhos
+from unmask.stats.table import ScoreTable
 
 STEPS = (20, 40, 60, 80, 100)  # of Barza (2023), Figure 6
 HALVES = 1_000  # random splits
 
 
-def sizes(n: int) -> tuple[int, ...]:
+def sample_sizes(n: int) -> tuple[int, ...]:
     """20, 40, … 100, then twice as many each time, and all of them at last."""
     found = [*STEPS]
     while found[-1] * 2 < n:
@@ -25,7 +25,7 @@ def sizes(n: int) -> tuple[int, ...]:
     return (*(size for size in found if size < n), n)
 
 
-def sampled(values: Floats, size: int, draws: int, *, rng: np.random.Generator) -> Floats:
+def sample_means(values: Floats, size: int, draws: int, *, rng: np.random.Generator) -> Floats:
     """The mean of each of so many samples, drawn without replacement."""
     return np.array([rng.choice(values, size, replace=False).mean() for _ in range(draws)])
 
@@ -45,7 +45,7 @@ def half_rankings(groups: Sequence[Floats], *, rng: np.random.Generator) -> Floa
     Groups of one item cannot be halved and are left out; empty with fewer than three others.
     """
     kept = [one for one in groups if one.size >= 2]
-    if len(kept) < FEWEST:
+    if len(kept) < MIN_RANKED:
         return np.full(0, np.nan)
     first, second = np.empty((HALVES, len(kept))), np.empty((HALVES, len(kept)))
     for place, values in enumerate(kept):
@@ -54,17 +54,17 @@ def half_rankings(groups: Sequence[Floats], *, rng: np.random.Generator) -> Floa
             shuffled = rng.permutation(values)
             first[split, place] = shuffled[:half].mean()
             second[split, place] = shuffled[half : 2 * half].mean()
-    found = rhos(first, second)
+    found = spearman_rhos(first, second)
     return found[np.isfinite(found)]
 
 
-def stepped_up(correlation: float) -> float:
+def spearman_brown(correlation: float) -> float:
     """What halves that correlate so would reach at full length: 2ρ / (1 + ρ) (Spearman 1910, Brown 1910)."""
     return 2 * correlation / (1 + correlation) if correlation > -1 else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class SampleScores:
     """One measure's headline score, and what it would have been on other pairs."""
 
     measure: str
@@ -86,19 +86,19 @@ class Samples:
         return float(self.values.mean())
 
 
-def samples(table: Table, draws: int, *, seed: int) -> Samples | None:
+def sample_scores(table: ScoreTable, draws: int, *, seed: int) -> SampleScores | None:
     """Samples and splits of the pairs of one measure; None where nothing is scored."""
-    statistic, name = headline(table.measure), table.measure.name
+    statistic, name = headline_statistic(table.measure), table.measure.name
     values = _kept(table, statistic)
     if not values.size:
         return None
     rng = generator(seed, f"samples {name}")
-    return Samples(
+    return SampleScores(
         measure=name,
         statistic=statistic,
         values=values,
         decided=int(table.wins.sum() + table.losses.sum()),
-        by_size={size: sampled(values, size, draws, rng=rng) for size in sizes(values.size)},
+        by_size={size: sample_means(values, size, draws, rng=rng) for size in sample_sizes(values.size)},
         halves=half_differences(values, rng=generator(seed, f"halves {name}")),
         rankings=half_rankings(
             [_kept(part, statistic) for _, part in table.split("category")],
@@ -107,6 +107,6 @@ def samples(table: Table, draws: int, *, seed: int) -> Samples | None:
     )
 
 
-def _kept(table: Table, statistic: str) -> Floats:
+def _kept(table: ScoreTable, statistic: str) -> Floats:
     values = item_values(table, statistic)
     return values[np.isfinite(values)]

@@ -10,14 +10,14 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Estimate
-from unmask.stats.bootstrap import Interval, nowhere
-from unmask.stats.table import Table
+from unmask.stats.bootstrap import Interval, no_interval
+from unmask.stats.table import ScoreTable
 
-NOTHING = "none: nothing scored"
+NOTHING_SCORED = "none: nothing scored"
 DISADVANTAGED, ADVANTAGED = "stereo", "antistereo"
 
 
-def share_estimates(table: Table) -> list[Estimate]:
+def share_estimates(table: ScoreTable) -> list[Estimate]:
     """Bias score over all, by category and direction, then the statistics made of directions."""
     return [
         *(bias_score(part, group=group) for group, part in table.everywhere()),
@@ -26,18 +26,18 @@ def share_estimates(table: Table) -> list[Estimate]:
     ]
 
 
-def bias_score(table: Table, *, group: str) -> Estimate:
+def bias_score(table: ScoreTable, *, group: str) -> Estimate:
     """100 × wins / pairs (Kaneko & Bollegala 2022, eq. 6), ties in the denominator as not won."""
     return _share(table, group=group, statistic="bias-score", n=int(table.counted.sum()))
 
 
-def decided_score(table: Table, *, statistic: str) -> Estimate:
+def decided_score(table: ScoreTable, *, statistic: str) -> Estimate:
     """100 × wins / (wins + losses): how crows-pairs prints its two scores by direction."""
     n = int(table.wins.sum() + table.losses.sum())
     return _share(table, group="all", statistic=statistic, n=n)
 
 
-def direction_gap(advantaged: Table, disadvantaged: Table) -> Estimate:
+def direction_gap(advantaged: ScoreTable, disadvantaged: ScoreTable) -> Estimate:
     """|advantaged − disadvantaged| bias score (Kaneko & Bollegala 2022, Table 3).
 
     Newcombe's (1998) interval of the signed difference, folded at zero; Fisher's exact test.
@@ -67,12 +67,12 @@ def sign_test(wins: int, losses: int, *, null: float = 50.0) -> float | None:
 def wilson(wins: int, n: int) -> Interval:
     """Wilson's (1927) 95% interval of a share, in percent."""
     if not n:
-        return nowhere(NOTHING)
+        return no_interval(NOTHING_SCORED)
     low, high = proportion_confint(wins, n, alpha=0.05, method="wilson")
     return Interval(100 * float(low), 100 * float(high), "wilson").holding(100 * wins / n)
 
 
-def signed(estimate: Estimate) -> Estimate:
+def signed_estimate(estimate: Estimate) -> Estimate:
     """The estimate as its distance from the null: a bias score of 58 reads +8."""
     if estimate.null is None:
         raise StatsError(
@@ -88,7 +88,7 @@ def signed(estimate: Estimate) -> Estimate:
     )
 
 
-def _direction_scores(table: Table) -> list[Estimate]:
+def _direction_scores(table: ScoreTable) -> list[Estimate]:
     parts = dict(table.split("direction"))
     names = {DISADVANTAGED: "stereo-score", ADVANTAGED: "antistereo-score"}
     known = {value: parts[f"direction={value}"] for value in names if f"direction={value}" in parts}
@@ -100,20 +100,20 @@ def _direction_scores(table: Table) -> list[Estimate]:
 
 def _gap(wins: int, n: int, other_wins: int, other_n: int) -> tuple[Interval, float | None]:
     if not (n and other_n):
-        return nowhere(NOTHING), None
+        return no_interval(NOTHING_SCORED), None
     ends = confint_proportions_2indep(wins, n, other_wins, other_n, method="newcomb", compare="diff")
     table = np.array([[wins, n - wins], [other_wins, other_n - other_wins]])
-    interval = folded(100 * float(ends[0]), 100 * float(ends[1]))
+    interval = absolute_interval(100 * float(ends[0]), 100 * float(ends[1]))
     return interval.holding(100 * abs(wins / n - other_wins / other_n)), float(fisher_exact(table).pvalue)
 
 
-def folded(low: float, high: float) -> Interval:
+def absolute_interval(low: float, high: float) -> Interval:
     """Newcombe's signed interval as one of the absolute value: from 0 where it covers 0."""
     ends = sorted((abs(low), abs(high)))
     return Interval(0.0 if low <= 0 <= high else ends[0], ends[1], "newcombe")
 
 
-def _share(table: Table, *, group: str, statistic: str, n: int) -> Estimate:
+def _share(table: ScoreTable, *, group: str, statistic: str, n: int) -> Estimate:
     wins, losses, null = int(table.wins.sum()), int(table.losses.sum()), table.measure.null
     interval = wilson(wins, n)
     return Estimate(

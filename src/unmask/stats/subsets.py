@@ -9,14 +9,14 @@ from scipy.stats import fisher_exact, mannwhitneyu, ttest_ind
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from unmask.core.types import Estimate, Floats
-from unmask.stats.bootstrap import NO_SPREAD, Interval, nowhere
+from unmask.stats.bootstrap import NO_SPREAD, Interval, no_interval
 from unmask.stats.means import mean
-from unmask.stats.shares import NOTHING, bias_score
-from unmask.stats.table import Flags, Table
+from unmask.stats.shares import NOTHING_SCORED, bias_score
+from unmask.stats.table import Flags, ScoreTable
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class SubsetComparison:
     """The bias score of some pairs and of the others; `change` is what leaving the former out does to it."""
 
     inside: Estimate
@@ -39,7 +39,7 @@ class Contrast:
     p: float | None
 
 
-def set_apart(table: Table, inside: Flags) -> Apart:
+def compare_subset(table: ScoreTable, inside: Flags) -> SubsetComparison:
     """Bias scores of the pairs inside and of the others.
 
     The score of all is the two weighted by their numbers, so leaving the inside out changes it by
@@ -49,15 +49,17 @@ def set_apart(table: Table, inside: Flags) -> Apart:
     gap = share_gap(other, one)
     first, second = bias_score(one, group="inside"), bias_score(other, group="others")
     share = first.n / max(1, first.n + second.n)
-    return Apart(first, second, share * gap.value, share * gap.low, share * gap.high, gap.method, gap.p)
+    return SubsetComparison(
+        first, second, share * gap.value, share * gap.low, share * gap.high, gap.method, gap.p
+    )
 
 
-def share_gap(first: Table, second: Table) -> Contrast:
+def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
     """Bias score of the first minus that of the second: Newcombe's interval, Fisher's exact test."""
     one, other = bias_score(first, group="first"), bias_score(second, group="second")
     value = one.value - other.value
     if not (one.n and other.n):
-        return Contrast(value, float("nan"), float("nan"), NOTHING, None)
+        return Contrast(value, float("nan"), float("nan"), NOTHING_SCORED, None)
     wins = int(first.wins.sum()), int(second.wins.sum())
     ends = confint_proportions_2indep(wins[0], one.n, wins[1], other.n, method="newcomb", compare="diff")
     interval = Interval(100 * float(ends[0]), 100 * float(ends[1]), "newcombe").holding(value)
@@ -69,7 +71,7 @@ def contrast(first: Floats, second: Floats) -> Contrast:
     """Mean of the first minus mean of the second: Welch's interval, the Mann–Whitney test of ranks."""
     value = mean(first) - mean(second)
     if not (first.size and second.size):
-        return Contrast(value, float("nan"), float("nan"), NOTHING, None)
+        return Contrast(value, float("nan"), float("nan"), NOTHING_SCORED, None)
     interval = _welch(first, second)
     p = float(mannwhitneyu(first, second).pvalue)
     return Contrast(value, interval.low, interval.high, interval.method, p)
@@ -77,8 +79,8 @@ def contrast(first: Floats, second: Floats) -> Contrast:
 
 def _welch(first: Floats, second: Floats) -> Interval:
     if min(first.size, second.size) < 2:
-        return nowhere("too few: one item in a group")
+        return no_interval("too few: one item in a group")
     if not (np.ptp(first) and np.ptp(second)):
-        return nowhere(f"{NO_SPREAD}: the items of a group are alike")
+        return no_interval(f"{NO_SPREAD}: the items of a group are alike")
     ends = ttest_ind(first, second, equal_var=False).confidence_interval()
     return Interval(float(ends.low), float(ends.high), "welch")

@@ -21,7 +21,7 @@ LABELS = ("category", "direction", "target", "goal", "word", "template")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ScoreTable:
     """Columns of equal length, ordered by item, so that the order of rows can never matter."""
 
     measure: Measure

@@ -11,19 +11,19 @@ from unmask.stats.bootstrap import generator
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import mean_estimate
 from unmask.stats.means import mean
-from unmask.stats.table import Table
+from unmask.stats.table import ScoreTable
 
 STATISTIC = "third"
 
 
-def third_estimates(table: Table, seed: int) -> list[Estimate]:
+def third_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """`third` over all and by category: the third word's mean probability; none where no item has one."""
     if not np.isfinite(table.unrelated).any():
         return []
     return [_estimate(part, group, seed) for group, part in table.everywhere()]
 
 
-def _estimate(table: Table, group: str, seed: int) -> Estimate:
+def _estimate(table: ScoreTable, group: str, seed: int) -> Estimate:
     held = table.take(np.isfinite(table.unrelated))
     values = held.unrelated[held.scored]
     interval, _ = crossed_mean(values, held, rng=generator(seed, f"third {group}"))

@@ -12,16 +12,16 @@ import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Estimate, Floats
-from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, generator, nowhere, resampled
+from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, bootstrap_ends, generator, no_interval
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.table import Table, Words
+from unmask.stats.table import ScoreTable, Words
 
 UNIT = "target terms"
-LEAST = 10  # terms; below this a bootstrap of icat says nothing
+MIN_TERMS = 10  # terms; below this a bootstrap of icat says nothing
 NULL = 50.0  # of lms and ss: what a random model has; icat has none
 
 
-class StereoSet(NamedTuple):
+class StereoSetScores(NamedTuple):
     """The three published numbers, in percent."""
 
     lms: float
@@ -29,7 +29,7 @@ class StereoSet(NamedTuple):
     icat: float
 
 
-class Terms(NamedTuple):
+class TermScores(NamedTuple):
     """The scores by target term."""
 
     lms: Floats
@@ -38,7 +38,7 @@ class Terms(NamedTuple):
 
 def stereoset_scores(
     terms: Sequence[str], more: Sequence[float], less: Sequence[float], unrelated: Sequence[float]
-) -> StereoSet:
+) -> StereoSetScores:
     """The lms, ss and icat of scored triples, as the published evaluation computes them.
 
     Args:
@@ -51,10 +51,10 @@ def stereoset_scores(
     return overall(_by_term(np.asarray(terms, dtype=np.str_), *scores))
 
 
-def overall(terms: Terms) -> StereoSet:
+def overall(terms: TermScores) -> StereoSetScores:
     """The plain mean over terms, and icat of the two means."""
     lms, ss = mean(terms.lms), mean(terms.ss)
-    return StereoSet(lms, ss, icat(lms, ss))
+    return StereoSetScores(lms, ss, icat(lms, ss))
 
 
 def icat(lms: float, ss: float) -> float:
@@ -62,7 +62,7 @@ def icat(lms: float, ss: float) -> float:
     return lms * min(ss, 100 - ss) / 50
 
 
-def by_term(table: Table) -> Terms:
+def by_term(table: ScoreTable) -> TermScores:
     """Both scores by target term, of scored rows; StatsError where a row lacks what they need."""
     scored = table.take(table.scored)
     if (scored.labels["target"] == "").any():
@@ -72,27 +72,27 @@ def by_term(table: Table) -> Terms:
     return _by_term(scored.labels["target"], scored.more, scored.less, scored.unrelated)
 
 
-def triple_estimates(table: Table, seed: int) -> list[Estimate]:
+def triple_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """The measure's own statistic (lms, ss or icat), over all and by category."""
     return [_estimate(part, by_term(part), group=group, seed=seed) for group, part in table.everywhere()]
 
 
-def icat_interval(terms: Terms, *, rng: np.random.Generator) -> Interval:
+def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Interval:
     """Interval of icat, terms resampled with lms and ss together.
 
     icat is the smaller of lms·ss/50 and lms·(100−ss)/50, which have no kink at ss = 50; its ends are the
     smaller of theirs. (A bootstrap of the minimum itself covers only 63 to 85% near the kink.)
     """
-    if terms.ss.size < LEAST:
-        return nowhere(f"too few: {terms.ss.size} {UNIT}")
+    if terms.ss.size < MIN_TERMS:
+        return no_interval(f"too few: {terms.ss.size} {UNIT}")
     if np.ptp(terms.lms) == np.ptp(terms.ss) == 0:
-        return nowhere(f"{NO_SPREAD}: {terms.ss.size} {UNIT} alike")
-    low, high, method = resampled((terms.lms, terms.ss), _both_ways, rng=rng)
+        return no_interval(f"{NO_SPREAD}: {terms.ss.size} {UNIT} alike")
+    low, high, method = bootstrap_ends((terms.lms, terms.ss), _both_ways, rng=rng)
     interval = Interval(float(low.min()), float(high.min()), f"{method} over {terms.ss.size} {UNIT}")
     return interval.holding(overall(terms).icat)
 
 
-def icat_change_interval(a: Terms, b: Terms, *, rng: np.random.Generator) -> Interval:
+def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generator) -> Interval:
     """Interval of icat(b) − icat(a) over the same terms, resampled together.
 
     min f(b) − min f(a) is the greatest, over the two f(a), of the least f(b) − f(a), and as well the least of
@@ -100,9 +100,9 @@ def icat_change_interval(a: Terms, b: Terms, *, rng: np.random.Generator) -> Int
     """
     if a.ss.size and np.array_equal(a, b):
         return Interval(0.0, 0.0, NO_CHANGE)
-    if a.ss.size < LEAST:
-        return nowhere(f"too few: {a.ss.size} {UNIT}")
-    low, high, method = resampled((*a, *b), _changes, rng=rng)
+    if a.ss.size < MIN_TERMS:
+        return no_interval(f"too few: {a.ss.size} {UNIT}")
+    low, high, method = bootstrap_ends((*a, *b), _changes, rng=rng)
     ends = float(low.min(axis=1).max()), float(high.max(axis=0).min())
     interval = Interval(*ends, f"{method} over {a.ss.size} {UNIT}")
     return interval.holding(overall(b).icat - overall(a).icat)
@@ -119,22 +119,22 @@ def _changes(a_lms: Floats, a_ss: Floats, b_lms: Floats, b_ss: Floats, axis: int
     return b[np.newaxis] - a[:, np.newaxis]
 
 
-def _by_term(terms: Words, more: Floats, less: Floats, unrelated: Floats) -> Terms:
+def _by_term(terms: Words, more: Floats, less: Floats, unrelated: Floats) -> TermScores:
     names, index = np.unique(terms, return_inverse=True)
     sizes = np.bincount(index, minlength=names.size)
     meaningful = (more > unrelated).astype(np.float64) + (less > unrelated)
-    return Terms(
+    return TermScores(
         lms=100 * np.bincount(index, meaningful, minlength=names.size) / (2 * sizes),
         ss=100 * np.bincount(index, more > less, minlength=names.size) / sizes,
     )
 
 
-def _lacking(table: Table, what: str) -> StatsError:
+def _lacking(table: ScoreTable, what: str) -> StatsError:
     name = table.measure.name
     return StatsError(f"{table.data} has rows without {what}, which {name} needs; run {name} on triples")
 
 
-def _estimate(table: Table, terms: Terms, *, group: str, seed: int) -> Estimate:
+def _estimate(table: ScoreTable, terms: TermScores, *, group: str, seed: int) -> Estimate:
     statistic = table.measure.summary
     interval, p = _uncertainty(terms, statistic, generator(seed, group))
     return Estimate(
@@ -154,7 +154,9 @@ def _estimate(table: Table, terms: Terms, *, group: str, seed: int) -> Estimate:
     )
 
 
-def _uncertainty(terms: Terms, statistic: str, rng: np.random.Generator) -> tuple[Interval, float | None]:
+def _uncertainty(
+    terms: TermScores, statistic: str, rng: np.random.Generator
+) -> tuple[Interval, float | None]:
     if statistic == "icat":
         return icat_interval(terms, rng=rng), None
     values = terms.lms if statistic == "lms" else terms.ss

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.stats.bootstrap import RESAMPLES, generator, no_interval
 from unmask.stats.corrections import holm
-from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, percentile_interval, kendall_taus
+from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, kendall_taus, percentile_interval
 
 Scores = Mapping[str, Mapping[str, float]]  # by model, by measure
 
@@ -53,7 +53,9 @@ def agreement(
         one = compare_measures(measures[a], measures[b], table[a], table[b], owners, seed=seed)
         found += [one] if one is not None else []
     if not found:
-        raise StatsError(f"no two measures have {MIN_RANKED} models in common: a ranking needs as many at least")
+        raise StatsError(
+            f"no two measures have {MIN_RANKED} models in common: a ranking needs as many at least"
+        )
     adjusted = holm([one.test.p for one in found])
     rows: list[tuple[Cell, ...]] = [
         (one.a, one.b, _ranged(one), one.n, one.test.p, p, one.test.method)

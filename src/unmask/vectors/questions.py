@@ -41,12 +41,12 @@ class Group:
         columns = (tuple(one[n] for n in kept) if one else () for one in (self.texts, self.words, self.units))
         return Group(self.name, *columns)
 
-    def lowered(self) -> Group:
+    def lower(self) -> Group:
         """The same in small letters."""
         columns = (tuple(map(str.lower, one)) for one in (self.texts, self.words, self.units))
         return Group(self.name, *columns)
 
-    def placed(self) -> tuple[WordInText, ...]:
+    def word_spans(self) -> tuple[WordInText, ...]:
         """Each sentence and where its word of interest stands."""
         if not self.words:
             raise DataError(f"{self.name}: no words of interest are named; give them, or use `with_words`")
@@ -76,9 +76,9 @@ class Question:
         some = frozenset(texts)
         return Question(self.name, *(group.without(some) for group in self.groups()))
 
-    def lowered(self) -> Question:
+    def lower(self) -> Question:
         """The same in small letters, for vectors that know no others (GloVe 6B)."""
-        return Question(self.name, *(group.lowered() for group in self.groups()))
+        return Question(self.name, *(group.lower() for group in self.groups()))
 
     def units(self) -> Units:
         """What belongs together: sentences of one word where it is known, else every text is alone."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unmask.diagnose.alignment.observe import AWKWARD, KINDS, ORDER
-from unmask.diagnose.regression_tables import named
+from unmask.diagnose.regression_tables import model_and_data
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.findings import Cell, Plot, Value, Table, charts, value_of
+from unmask.findings import Cell, Plot, Table, Value, charts, value_of
 
 COUNTS = (
     "Order matters: other tokens count as shared when the sentences are passed the other way round. Several "
@@ -30,7 +30,7 @@ ORDERS = (
 def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """How many pairs align awkwardly, what they do to scores, and what the order does."""
     for one in seen:
-        who, found = " on ".join(named(one)), one.what
+        who, found = " on ".join(model_and_data(one)), one.what
         awkward = sum(map(bool, found.marks.values()))
         told = f"{who}: {awkward:,} of {len(found.marks):,} pairs align awkwardly"
         changes = {
@@ -53,21 +53,21 @@ def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
             )
 
 
-def counts(seen: Sequence[DiagnosisObservation]) -> Table:
+def count_table(seen: Sequence[DiagnosisObservation]) -> Table:
     """How many pairs align awkwardly, and why."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
         marks = one.what.marks.values()
         by_kind = [sum(kind in mark for mark in marks) for kind in KINDS]
-        rows.append((*named(one), len(marks), *by_kind, len(one.data.items) - len(marks)))
+        rows.append((*model_and_data(one), len(marks), *by_kind, len(one.data.items) - len(marks)))
     return Table("Pairs by alignment", ("model", "data", "pairs", *KINDS, "not aligned"), tuple(rows), COUNTS)
 
 
-def parts(seen: Sequence[DiagnosisObservation]) -> Table:
+def subset_table(seen: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores with and without each kind of awkward pair, where there are any."""
     rows: list[tuple[Cell, ...]] = [
         (
-            *named(one),
+            *model_and_data(one),
             measure,
             kind,
             it.inside.n,
@@ -95,14 +95,14 @@ def parts(seen: Sequence[DiagnosisObservation]) -> Table:
     return Table("Bias score with and without awkward pairs", columns, tuple(rows), PARTS)
 
 
-def orders(seen: Sequence[DiagnosisObservation]) -> Table:
+def order_table(seen: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores and outcomes in either order."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
         for measure, it in one.what.swapped.items():
             change = Value(it.change, it.low, it.high, it.method)
             numbers = (it.n, it.a_value, it.b_value, change, it.flips, it.left_out)
-            rows.append((*named(one), measure, *numbers, it.p if it.flips else None))
+            rows.append((*model_and_data(one), measure, *numbers, it.p if it.flips else None))
     columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
     last = ("outcomes that differ", "left out", "p")
     return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
@@ -112,7 +112,7 @@ def plot(seen: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
     """Bias scores of pairs that align plainly and of the others; nothing where there is none to draw."""
     rows = [
         {
-            "label": " · ".join((measure, *named(one))),
+            "label": " · ".join((measure, *model_and_data(one))),
             "series": series,
             "value": score.value,
             "low": score.low,

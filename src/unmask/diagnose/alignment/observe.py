@@ -12,7 +12,7 @@ from unmask.audit.session import Session
 from unmask.core.errors import ModelError, Unscorable
 from unmask.core.types import Dataset, Encoded, Kind, Measure, Outcome, Row, Side
 from unmask.diagnose.spec import DiagnosisSettings
-from unmask.measures import select_measures, find
+from unmask.measures import find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
 from unmask.stats import Comparison, comparisons
 from unmask.stats.subsets import SubsetComparison, compare_subset
@@ -26,19 +26,19 @@ VARIANTS = ("cps-exact",)  # read spans too, and are asked only when named
 ORDER, SEVERAL, EMPTY, AWKWARD = "order matters", "several spans", "empty span", "any of these"
 KINDS = (ORDER, SEVERAL, EMPTY, AWKWARD)
 BACK: dict[Outcome, Outcome] = {"more": "less", "less": "more", "tie": "tie", "unscored": "unscored"}
-Marks = Mapping[str, frozenset[str]]  # by item: what is awkward about its alignment
+Issues = Mapping[str, frozenset[str]]  # by item: what is awkward about its alignment
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AlignmentResult:
     """Awkward pairs, what they do to every measure, and every measure with the sentences exchanged."""
 
-    marks: Marks
+    marks: Issues
     apart: Mapping[str, Mapping[str, SubsetComparison]]  # by measure and kind of pair
     swapped: Mapping[str, Comparison]  # by measure: the given order, then the other
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Found:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> AlignmentResult:
     """Mark the pairs, score them all, and score again in the other order those that it can change."""
     name = data.card.name
     marks = dict(_marks(subject, data))
@@ -47,7 +47,7 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Fou
     turned = _turned(data, marks)
     again = subject.scores(turned, measures) if turned.items else {}
     both = {one: _both_orders(found, again.get(one, []), name) for one, found in scores.items()}
-    return Found(
+    return AlignmentResult(
         marks=marks,
         apart={one: _apart(one, rows, marks, name) for one, (rows, _) in both.items() if marks},
         swapped={
@@ -58,7 +58,7 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Fou
     )
 
 
-def marks_of(more: Encoded, less: Encoded) -> frozenset[str]:
+def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
     """What is awkward about the alignment of two sentences."""
     found = align(more, less)
     true = {
@@ -81,7 +81,9 @@ def changed_runs(found: Spans, more: Encoded, less: Encoded) -> int:
 def _measures(subject: Session, settings: DiagnosisSettings) -> tuple[Measure, ...]:
     """The measures named that read spans, or all that do; ModelError where none of those named does."""
     usual = READ_SPANS[subject.lm.kind]
-    named = [one for one in select_measures(settings.measures, subject.lm.kind) if one.name in (*usual, *VARIANTS)]
+    named = [
+        one for one in select_measures(settings.measures, subject.lm.kind) if one.name in (*usual, *VARIANTS)
+    ]
     if settings.measures and not named:
         raise ModelError(
             f"alignment asks measures that read aligned spans, not {', '.join(settings.measures)}: "
@@ -96,10 +98,10 @@ def _marks(subject: Session, data: Dataset) -> Iterator[tuple[str, frozenset[str
             more, less = subject.lm.encode(item.more), subject.lm.encode(item.less)
         except Unscorable:
             continue
-        yield item.id, marks_of(more, less)
+        yield item.id, alignment_issues(more, less)
 
 
-def _turned(data: Dataset, marks: Marks) -> Dataset:
+def _turned(data: Dataset, marks: Issues) -> Dataset:
     """The pairs whose alignment depends on the order, their sentences exchanged."""
     kept = [item for item in data.items if ORDER in marks.get(item.id, ())]
     items = tuple(replace(item, more=item.less, less=item.more) for item in kept)
@@ -123,7 +125,7 @@ def _put_back(row: Row, data: str) -> Row:
     return replace(row, data=data, groups={}, scores=scores, outcome=BACK[row.outcome])
 
 
-def _apart(measure: str, rows: Sequence[Row], marks: Marks, data: str) -> dict[str, SubsetComparison]:
+def _apart(measure: str, rows: Sequence[Row], marks: Issues, data: str) -> dict[str, SubsetComparison]:
     table = ScoreTable.of(find(measure), [row for row in rows if row.item in marks], data=data)
     items = table.items.tolist()
     return {

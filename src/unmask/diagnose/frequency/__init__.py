@@ -12,8 +12,8 @@ from unmask.audit.session import Session
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import regression_tables
 from unmask.diagnose.frequency import group_tables
-from unmask.diagnose.frequency.corpus import Corpus, corpus_for
-from unmask.diagnose.frequency.words import Grouped, changed, grouped
+from unmask.diagnose.frequency.corpus import WordFrequencies, frequencies_for
+from unmask.diagnose.frequency.words import WordGroups, changed_words, words_by_group
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding
 from unmask.stats.regression import PropertyRegression
@@ -22,12 +22,12 @@ WHAT = "word frequency"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FrequencyResult:
     """The words of a dataset, and every measure against their frequencies."""
 
     corpus: str
     language: str
-    groups: Mapping[str, Grouped]  # by bias type; empty where the pairs have no direction
+    groups: Mapping[str, WordGroups]  # by bias type; empty where the pairs have no direction
     explained: Mapping[str, PropertyRegression]
     pairs: int
     one_sided: int  # pairs in which one sentence has no word of its own
@@ -35,18 +35,18 @@ class Found:
     changed: int  # changed words in all
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Found:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> FrequencyResult:
     """Group the words; score every pair and set its difference against that of its words' frequencies."""
     language = data.card.languages[0] if data.card.languages else "en"
-    corpus = corpus_for(settings.counts, language)
+    corpus = frequencies_for(settings.counts, language)
     by = dict(_differences(data, corpus))
-    scores = regression_tables.scored_pairs(subject, data, settings)
-    found = {word for item in data.items for side in changed(item.more, item.less) for word in side}
-    return Found(
+    scores = regression_tables.score_pairs(subject, data, settings)
+    found = {word for item in data.items for side in changed_words(item.more, item.less) for word in side}
+    return FrequencyResult(
         corpus=corpus.source,
         language=language,
         groups=_groups(data, corpus, language),
-        explained=regression_tables.all_explained(scores, by, data=data.card.name, seed=settings.seed),
+        explained=regression_tables.measure_regressions(scores, by, data=data.card.name, seed=settings.seed),
         pairs=len(data.items),
         one_sided=len(data.items) - len(by),
         unknown=sum(not corpus.knows(word) for word in found),
@@ -57,11 +57,11 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Fou
 def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """The words of every dataset, then how far each measure follows them and what is left without."""
     by_data = {one.data.card.name: one.what.groups for one in seen if one.what.groups}
-    listed = regression_tables.cases(seen, [one.what.explained for one in seen])
+    listed = regression_tables.regression_cases(seen, [one.what.explained for one in seen])
     return Finding(
         (*group_tables.answers(by_data), *regression_tables.answers(listed, what=WHAT)),
         (
-            *(group_tables.words(by_data) if by_data else ()),
+            *(group_tables.word_tables(by_data) if by_data else ()),
             *regression_tables.tables(listed, what=WHAT, step="tenfold frequency"),
         ),
         regression_tables.slopes_plot(listed, id="frequency-slopes", what=WHAT),
@@ -69,22 +69,22 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
     )
 
 
-def _differences(data: Dataset, corpus: Corpus) -> Iterator[tuple[str, float]]:
+def _differences(data: Dataset, corpus: WordFrequencies) -> Iterator[tuple[str, float]]:
     """By pair: mean log10 frequency of the words only `more` has, minus that of those only `less` has."""
     for item in data.items:
-        more, less = changed(item.more, item.less)
+        more, less = changed_words(item.more, item.less)
         if more and less:
             means = [float(np.mean([corpus.log10(word) for word in side])) for side in (more, less)]
             yield item.id, means[0] - means[1]
 
 
-def _groups(data: Dataset, corpus: Corpus, language: str) -> dict[str, Grouped]:
+def _groups(data: Dataset, corpus: WordFrequencies, language: str) -> dict[str, WordGroups]:
     """The words of every bias type, where pairs have a direction."""
     told: dict[str, list[Pair]] = {}
     for item in data.items:
         if item.groups.get("direction"):
             told.setdefault(item.groups.get("category", "all"), []).append(item)
-    return {name: grouped(items, corpus.log10, language=language) for name, items in told.items()}
+    return {name: words_by_group(items, corpus.log10, language=language) for name, items in told.items()}
 
 
 def _notes(one: DiagnosisObservation) -> Iterator[str]:
@@ -114,6 +114,6 @@ FREQUENCY = Diagnosis(
     question="How much of a score is the frequency of the words that differ?",
     observe=observe,
     conclude=conclude,
-    unfit=regression_tables.no_pairs,
+    unfit=regression_tables.not_pairs_reason,
     citation="kaneko-bollegala-2022-unmasking",
 )

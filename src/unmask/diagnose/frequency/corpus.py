@@ -17,7 +17,7 @@ COLUMNS = ("word", "count")
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class WordFrequencies:
     """Frequencies of words; `floor` is that of the rarest word known, given to words that are not."""
 
     source: str  # "wordfreq 3.1.1 (en)", or the name of a file
@@ -33,12 +33,12 @@ class Corpus:
         return math.log10(max(self.frequency(word), self.floor))
 
 
-def corpus_for(counts: Path | None, language: str) -> Corpus:
+def frequencies_for(counts: Path | None, language: str) -> WordFrequencies:
     """The counts given, else wordfreq's; DataError where there are neither."""
     return _wordfreq(language) if counts is None else read_counts(counts)
 
 
-def read_counts(path: Path) -> Corpus:
+def read_counts(path: Path) -> WordFrequencies:
     """Counts from a table or JSON lines with `word` and `count`, or from lines of a word and its count."""
     try:
         data = path.read_bytes()
@@ -57,10 +57,10 @@ def read_counts(path: Path) -> Corpus:
             f"{path.name}: no word with a count above 0; expected a word and its count in each row"
         )
     shares = {word: count / total for word, count in counts.items() if count}
-    return Corpus(path.name, lambda word: shares.get(word, 0.0), min(shares.values()))
+    return WordFrequencies(path.name, lambda word: shares.get(word, 0.0), min(shares.values()))
 
 
-def _wordfreq(language: str) -> Corpus:
+def _wordfreq(language: str) -> WordFrequencies:
     try:
         wordfreq: Any = import_module("wordfreq")
     except ImportError:
@@ -76,7 +76,7 @@ def _wordfreq(language: str) -> Corpus:
             "give a file of words and counts with --counts"
         ) from None
     source = f"wordfreq {version('wordfreq')} ({language})"
-    return Corpus(source, lambda word: float(wordfreq.word_frequency(word, language)), floor)
+    return WordFrequencies(source, lambda word: float(wordfreq.word_frequency(word, language)), floor)
 
 
 def _lines(text: str, where: str) -> list[dict[str, str]]:

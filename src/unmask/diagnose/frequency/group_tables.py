@@ -6,9 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from unmask.diagnose.frequency.words import ADVANTAGED, DISADVANTAGED, WordGroups, GroupWord, mean_ranks, top_words
+from unmask.diagnose.frequency.words import (
+    ADVANTAGED,
+    DISADVANTAGED,
+    GroupWord,
+    WordGroups,
+    mean_ranks,
+    top_words,
+)
 from unmask.diagnose.published import published_value
-from unmask.findings import Cell, Value, Table
+from unmask.findings import Cell, Table, Value
 from unmask.stats import holm
 from unmask.stats.subsets import Contrast, contrast
 

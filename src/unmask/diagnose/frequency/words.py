@@ -73,7 +73,9 @@ def changed_words(first: str, second: str) -> tuple[list[str], list[str]]:
     return [word for part, _ in parts for word in part], [word for _, part in parts for word in part]
 
 
-def words_by_group(pairs: Iterable[Pair], log10: Callable[[str], float], *, language: str = "en") -> WordGroups:
+def words_by_group(
+    pairs: Iterable[Pair], log10: Callable[[str], float], *, language: str = "en"
+) -> WordGroups:
     """The changed words of these pairs by group; a word of both goes where it stands more often.
 
     Ambiguous words and words of grammar are known for English only.

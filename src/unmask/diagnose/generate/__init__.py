@@ -18,7 +18,7 @@ from unmask.audit.session import Session
 from unmask.core.errors import ModelError
 from unmask.core.types import Dataset, Pair
 from unmask.data.finspector import ITSELF
-from unmask.diagnose.generate.candidates import MODEL, SOURCES, proposed
+from unmask.diagnose.generate.candidates import MODEL, SOURCES, propose_candidates
 from unmask.diagnose.generate.fit import Candidate, plausibility, similarity
 from unmask.diagnose.generate.states import fillers
 from unmask.diagnose.generate.targets import Target, targets
@@ -31,12 +31,12 @@ from unmask.models.loading import Opening
 
 CHUNK = 32  # pairs looked at together
 TOP = 60  # words of the model looked through
-Fitted = tuple[Candidate, float, float]  # with its plausibility and its similarity
+ScoredCandidate = tuple[Candidate, float, float]  # with its plausibility and its similarity
 NO_WORDNET = f"no WordNet on this machine: words come from the model alone; {ADVICE}"
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GenerationRules:
     """How much is proposed, and how well it must fit."""
 
     wanted: int = 5  # paraphrases of one original at most
@@ -65,7 +65,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class GenerationResult:
     """What a file holds."""
 
     originals: int
@@ -80,21 +80,26 @@ def generate_file(  # noqa: PLR0913 - what a run is made of
     path: Path,
     *,
     folder: Path | None = None,
-    rules: Rules | None = None,
+    rules: GenerationRules | None = None,
     opening: Opening | None = None,
     options: Options | None = None,
-) -> Written:
+) -> GenerationResult:
     """Open a masked model and write its paraphrases of a dataset; `folder` is WordNet's, if you name one."""
     options = options or Options()
     wordnet = find_wordnet(folder)
     (pairs,) = load_datasets(data, options)
     with engine_for(open_lm(str(model), opening_for(opening, options)), options) as engine:
-        return write(path, Session(engine, options.progress), pairs, wordnet=wordnet, rules=rules)
+        return write_proposals(path, Session(engine, options.progress), pairs, wordnet=wordnet, rules=rules)
 
 
-def write(
-    path: Path, subject: Session, data: Dataset, *, wordnet: WordNet | None, rules: Rules | None = None
-) -> Written:
+def write_proposals(
+    path: Path,
+    subject: Session,
+    data: Dataset,
+    *,
+    wordnet: WordNet | None,
+    rules: GenerationRules | None = None,
+) -> GenerationResult:
     """Write the proposals for every pair as they are made; the file appears when it is whole."""
     partial = path.with_name(f"{path.name}.partial")
     counts: list[int] = []
@@ -107,14 +112,14 @@ def write(
             counts.append(len(family) - 1)
     partial.replace(path)
     notes = () if wordnet else (NO_WORDNET,)
-    return Written(len(counts), sum(counts), counts.count(0), notes)
+    return GenerationResult(len(counts), sum(counts), counts.count(0), notes)
 
 
 def generate(
-    subject: Session, data: Dataset, *, wordnet: WordNet | None, rules: Rules | None = None
+    subject: Session, data: Dataset, *, wordnet: WordNet | None, rules: GenerationRules | None = None
 ) -> Iterator[list[Proposal]]:
     """For every pair the original and its paraphrases, best first; without WordNet by the model alone."""
-    rules = rules or Rules()
+    rules = rules or GenerationRules()
     if subject.lm.kind != "masked":
         raise ModelError(
             f"{subject.lm.facts.id} is causal: only a masked model can propose words in the middle"
@@ -131,7 +136,7 @@ def generate(
 
 
 def _candidates(
-    lm: Lm, chunk: Sequence[ScoredItem], rules: Rules, wordnet: WordNet | None
+    lm: Lm, chunk: Sequence[ScoredItem], rules: GenerationRules, wordnet: WordNet | None
 ) -> list[Candidate]:
     """Words for the targets of some pairs; the model is asked for its own in one go."""
     tried = [
@@ -142,7 +147,7 @@ def _candidates(
     return [
         candidate
         for number, (pair, target) in enumerate(tried)
-        for candidate in proposed(pair, target, words[2 * number : 2 * number + 2], wordnet)
+        for candidate in propose_candidates(pair, target, words[2 * number : 2 * number + 2], wordnet)
     ]
 
 
@@ -152,7 +157,9 @@ def _opened(pair: Pair, target: Target) -> list[str]:
     return [text[:begin] + SLOT + text[end:] for text, (begin, end) in both]
 
 
-def _fitting(subject: Session, candidates: Sequence[Candidate], rules: Rules) -> list[Fitted]:
+def _fitting(
+    subject: Session, candidates: Sequence[Candidate], rules: GenerationRules
+) -> list[ScoredCandidate]:
     """Candidates that are likely enough and close enough in meaning, with both numbers."""
     likely = [
         (one, value)
@@ -167,7 +174,7 @@ def _fitting(subject: Session, candidates: Sequence[Candidate], rules: Rules) ->
     ]
 
 
-def _family(pair: Pair, close: Sequence[Fitted], rules: Rules) -> list[Proposal]:
+def _family(pair: Pair, close: Sequence[ScoredCandidate], rules: GenerationRules) -> list[Proposal]:
     """The original and its paraphrases, the closest in meaning first."""
     category, direction = pair.groups.get("category", ""), pair.groups.get("direction", "")
     family = [Proposal(pair.more, pair.less, category, direction, pair.id, ITSELF)]

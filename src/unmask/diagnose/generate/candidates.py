@@ -8,19 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from unmask.core.types import Pair
 from unmask.diagnose.generate.fit import Candidate
-from unmask.diagnose.generate.forms import Form, inflected, readings
+from unmask.diagnose.generate.forms import Form, inflect, readings
 from unmask.diagnose.generate.states import Filler
 from unmask.diagnose.generate.targets import Target, changed_words
 from unmask.diagnose.generate.wordnet import WordNet
-from unmask.diagnose.generate.words import group_words, usable
+from unmask.diagnose.generate.words import group_words, is_usable
 
 WORDNET, NEAR, MODEL = "wordnet", "wordnet-near", "model"
-MOST = 5  # words of one source for one target
+MAX_PER_SOURCE = 5  # words of one source for one target
 SOURCES = (WORDNET, NEAR, MODEL)
 _VOWELS = "aeiou"
 
 
-def proposed(
+def propose_candidates(
     pair: Pair, target: Target, fillers: Sequence[Sequence[Filler]], wordnet: WordNet | None
 ) -> list[Candidate]:
     """Candidates for one target; `fillers` are the model's words for it, by sentence."""
@@ -31,7 +31,7 @@ def proposed(
     words: dict[str, str] = {}
     for source, found in _sources(form, fillers, wordnet).items():
         fit = [word for word in found if _fits(word, pair.more, target) and word not in barred]
-        words = dict.fromkeys(fit[:MOST], source) | words
+        words = dict.fromkeys(fit[:MAX_PER_SOURCE], source) | words
     return [Candidate(pair, target, word, source) for word, source in words.items()]
 
 
@@ -56,7 +56,7 @@ def _sources(
         WORDNET: wordnet.synonyms(form.lemma, form.part),
         NEAR: wordnet.near(form.lemma, form.part),
     }
-    return {source: [inflected(lemma, form) for lemma in some] for source, some in lemmas.items()} | found
+    return {source: [inflect(lemma, form) for lemma in some] for source, some in lemmas.items()} | found
 
 
 def _both(fillers: Sequence[Sequence[Filler]]) -> list[str]:
@@ -75,7 +75,7 @@ def _same_form(word: str, form: Form) -> bool:
 def _fits(word: str, text: str, target: Target) -> bool:
     """Is it another, common word that names no group, and does the article before it still fit?"""
     single = " " not in word
-    if not word or word.lower() == target.word.lower() or (single and not usable(word)):
+    if not word or word.lower() == target.word.lower() or (single and not is_usable(word)):
         return False
     if not single and not all(part.isalpha() and part == part.lower() for part in word.split(" ")):
         return False
@@ -87,4 +87,4 @@ def _fits(word: str, text: str, target: Target) -> bool:
 def _opposites(form: Form, wordnet: WordNet | None) -> Iterator[str]:
     if wordnet is not None:
         for lemma in wordnet.antonyms(form.lemma, form.part):
-            yield inflected(lemma, form)
+            yield inflect(lemma, form)

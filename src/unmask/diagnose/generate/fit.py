@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.types import Pair, Probe
-from unmask.diagnose.generate.states import Placed, vectors
+from unmask.diagnose.generate.states import WordInText, unit_vectors
 from unmask.diagnose.generate.targets import Span, Target
 from unmask.models import Lm
 
@@ -24,12 +24,12 @@ class Candidate:
     word: str
     source: str  # wordnet, wordnet-near, model
 
-    def placed(self, side: str) -> Placed:
+    def placed(self, side: str) -> WordInText:
         """The sentence with the word in the target's place, and where it stands."""
         text, span = self.before(side)
         return _with(text, span, self.word)
 
-    def before(self, side: str) -> Placed:
+    def before(self, side: str) -> WordInText:
         """The sentence as it was, and where the target stands."""
         pair, target = self.pair, self.target
         return (pair.more, target.more) if side == "more" else (pair.less, target.less)
@@ -58,14 +58,14 @@ def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
     """
     placed = {place for one in candidates for side in SIDES for place in (one.placed(side), one.before(side))}
     order = sorted(placed)
-    vector = dict(zip(order, vectors(lm, order), strict=True))
+    vector = dict(zip(order, unit_vectors(lm, order), strict=True))
     return [
         min(float(vector[one.placed(side)] @ vector[one.before(side)]) for side in SIDES)
         for one in candidates
     ]
 
 
-def _with(text: str, span: Span, word: str) -> Placed:
+def _with(text: str, span: Span, word: str) -> WordInText:
     return text[: span[0]] + word + text[span[1] :], (span[0], span[0] + len(word))
 
 

@@ -51,7 +51,7 @@ def readings(word: str) -> tuple[Form, ...]:
 
 
 @cache
-def inflected(lemma: str, form: Form) -> str:
+def inflect(lemma: str, form: Form) -> str:
     """Another lemma in this form; of several words the one that carries it. Empty where there is none."""
     words = lemma.split(" ")
     head = 0 if form.part == "VERB" else len(words) - 1

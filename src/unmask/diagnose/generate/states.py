@@ -19,11 +19,11 @@ from unmask.models.fill import top_words
 from unmask.models.states import batches_by_length
 
 Filler = tuple[str, float]  # a word and its log-probability
-Placed = tuple[str, Span]  # a text, and where in it a word stands
+WordInText = tuple[str, Span]  # a text, and where in it a word stands
 
 
 @torch.inference_mode()
-def states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch.Tensor]]:
+def last_hidden_states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch.Tensor]]:
     """The last hidden states of every sentence, by its number; sentences of one length go together.
 
     Of the few models whose head cannot be taken apart these are logits, which serve as well.
@@ -40,13 +40,13 @@ def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
     ]
 
 
-def vectors(lm: Lm, words: Sequence[Placed]) -> list[Floats]:
+def unit_vectors(lm: Lm, words: Sequence[WordInText]) -> list[Floats]:
     """The mean hidden state over the tokens of each word in its sentence, of length one."""
     spans: dict[str, list[Span]] = {}
     for text, span in words:
         spans.setdefault(text, []).append(span)
-    texts, found = list(spans), dict[Placed, Floats]()
-    for number, sentence in states(lm, [lm.encode(text).ids for text in texts]):
+    texts, found = list(spans), dict[WordInText, Floats]()
+    for number, sentence in last_hidden_states(lm, [lm.encode(text).ids for text in texts]):
         for span in spans[texts[number]]:
             places = lm.token_positions(texts[number], *span)
             vector = sentence[list(places)].double().mean(0).cpu().numpy()

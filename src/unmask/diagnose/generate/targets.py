@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 
 from unmask.audit.scoring import ScoredItem
 from unmask.core.types import Pair, SentenceScore
-from unmask.diagnose.generate.words import usable
+from unmask.diagnose.generate.words import is_usable
 from unmask.models import Lm
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -43,7 +43,7 @@ def targets(one: ScoredItem, lm: Lm) -> list[Target]:
             pair.more[slice(*more)], more, less, parts["more"].get(more, 0.0) - parts["less"].get(less, 0.0)
         )
         for more, less in shared_words(pair)
-        if more[0] > 0 and usable(pair.more[slice(*more)])
+        if more[0] > 0 and is_usable(pair.more[slice(*more)])
     ]
     return sorted(found, key=lambda target: -abs(target.moves))
 

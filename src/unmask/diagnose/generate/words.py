@@ -44,7 +44,7 @@ def function_words() -> frozenset[str]:
     return (frozenset(ENGLISH_STOP_WORDS) - set(CONTENT.split())) | set(GENERIC.split())
 
 
-def usable(word: str) -> bool:
+def is_usable(word: str) -> bool:
     """May this word be replaced, or replace another? A common content word that names no group."""
     if len(word) < SHORTEST or word != word.lower():
         return False

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from unmask.diagnose import regression_tables
 from unmask.diagnose.length import findings
 from unmask.diagnose.length.observe import WHAT, observe
-from unmask.diagnose.spec import Diagnosis, Seen, Settings
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding
 
 
-def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
+def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """How far measures follow length, scores by which sentence is longer, and AULA's two normalisations."""
-    listed = regression_tables.cases(seen, [one.what.explained for one in seen])
+    listed = regression_tables.regression_cases(seen, [one.what.explained for one in seen])
     return Finding(
         (
             *findings.answers(seen),
@@ -21,11 +21,15 @@ def conclude(seen: Sequence[Seen], settings: Settings) -> Finding:
             *findings.aula_answers(seen),
         ),
         (
-            findings.counts(seen),
+            findings.count_table(seen),
             *regression_tables.tables(listed, what=WHAT, step="token"),
             *(
                 table
-                for table in (findings.by_class(seen), findings.within(seen), findings.aula(seen))
+                for table in (
+                    findings.class_table(seen),
+                    findings.correlation_table(seen),
+                    findings.aula_table(seen),
+                )
                 if table.rows
             ),
         ),
@@ -39,6 +43,6 @@ LENGTH = Diagnosis(
     question="How much of a score is the length of the sentences?",
     observe=observe,
     conclude=conclude,
-    unfit=regression_tables.no_pairs,
+    unfit=regression_tables.not_pairs_reason,
     citation="kaneko-bollegala-2022-unmasking",
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unmask.diagnose.length.observe import CLASSES, ONCE, TWICE, Parts
-from unmask.diagnose.regression_tables import known, named
+from unmask.diagnose.length.observe import CLASSES, ONCE, TWICE, LengthClasses
+from unmask.diagnose.regression_tables import as_cell, model_and_data
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.findings import Cell, Plot, Value, Table, charts, value_of
+from unmask.findings import Cell, Plot, Table, Value, charts, value_of
 
 COUNTS = (
     "Pairs by whether the stereotyping sentence has more tokens than the other, as many, or fewer. "
@@ -33,7 +33,7 @@ AULA = (
 def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """How many pairs differ in length, and the measure whose score depends most on which is longer."""
     for one in seen:
-        gaps, who = one.what.gaps, " on ".join(named(one))
+        gaps, who = one.what.gaps, " on ".join(model_and_data(one))
         yield (
             f"{who}: the sentences of {sum(map(bool, gaps)):,} of {len(gaps):,} pairs differ in their number "
             f"of tokens; the stereotyping one is longer in {sum(gap > 0 for gap in gaps):,}"
@@ -51,24 +51,24 @@ def aula_answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
             it = one.what.aula["all"]
             between = f" ({it.low:.1f} to {it.high:.1f})" if it.low == it.low else ""
             yield (
-                f"{' on '.join(named(one))}: making AULA's weights sum to one changes the outcome of "
+                f"{' on '.join(model_and_data(one))}: making AULA's weights sum to one changes the outcome of "
                 f"{it.flips:,} of {it.n:,} pairs, and the bias score by {it.change:+.1f} points{between}"
             )
 
 
-def counts(seen: Sequence[DiagnosisObservation]) -> Table:
+def count_table(seen: Sequence[DiagnosisObservation]) -> Table:
     """How many pairs differ in length, and by how much at most."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
         gaps = one.what.gaps
         classes = (sum(gap > 0 for gap in gaps), gaps.count(0), sum(gap < 0 for gap in gaps))
         left_out = len(one.data.items) - len(gaps)
-        rows.append((*named(one), len(gaps), *classes, max(map(abs, gaps), default=0), left_out))
+        rows.append((*model_and_data(one), len(gaps), *classes, max(map(abs, gaps), default=0), left_out))
     columns = ("model", "data", "pairs", *CLASSES, "largest difference", "not counted")
     return Table("Pairs by length of the stereotyping sentence", columns, tuple(rows), COUNTS)
 
 
-def by_class(seen: Sequence[DiagnosisObservation]) -> Table:
+def class_table(seen: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores by which sentence is longer."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
@@ -76,7 +76,14 @@ def by_class(seen: Sequence[DiagnosisObservation]) -> Table:
             gap = Value(it.gap.value, it.gap.low, it.gap.high, it.gap.method)
             change = Value(it.unequal.change, it.unequal.low, it.unequal.high, it.unequal.method)
             rows.append(
-                (*named(one), name, *(value_of(it.scores[part]) for part in CLASSES), gap, it.gap.p, change)
+                (
+                    *model_and_data(one),
+                    name,
+                    *(value_of(it.scores[part]) for part in CLASSES),
+                    gap,
+                    it.gap.p,
+                    change,
+                )
             )
     columns = ("model", "data", "measure", *CLASSES, "longer − shorter", "p", "change without unequal")
     return Table(
@@ -84,10 +91,10 @@ def by_class(seen: Sequence[DiagnosisObservation]) -> Table:
     )
 
 
-def within(seen: Sequence[DiagnosisObservation]) -> Table:
+def correlation_table(seen: Sequence[DiagnosisObservation]) -> Table:
     """Correlations of sentences' scores with their lengths."""
     rows: list[tuple[Cell, ...]] = [
-        (*named(one), name, n, known(found))
+        (*model_and_data(one), name, n, as_cell(found))
         for one in seen
         for name, (n, found) in one.what.correlations.items()
     ]
@@ -95,14 +102,14 @@ def within(seen: Sequence[DiagnosisObservation]) -> Table:
     return Table("Score and length of sentences", columns, tuple(rows), WITHIN)
 
 
-def aula(seen: Sequence[DiagnosisObservation]) -> Table:
+def aula_table(seen: Sequence[DiagnosisObservation]) -> Table:
     """AULA as published beside the form that normalises once."""
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
         for part, it in one.what.aula.items():
             change = Value(it.change, it.low, it.high, it.method)
             p = it.p if it.flips else None
-            rows.append((*named(one), part, it.n, it.a_value, it.b_value, change, it.flips, p))
+            rows.append((*model_and_data(one), part, it.n, it.a_value, it.b_value, change, it.flips, p))
     columns = ("model", "data", "part", "pairs", TWICE, ONCE, "change", "outcomes that differ", "p")
     return Table("AULA, normalised twice and once", columns, tuple(rows), AULA, digits=1)
 
@@ -111,7 +118,7 @@ def plot(seen: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
     """Bias scores by which sentence is longer; nothing where there is none to draw."""
     rows = [
         {
-            "label": " · ".join((measure, *named(one))),
+            "label": " · ".join((measure, *model_and_data(one))),
             "series": part,
             "value": score.value,
             "low": score.low,
@@ -131,7 +138,7 @@ def plot(seen: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
     return (Plot("length-scores", "Bias score by length of the stereotyping sentence", told, chart),)
 
 
-def _gap(measure: str, it: Parts) -> str:
+def _gap(measure: str, it: LengthClasses) -> str:
     longer, shorter = it.scores["longer"], it.scores["shorter"]
     return (
         f"{measure} depends most on which sentence is longer: its bias score is {longer.value:.1f} "

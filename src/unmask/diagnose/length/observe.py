@@ -16,9 +16,9 @@ from unmask.diagnose.spec import DiagnosisSettings
 from unmask.measures import find
 from unmask.stats import Comparison, comparisons
 from unmask.stats.bootstrap import generator
-from unmask.stats.regression import PropertyRegression, FittedValue, correlation
+from unmask.stats.regression import FittedValue, PropertyRegression, correlation
 from unmask.stats.shares import bias_score
-from unmask.stats.subsets import SubsetComparison, Contrast, compare_subset, share_gap
+from unmask.stats.subsets import Contrast, SubsetComparison, compare_subset, share_gap
 from unmask.stats.table import ScoreTable
 
 WHAT = "sentence length"
@@ -28,7 +28,7 @@ Lengths = Mapping[str, tuple[int, int]]  # by item: content tokens of `more` and
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class LengthClasses:
     """A measure's bias score by which sentence is longer."""
 
     scores: Mapping[str, Estimate]  # by class
@@ -37,13 +37,15 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LengthResult:
     """One model's sentences by length, and every measure against it."""
 
     lengths: Lengths
     explained: Mapping[str, PropertyRegression]
-    parts: Mapping[str, Parts]
-    correlations: Mapping[str, tuple[int, FittedValue]]  # sentences, and their score's correlation with length
+    parts: Mapping[str, LengthClasses]
+    correlations: Mapping[
+        str, tuple[int, FittedValue]
+    ]  # sentences, and their score's correlation with length
     aula: Mapping[str, Comparison]  # by part of the pairs: as published, then normalised once
 
     @property
@@ -52,16 +54,16 @@ class Found:
         return [more - less for more, less in self.lengths.values()]
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Found:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
     """Count tokens, score every pair, and set the one against the other."""
     name, seed = data.card.name, settings.seed
     lengths = dict(_lengths(subject, data))
     scores = subject.scores(data, _measures(subject, data, settings))
     by = {item: float(more - less) for item, (more, less) in lengths.items()}
     shares = {one: found for one, found in scores.items() if by and find(one).summary == "share"}
-    return Found(
+    return LengthResult(
         lengths=lengths,
-        explained=regression_tables.all_explained(scores, by, data=name, seed=seed),
+        explained=regression_tables.measure_regressions(scores, by, data=name, seed=seed),
         parts={one: _parts(one, found, by, name) for one, found in shares.items()},
         correlations={one: _correlation(found, lengths, seed) for one, found in shares.items()},
         aula=_aula(scores, by, name, seed) if {TWICE, ONCE} <= scores.keys() else {},
@@ -88,11 +90,11 @@ def _lengths(subject: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, 
         yield item.id, (len(more.content), len(less.content))
 
 
-def _parts(measure: str, found: Sequence[ScoredItem], by: Mapping[str, float], data: str) -> Parts:
+def _parts(measure: str, found: Sequence[ScoredItem], by: Mapping[str, float], data: str) -> LengthClasses:
     table = ScoreTable.of(find(measure), [one.row for one in found if one.row.item in by], data=data)
     signs = np.sign([by[item] for item in table.items.tolist()])
     classes = {name: table.take(signs == sign) for name, sign in CLASSES.items()}
-    return Parts(
+    return LengthClasses(
         scores={name: bias_score(part, group=name) for name, part in classes.items()},
         gap=share_gap(classes["longer"], classes["shorter"]),
         unequal=compare_subset(table, signs != 0),

@@ -11,8 +11,8 @@ from unmask.core.errors import StatsError
 from unmask.core.types import Dataset, Kind
 from unmask.data.finspector import NUMBER, ORIGINAL
 from unmask.diagnose.paraphrase import figures, tables
-from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, differences, family_set
-from unmask.diagnose.paraphrase.verdicts import Verdicts
+from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, family_differences, family_set
+from unmask.diagnose.paraphrase.verdicts import FamilyVerdicts
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding
 from unmask.measures import find
@@ -21,14 +21,14 @@ DEFAULT: dict[Kind, str] = {"masked": "cps-exact", "causal": "cll"}
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ParaphraseResult:
     """Families by measure and by scale; and what was left out."""
 
     measures: Mapping[str, Mapping[str, tuple[Family, ...]]]
     notes: tuple[str, ...]
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Observed:
+def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> ParaphraseResult:
     """The differences of every original and its paraphrases, by measure."""
     found = family_set(data)
     whole = found.dataset(data)
@@ -36,11 +36,11 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Obs
     measures = [one for one in subject.pair_measures(whole, names) if one.summary == "share"]
     notes, made = list(found.notes), {}
     for name, items in subject.scores(whole, measures).items():
-        made[name] = differences(found, items, in_nats=find(name).in_nats)
+        made[name] = family_differences(found, items, in_nats=find(name).in_nats)
         unscored = sum(one.row.outcome == "unscored" for one in items)
         if unscored:
             notes.append(f"{subject.lm.facts.id}: {name} cannot score {unscored:,} of {len(items):,} pairs")
-    return Observed(made, tuple(notes))
+    return ParaphraseResult(made, tuple(notes))
 
 
 def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
@@ -50,29 +50,29 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
     if not main:
         raise StatsError("no original was scored together with a paraphrase: give other measures or data")
     made = (
-        tables.agreement(main),
-        tables.by_type(main),
-        tables.bands(every, settings),
-        tables.sizes(main, settings),
-        tables.opposed(main),
+        tables.agreement_table(main),
+        tables.type_table(main),
+        tables.band_table(every, settings),
+        tables.size_table(main, settings),
+        tables.opposed_table(main),
     )
     return Finding(
         tuple(_answer(one, settings) for one in main),
         tuple(table for table in made if table.rows),
-        (figures.histograms(main, settings), *figures.types(main)),
+        (figures.histogram_plot(main, settings), *figures.type_plots(main)),
         tuple(dict.fromkeys(note for one in seen for note in one.what.notes)),
     )
 
 
-def _verdicts(one: DiagnosisObservation, settings: DiagnosisSettings) -> Iterator[Verdicts]:
+def _verdicts(one: DiagnosisObservation, settings: DiagnosisSettings) -> Iterator[FamilyVerdicts]:
     model, data = str(one.model["id"]), one.data.card.name
     for measure, scales in one.what.measures.items():
         for scale, families in scales.items():
             if families:
-                yield Verdicts(model, data, measure, scale, families, settings.seed)
+                yield FamilyVerdicts(model, data, measure, scale, families, settings.seed)
 
 
-def _answer(one: Verdicts, settings: DiagnosisSettings) -> str:
+def _answer(one: FamilyVerdicts, settings: DiagnosisSettings) -> str:
     found, inside = one.agreement(0.0), one.within(one.everything, settings.band, "all")
     return (
         f"{one.model} on {one.data}, {one.measure}: original and all paraphrases point one way for "

@@ -32,7 +32,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
+class ParaphraseSet:
     """Pairs by the original they reword, the original first; and what had to be left out."""
 
     pairs: Mapping[str, tuple[Pair, ...]]
@@ -45,7 +45,7 @@ class Set:
         return replace(data, card=card, items=tuple(items.values()))
 
 
-def family_set(data: Dataset) -> Set:
+def family_set(data: Dataset) -> ParaphraseSet:
     """The families of a dataset; an original it lacks is looked for in the dataset it is named after."""
     named = [item for item in data.items if item.groups.get(ORIGINAL)]
     kept = [item for item in named if item.groups.get(KEEP, "").lower() not in NO]
@@ -69,10 +69,12 @@ def family_set(data: Dataset) -> Set:
         "originals are not at hand: their paraphrases were left out": len(reworded) - len(pairs),
         "originals without a paraphrase were left out": len(originals.keys() - reworded.keys()),
     }
-    return Set(pairs, tuple(f"{data.card.name}: {n:,} {what}" for what, n in counts.items() if n))
+    return ParaphraseSet(pairs, tuple(f"{data.card.name}: {n:,} {what}" for what, n in counts.items() if n))
 
 
-def differences(found: Set, scored: Sequence[ScoredItem], *, in_nats: bool) -> dict[str, tuple[Family, ...]]:
+def family_differences(
+    found: ParaphraseSet, scored: Sequence[ScoredItem], *, in_nats: bool
+) -> dict[str, tuple[Family, ...]]:
     """Families by scale: a measure that adds log-probabilities has the mean per token and the sum.
 
     What could not be scored is left out; a family needs its original and a paraphrase.
@@ -82,7 +84,7 @@ def differences(found: Set, scored: Sequence[ScoredItem], *, in_nats: bool) -> d
     return {scale: tuple(_families(found, by_item, scale)) for scale in scales}
 
 
-def _families(found: Set, by_item: Mapping[str, ScoredItem], scale: str) -> list[Family]:
+def _families(found: ParaphraseSet, by_item: Mapping[str, ScoredItem], scale: str) -> list[Family]:
     families = []
     for name, pairs in found.pairs.items():
         values = np.array([_difference(by_item[pair.id], scale) for pair in pairs])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.diagnose.paraphrase.tables import cells
-from unmask.diagnose.paraphrase.verdicts import Verdicts
-from unmask.diagnose.spec import Settings
+from unmask.diagnose.paraphrase.verdicts import FamilyVerdicts
+from unmask.diagnose.spec import DiagnosisSettings
 from unmask.findings import Plot, charts
 
 
-def histograms(main: Sequence[Verdicts], settings: Settings) -> Plot:
+def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Plot:
     """The distribution of M_DIFF (Fig. 4 of the paper), originals and paraphrases apart."""
     rows = [
         {"value": float(value), "series": f"{_label(one, main)}{kind}, {inside.value:.0f}% within"}
@@ -29,7 +29,7 @@ def histograms(main: Sequence[Verdicts], settings: Settings) -> Plot:
     return Plot("paraphrase-differences", "Differences of originals and paraphrases", told, chart)
 
 
-def types(main: Sequence[Verdicts]) -> tuple[Plot, ...]:
+def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
     """Agreement by bias type, seen and by chance; nothing where the data has no types."""
     rows = []
     for one in main:
@@ -45,7 +45,7 @@ def types(main: Sequence[Verdicts]) -> tuple[Plot, ...]:
     return (Plot("paraphrase-agreement", "Agreement by bias type", told, chart),)
 
 
-def _label(one: Verdicts, main: Sequence[Verdicts]) -> str:
+def _label(one: FamilyVerdicts, main: Sequence[FamilyVerdicts]) -> str:
     """What tells this one from the others; nothing where it is alone."""
     parts = [part for place, part in enumerate(one.where) if len({each.where[place] for each in main}) > 1]
     return "".join(f"{part} · " for part in parts)

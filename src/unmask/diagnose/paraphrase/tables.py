@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.diagnose.paraphrase.families import Family
-from unmask.diagnose.paraphrase.verdicts import Verdicts, ranged
+from unmask.diagnose.paraphrase.verdicts import FamilyVerdicts, value_cell
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import DiagnosisSettings
-from unmask.findings import Cell, Value, Table
+from unmask.findings import Cell, Table, Value
 from unmask.stats import holm
 from unmask.stats.concordance import FamilyAgreement
 
@@ -18,7 +18,7 @@ PAPERS = ("cps", "cps-exact")  # what the paper measured
 WHERE = ("model", "data", "measure")
 
 
-def agreement(main: Sequence[Verdicts]) -> Table:
+def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
     """M_PER_AGREE: the share of originals in agreement, against chance."""
     found = [(one, one.agreement(0.0)) for one in main]
     rows = [(*one.where, *cells(each), each.p, _paper(one, "all")) for one, each in found]
@@ -33,7 +33,7 @@ def agreement(main: Sequence[Verdicts]) -> Table:
     )
 
 
-def by_type(main: Sequence[Verdicts]) -> Table:
+def type_table(main: Sequence[FamilyVerdicts]) -> Table:
     """The same for every bias type."""
     rows: list[tuple[Cell, ...]] = []
     for one in main:
@@ -55,10 +55,10 @@ def by_type(main: Sequence[Verdicts]) -> Table:
 def cells(found: FamilyAgreement) -> tuple[int, Value, Value]:
     """How many originals, the share that agrees, and that by chance."""
     chance = Value(found.chance, found.low, found.high, "shuffled")
-    return found.families, ranged(found.share, found.interval), chance
+    return found.families, value_cell(found.share, found.interval), chance
 
 
-def _paper(one: Verdicts, group: str) -> float | None:
+def _paper(one: FamilyVerdicts, group: str) -> float | None:
     if one.measure not in PAPERS:
         return None
     return published_value(
@@ -66,7 +66,7 @@ def _paper(one: Verdicts, group: str) -> float | None:
     )
 
 
-def bands(every: Sequence[Verdicts], settings: DiagnosisSettings) -> Table:
+def band_table(every: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
     """Agreement with a third verdict, under several widths of it."""
     rows = [_band_row(one, band) for one in every for band in sorted({*BANDS, settings.band})]
     return Table(
@@ -82,13 +82,13 @@ def bands(every: Sequence[Verdicts], settings: DiagnosisSettings) -> Table:
     )
 
 
-def _band_row(one: Verdicts, band: float) -> tuple[Cell, ...]:
+def _band_row(one: FamilyVerdicts, band: float) -> tuple[Cell, ...]:
     found, within = one.agreement(band), one.within(one.everything, band, "all")
-    agree, opposed = ranged(found.share, found.interval), one.opposed(band)
+    agree, opposed = value_cell(found.share, found.interval), one.opposed(band)
     return (*one.where, one.scale, f"{band:g}", within, agree, found.chance, one.undecided(band), opposed)
 
 
-def sizes(main: Sequence[Verdicts], settings: DiagnosisSettings) -> Table:
+def size_table(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
     """M_DIFF itself: its mean, its size, how much of it is near zero."""
     rows: list[tuple[Cell, ...]] = []
     for one in main:
@@ -108,7 +108,7 @@ def sizes(main: Sequence[Verdicts], settings: DiagnosisSettings) -> Table:
     )
 
 
-def opposed(main: Sequence[Verdicts]) -> Table:
+def opposed_table(main: Sequence[FamilyVerdicts]) -> Table:
     """Where wordings of one original contradict each other most."""
     rows: list[tuple[Cell, ...]] = []
     for one in main:

@@ -19,7 +19,7 @@ UNITS = {PER_TOKEN: "nats per token", OWN: "units of the measure"}
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class FamilyVerdicts:
     """The families of one model, dataset, measure and scale."""
 
     model: str
@@ -77,21 +77,21 @@ class Verdicts:
         """Percent of all differences within the band; families are resampled."""
         counted = np.array([float((np.abs(one) <= band).sum()) for one in groups])
         sizes = np.array([float(one.size) for one in groups])
-        return ranged(*share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}")))
+        return value_cell(*share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}")))
 
     def average(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Value:
         """Mean over families of the mean difference, or of the mean distance from zero."""
         means = np.array([mean(np.abs(one) if absolute else one) for one in groups])
         ends = mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
-        return ranged(mean(means), ends)
+        return value_cell(mean(means), ends)
 
     def _share(self, held: Sequence[bool]) -> Value:
-        return ranged(100 * sum(held) / len(held), wilson(sum(held), len(held)))
+        return value_cell(100 * sum(held) / len(held), wilson(sum(held), len(held)))
 
     def _rng(self, label: str) -> np.random.Generator:
         return generator(self.seed, "/".join((*self.where, self.scale, label)))
 
 
-def ranged(value: float, ends: Interval) -> Value:
+def value_cell(value: float, ends: Interval) -> Value:
     """A number and its interval as one cell."""
     return Value(value, ends.low, ends.high, ends.method)
