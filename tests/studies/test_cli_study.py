@@ -37,8 +37,8 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert code == 0
     assert "search how" not in out
     assert "NLI-bias" not in out
-    assert "news.txt in the place of news-commentary-v15.en." in out
-    assert 'other than the study\'s own: search false; tasks ["STS-bias"]' in " ".join(out.split())
+    assert "news.txt is used instead of news-commentary-v15.en." in out
+    assert 'that differ from the study\'s defaults: search false; tasks ["STS-bias"]' in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

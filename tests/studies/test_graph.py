@@ -151,7 +151,7 @@ def test_a_failed_step_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     }
     assert result.failed == {
         "bad": "nothing can be added to this",
-        "after": "needs bad, which is not done",
+        "after": "needs bad, which is not finished",
         "odd": "ZeroDivisionError: one by zero",
     }
     assert numbers(tmp_path) == {"beside": 5}
@@ -191,11 +191,11 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from studies import toys
-from unmask.studies import Choices, Place, planned, run
+from unmask.studies import Runtime, StudyOptions, plan_study, run
 a = toys.step("a", plus=1, trace=sys.argv[3])
 b = toys.step("b", inputs=[a], plus=2, trace=sys.argv[3], seconds=float(sys.argv[4]))
 c = toys.step("c", inputs=[a, b], plus=3, trace=sys.argv[3])
-run(planned(toys.study([c]), Choices(), Place(offline=True)), Path(sys.argv[2]))
+run(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Path(sys.argv[2]))
 """
     out, trace = tmp_path / "out", tmp_path / "trace"
     words = [sys.executable, "-c", code, str(Path(__file__).parents[1]), str(out), str(trace), "1.5"]

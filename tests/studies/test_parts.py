@@ -172,7 +172,7 @@ def test_texts(tmp_path: Path) -> None:
     assert load_corpus(str(lines), {"field": 2}, None).documents == (("The cook stayed.",),)
     drawn = [load_corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
     assert drawn[0] == drawn[1] != drawn[2]
-    with pytest.raises(DataError, match=r"no gap/x\.tsv here"):
+    with pytest.raises(DataError, match=r"gap/x\.tsv is not on this machine"):
         load_corpus("gap/x.tsv", {}, tmp_path)
 
 
@@ -192,10 +192,10 @@ def test_models_and_data_that_are_not_here_are_replaced_and_told(tmp_path: Path)
     assert plan.options.data == ("nine-axes",)
     assert "builtin" in plan.options.models
     assert "builtin-causal" not in plan.options.models
-    assert [re.findall(r"some/where|nine-axes|left out", note) for note in plan.notes] == [
+    assert [re.findall(r"some/where|nine-axes|skipped", note) for note in plan.notes] == [
         ["some/where"],
         ["nine-axes"],
-        ["left out"],
+        ["skipped"],
     ]
     online = plan_study(study, StudyOptions(), Runtime(tmp_path))
     assert online.options.models == ("some/where",)
@@ -213,4 +213,4 @@ def test_every_published_file_belongs_to_a_study() -> None:
 def test_a_full_study_can_be_planned_without_anything_at_hand(name: str) -> None:
     plan = plan_study(find(name), StudyOptions(), Runtime(offline=True))
     assert plan.steps
-    assert any("stand in their place" in note for note in plan.notes)
+    assert any("are used instead" in note for note in plan.notes)

@@ -76,7 +76,7 @@ def test_more_threads_than_any_machine_has_are_refused(tmp_path: Path) -> None:
     plan = plan_study(
         toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64)
     )
-    with pytest.raises(ResultError, match="the largest machine of this Ray has 2 CPUs"):
+    with pytest.raises(ResultError, match="the largest machine of the Ray cluster has 2 CPUs"):
         run(plan, tmp_path / "ray", backend=RayBackend())
 
 

@@ -1,9 +1,9 @@
-"""Papers as experiments, one file each: every table and figure next to the published numbers.
+"""Reproductions of papers, one module each: every table and figure next to the published numbers.
 
-    from unmask.studies import find, planned, run
-    ran = run(planned(find("aul"), Choices(reduced=True), Place()), Path("aul"))
+    from unmask.studies import Runtime, StudyOptions, find, plan_study, run
+    result = run(plan_study(find("aul"), StudyOptions(reduced=True), Runtime()), Path("aul"))
 
-To add one: write its file, then name it here.
+To add one: write its module in `papers/`, then register it here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from unmask.studies.papers.prompts import PROMPTS
 from unmask.studies.run import StudyPlan, StudyResult, plan_study, run
 from unmask.studies.spec import Runtime, Step, StepKind, Study, StudyOptions
 
-STUDIES: dict[str, Study] = {one.name: one for one in (AUL, PARAPHRASE, DEBIASING, PROMPTS, GBEF)}
+STUDIES: dict[str, Study] = {study.name: study for study in (AUL, PARAPHRASE, DEBIASING, PROMPTS, GBEF)}
 
 
 def find(name: str) -> Study:
-    """The study of that name."""
+    """The study with this name; UnknownName lists the others."""
     if name not in STUDIES:
         raise UnknownName("study", name, STUDIES)
     return STUDIES[name]

@@ -1,9 +1,9 @@
-"""Where outputs lie: `DIR/steps/KEY/`, written whole or not at all.
+"""The cache of step outputs, `DIR/steps/KEY/`; an output folder appears atomically.
 
-DIR/study.json          what was asked, and every step with its key
-DIR/steps/KEY/          the output of a step, with `step.json` beside it
-DIR/steps/KEY.partial/  a step under way, or one that was interrupted
-DIR/steps/KEY.failed    why a step failed
+DIR/study.json          the options, and every step with its key
+DIR/steps/KEY/          the output of a finished step, with `step.json`
+DIR/steps/KEY.partial/  a running or interrupted step
+DIR/steps/KEY.failed    the error of a failed step
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ STEPS, RECORD = "steps", "step.json"
 
 
 def step_folder(root: Path, key: str) -> Path:
-    """The folder of a step's output."""
+    """The output folder of a step."""
     return root / STEPS / key
 
 
 def is_done(root: Path, key: str) -> bool:
-    """Is the output there?"""
+    """Whether the step is finished."""
     return (step_folder(root, key) / RECORD).is_file()
 
 
 def load_record(root: Path, key: str) -> dict[str, Any]:
-    """What a done step recorded of itself."""
+    """The `step.json` of a finished step."""
     return dict(json.loads((step_folder(root, key) / RECORD).read_text(encoding="utf-8")))
 
 
 def failure_message(root: Path, key: str) -> str | None:
-    """Why the step failed when it was last tried; None where it did not."""
+    """The error of the step's last attempt; None if it did not fail."""
     path = root / STEPS / f"{key}.failed"
     return path.read_text(encoding="utf-8").splitlines()[0] if path.is_file() else None
 
 
 def is_partial(root: Path, key: str) -> bool:
-    """Was it begun and not ended?"""
+    """Whether the step was started and is not finished."""
     return (root / STEPS / f"{key}.partial").is_dir()
 
 
@@ -59,7 +59,7 @@ def run_step(
     runtime: Runtime,
     parallel_map: ParallelMap = map,
 ) -> float:
-    """Do one step unless its output is there; its seconds. `inputs` are the keys of the steps it reads."""
+    """Run one step unless it is cached; return its seconds. `inputs` are the keys of its input steps."""
     target, partial = step_folder(root, key), root / STEPS / f"{key}.partial"
     if is_done(root, key):
         return float(load_record(root, key)["seconds"])
@@ -68,24 +68,24 @@ def run_step(
         shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True, exist_ok=True)
     _set_threads(runtime)
-    began = time.perf_counter()
+    start = time.perf_counter()
     try:
         kind.function(
             StepContext(
                 step,
                 partial,
-                {role: step_folder(root, one) for role, one in inputs.items()},
+                {role: step_folder(root, input_key) for role, input_key in inputs.items()},
                 runtime,
                 parallel_map,
             )
         )
     except Exception as error:
-        told = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
-        whole = "\n".join([" ".join(told.split()), "", traceback.format_exc()])
-        (root / STEPS / f"{key}.failed").write_text(whole, encoding="utf-8")
+        message = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
+        report = "\n".join([" ".join(message.split()), "", traceback.format_exc()])
+        (root / STEPS / f"{key}.failed").write_text(report, encoding="utf-8")
         raise
-    seconds = time.perf_counter() - began
-    facts = {
+    seconds = time.perf_counter() - start
+    record = {
         "name": step.name,
         "task": step.kind,
         "version": kind.version,
@@ -98,14 +98,14 @@ def run_step(
         "host": socket.gethostname(),
         "versions": versions(),
     }
-    (partial / RECORD).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    _put(partial, target)
+    (partial / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _publish(partial, target)
     (root / STEPS / f"{key}.failed").unlink(missing_ok=True)
     return seconds
 
 
-def _put(partial: Path, target: Path) -> None:
-    """Give the output its name; where somebody else was quicker, theirs stays."""
+def _publish(partial: Path, target: Path) -> None:
+    """Rename the partial folder; if another process finished the step first, keep its output."""
     try:
         partial.rename(target)
     except OSError:
@@ -115,7 +115,7 @@ def _put(partial: Path, target: Path) -> None:
 
 
 def _set_threads(runtime: Runtime) -> None:
-    """The same number of threads everywhere, so that the same digits come out everywhere."""
+    """Fix the thread count, on which the last digits depend."""
     if runtime.threads is not None:
         import torch
 

@@ -1,4 +1,4 @@
-"""What several steps found, put together; and published numbers set beside ours."""
+"""Merge the findings of several steps, and compare our numbers with published ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmask.studies.spec import Outputs
 
 @dataclass(frozen=True, slots=True)
 class PaperValue:
-    """A number or word a paper prints."""
+    """A number or word printed in a paper."""
 
     item: str  # "table-2"
     model: str
@@ -28,7 +28,7 @@ class PaperValue:
 
 @functools.cache
 def paper_values(study: str) -> tuple[PaperValue, ...]:
-    """All that is kept of a study's paper."""
+    """All recorded values of a study's paper."""
     text = (files("unmask.studies") / "published" / f"{study}.csv").read_text(encoding="utf-8")
     return tuple(PaperValue(**row) for row in csv.DictReader(text.splitlines()))
 
@@ -36,11 +36,11 @@ def paper_values(study: str) -> tuple[PaperValue, ...]:
 def published_value(
     study: str, item: str, *, model: str = "", measure: str | None = None, group: str = ""
 ) -> float | None:
-    """One published number, a model being known by the last part of its name; no measure: whichever."""
+    """One published number, or None; `model` is matched by its short name, `measure=None` matches any."""
     name = short_name(model)
-    for one in paper_values(study):
-        if (one.item, one.model, one.group) == (item, name, group) and measure in (None, one.measure):
-            return float(one.value)
+    for cell in paper_values(study):
+        if (cell.item, cell.model, cell.group) == (item, name, group) and measure in (None, cell.measure):
+            return float(cell.value)
     return None
 
 
@@ -50,65 +50,65 @@ def short_name(model: str) -> str:
 
 
 def published_table(diagnosis: str) -> Table:
-    """What a paper prints for its own models, where ours are others."""
+    """The published values of a diagnosis, for runs on other models than the paper's."""
     rows = tuple(
-        (one.model, one.data, one.measure, one.statistic, one.group, one.value)
-        for one in diagnosed()
-        if one.diagnosis == diagnosis
+        (cell.model, cell.data, cell.measure, cell.statistic, cell.group, cell.value)
+        for cell in diagnosed()
+        if cell.diagnosis == diagnosis
     )
     columns = ("model", "data", "measure", "statistic", "group", "published")
-    return Table("As published, of the paper's models", columns, rows)
+    return Table("Published, for the paper's models", columns, rows)
 
 
 def collect_finding(outputs: Outputs, steps: Iterable[str], name: str) -> Finding:
-    """One finding out of those that steps of that name kept."""
+    """The findings called `name` of these steps, merged into one."""
     folders = [folder for step in steps if (folder := outputs.get(step)) is not None]
-    kept_by = [load_findings(folder) for folder in folders if (folder / FINDINGS).is_file()]
-    return merge_findings([one[name] for one in kept_by if name in one])
+    stored = [load_findings(folder) for folder in folders if (folder / FINDINGS).is_file()]
+    return merge_findings([findings[name] for findings in stored if name in findings])
 
 
 def merge_findings(parts: Sequence[Finding]) -> Finding:
-    """Answers and notes in turn, tables of one title with all rows, every plot under an id of its own."""
+    """Concatenate answers and notes, merge tables of the same title, and make plot ids unique."""
     tables: dict[str, Table] = {}
-    for table in (table for one in parts for table in one.tables):
+    for table in (table for part in parts for table in part.tables):
         known = tables.get(table.title)
         tables[table.title] = table if known is None else replace(known, rows=(*known.rows, *table.rows))
     return Finding(
-        tuple(line for one in parts for line in one.answers),
+        tuple(line for part in parts for line in part.answers),
         tuple(tables.values()),
-        tuple(with_unique_ids(plot for one in parts for plot in one.plots)),
-        tuple(dict.fromkeys(note for one in parts for note in one.notes)),
+        tuple(with_unique_ids(plot for part in parts for plot in part.plots)),
+        tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )
 
 
 def with_unique_ids(plots: Iterable[Plot]) -> Iterator[Plot]:
-    """Ids told apart where several plots have one."""
-    seen: dict[str, int] = {}
+    """Number the ids that occur more than once."""
+    counts: dict[str, int] = {}
     for plot in plots:
-        seen[plot.id] = seen.get(plot.id, 0) + 1
-        yield plot if seen[plot.id] == 1 else replace(plot, id=f"{plot.id}-{seen[plot.id]}")
+        counts[plot.id] = counts.get(plot.id, 0) + 1
+        yield plot if counts[plot.id] == 1 else replace(plot, id=f"{plot.id}-{counts[plot.id]}")
 
 
-def add_difference_column(table: Table, ours: str, theirs: str) -> Table:
-    """The same with our number less the published one behind the latter, where there is one."""
-    here, there = table.columns.index(ours), table.columns.index(theirs)
+def add_difference_column(table: Table, ours: str, published: str) -> Table:
+    """Insert a column `difference` (ours − published) after the published one."""
+    left, right = table.columns.index(ours), table.columns.index(published)
     rows = tuple(
-        (*row[: there + 1], difference(row[here], row[there]), *row[there + 1 :]) for row in table.rows
+        (*row[: right + 1], difference(row[left], row[right]), *row[right + 1 :]) for row in table.rows
     )
-    columns = (*table.columns[: there + 1], "difference", *table.columns[there + 1 :])
+    columns = (*table.columns[: right + 1], "difference", *table.columns[right + 1 :])
     return replace(table, columns=columns, rows=rows)
 
 
-def difference(ours: Cell, theirs: Cell) -> Cell:
-    """Ours less theirs; nothing where one is lacking."""
+def difference(ours: Cell, published: Cell) -> Cell:
+    """Ours − published; None if either is missing."""
     value = ours.value if isinstance(ours, Value) else ours
-    if not isinstance(value, int | float) or not isinstance(theirs, int | float):
+    if not isinstance(value, int | float) or not isinstance(published, int | float):
         return None
-    return float(value) - float(theirs)
+    return float(value) - float(published)
 
 
-def in_interval(ours: Cell, theirs: Cell) -> str | None:
-    """Does the published number lie in our interval?"""
-    if not isinstance(ours, Value) or not isinstance(theirs, int | float) or ours.low != ours.low:
+def in_interval(ours: Cell, published: Cell) -> str | None:
+    """Whether the published number lies in our interval; None without both."""
+    if not isinstance(ours, Value) or not isinstance(published, int | float) or ours.low != ours.low:
         return None
-    return "yes" if ours.low <= theirs <= ours.high else "no"
+    return "yes" if ours.low <= published <= ours.high else "no"

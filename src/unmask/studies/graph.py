@@ -1,4 +1,4 @@
-"""Steps in order, and the key of each: a hash of everything its output depends on."""
+"""The step graph: topological order, and a cache key per step over everything its output depends on."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from unmask.studies.identity import IdentityCache
 from unmask.studies.spec import Step, StepKind
 
 
-def topological_order(wanted: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps and all they need, each once, inputs first."""
-    found: dict[str, Step] = {}
+def topological_order(targets: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps and all their inputs, each once, inputs first."""
+    by_name: dict[str, Step] = {}
 
     def visit(step: Step) -> None:
-        for one in step.inputs.values():
-            visit(one)
-        known = found.setdefault(step.name, step)
+        for source in step.inputs.values():
+            visit(source)
+        known = by_name.setdefault(step.name, step)
         if known is not step and known != step:
-            raise ResultError(f"two different steps are named {step.name!r}: a plan must name each once")
+            raise ResultError(f"two different steps are named {step.name!r}: step names must be unique")
 
-    for step in wanted:
+    for step in targets:
         visit(step)
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def load_kind(step: Step) -> StepKind:
-    """The task a step names by import path."""
+    """Import the step kind a step names."""
     module, _, name = step.kind.partition(":")
-    found = getattr(import_module(module), name, None)
-    if not isinstance(found, StepKind):
-        raise ResultError(f"{step.name}: {step.kind} is no task")
-    return found
+    kind = getattr(import_module(module), name, None)
+    if not isinstance(kind, StepKind):
+        raise ResultError(f"{step.name}: {step.kind} is not a StepKind")
+    return kind
 
 
 def cache_keys(steps: Sequence[Step], identities: IdentityCache) -> dict[str, str]:
-    """By step name; `steps` in order. Equal keys mean equal outputs."""
-    made: dict[str, str] = {}
+    """Cache keys by step name; `steps` in topological order. Equal keys mean equal outputs."""
+    keys: dict[str, str] = {}
     for step in steps:
-        made[step.name] = json_digest(
+        keys[step.name] = json_digest(
             {
                 "task": step.kind,
                 "version": load_kind(step).version,
                 "parameters": dict(step.parameters),
-                "models": [identities.model(one) for one in step.models],
-                "data": [identities.data(one) for one in step.data],
-                "inputs": {role: made[one.name] for role, one in step.inputs.items()},
+                "models": [identities.model(model) for model in step.models],
+                "data": [identities.data(name) for name in step.data],
+                "inputs": {role: keys[source.name] for role, source in step.inputs.items()},
             }
         )
-    return made
+    return keys
 
 
 def json_digest(value: Mapping[str, Any]) -> str:
-    """Twenty hex digits of a JSON value, the same however its keys are ordered."""
+    """The first 20 hex digits of the SHA-256 of a JSON value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]

@@ -1,9 +1,10 @@
-"""What a model or dataset from outside *is*: its content, not its name, decides whether a step is done."""
+"""Identities of models and datasets for cache keys: by content or commit, not by name."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,32 +14,32 @@ from unmask.models.builtin import builtin_models
 from unmask.studies.texts import PACKAGE, find_text_file
 
 MISSING = "missing"
-IGNORED = (".md", ".gitattributes", ".lock")  # of a model folder: nothing that is computed with
+IGNORED = (".md", ".gitattributes", ".lock")  # files of a model folder that do not affect outputs
 
 
 class IdentityCache:
-    """Looks every name up once."""
+    """Computes the identity of every name once."""
 
     def __init__(self, *, data_dir: Path | None = None, offline: bool = False) -> None:
         self._data_dir, self._offline = data_dir, offline
         self._known: dict[tuple[str, str], str] = {}
 
     def model(self, ref: str) -> str:
-        """A folder or model of the package by its files, a hub name by its commit."""
+        """Of a folder or built-in model by its files, of a hub name by its commit."""
         return self._once("model", ref, lambda: model_identity(ref, offline=self._offline))
 
     def data(self, name: str) -> str:
-        """A dataset, table, file or folder by its bytes; `missing` where it is not on this machine."""
+        """Of a dataset, table or file by its bytes; `missing` if it is not on this machine."""
         return self._once("data", name, lambda: data_identity(name, self._data_dir))
 
-    def _once(self, kind: str, name: str, look: object) -> str:
+    def _once(self, kind: str, name: str, compute: Callable[[], str]) -> str:
         if (kind, name) not in self._known:
-            self._known[kind, name] = look()  # type: ignore[operator]
+            self._known[kind, name] = compute()
         return self._known[kind, name]
 
 
 def is_cached(ref: str) -> bool:
-    """Can this model be opened without a network?"""
+    """Whether the model can be loaded without network access."""
     from huggingface_hub import try_to_load_from_cache
 
     if ref in builtin_models() or Path(ref).is_dir():
@@ -50,7 +51,7 @@ def is_cached(ref: str) -> bool:
 
 
 def model_identity(ref: str, *, offline: bool = False) -> str:
-    """Its content where it lies here, its commit where it comes from the hub, else its name."""
+    """A digest of the files of a local model; for a hub model its commit, else its revision."""
     if ref in builtin_models():
         ours = builtin_models()[ref]
         return _digest([*_files(ours.folder), *([ours.update] if ours.update else [])])
@@ -60,9 +61,9 @@ def model_identity(ref: str, *, offline: bool = False) -> str:
 
 
 def data_identity(name: str, data_dir: Path | None) -> str:
-    """The sha256 of what would be read."""
+    """The SHA-256 of the files that would be read."""
     if name == PACKAGE:
-        parts = [datasets.card(one).files[0].sha256 for one in ("nine-axes", "paraphrases", "reminders")]
+        parts = [datasets.card(name).files[0].sha256 for name in ("nine-axes", "paraphrases", "reminders")]
         return hashlib.sha256("".join(parts).encode()).hexdigest()
     path = find_text_file(name, data_dir)
     if path is not None:
@@ -80,11 +81,11 @@ def _commit(ref: str, *, offline: bool) -> str | None:
 
     name, _, revision = ref.partition("@")
     if not offline and os.environ.get("HF_HUB_OFFLINE") != "1":
-        with suppress(Exception):  # no network, no such model: the step itself will say so
+        with suppress(Exception):  # no network or no such model: the step itself reports it
             return str(HfApi().model_info(name, revision=revision or None, timeout=10).sha)
     with suppress(ValueError):
-        found = try_to_load_from_cache(name, "config.json", revision=revision or "main")
-        return Path(found).parent.name if isinstance(found, str) else None
+        path = try_to_load_from_cache(name, "config.json", revision=revision or "main")
+        return Path(path).parent.name if isinstance(path, str) else None
     return None
 
 
@@ -97,8 +98,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _digest(paths: list[Path]) -> str:
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
-            whole.update(f"{path.name}:{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return whole.hexdigest()
+            digest.update(f"{path.name}:{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""A study's tables and figures as files: one page, Markdown, LaTeX, CSV, and JSON with every digit."""
+"""Write a study's tables and figures: HTML report, Markdown, LaTeX, CSV, and JSON at full precision."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ RESULTS, PAGE, LATEX, TABLES = "findings.json", "tables.md", "tables.tex", "tabl
 def write(
     study: Study, sections: Sequence[Section], options: StudyOptions, notes: Sequence[str], out: Path
 ) -> None:
-    """All of them, next to the steps."""
-    whole = write_json(
+    """Write all output files into the study folder."""
+    results = write_json(
         out / RESULTS,
         {
             "unmask": version("unmask"),
@@ -31,14 +31,17 @@ def write(
             "models": list(options.models),
             "notes": list(notes),
             "versions": versions(),
-            "sections": [{"name": one.name, "title": one.title, **as_json(one.finding)} for one in sections],
+            "sections": [
+                {"name": section.name, "title": section.title, **as_json(section.finding)}
+                for section in sections
+            ],
         },
     )
-    first = Section("about", "What this is", study.question, Finding(tuple(notes), ()))
+    about = Section("about", "What this is", study.question, Finding(tuple(notes), ()))
     lead = f"{study.question} Models: {', '.join(options.models)}."
-    html.write(study.title, lead, [*([first] if notes else []), *sections], whole, out, RESULTS)
+    html.write(study.title, lead, [*([about] if notes else []), *sections], results, out, RESULTS)
     (out / PAGE).write_text(_markdown(study, sections, notes), encoding="utf-8")
-    tables = [table for one in sections for table in one.finding.tables]
+    tables = [table for section in sections for table in section.finding.tables]
     (out / LATEX).write_text(latex.document(tables), encoding="utf-8")
     (out / TABLES).mkdir(exist_ok=True)
     for section in sections:
@@ -49,7 +52,7 @@ def write(
 
 
 def table_frame(table: Table) -> pd.DataFrame:
-    """A table with every digit: a number with its interval becomes three columns."""
+    """A table as a data frame; a number with an interval becomes three columns."""
     rows = [
         dict(
             pair
@@ -62,8 +65,8 @@ def table_frame(table: Table) -> pd.DataFrame:
 
 
 def _columns(name: str, cell: Cell, table: Table) -> list[tuple[str, Cell]]:
-    place = table.columns.index(name)
-    if not any(isinstance(row[place], Value) for row in table.rows):
+    column = table.columns.index(name)
+    if not any(isinstance(row[column], Value) for row in table.rows):
         return [(name, cell)]
     if isinstance(cell, Value):
         return [(name, cell.value), (f"{name} low", cell.low), (f"{name} high", cell.high)]
@@ -73,16 +76,16 @@ def _columns(name: str, cell: Cell, table: Table) -> list[tuple[str, Cell]]:
 def _markdown(study: Study, sections: Sequence[Section], notes: Sequence[str]) -> str:
     parts = [f"# {markdown.text(study.title)}", markdown.text(study.question)]
     parts += [f"- {markdown.text(note)}" for note in notes]
-    for one in sections:
-        parts += [f"## {markdown.text(one.title)}", markdown.text(one.lead)]
-        parts += [f"- {markdown.text(line)}" for line in one.finding.answers]
-        parts += [markdown.document(one.finding.tables, 3)] if one.finding.tables else []
-        parts += [f"![{markdown.text(plot.alt)}]({plot.id}.svg)" for plot in one.finding.plots]
-        parts += [f"- {markdown.text(note)}" for note in one.finding.notes]
-        parts += [markdown.text(one.foot)] if one.foot else []
+    for section in sections:
+        parts += [f"## {markdown.text(section.title)}", markdown.text(section.lead)]
+        parts += [f"- {markdown.text(line)}" for line in section.finding.answers]
+        parts += [markdown.document(section.finding.tables, 3)] if section.finding.tables else []
+        parts += [f"![{markdown.text(plot.alt)}]({plot.id}.svg)" for plot in section.finding.plots]
+        parts += [f"- {markdown.text(note)}" for note in section.finding.notes]
+        parts += [markdown.text(section.foot)] if section.foot else []
     return "\n\n".join(parts) + "\n"
 
 
 def slug(title: str) -> str:
-    """A title as part of a file's name."""
+    """A title as part of a file name."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]

@@ -1,4 +1,4 @@
-"""A study run: what is missing is done, then everything is concluded and written."""
+"""Plan and run a study: run missing steps, then build and write its tables and figures."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from unmask.studies.spec import Outputs, Runtime, Step, StepEvent, Study, StudyO
 from unmask.studies.texts import PACKAGE
 
 SCHEMA, STUDY, LOCK = 1, "study.json", "study.lock"
-StepCallback = Callable[[StepEvent, int, int], None]  # what happened, how many steps are through, of how many
+StepCallback = Callable[[StepEvent, int, int], None]  # event, steps finished, steps in total
 
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """A study with everything decided: models, settings, steps and their keys."""
+    """A study with its models, settings, steps and cache keys resolved."""
 
     study: Study
     options: StudyOptions
@@ -38,47 +38,47 @@ class StudyPlan:
     notes: tuple[str, ...]
 
     def completion(self, root: Path) -> dict[str, bool]:
-        """By step: is its output there?"""
+        """By step name, whether the step is finished."""
         return {name: is_done(root, key) for name, key in self.keys.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class StudyResult:
-    """What became of a study."""
+    """The outcome of a run."""
 
     folder: Path
     sections: tuple[Any, ...]
-    failed: Mapping[str, str]  # steps that are not done, and why
+    failed: Mapping[str, str]  # unfinished steps, and why
 
 
 def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPlan:
-    """Decide which models are asked and lay out the steps."""
-    chosen, notes = _models(study, options, runtime)
+    """Choose models and data, apply the settings, and plan the steps."""
+    models, notes = _models(study, options, runtime)
     settings = {**study.settings, **(study.reduced if options.reduced else {})}
     unknown = [name for name in options.settings if name not in study.settings]
     if unknown:
         known = ", ".join(study.settings)
         raise DataError(f"{study.name} has no setting {unknown[0]!r}: give one of {known}")
-    settings = _overlaid(settings, options.settings)
+    settings = _merge_settings(settings, options.settings)
     limit = options.limit or settings.get("limit")
-    named, told = _data(study, options, runtime, corpus=settings.get("corpus"))
-    whole = replace(options, models=chosen, data=named, limit=limit, settings=settings)
+    data, data_notes = _data(study, options, runtime, corpus=settings.get("corpus"))
+    resolved = replace(options, models=models, data=data, limit=limit, settings=settings)
     notes += (f"Only the first {limit:,} items of every dataset.",) if limit else ()
     if options.settings:
-        other = "; ".join(f"{name} {json.dumps(value)}" for name, value in options.settings.items())
-        notes += (f"Settings other than the study's own: {other}.",)
-    steps = topological_order(study.plan(whole))
-    made = cache_keys(steps, IdentityCache(data_dir=runtime.data_dir, offline=runtime.offline))
-    return StudyPlan(study, whole, runtime, steps, made, (*notes, *told))
+        changed = "; ".join(f"{name} {json.dumps(value)}" for name, value in options.settings.items())
+        notes += (f"Settings that differ from the study's defaults: {changed}.",)
+    steps = topological_order(study.plan(resolved))
+    keys = cache_keys(steps, IdentityCache(data_dir=runtime.data_dir, offline=runtime.offline))
+    return StudyPlan(study, resolved, runtime, steps, keys, (*notes, *data_notes))
 
 
 def run(
     plan: StudyPlan, out: Path, *, backend: Backend = local.run, on_event: StepCallback | None = None
 ) -> StudyResult:
-    """Do what is missing in `out`, conclude, and write pages and tables."""
+    """Run the missing steps in `out`, then write the report and the tables."""
     refuse_foreign(out, (STUDY,))
     out.mkdir(parents=True, exist_ok=True)
-    with _alone(out):
+    with _exclusive(out):
         write_json(out / STUDY, plan_as_json(plan))
         failed: dict[str, str] = {}
         for number, event in enumerate(
@@ -92,15 +92,15 @@ def run(
 
 
 def conclude_study(plan: StudyPlan, out: Path, failed: Mapping[str, str]) -> StudyResult:
-    """Tables and figures of whatever is done, on a page and in files."""
+    """Build and write tables and figures from the finished steps."""
     done = {name: step_folder(out, key) for name, key in plan.keys.items() if is_done(out, key)}
     sections = tuple(plan.study.conclude(Outputs(done, failed), plan.options))
-    output.write(plan.study, sections, plan.options, (*plan.notes, *_lost(failed)), out)
+    output.write(plan.study, sections, plan.options, (*plan.notes, *_failure_notes(failed)), out)
     return StudyResult(out, sections, failed)
 
 
 def plan_as_json(plan: StudyPlan) -> dict[str, Any]:
-    """What was asked, for `study status` and for whoever reads the folder."""
+    """The content of `study.json`, which `unmask study status` reads."""
     return {
         "schema": SCHEMA,
         "unmask": version("unmask"),
@@ -113,73 +113,73 @@ def plan_as_json(plan: StudyPlan) -> dict[str, Any]:
                 "key": plan.keys[step.name],
                 "task": step.kind,
                 "version": load_kind(step).version,
-                "inputs": [one.name for one in step.inputs.values()],
+                "inputs": [source.name for source in step.inputs.values()],
             }
             for step in plan.steps
         ],
     }
 
 
-def _overlaid(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with those the user chose in their place, within nested ones too."""
-    whole = dict(settings)
-    for name, value in chosen.items():
-        held = settings.get(name)
-        both = isinstance(held, Mapping) and isinstance(value, Mapping)
-        whole[name] = _overlaid(held or {}, value) if both else value
-    return whole
+def _merge_settings(settings: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the user's overrides, merged recursively."""
+    merged = dict(settings)
+    for name, value in overrides.items():
+        default = settings.get(name)
+        nested = isinstance(default, Mapping) and isinstance(value, Mapping)
+        merged[name] = _merge_settings(default or {}, value) if nested else value
+    return merged
 
 
 def _models(study: Study, options: StudyOptions, runtime: Runtime) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Those named; else the paper's; else, where those cannot be had, the package's own, and it is said."""
+    """The models named, else the paper's, else (offline without them) built-in ones; and notes on it."""
     if options.models:
         return options.models, ()
-    ours = study.reduced_models or tuple(name for name in builtin_models() if not name.endswith("-causal"))
+    builtin = study.reduced_models or tuple(name for name in builtin_models() if not name.endswith("-causal"))
     if options.reduced:
-        return ours, (f"Reduced: the models of the package ({', '.join(ours)}), not the paper's.",)
+        return builtin, (f"Reduced: built-in models ({', '.join(builtin)}) instead of the paper's.",)
     if not runtime.offline:
         return study.models, ()
-    here = tuple(one for one in study.models if is_cached(one))
-    if here:
-        gone = [one for one in study.models if one not in here]
-        return here, (f"Not on this machine and left out: {', '.join(gone)}.",) if gone else ()
-    return ours, (
-        f"None of the paper's models ({', '.join(study.models)}) is on this machine: those of the package "
-        f"({', '.join(ours)}) stand in their place, so published numbers are not expected.",
+    cached = tuple(model for model in study.models if is_cached(model))
+    if cached:
+        missing = [model for model in study.models if model not in cached]
+        return cached, (f"Skipped, not on this machine: {', '.join(missing)}.",) if missing else ()
+    return builtin, (
+        f"None of the paper's models ({', '.join(study.models)}) is on this machine: built-in models "
+        f"({', '.join(builtin)}) are used instead, so the published numbers are not expected.",
     )
 
 
 def _data(
     study: Study, options: StudyOptions, runtime: Runtime, corpus: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """That named; else the paper's, each with what stands in for it where it is not here."""
+    """The data named, else the paper's, with built-in data for what is missing; and notes on it."""
     if options.data:
         return options.data, ()
-    chosen, notes = [], []
+    names, notes = [], []
     for name in study.data:
         known = name in datasets.names()
         if corpus and not known:
-            notes.append(f"{Path(corpus).name} in the place of {name}.")
+            notes.append(f"{Path(corpus).name} is used instead of {name}.")
             continue
         if data_identity(name, runtime.data_dir) != MISSING:
-            chosen.append(name)
+            names.append(name)
             continue
-        other = study.fallback_data.get(name)
-        chosen += [other] if other else []
-        ours = "the sentences of the package stand" if other == PACKAGE else f"{other} of the package stands"
-        instead = f"{ours} in its place" if other else "it is left out"
-        advice = f"unmask data get {name}" if known else "it belongs into the data folder, see --data-dir"
+        fallback = study.fallback_data.get(name)
+        names += [fallback] if fallback else []
+        builtin = "the built-in sentences are" if fallback == PACKAGE else f"the built-in {fallback} is"
+        instead = f"{builtin} used instead" if fallback else "it is skipped"
+        advice = f"unmask data get {name}" if known else "put it into the data folder"
         notes.append(f"{name} is not on this machine ({advice}): {instead}.")
-    return tuple(dict.fromkeys(chosen)), tuple(notes)
+    return tuple(dict.fromkeys(names)), tuple(notes)
 
 
-def _lost(failed: Mapping[str, str]) -> Sequence[str]:
+def _failure_notes(failed: Mapping[str, str]) -> Sequence[str]:
     return [f"Not done: {name}: {why}" for name, why in failed.items()]
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One run of a study in a folder at a time; a killed one lets go by itself."""
+def _exclusive(folder: Path) -> Iterator[None]:
+    """Lock the folder against a second run; the lock is released even if the process is killed."""
     from filelock import FileLock, Timeout
 
     try:

@@ -1,4 +1,4 @@
-"""How much work a step is: tokens put through a network, from the size of the data and what is asked."""
+"""The amount of work in a step: tokens to process, from the size of the data, and the size of models."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pathlib import Path
 from unmask import data as datasets
 from unmask.models.builtin import builtin_models
 
-TOKENS = 17  # of a sentence of the benchmarks with its special tokens, about
-UNKNOWN = 85_000_000  # weights a token meets in a model that nothing is known of: BERT-base's
+TOKENS = 17  # mean length of a benchmark sentence with special tokens, approximate
+UNKNOWN = 85_000_000  # weights per token of an unknown model: BERT-base's
 ONE_PASS = {"aul", "aula", "aula-normalised", "all-masked", "sss", "sss-diagonal", "ppd", "lpbs", "ll", "cll"}
 
 
 def forward_tokens(data: str, limit: int | None, measures: Sequence[str]) -> float:
-    """Tokens of all forward passes: a pass for every token where tokens are hidden one at a time."""
-    alone = not measures or any(one not in ONE_PASS for one in measures)
-    passes = (TOKENS - 2 if alone else 0) + (1 if not alone or len(measures) != 1 else 0)
+    """Tokens of all forward passes: one pass per token where tokens are masked one at a time."""
+    one_at_a_time = not measures or any(measure not in ONE_PASS for measure in measures)
+    passes = (TOKENS - 2 if one_at_a_time else 0) + (1 if not one_at_a_time or len(measures) != 1 else 0)
     return 2.0 * item_count(data, limit) * TOKENS * passes
 
 
 def item_count(data: str, limit: int | None) -> int:
-    """How many a dataset has; of your own file, its lines."""
+    """The number of items in a dataset; for a user's file, its lines."""
     path = Path(data)
     if path.is_file():
         with path.open("rb") as file:
@@ -37,33 +37,33 @@ def item_count(data: str, limit: int | None) -> int:
 
 
 def weights_per_token(model: str) -> int:
-    """That every token meets: of a known model by name, of a folder by its files; else BERT-base's.
+    """Weights used per token: of a paper's model by name, of a folder by its files; else BERT-base's.
 
-    ALBERT's layers share theirs, so its tokens meet more than it has.
+    ALBERT's layers share weights, so it uses more per token than it has.
     """
     name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
     folder = builtin_models()[model].folder if model in builtin_models() else Path(model)
-    counted = sum(_in_file(path) for path in folder.glob("*.safetensors")) if folder.is_dir() else 0
-    return counted or paper_model_sizes().get(name, UNKNOWN)
+    count = sum(_file_weights(path) for path in folder.glob("*.safetensors")) if folder.is_dir() else 0
+    return count or paper_model_sizes().get(name, UNKNOWN)
 
 
 @functools.cache
 def paper_model_sizes() -> dict[str, int]:
-    """Of the papers' models."""
+    """Weights per token of the papers' models."""
     text = (files("unmask.studies") / "published" / "models.csv").read_text(encoding="utf-8")
     return {row["model"]: int(row["used"]) for row in csv.DictReader(text.splitlines())}
 
 
-def _in_file(path: Path) -> int:
-    """Numbers in a safetensors file, by its header."""
+def _file_weights(path: Path) -> int:
+    """The number of weights in a safetensors file, from its header."""
     with path.open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
     total = 0
-    for name, one in header.items():
+    for name, tensor in header.items():
         if name != "__metadata__":
             size = 1
-            for dimension in one["shape"]:
+            for dimension in tensor["shape"]:
                 size *= dimension
             total += size
     return total

@@ -1,6 +1,6 @@
-"""The nouns of a study: steps that make a graph, what each is given, and what a study concludes.
+"""The types of a study: the steps of its graph, their inputs, and the study's conclusion.
 
-options ──► steps (a graph) ──► an engine does what is missing ──► folders by content ──► conclude ──► pages
+options ──► steps (a DAG) ──► a backend runs missing steps ──► cache by content ──► conclude ──► pages
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ StepState = Literal["kept", "done", "failed", "blocked"]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One piece of work: a task by import path, its parameters, and what it reads.
+    """One unit of work: its kind by import path, its parameters, and what it reads.
 
-    `models` and `data` are inputs from outside the study, known by their content; `inputs` are other steps.
+    `models` and `data` come from outside the study and are identified by content; `inputs` are other steps.
     """
 
     name: str  # unique in its study: "audit builtin on crows-pairs"
@@ -36,21 +36,21 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Where steps run: facts of the machine that do not change what is computed."""
+    """Where steps run: properties of the machine that do not enter cache keys."""
 
     data_dir: Path | None = None
     offline: bool = False
     device: str | None = None  # None: a GPU if there is one
-    threads: int | None = None  # of one step; other numbers change the last digits. None: PyTorch's
+    threads: int | None = None  # per step; other values change the last digits. None: PyTorch's default
 
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """What a task's function receives; it writes its output into `folder`, which becomes the step's."""
+    """The argument of a step kind's function, which writes its output into `folder`."""
 
     step: Step
     folder: Path
-    inputs: Mapping[str, Path]  # folders of the steps it reads
+    inputs: Mapping[str, Path]  # output folders of the input steps
     runtime: Runtime
     parallel_map: ParallelMap = map
 
@@ -61,78 +61,78 @@ class StepContext:
 
     @property
     def model(self) -> str:
-        """The one model it is about: from outside, or the output of the step named `model`."""
+        """The step's only model: an external one, or the output of the input step `model`."""
         return self.step.models[0] if self.step.models else str(self.inputs["model"])
 
 
 @dataclass(frozen=True, slots=True)
 class WorkEstimate:
-    """How much there is to do: tokens put through the network, forwards only or in training."""
+    """The amount of work in a step: tokens of forward passes and of training."""
 
     forward_tokens: float = 0.0
     train_tokens: float = 0.0
-    models_loaded: int = 1  # opened
+    models_loaded: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class StepKind:
-    """What a kind of step does. Raise `version` when its output changes: all such steps are done anew."""
+    """What a kind of step does. Raise `version` when the output changes: cached steps are then redone."""
 
     function: Callable[[StepContext], None]
     version: int = 1
     estimate_work: Callable[[Step], WorkEstimate] = field(default=lambda _: WorkEstimate())
-    runs_model: bool = True  # runs a network: wants a GPU where there is one
-    resumable: bool = False  # goes on from what an interrupted try left in its folder
-    has_parts: Callable[[Step], bool] = field(default=lambda _: False)  # has parts for `Given.spread`
+    runs_model: bool = True  # takes a GPU if there is one
+    resumable: bool = False  # resumes from the files of an interrupted attempt
+    has_parts: Callable[[Step], bool] = field(default=lambda _: False)  # calls `parallel_map`
 
 
 @dataclass(frozen=True, slots=True)
 class StudyOptions:
-    """What the user chose for a study; nothing chosen is the paper's."""
+    """What the user chose for a study; the defaults are the paper's."""
 
     models: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-    limit: int | None = None  # only the first items of every dataset
+    limit: int | None = None  # first items of every dataset
     seed: int = 0
-    reduced: bool = False  # smaller settings, for a look at the whole
+    reduced: bool = False  # built-in models and small settings
     dtype: str = "fp32"
-    shard: int = 1000  # items of an audit that are asked together
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of one study, by name
+    shard: int = 1000  # items per shard of an audit
+    settings: Mapping[str, Any] = field(default_factory=dict)  # study-specific, by name
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A paper as an experiment."""
+    """A paper to reproduce."""
 
     name: str
     title: str
     question: str  # one plain sentence
     citation: str  # BibTeX key in docs/references.bib
     models: tuple[str, ...]  # the paper's
-    data: tuple[str, ...]  # the paper's, or ours in their manner where they are not public
+    data: tuple[str, ...]  # the paper's, or our equivalent where it is not public
     plan: Callable[[StudyOptions], Sequence[Step]]
     conclude: Callable[[Outputs, StudyOptions], Sequence[Section]]
-    reduced: Mapping[str, Any] = field(default_factory=dict)  # settings where `reduced`; `limit`: of items
+    reduced: Mapping[str, Any] = field(default_factory=dict)  # overrides with `reduced`; `limit` too
     settings: Mapping[str, Any] = field(default_factory=dict)  # the paper's
-    reduced_models: tuple[str, ...] = ()  # of those in the package; none: all masked ones
-    fallback_data: Mapping[str, str] = field(default_factory=dict)  # of the package, where data is not here
+    reduced_models: tuple[str, ...] = ()  # built-in models; empty: all masked ones
+    fallback_data: Mapping[str, str] = field(default_factory=dict)  # built-in data if one is missing
 
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The folders of the steps that are done, by name; and why the others are not."""
+    """Output folders of the finished steps by step name, and why the others are missing."""
 
     folders: Mapping[str, Path]
     missing: Mapping[str, str] = field(default_factory=dict)
 
     def get(self, name: str) -> Path | None:
-        """The folder of a step, or None."""
+        """The output folder of a step, or None."""
         return self.folders.get(name)
 
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """Something that happened to a step."""
+    """A step's change of state."""
 
     step: str
     state: StepState

@@ -1,4 +1,4 @@
-"""Where a study stands: every step of its folder, done or not."""
+"""The status of a study folder, step by step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unmask.studies.run import LOCK, SCHEMA, STUDY
 
 @dataclass(frozen=True, slots=True)
 class StepStatus:
-    """One step of a study's folder."""
+    """The state of one step."""
 
     name: str
     state: Literal["done", "failed", "under way", "interrupted", "waiting"]
@@ -24,22 +24,22 @@ class StepStatus:
 
 @dataclass(frozen=True, slots=True)
 class StudyStatus:
-    """A whole folder."""
+    """The state of a study folder."""
 
     study: str
     running: bool
     steps: tuple[StepStatus, ...]
 
     def count(self, state: str) -> int:
-        """How many steps are in a state."""
-        return sum(one.state == state for one in self.steps)
+        """The number of steps in this state."""
+        return sum(step.state == state for step in self.steps)
 
 
 def study_status(folder: Path) -> StudyStatus:
-    """What a study's folder says."""
-    meta, running = _meta(folder), _held(folder)
+    """Read the status of a study folder."""
+    meta, running = _meta(folder), _is_locked(folder)
     return StudyStatus(
-        meta["study"], running, tuple(_standing(folder, one, running=running) for one in meta["steps"])
+        meta["study"], running, tuple(_step_status(folder, step, running=running) for step in meta["steps"])
     )
 
 
@@ -56,7 +56,7 @@ def _meta(folder: Path) -> dict[str, Any]:
     return meta
 
 
-def _standing(folder: Path, step: dict[str, Any], *, running: bool) -> StepStatus:
+def _step_status(folder: Path, step: dict[str, Any], *, running: bool) -> StepStatus:
     key = step["key"]
     if is_done(folder, key):
         return StepStatus(step["name"], "done", float(load_record(folder, key)["seconds"]), "")
@@ -66,8 +66,8 @@ def _standing(folder: Path, step: dict[str, Any], *, running: bool) -> StepStatu
     return StepStatus(step["name"], "failed" if why else "waiting", None, why or "")
 
 
-def _held(folder: Path) -> bool:
-    """Is somebody running it now?"""
+def _is_locked(folder: Path) -> bool:
+    """Whether a process is running the study now."""
     from filelock import FileLock, Timeout
 
     try:

@@ -1,4 +1,4 @@
-"""Ways to do steps: one after the other in this process, or as Ray tasks on one or many machines."""
+"""Backends that run steps: sequentially in this process, or as Ray tasks on one or more machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Backend = Callable[["StepBatch"], Iterator[StepEvent]]
 
 @dataclass(frozen=True, slots=True)
 class StepBatch:
-    """Steps to do, inputs first, and where."""
+    """Steps to run in topological order, and where."""
 
     steps: Sequence[Step]
     keys: Mapping[str, str]
@@ -21,11 +21,15 @@ class StepBatch:
     runtime: Runtime
 
     def input_keys(self, step: Step) -> dict[str, str]:
-        """The keys of the steps it reads, by role."""
-        return {role: self.keys[one.name] for role, one in step.inputs.items()}
+        """The cache keys of a step's inputs, by role."""
+        return {role: self.keys[source.name] for role, source in step.inputs.items()}
 
 
-def blocked_event(step: Step, lost: Mapping[str, str]) -> StepEvent | None:
-    """The event of a step whose input failed; None where all it reads is there."""
-    gone = [one.name for one in step.inputs.values() if one.name in lost]
-    return StepEvent(step.name, "blocked", message=f"needs {gone[0]}, which is not done") if gone else None
+def blocked_event(step: Step, failed: Mapping[str, str]) -> StepEvent | None:
+    """The event of a step whose input failed; None if all its inputs are finished."""
+    missing = [source.name for source in step.inputs.values() if source.name in failed]
+    return (
+        StepEvent(step.name, "blocked", message=f"needs {missing[0]}, which is not finished")
+        if missing
+        else None
+    )

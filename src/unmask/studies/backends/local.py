@@ -1,4 +1,4 @@
-"""Steps one after the other, in this process."""
+"""Run steps sequentially in this process."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from unmask.studies.spec import StepEvent
 
 
 def run(batch: StepBatch) -> Iterator[StepEvent]:
-    """Do what is missing; a failed step is told, and the rest goes on."""
-    lost: dict[str, str] = {}
+    """Run the missing steps; a failed step yields an event and the rest continues."""
+    failed: dict[str, str] = {}
     for step in batch.steps:
         key = batch.keys[step.name]
         if is_done(batch.root, key):
             yield StepEvent(step.name, "kept")
             continue
-        event = blocked_event(step, lost)
+        event = blocked_event(step, failed)
         if event is None:
             try:
                 event = StepEvent(
@@ -28,5 +28,5 @@ def run(batch: StepBatch) -> Iterator[StepEvent]:
             except Exception as error:
                 event = StepEvent(step.name, "failed", message=failure_message(batch.root, key) or str(error))
         if event.state in ("failed", "blocked"):
-            lost[step.name] = event.message
+            failed[step.name] = event.message
         yield event

@@ -1,6 +1,6 @@
-"""Steps as Ray tasks: Ray places them, waits for their inputs, and does those of a lost worker again.
+"""Run steps as Ray tasks: Ray schedules them after their inputs and retries those of a failed worker.
 
-A step with several parts (a large audit) gets a pool of actors, each of which keeps its model open.
+A step with several parts (a large audit) gets a pool of actors, each of which keeps its model loaded.
 """
 
 from __future__ import annotations
@@ -16,143 +16,147 @@ from unmask.studies.cache import failure_message, is_done, run_step
 from unmask.studies.graph import load_kind
 from unmask.studies.spec import ParallelMap, Runtime, Step, StepEvent
 
-RETRIES = 3  # of a step whose worker or machine was lost
+RETRIES = 3  # after the loss of a worker or machine
 
 
 @dataclass(frozen=True, slots=True)
 class RayBackend:
-    """The Ray that runs the steps: at an address, else one on this machine."""
+    """Runs steps on the Ray cluster at `address`, else on a local Ray."""
 
     address: str | None = None
-    cpus: int | None = None  # of the local one
+    cpus: int | None = None  # of a local Ray
 
     def __call__(self, batch: StepBatch) -> Iterator[StepEvent]:
-        """Hand all missing steps to Ray at once; tell of each as it ends."""
+        """Submit all missing steps at once and yield an event as each ends."""
         ray = import_ray()
-        ours = not ray.is_initialized()
-        if ours:
+        connected_here = not ray.is_initialized()
+        if connected_here:
             _connect(ray, self)
         try:
             yield from _run(ray, batch)
         finally:
-            if ours:
+            if connected_here:
                 ray.shutdown()
 
 
 def import_ray() -> Any:
-    """Ray, or one line that says how to get it."""
+    """Import Ray; ResultError says how to install it."""
     try:
         import ray
     except ImportError as error:
         raise ResultError(
-            "--engine ray needs Ray: pip install 'unmask[scale]', or use --engine local"
+            "the Ray backend needs Ray: pip install 'unmask[scale]', or use the local backend"
         ) from error
     return ray
 
 
-def _connect(ray: Any, cluster: RayBackend) -> None:
+def _connect(ray: Any, backend: RayBackend) -> None:
     try:
-        if cluster.address:
-            ray.init(address=cluster.address, log_to_driver=False)
+        if backend.address:
+            ray.init(address=backend.address, log_to_driver=False)
         else:
-            ray.init(num_cpus=cluster.cpus, log_to_driver=False, include_dashboard=None)
+            ray.init(num_cpus=backend.cpus, log_to_driver=False, include_dashboard=None)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise ResultError(f"no Ray at {cluster.address or 'this machine'}: {error}") from error
+        raise ResultError(f"cannot connect to Ray at {backend.address or 'this machine'}: {error}") from error
 
 
 def _run(ray: Any, batch: StepBatch) -> Iterator[StepEvent]:
     gpus = ray.cluster_resources().get("GPU", 0)
-    _refuse_too_wide(ray, batch.runtime)
-    running: dict[Any, list[Step]] = {}  # steps of one key are one task
-    made: dict[str, Any] = {}  # by key
+    _check_threads(ray, batch.runtime)
+    running: dict[Any, list[Step]] = {}  # steps with the same key are one task
+    tasks: dict[str, Any] = {}  # by key
     for step in batch.steps:
         key = batch.keys[step.name]
         if is_done(batch.root, key):
             yield StepEvent(step.name, "kept")
             continue
-        if key not in made:
-            waits = [made[one] for one in batch.input_keys(step).values() if one in made]
-            spreads = load_kind(step).has_parts(step)
-            remote = ray.remote(_spreading if spreads else _plain).options(
+        if key not in tasks:
+            pending = [
+                tasks[input_key] for input_key in batch.input_keys(step).values() if input_key in tasks
+            ]
+            has_parts = load_kind(step).has_parts(step)
+            remote = ray.remote(_run_with_actors if has_parts else _run_alone).options(
                 max_retries=RETRIES,
                 name=step.name,
-                **_resources(step, batch.runtime, gpus, coordinates=spreads),
+                **_resources(step, batch.runtime, gpus, coordinates=has_parts),
             )
-            made[key] = remote.remote(
-                step, key, batch.input_keys(step), str(batch.root), batch.runtime, *waits
+            tasks[key] = remote.remote(
+                step, key, batch.input_keys(step), str(batch.root), batch.runtime, *pending
             )
-        running.setdefault(made[key], []).append(step)
-    yield from _ended(ray, batch, running)
+        running.setdefault(tasks[key], []).append(step)
+    yield from _events(ray, batch, running)
 
 
-def _ended(ray: Any, batch: StepBatch, running: dict[Any, list[Step]]) -> Iterator[StepEvent]:
-    """Steps as they end; those after a failed one are told as blocked."""
-    lost: dict[str, str] = {}
+def _events(ray: Any, batch: StepBatch, running: dict[Any, list[Step]]) -> Iterator[StepEvent]:
+    """Events as steps end; the steps after a failed one are blocked."""
+    failed: dict[str, str] = {}
     while running:
         (ready, *_), _ = ray.wait(list(running))
-        seconds, why = 0.0, ""
+        seconds, error_line = 0.0, ""
         try:
             seconds = float(ray.get(ready))
         except ray.exceptions.RayError as error:
-            why = str(error).strip().splitlines()[-1]
+            error_line = str(error).strip().splitlines()[-1]
         for step in running.pop(ready):
             event = StepEvent(step.name, "done", seconds)
-            if why:
-                told = failure_message(batch.root, batch.keys[step.name]) or why
-                event = blocked_event(step, lost) or StepEvent(step.name, "failed", message=told)
-                lost[step.name] = event.message
+            if error_line:
+                message = failure_message(batch.root, batch.keys[step.name]) or error_line
+                event = blocked_event(step, failed) or StepEvent(step.name, "failed", message=message)
+                failed[step.name] = event.message
             yield event
 
 
-def _refuse_too_wide(ray: Any, runtime: Runtime) -> None:
-    """A step that fits on no machine would wait for ever."""
-    most = max((one["Resources"].get("CPU", 0) for one in ray.nodes() if one["Alive"]), default=0)
+def _check_threads(ray: Any, runtime: Runtime) -> None:
+    """Refuse a thread count that no machine has: Ray would wait for ever."""
+    most = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
     if (runtime.threads or 1) > most:
         raise ResultError(
-            f"--threads {runtime.threads}: the largest machine of this Ray has {most:g} CPUs; give fewer"
+            f"threads={runtime.threads}: the largest machine of the Ray cluster has {most:g} CPUs; use fewer"
         )
 
 
 def _resources(step: Step, runtime: Runtime, gpus: float, *, coordinates: bool) -> dict[str, Any]:
-    """What one step needs; one that only hands out work needs next to nothing."""
+    """The resources to request for a step; one that only coordinates actors needs none."""
     if coordinates:
         return {"num_cpus": 0}
-    wanted: dict[str, Any] = {"num_cpus": runtime.threads or 1}
+    resources: dict[str, Any] = {"num_cpus": runtime.threads or 1}
     if gpus and load_kind(step).runs_model and (runtime.device or "cuda").startswith("cuda"):
-        wanted["num_gpus"] = 1
-    return wanted
+        resources["num_gpus"] = 1
+    return resources
 
 
-def _plain(step: Step, key: str, inputs: dict[str, str], root: str, runtime: Runtime, *_: Any) -> float:
+def _run_alone(step: Step, key: str, inputs: dict[str, str], root: str, runtime: Runtime, *_: Any) -> float:
     return run_step(step, key, inputs, Path(root), runtime)
 
 
-def _spreading(step: Step, key: str, inputs: dict[str, str], root: str, runtime: Runtime, *_: Any) -> float:
-    return run_step(step, key, inputs, Path(root), runtime, _over_actors(step, runtime))
+def _run_with_actors(
+    step: Step, key: str, inputs: dict[str, str], root: str, runtime: Runtime, *_: Any
+) -> float:
+    return run_step(step, key, inputs, Path(root), runtime, _actor_map(step, runtime))
 
 
 class Worker:
-    """One process of a pool; what it opened stays open for its next part."""
+    """One process of an actor pool; a loaded model stays loaded for its next part."""
 
     def run_part(self, function: Callable[[Any], Any], value: Any) -> Any:
-        """Do one part."""
+        """Run one part."""
         return function(value)
 
 
-def _over_actors(step: Step, runtime: Runtime) -> ParallelMap:
-    """`map` over a pool of actors, as many as the cluster has room for and there are parts."""
+def _actor_map(step: Step, runtime: Runtime) -> ParallelMap:
+    """`map` over a pool of actors: as many as there are parts, up to the cluster's capacity."""
 
-    def spread(function: Callable[[Any], Any], values: Iterable[Any]) -> Iterator[Any]:
+    def actor_map(function: Callable[[Any], Any], values: Iterable[Any]) -> Iterator[Any]:
         from ray.util import ActorPool
 
         ray, parts = import_ray(), list(values)
-        have = ray.cluster_resources()
-        needs = _resources(step, runtime, have.get("GPU", 0), coordinates=False)
-        room = [have.get("CPU", 1) / max(1, needs["num_cpus"])]
-        room += [have["GPU"] / needs["num_gpus"]] if "num_gpus" in needs else []
-        size = max(1, min(len(parts), *(int(one) for one in room)))
-        kind = ray.remote(Worker).options(max_restarts=RETRIES, max_task_retries=RETRIES, **needs)
-        actors = [kind.remote() for _ in range(size)]
+        available = ray.cluster_resources()
+        request = _resources(step, runtime, available.get("GPU", 0), coordinates=False)
+        capacity = [available.get("CPU", 1) / max(1, request["num_cpus"])]
+        capacity += [available["GPU"] / request["num_gpus"]] if "num_gpus" in request else []
+        size = max(1, min(len(parts), *(int(count) for count in capacity)))
+        worker = ray.remote(Worker).options(max_restarts=RETRIES, max_task_retries=RETRIES, **request)
+        actors = [worker.remote() for _ in range(size)]
         try:
             yield from ActorPool(actors).map(
                 lambda actor, value: actor.run_part.remote(function, value), parts
@@ -161,4 +165,4 @@ def _over_actors(step: Step, runtime: Runtime) -> ParallelMap:
             for actor in actors:
                 ray.kill(actor)
 
-    return spread
+    return actor_map

@@ -1,4 +1,4 @@
-"""Count the words of a corpus with Ray Data: parts of files on all machines, added up in their order."""
+"""Count the words of a corpus with Ray Data: parts of files on all machines, summed in file order."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from unmask.studies.backends.ray import import_ray
 
 
 def count_on_ray(paths: Iterable[str | Path], counter: TermCounter) -> CorpusCounts:
-    """The sums `unmask.corpus.counting.count` gives, computed on a Ray cluster that sees the files."""
+    """As `unmask.corpus.counting.count`, on a Ray cluster that can read the files."""
     ray = import_ray()
-    parts = [dict(one) for one in file_parts(existing_files(paths))]
+    parts = [dict(part) for part in file_parts(existing_files(paths))]
     context = ray.data.DataContext.get_current()
     context.execution_options.preserve_order = True
     context.enable_progress_bars = False
     rows = ray.data.from_items(parts, override_num_blocks=len(parts)).map(
-        lambda part: _counted(part, counter)
+        lambda part: _count_part(part, counter)
     )
     total, last = counter.empty(), ""
     for row in rows.iter_rows():
         same = counter.layout.unit == "file" and row["path"] == last and is_plain_text(Path(last))
         total, last = add_counts(total, replace(row["counts"][0], rows=()), same_document=same), row["path"]
     if not total.words:
-        raise DataError("no words in these files: is there text in them?")
+        raise DataError("no words in these files")
     return total
 
 
 def file_parts(files: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
-    """Plain text in ranges of bytes, other files whole."""
+    """Plain-text files in byte ranges, other files whole."""
     for path in files:
         name = str(path.resolve())
         if is_plain_text(path):
@@ -43,7 +43,7 @@ def file_parts(files: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
             yield {"path": name, "begin": 0, "end": -1}
 
 
-def _counted(part: Mapping[str, Any], counter: TermCounter) -> dict[str, Any]:
+def _count_part(part: Mapping[str, Any], counter: TermCounter) -> dict[str, Any]:
     path = Path(part["path"])
     whole = part["end"] < 0
     counts = counter.count_file(path) if whole else counter.count_range(path, part["begin"], part["end"])

@@ -39,7 +39,7 @@ def run_diagnoses(context: StepContext) -> None:
         found: dict[str, Finding] = {}
         for name, chosen in parameters["diagnoses"].items():
             one, settings = find(name), _settings(chosen, parameters["seed"])
-            if why := _unfit(one, data, lm.kind):
+            if why := _unfit_reason(one, data, lm.kind):
                 found[name] = Finding((), (), (), (f"{parameters['shown']}, {name}: {why}",))
                 continue
             seen = DiagnosisObservation(
@@ -57,9 +57,9 @@ def _settings(chosen: Mapping[str, Any], seed: int) -> DiagnosisSettings:
     return DiagnosisSettings(seed=seed, **{**chosen, "measures": tuple(chosen.get("measures", ()))})
 
 
-def _unfit(one: Diagnosis, data: Dataset, kind: Kind) -> str:
+def _unfit_reason(one: Diagnosis, data: Dataset, kind: Kind) -> str:
     """Why this diagnosis cannot look; empty where it can."""
-    return one.unfit(data) if kind in one.kinds else f"it asks {' or '.join(one.kinds)} models only"
+    return one.unfit_reason(data) if kind in one.kinds else f"it asks {' or '.join(one.kinds)} models only"
 
 
 def work_estimate(step: Step) -> WorkEstimate:
