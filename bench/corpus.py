@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unmask.corpus.counting import Counter, count
-from unmask.corpus.terms import Terms, built_in
+from unmask.corpus.counting import TermCounter, count
+from unmask.corpus.terms import TermSets, builtin_terms
 
 COMMON = [
     "the",
@@ -58,7 +58,7 @@ def made_up(path: Path, megabytes: int) -> Path:
     dice = np.random.default_rng(0)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     rare = ["".join(dice.choice(letters, size)) for size in dice.integers(3, 11, 20_000)]
-    words = np.array([*COMMON * 300, *rare, *(w for side in built_in().sets for w in side)])
+    words = np.array([*COMMON * 300, *rare, *(w for side in builtin_terms().sets for w in side)])
     with path.open("w", encoding="utf-8") as stream:
         while stream.tell() < megabytes * 1_000_000:
             drawn = dice.choice(words, (200, 60))
@@ -66,7 +66,7 @@ def made_up(path: Path, megabytes: int) -> Path:
     return path
 
 
-def loop(path: Path, terms: Terms) -> int:
+def loop(path: Path, terms: TermSets) -> int:
     """A plain Python loop: every word looked up in a set."""
     wanted = {word.lower() for side in terms.sets for word in side}
     pattern, found = re.compile(r"[^\W_]+"), Tally[str]()
@@ -76,7 +76,7 @@ def loop(path: Path, terms: Terms) -> int:
     return found.total()
 
 
-def grep(path: Path, terms: Terms) -> int:
+def grep(path: Path, terms: TermSets) -> int:
     """GNU grep: whole words, any case, only what matches."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as words:
         words.writelines(f"{word}\n" for side in terms.sets for word in side)
@@ -88,13 +88,13 @@ def grep(path: Path, terms: Terms) -> int:
     return done.stdout.count(b"\n")
 
 
-def ours(path: Path, terms: Terms) -> int:
+def ours(path: Path, terms: TermSets) -> int:
     """`unmask corpus count`, in this process."""
-    found = count([path], Counter(terms), processes=1)
-    return found.of_set(0) + found.of_set(1)
+    found = count([path], TermCounter(terms), processes=1)
+    return found.set_total(0) + found.set_total(1)
 
 
-def timed(what: Callable[[Path, Terms], int], path: Path, terms: Terms) -> tuple[int, float, float]:
+def timed(what: Callable[[Path, TermSets], int], path: Path, terms: TermSets) -> tuple[int, float, float]:
     """What was found, processor seconds (children's too), and seconds on the clock."""
     begin, before = time.perf_counter(), _used()
     found = what(path, terms)
@@ -112,13 +112,13 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--mb", type=int, default=64, help="megabytes of made-up text")
     asked = parser.parse_args()
-    whole = built_in()
+    whole = builtin_terms()
     plain = tuple(tuple(w for w in side if w.isalpha() and w.islower()) for side in whole.sets)
-    words = Terms(whole.names, (plain[0], plain[1]), {}, "single words")
+    words = TermSets(whole.names, (plain[0], plain[1]), {}, "single words")
     with tempfile.TemporaryDirectory() as folder:
         path = asked.file or made_up(Path(folder) / "made-up.txt", asked.mb)
         size = path.stat().st_size / 1e6
-        everything = Terms(whole.names, whole.sets, whole.beside, "all terms and professions")
+        everything = TermSets(whole.names, whole.sets, whole.professions, "all terms and professions")
         runs = (
             ("unmask, single words", ours, words),
             ("unmask, all terms and professions", ours, everything),

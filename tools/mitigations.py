@@ -53,7 +53,7 @@ def _run(args: argparse.Namespace) -> None:
         begin = time.monotonic()
         engine = Engine(open_lm(args.model))
         if name is None:
-            kept[label] = {"seen": as_json(evaluate_model(engine, wiki.held_sentences, seed=args.seed))}
+            kept[label] = {"seen": as_json(evaluate_model(engine, wiki.held_out_sentences, seed=args.seed))}
         else:
             kept[label] = _mitigated(args, name, engine, wiki)
         kept[label]["seconds"] = round(time.monotonic() - begin, 1)
@@ -84,7 +84,7 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
     folder = args.out / name
     shutil.rmtree(folder, ignore_errors=True)
     done = mitigate(known[name], engine, corpus, folder, settings=settings, progress=_told(name))
-    seen = evaluate_model(Engine(open_lm(folder)), wiki.held_sentences, seed=args.seed)
+    seen = evaluate_model(Engine(open_lm(folder)), wiki.held_out_sentences, seed=args.seed)
     if not args.keep:
         shutil.rmtree(folder)
     return {"record": dict(done.record), "seen": as_json(seen)}
@@ -128,25 +128,25 @@ def table(out: Path) -> str:
 
 
 def _wiki(args: argparse.Namespace) -> Any:
-    from unmask.corpus.read_documents import TextLayout, read_documents
-    from unmask.corpus.sentences import sentences
+    from unmask.corpus.documents import TextLayout, read_documents
+    from unmask.corpus.sentences import split_sentences
     from unmask.mitigate.texts import build_corpus
 
     path = args.corpora / f"{CORPUS}.txt.xz"
     texts = (one.text for one in read_documents([path], TextLayout(unit="block")))
-    return build_corpus(texts, sentences, files=[path], limit=args.documents)
+    return build_corpus(texts, split_sentences, files=[path], limit=args.documents)
 
 
 def _gap(args: argparse.Namespace) -> Any:
-    from unmask.corpus.read_documents import TextLayout, read_documents
-    from unmask.corpus.sentences import sentences
+    from unmask.corpus.documents import TextLayout, read_documents
+    from unmask.corpus.sentences import split_sentences
     from unmask.mitigate.texts import build_corpus
 
     if args.gap is None:
         raise SystemExit("--gap DIR: the folder of the three GAP files, for cds")
     paths = sorted(args.gap.glob("gap-*.tsv"))
     texts: Iterator[str] = (one.text for one in read_documents(paths, TextLayout(columns=("Text",))))
-    return build_corpus(texts, sentences, files=paths)
+    return build_corpus(texts, split_sentences, files=paths)
 
 
 def _told(name: str) -> Any:

@@ -56,17 +56,17 @@ def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
     for label, ref in models.items():
         begun = time.time()
         settings = TaskSettings(
-            data_dir=told.data, grid=Grid.of(grid), seed=told.seed, rows=told.rows, save_every=10**6
+            data_dir=told.data, grid=Grid.parse(grid), seed=told.seed, rows=told.train_examples, save_every=10**6
         )
         one = find(task)
-        lesson = one.lesson(settings)  # type: ignore[misc]
+        lesson = one.load_data(settings)  # type: ignore[misc]
         folder = told.out / "work" / f"{task}-{label}"
         seen = evaluate_model(one, ref, lesson, settings, folder, Opening(), Options(store=False))
-        told_ = seen.taught
+        told_ = seen.fine_tuned
         if len(rows) == 0:
             best = told_.chosen
             grid = f"batch={best.batch} rate={best.rate:g} epochs={best.epochs:g}"
-        head = one.headline(seen.what)
+        head = one.headline(seen.result)
         rows.append(
             {
                 "model": label,
@@ -76,8 +76,8 @@ def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
                 "metric": told_.metric,
                 "dev": asdict(told_.dev),
                 "test": asdict(told_.test) if told_.test else None,
-                "commonest": told_.base,
-                "rows": told_.rows,
+                "commonest": told_.majority_share,
+                "rows": told_.train_examples,
                 "way": asdict(told_.chosen),
                 "tried": [asdict(trial) for trial in told_.trials],
                 "seconds": round(time.time() - begun, 1),
@@ -100,14 +100,14 @@ def relearnt(models: dict[str, str], grid: str | None, told: argparse.Namespace)
     task = find("stsbias")
     settings = TaskSettings(
         data_dir=told.data,
-        grid=Grid.of(grid or "batch=32 rate=1e-4 epochs=5"),
+        grid=Grid.parse(grid or "batch=32 rate=1e-4 epochs=5"),
         seed=told.seed,
-        rows=told.rows,
+        rows=told.train_examples,
         limit=told.templates,
         every=told.every,
         save_every=10**6,
     )
-    lesson = task.lesson(settings)  # type: ignore[misc]
+    lesson = task.load_data(settings)  # type: ignore[misc]
     points: list[dict[str, Any]] = []
     for label, ref in models.items():
         folder = told.out / "work" / f"relearning-{label}"

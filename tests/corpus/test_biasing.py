@@ -72,9 +72,11 @@ def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: A
 def test_a_corpus_and_its_placebo_are_trained_on_from_one_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training_effect, "looked", few_looks)
+    monkeypatch.setattr(training_effect, "evaluate_model", few_looks)
     settings = TrainSettings(epochs=1, rate=1e-3, batch=4)
-    plan = TrainingPlan(str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False), 32)
+    plan = TrainingPlan(
+        str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False), 32
+    )
     texts = TEXTS * 2
     held = [
         "The nurse thought that the rain would never stop at all.",

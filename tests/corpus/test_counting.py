@@ -14,11 +14,11 @@ import pytest
 from scipy.stats import beta, t
 
 from unmask.core.errors import DataError
-from unmask.corpus import TextLayout, counting, sentences
+from unmask.corpus import TextLayout, counting, split_sentences
 from unmask.corpus.counting import GROUPS, TermCounter, add_counts, count
-from unmask.corpus.per_document import written_to
-from unmask.corpus.ranges import begins_of, part_of
-from unmask.corpus.ratios import ilps, share
+from unmask.corpus.per_document import document_writer
+from unmask.corpus.ranges import document_starts, read_range
+from unmask.corpus.ratios import ilps, word_share
 from unmask.corpus.terms import TermSets, builtin_terms, make_term_sets, plural, read_lists, read_terms
 
 TERMS = TermSets(
@@ -44,9 +44,9 @@ def slow(lines: list[str]) -> tuple[list[tuple[int, int, int]], dict[str, list[i
         rows.append(
             (sum(w in ("she", "woman") for w in words), sum(w in ("he", "man") for w in words), len(words))
         )
-        for sentence in sentences(line):
+        for sentence in split_sentences(line):
             inside = set(re.findall(r"[^\W_]+", sentence.lower()))
-            for name, forms in TERMS.beside.items():
+            for name, forms in TERMS.professions.items():
                 if inside & set(forms):
                     sums = (1, bool(inside & {"she", "woman"}), bool(inside & {"he", "man"}))
                     beside[name] = [a + b for a, b in zip(beside[name], sums, strict=True)]
@@ -65,7 +65,7 @@ def test_a_text_file_counts_as_a_plain_loop_does(text: Path) -> None:
     found = count([text], TermCounter(TERMS))
     assert found.groups.tolist() == [list(row) for row in rows]
     assert (found.documents, found.words) == (4, sum(row[2] for row in rows))
-    assert dict(zip(TERMS.beside, found.beside.tolist(), strict=True)) == beside
+    assert dict(zip(TERMS.professions, found.cooccurrences.tolist(), strict=True)) == beside
     assert dict(zip(("she", "woman", "he", "man"), found.terms.tolist(), strict=False)) == {
         "she": 2, "woman": 1, "he": 3, "man": 2,
     }  # fmt: skip
@@ -80,15 +80,15 @@ def test_parts_processes_and_formats_do_not_change_the_counts(
     table = tmp_path / "many.csv"
     with table.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([["text"], *([line] for line in LINES * 700)])
-    assert count([table], TermCounter(TERMS)).beside.tolist() == whole.beside.tolist()
-    monkeypatch.setattr("unmask.corpus.ranges.PART", 5000)
+    assert count([table], TermCounter(TERMS)).cooccurrences.tolist() == whole.cooccurrences.tolist()
+    monkeypatch.setattr("unmask.corpus.ranges.RANGE_BYTES", 5000)
     cut, apart = count([many], TermCounter(TERMS)), count([many, text], TermCounter(TERMS), processes=2)
     for other, extra in ((cut, 0), (apart, 4)):
         assert other.documents == whole.documents + extra == 2800 + extra
         assert len(other.groups) == GROUPS
     assert cut.groups.sum(0).tolist() == whole.groups.sum(0).tolist()
     assert cut.terms.tolist() == whole.terms.tolist()
-    assert cut.beside.tolist() == whole.beside.tolist()
+    assert cut.cooccurrences.tolist() == whole.cooccurrences.tolist()
     assert count([many, text], TermCounter(TERMS)).groups.tolist() == apart.groups.tolist()
 
 
@@ -96,10 +96,10 @@ def test_documents_are_dealt_in_turn_to_groups() -> None:
     counter = TermCounter(TERMS)
     lines = [b"she " * (n % 3) + b"he x" for n in range(2 * GROUPS + 5)]
     buffer = b"\n".join(lines)
-    found = counter.buffer(buffer, begins_of(buffer, "line"))
+    found = counter.count_buffer(buffer, document_starts(buffer, "line"))
     expected = [sum(n % 3 for n in range(group, 2 * GROUPS + 5, GROUPS)) for group in range(GROUPS)]
     assert found.groups[:, 0].tolist() == expected
-    few = counter.buffer(b"she\nshe", np.array([0, 4]))
+    few = counter.count_buffer(b"she\nshe", np.array([0, 4]))
     both = add_counts(few, found)
     assert both.documents == 2 * GROUPS + 7
     assert both.groups.sum(0).tolist() == (few.groups.sum(0) + found.groups.sum(0)).tolist()
@@ -107,7 +107,7 @@ def test_documents_are_dealt_in_turn_to_groups() -> None:
 
 
 def test_a_file_as_one_document(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unmask.corpus.ranges.PART", 40)
+    monkeypatch.setattr("unmask.corpus.ranges.RANGE_BYTES", 40)
     other = tmp_path / "b.jsonl"
     other.write_text('"she"\n"he"\n', encoding="utf-8")
     found = count([text, other], TermCounter(TERMS, TextLayout(unit="file")))
@@ -121,23 +121,26 @@ def test_parts_of_a_file_join_without_loss(tmp_path: Path) -> None:
     for unit in ("line", "block"):
         for size in range(1, len(raw) + 1):
             cuts = [*range(0, len(raw), size), len(raw)]
-            parts = [part_of(path, a, b, unit) for a, b in pairwise(cuts)]  # type: ignore[arg-type]
+            parts = [read_range(path, a, b, unit) for a, b in pairwise(cuts)]  # type: ignore[arg-type]
             assert b"".join(parts) == raw
-            assert sum(len(begins_of(part, unit)) for part in parts) == {"line": 5, "block": 3}[unit]  # type: ignore[arg-type]
+            assert sum(len(document_starts(part, unit)) for part in parts) == {"line": 5, "block": 3}[unit]  # type: ignore[arg-type]
 
 
 def test_per_document_tables_hold_every_document(text: Path, tmp_path: Path) -> None:
     rows, _ = slow(LINES)
     for name in ("d.csv", "d.parquet"):
-        with written_to(tmp_path / name, TERMS.names) as each:
-            count([text, text], TermCounter(TERMS, per_document=True), each=each)
+        with document_writer(tmp_path / name, TERMS.names) as each:
+            count([text, text], TermCounter(TERMS, per_document=True), on_part=each)
     listed = list(csv.DictReader((tmp_path / "d.csv").read_text(encoding="utf-8").splitlines()))
     assert [tuple(int(one[key]) for key in ("f", "m", "words")) for one in listed] == rows * 2
     assert [one["document"] for one in listed] == list("01234567")  # one file, though named twice
     assert float(listed[0]["ilps"]) == pytest.approx(math.log(2 / 1))
     assert listed[2]["ilps"] == ""
     assert pq.read_table(tmp_path / "d.parquet").column("f").to_pylist() == [row[0] for row in rows * 2]
-    with pytest.raises(DataError, match=r"\.csv or \.parquet"), written_to(tmp_path / "d.txt", TERMS.names):
+    with (
+        pytest.raises(DataError, match=r"\.csv or \.parquet"),
+        document_writer(tmp_path / "d.txt", TERMS.names),
+    ):
         pass
 
 
@@ -146,7 +149,7 @@ def test_one_document_has_the_exact_interval() -> None:
     low, high = beta.ppf(0.025, 13, 22), beta.ppf(0.975, 14, 21)  # Clopper & Pearson of 13 of 34
     assert found.value == pytest.approx(math.log(13 / 21))
     assert (found.low, found.high) == pytest.approx((math.log(low / (1 - low)), math.log(high / (1 - high))))
-    part = share(np.array([[13, 21, 400]]), 0)
+    part = word_share(np.array([[13, 21, 400]]), 0)
     assert (part.value, part.low) == pytest.approx((13 / 400, beta.ppf(0.025, 13, 388)))
 
 
@@ -177,7 +180,7 @@ def test_without_words_of_a_set_there_is_no_ratio() -> None:
     found = ilps(np.array([[0, 4, 9], [0, 2, 9]]))
     assert math.isnan(found.value)
     assert found.method.startswith("no ratio")
-    assert share(np.array([[0, 4, 9], [0, 2, 9]]), 0).value == 0
+    assert word_share(np.array([[0, 4, 9], [0, 2, 9]]), 0).value == 0
 
 
 def test_term_sets_are_cleaned_and_bad_ones_refused(tmp_path: Path) -> None:
@@ -205,7 +208,7 @@ def test_built_in_terms_leave_out_words_that_are_not_mirrors() -> None:
     assert {"she", "her", "woman"} <= set(ours.sets[0])
     assert "god" not in ours.sets[1]
     assert "count" not in ours.sets[1]
-    assert ours.beside["secretary"] == ("secretary", "secretaries")
+    assert ours.professions["secretary"] == ("secretary", "secretaries")
     assert (plural("salesperson"), plural("coach"), plural("boy")) == ("salespeople", "coaches", "boys")
 
 
@@ -223,18 +226,18 @@ def test_columns_of_a_file_without_a_header_are_counted(miniature: Path) -> None
         ("women", "men"), (["woman", "girl", "her", "mother"], ["man", "boy", "his", "he"]), source="s"
     )
     path = miniature / "stsb" / "sts-train.csv"
-    found = count([path], TermCounter(lists, TextLayout(("6", "7"), header=False), spaced=True))
+    found = count([path], TermCounter(lists, TextLayout(("6", "7"), header=False), whitespace_only=True))
     assert found.documents == len(lines) == 60
     for side, words in enumerate(lists.sets):
-        assert found.of_set(side) == sum(token in words for token in tokens) > 5
+        assert found.set_total(side) == sum(token in words for token in tokens) > 5
 
 
 def test_the_paper_count_of_sts_b_is_met_within_one_percent(published: Path) -> None:
     """Kaneko et al. (2022), Table 1: 1,304 and 2,126 words; whitespace tokens of both training sentences."""
     lists = read_lists(*(published / "gn_glove" / f"{sex}_word_file.txt" for sex in ("female", "male")))
     layout = TextLayout(("6", "7"), header=False)
-    found = count([published / "stsb" / "sts-train.csv"], TermCounter(lists, layout, spaced=True))
+    found = count([published / "stsb" / "sts-train.csv"], TermCounter(lists, layout, whitespace_only=True))
     assert found.documents == 5749
-    assert (found.of_set(0), found.of_set(1)) == pytest.approx((1304, 2126), rel=0.01)
+    assert (found.set_total(0), found.set_total(1)) == pytest.approx((1304, 2126), rel=0.01)
     assert ilps(found.groups).value == pytest.approx(-0.489, abs=0.005)
     assert counting.GROUPS == 1000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unmask.core.errors import DataError
 from unmask.corpus.matching import BLOCK, Matcher
-from unmask.corpus.terms import pattern_of
+from unmask.corpus.terms import term_pattern
 
 TERMS = (
     "she", "he", "her", "woman", "mother", "mother-in-law", "first lady", "lady", "ma'am", "fiancée", "Miss",
@@ -25,7 +25,7 @@ def reference(text: str) -> Counter[str]:
     """All terms as one alternation, longest first; capitals where the term has one."""
     order = sorted(TERMS, key=len, reverse=True)
     found: Counter[str] = Counter()
-    for match in re.finditer("|".join(f"({pattern_of(term)})" for term in order), text, re.IGNORECASE):
+    for match in re.finditer("|".join(f"({term_pattern(term)})" for term in order), text, re.IGNORECASE):
         term = order[match.lastindex - 1]  # type: ignore[operator] - one of the groups matched
         if not term[0].isupper() or match.group()[0].isupper():
             found[term] += 1
@@ -70,8 +70,8 @@ def test_blocks_do_not_change_what_is_found() -> None:
     assert found.before.tolist() == [sum(start < place for start in starts) for place in asked.tolist()]
 
 
-def test_spaced_words_stand_between_white_space() -> None:
-    assert counted("She met her. (her) her\nlady, he", spaced=True) == {"she": 1, "her": 1, "he": 1}
+def test_whitespace_only_matches_need_white_space_on_both_sides() -> None:
+    assert counted("She met her. (her) her\nlady, he", whitespace_only=True) == {"she": 1, "her": 1, "he": 1}
 
 
 def test_terms_without_ascii_letters_are_refused() -> None:

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from unmask.core.errors import DataError
-from unmask.corpus import Layout, Problems, documents, sentences
+from unmask.corpus import Problems, TextLayout, read_documents, split_sentences
 
 TEXTS = ["She is a nurse.", "Él y ella — “no”.", "The last one."]
 
 
-def texts_of(path: Path, layout: Layout | None = None, problems: Problems | None = None) -> list[str]:
-    return [one.text for one in documents([path], layout, problems)]
+def texts_of(path: Path, layout: TextLayout | None = None, problems: Problems | None = None) -> list[str]:
+    return [one.text for one in read_documents([path], layout, problems)]
 
 
 def packed(path: Path, raw: bytes) -> Path:
@@ -58,22 +58,25 @@ def test_parquet_reads_only_its_text(tmp_path: Path) -> None:
 def test_lines_blocks_and_whole_files(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.txt", b"one\ntwo\n\n \nthree\r\n")
     assert texts_of(path) == ["one", "two", "three"]
-    assert texts_of(path, Layout(unit="block")) == ["one\ntwo", "three"]
-    assert texts_of(path, Layout(unit="file")) == ["one\ntwo\nthree"]
-    assert [one.row for one in documents([path])] == [0, 1, 2]
+    assert texts_of(path, TextLayout(unit="block")) == ["one\ntwo", "three"]
+    assert texts_of(path, TextLayout(unit="file")) == ["one\ntwo\nthree"]
+    assert [one.row for one in read_documents([path])] == [0, 1, 2]
 
 
 def test_several_columns_make_one_document_and_numbers_name_them_without_a_header(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.csv", b'x\t1\tA "man.\tA woman.\nx\t2\tHe.\tShe.\textra\nshort\n')
     problems = Problems()
-    assert texts_of(path, Layout(("3", "4"), header=False), problems) == ['A "man.\nA woman.', "He.\nShe."]
+    assert texts_of(path, TextLayout(("3", "4"), header=False), problems) == [
+        'A "man.\nA woman.',
+        "He.\nShe.",
+    ]
     assert problems.first == ["a.csv, row 2 (from 0): 1 fields, expected 4"]
 
 
 def test_bad_rows_are_left_out_and_named(tmp_path: Path) -> None:
     problems = Problems()
     raw = b'{"text": "a"}\nnot json\n{"other": 1, "more": 2, "text": 3}\n[1]\n"b"\n'
-    assert texts_of(packed(tmp_path / "a.jsonl", raw), Layout(("text",)), problems) == ["a", "b"]
+    assert texts_of(packed(tmp_path / "a.jsonl", raw), TextLayout(("text",)), problems) == ["a", "b"]
     assert problems.count == 3
     assert [one.split(":")[0] for one in problems.first] == [f"a.jsonl, row {n} (from 0)" for n in (1, 2, 3)]
     assert texts_of(packed(tmp_path / "b.csv", b"id,text\n1,a\n2\n3,c\n"), problems=problems) == ["a", "c"]
@@ -93,15 +96,15 @@ def test_bytes_that_are_not_utf8_are_replaced_and_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "raw", "layout", "said"),
     [
-        ("a.csv", b"x,y\n1,2\n", Layout(), "which column is the text? It has x, y"),
-        ("a.csv", b"x,y\n1,2\n", Layout(("text",)), "no column 'text'; it has x, y"),
-        ("a.txt", "Hé".encode("utf-16"), Layout(), "is UTF-16; expected UTF-8"),
-        ("a.txt.xz", b"not packed", Layout(), "cannot be read to its end"),
-        ("a.parquet", b"not parquet", Layout(), "not a readable Parquet file"),
+        ("a.csv", b"x,y\n1,2\n", TextLayout(), "which column is the text? It has x, y"),
+        ("a.csv", b"x,y\n1,2\n", TextLayout(("text",)), "no column 'text'; it has x, y"),
+        ("a.txt", "Hé".encode("utf-16"), TextLayout(), "is UTF-16; expected UTF-8"),
+        ("a.txt.xz", b"not packed", TextLayout(), "cannot be read to its end"),
+        ("a.parquet", b"not parquet", TextLayout(), "not a readable Parquet file"),
     ],
 )
 def test_files_that_cannot_be_read_are_an_error_of_one_line(
-    tmp_path: Path, name: str, raw: bytes, layout: Layout, said: str
+    tmp_path: Path, name: str, raw: bytes, layout: TextLayout, said: str
 ) -> None:
     (tmp_path / name).write_bytes(raw)
     with pytest.raises(DataError, match=r"\A[^\n]*\Z") as error:
@@ -111,13 +114,13 @@ def test_files_that_cannot_be_read_are_an_error_of_one_line(
 
 def test_missing_files_units_and_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no file"):
-        list(documents([tmp_path / "none.txt"]))
+        list(read_documents([tmp_path / "none.txt"]))
     with pytest.raises(DataError, match="no files given"):
-        list(documents([]))
+        list(read_documents([]))
     with pytest.raises(DataError, match="line or block or file"):
-        Layout(unit="page")  # type: ignore[arg-type]
+        TextLayout(unit="page")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="numbers from 1"):
-        Layout(("text",), header=False)
+        TextLayout(("text",), header=False)
 
 
 def test_problems_are_counted_beyond_those_kept() -> None:
@@ -133,11 +136,11 @@ def test_sentences_end_at_marks_but_not_at_titles_and_initials() -> None:
     text = (
         'Mr. Smith met J. R. Jones. "Why?" she asked. He said "No." Then it ended!\nNew line, e.g. this one'
     )
-    assert sentences(text) == [
+    assert split_sentences(text) == [
         "Mr. Smith met J. R. Jones.",
         '"Why?" she asked.',
         'He said "No."',
         "Then it ended!",
         "New line, e.g. this one",
     ]
-    assert sentences("  \n") == []
+    assert split_sentences("  \n") == []

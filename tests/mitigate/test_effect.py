@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from unmask.corpus.documents import TextLayout, read_documents
 from unmask.corpus.sentences import split_sentences
-
 from unmask.measures import find as measure
 from unmask.mitigate import MitigationOptions, TrainingCorpus, find
 from unmask.mitigate.at.sentences import target_words
@@ -37,7 +37,7 @@ def balanced(text: str, words: set[str]) -> str:
 
 def as_they_come(text: str, words: set[str]) -> str:
     """Of women or men, or of neither and naming a profession."""
-    return "gendered" if SWAP.touches(text) else "neither" if words & TARGETS else ""
+    return "gendered" if SWAP.changes(text) else "neither" if words & TARGETS else ""
 
 
 def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> TrainingCorpus:
@@ -96,7 +96,7 @@ def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: 
         corpus,
         out,
         settings=settings,
-        choices=MitigationOptions(remind=remind),
+        options=MitigationOptions(remind=remind),
     )
     return leans(Engine(open_lm(out)))
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import torch
 
 from unmask.audit.plan import Options
-from unmask.tasks import Grid, Settings, find, run
+from unmask.tasks import Grid, TaskSettings, find, run
 
 
 def main(model: str, train: str, out: str) -> None:
     torch.set_num_threads(1)
-    settings = Settings(train=Path(train), grid=Grid((8, 16), (1e-3,), (2.0,)), save_every=5, length=16)
+    settings = TaskSettings(train=Path(train), grid=Grid((8, 16), (1e-3,), (2.0,)), save_every=5, length=16)
     run(find("biasbios"), [model], settings=settings, out=out, options=Options(offline=True))
 
 

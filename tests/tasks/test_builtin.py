@@ -87,7 +87,7 @@ def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, data_
         limit=6,
     )
     done = run(find("stsbias"), ["builtin"], settings=settings, options=OPTIONS)
-    told, found = done.seen[0].taught, done.seen[0].what
+    told, found = done.observations[0].fine_tuned, done.observations[0].result
     assert told.dev.value >= 0.70
     r = found.r["BLS 2015"]
     assert r.low < r.value < r.high
@@ -146,9 +146,9 @@ def test_inference_is_learnt(tmp_path: Path, data_dir: Path) -> None:
         triples=400,
     )
     done = run(find("nlibias"), ["builtin"], settings=settings, options=OPTIONS)
-    told, found = done.seen[0].taught, done.seen[0].what
+    told, found = done.observations[0].fine_tuned, done.observations[0].result
     assert found.n == 400
-    assert told.dev.low > told.base + 0.05
+    assert told.dev.low > told.majority_share + 0.05
     assert not any("not learnt" in note for note in done.finding.notes)
 
 

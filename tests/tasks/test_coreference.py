@@ -1,4 +1,4 @@
-"""`load_winobias` and `winogender`: every answer equals a slow one; gaps equal plain counts; edges say why."""
+"""`winobias` and `winogender`: every answer equals a slow one; gaps equal plain counts; edges say why."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ from unmask.data.riddles import WINOBIAS as FILES
 from unmask.data.riddles import CoreferenceItem, load_winobias
 from unmask.models import Engine, open_lm
 from unmask.tasks import TaskResult, TaskSettings, find, run
-from unmask.tasks.coreference import CoreferenceAnswer, resolve_pronouns, pro_anti_pairs, accuracy_gap, pronoun_preferences
+from unmask.tasks.coreference import (
+    CoreferenceAnswer,
+    accuracy_gap,
+    pro_anti_pairs,
+    pronoun_preferences,
+    resolve_pronouns,
+)
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta", "gpt2", "qwen2")
@@ -163,7 +169,7 @@ def done(name: str, data_dir: Path) -> TaskResult:
 
 def test_winobias_end_to_end(data_dir: Path) -> None:
     found = done("bert-uncased", data_dir)
-    what = found.seen[0].what
+    what = found.observations[0].result
     right = {one.riddle.id: one.gold > one.other for one in what.answers}
     both = pro_anti_pairs([one.riddle for one in what.answers])
     assert len(both) == 12
@@ -180,7 +186,7 @@ def test_winobias_end_to_end(data_dir: Path) -> None:
 
 
 def test_winogender_end_to_end(data_dir: Path) -> None:
-    what = done("gpt2", data_dir).seen[0].what
+    what = done("gpt2", data_dir).observations[0].result
     assert len(what.answers) == 36
     by: dict[str, dict[str, list[float]]] = {}
     for one in what.answers:

@@ -13,7 +13,7 @@ import zoo
 from unmask.core.errors import DataError, ModelError
 from unmask.data.examples import user_source
 from unmask.tasks import Grid, TaskSettings, comments, nlibias, sentiment, stsbias, terms, toxicity, triples
-from unmask.tasks.stsbias import indefinite_article, absolute_value, summarize, load_templates
+from unmask.tasks.stsbias import absolute_value, indefinite_article, load_templates, summarize
 
 
 def test_sts_templates_come_from_the_test_part(data_dir: Path) -> None:
@@ -63,7 +63,9 @@ def test_triples_are_all_combinations_once() -> None:
     jobs = len(triples.occupations())
     assert [triples.triple_at(at).occupation for at in range(jobs)] == list(triples.occupations())
     assert triples.triple_at(triples.triple_count() - 1).female.startswith("The gal ")
-    assert not any(" a attic" in triples.triple_at(at).premise for at in range(0, triples.triple_count(), 997))
+    assert not any(
+        " a attic" in triples.triple_at(at).premise for at in range(0, triples.triple_count(), 997)
+    )
 
 
 def test_the_seed_decides_which_triples() -> None:
@@ -101,7 +103,9 @@ def test_nli_labels_are_found_by_name() -> None:
 
 
 def test_sentiment_by_hand() -> None:
-    asked = sentiment.SentencePairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
+    asked = sentiment.SentencePairs(
+        ("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad")
+    )
     first, second = np.array([0.9, 0.5, 0.2]), np.array([0.7, 0.6, 0.6])
     found = sentiment.summarize(asked, first, second, [False, True, False], "p", seed=0)
     whole = found.shifts["all"]
@@ -213,11 +217,11 @@ def test_terms_take_their_article() -> None:
 
 
 def test_grids() -> None:
-    assert Grid.of("") == Grid((16, 32, 64), (1e-5, 3e-5, 5e-5), (1.0, 3.0, 5.0))
-    assert Grid.of("batch=8 epochs=0.5,2") == Grid((8,), (1e-5, 3e-5, 5e-5), (0.5, 2.0))
+    assert Grid.parse("") == Grid((16, 32, 64), (1e-5, 3e-5, 5e-5), (1.0, 3.0, 5.0))
+    assert Grid.parse("batch=8 epochs=0.5,2") == Grid((8,), (1e-5, 3e-5, 5e-5), (0.5, 2.0))
     with pytest.raises(DataError, match="--grid 'lr=3'"):
-        Grid.of("lr=3")
+        Grid.parse("lr=3")
     with pytest.raises(DataError, match="are no numbers"):
-        Grid.of("batch=many")
+        Grid.parse("batch=many")
     with pytest.raises(DataError, match="--rows 0: give a number of at least 1"):
         TaskSettings(rows=0)

@@ -28,10 +28,17 @@ from unmask.findings import Finding, Value
 from unmask.models.classifier import Classifier
 from unmask.models.classifier_loading import is_classifier, new_classifier, open_classifier
 from unmask.models.loading import Opening
-from unmask.tasks import TaskResult, Grid, TaskSettings, find, run
+from unmask.tasks import Grid, TaskResult, TaskSettings, find, run
 from unmask.tasks.finetune import FineTuned, Trial, greedy_search
 from unmask.tasks.head_init import rescale_pooler
-from unmask.tasks.metrics import beats_baseline, sample_examples, majority_share, score_with_interval, score, target_values
+from unmask.tasks.metrics import (
+    beats_baseline,
+    majority_share,
+    sample_examples,
+    score,
+    score_with_interval,
+    target_values,
+)
 from unmask.tasks.run import result_json
 from unmask.tasks.spec import Headline, TaskObservation
 
@@ -76,7 +83,9 @@ def test_logits_equal_one_text_at_a_time(name: str) -> None:
 
 
 def test_the_seed_draws_the_head_and_nothing_else() -> None:
-    one, same, other = (new_classifier(pupil(), HOW, labels=("a", "b"), seed=seed).model for seed in (1, 1, 2))
+    one, same, other = (
+        new_classifier(pupil(), HOW, labels=("a", "b"), seed=seed).model for seed in (1, 1, 2)
+    )
     weights = [dict(model.named_parameters()) for model in (one, same, other)]
     heads = [key for key in weights[0] if "classifier" in key or "pooler" in key]
     for key in weights[0]:
@@ -154,7 +163,7 @@ def test_a_score_without_exceptions_has_wilsons_interval(right: bool) -> None:
 def test_a_number_that_is_not_known_is_written_as_null(tmp_path: Path) -> None:
     unknown = Value(float("nan"), float("nan"), float("nan"), "no spread")
     trial = Trial(16, 1e-3, 1.0, score=float("nan"), steps=3)
-    told = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", rows=40, held_out=20)
+    told = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", 40, 20)
     task = replace(find("stsbias"), headline=lambda _: Headline("|r|", unknown, 3))
     done = TaskResult(task, Finding((), ()), (TaskObservation({"id": "x"}, None, told),), ())
     write_json(tmp_path / "task.json", result_json(done, TaskSettings()))
@@ -183,18 +192,18 @@ def taught(tmp_path: Path, *, planted: bool) -> TaskResult:
 @pytest.mark.thorough
 def test_a_planted_association_is_found(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=True)
-    gaps = {one.name: one.gap for one in done.seen[0].what.gaps.occupations}
+    gaps = {one.name: one.gap for one in done.observations[0].result.gaps.occupations}
     assert gaps["nurse"].low > 0.3  # women are found to be nurses, men are not
     assert gaps["surgeon"].high < -0.3
-    assert done.seen[0].what.gaps.rms.low > 3 * done.seen[0].what.gaps.chance
-    told = done.seen[0].taught
-    assert told.dev.value > told.base
+    assert done.observations[0].result.gaps.rms.low > 3 * done.observations[0].result.gaps.chance
+    told = done.observations[0].fine_tuned
+    assert told.dev.value > told.majority_share
 
 
 @pytest.mark.thorough
 def test_without_one_the_interval_covers_zero(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=False)
-    found = done.seen[0].what
+    found = done.observations[0].result
     assert found.accuracy > 0.8
     assert found.gaps.mean.low <= 0 <= found.gaps.mean.high
     assert any("sample for trying things out" in note for note in done.finding.notes)
@@ -205,16 +214,16 @@ def test_a_taught_model_is_judged_as_it_is(tmp_path: Path) -> None:
     quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)))
     done = run(find("biasbios"), [pupil()], settings=quick, out=tmp_path / "out", options=OPTIONS)
     folder = tmp_path / "saved"
-    model = done.seen[0].taught.judge.model
+    model = done.observations[0].fine_tuned.classifier.model
     model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(pupil()).save_pretrained(folder)
     assert is_classifier(folder, HOW)
     assert not is_classifier(pupil(), HOW)
     again = run(find("biasbios"), [folder], settings=quick, options=OPTIONS)
-    assert again.seen[0].taught is None
-    assert again.seen[0].what.gaps.rms == done.seen[0].what.gaps.rms
+    assert again.observations[0].fine_tuned is None
+    assert again.observations[0].result.gaps.rms == done.observations[0].result.gaps.rms
     wrote = json.loads((tmp_path / "out" / "task.json").read_text(encoding="utf-8"))
-    assert wrote["headlines"][0]["value"] == done.seen[0].what.gaps.mean.value
+    assert wrote["headlines"][0]["value"] == done.observations[0].result.gaps.mean.value
     assert wrote["taught"][0]["chosen"]["batch"] == 16
     assert wrote["settings"]["seed"] == 0
     assert str(tmp_path) not in json.dumps(wrote)
@@ -235,15 +244,15 @@ def test_pairs_and_numbers_are_taught(tmp_path: Path, data_dir: Path) -> None:
     path.write_text("sentence1,sentence2,score\n" + "\n".join(lines), encoding="utf-8")
     quick = replace(QUICK, train=path, data_dir=data_dir, limit=3, grid=Grid((8,), (1e-3,), (1.0,)))
     done = run(find("stsbias"), [pupil()], settings=quick, options=OPTIONS)
-    what = done.seen[0].what
+    what = done.observations[0].result
     assert what.female.shape == (3, 20 if data_dir == zoo.MINIATURE else 60)
-    judge, rest, name = done.seen[0].taught.judge, stsrest(data_dir), what.professions[4]
+    judge, rest, name = done.observations[0].fine_tuned.classifier, stsrest(data_dir), what.professions[4]
     from unmask.tasks.stsbias import indefinite_article
 
     for who, said in (("woman", what.female), ("man", what.male)):
         pair = (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
         assert said[0, 4] == pytest.approx(judge.logits([pair])[0, 0], abs=1e-5)
-    assert done.seen[0].taught.metric == "Pearson's r"
+    assert done.observations[0].fine_tuned.metric == "Pearson's r"
 
 
 def stsrest(data_dir: Path) -> str:
@@ -259,17 +268,17 @@ def test_inferences_are_taught(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     quick = replace(QUICK, train=path, triples=25, grid=Grid((8,), (1e-3,), (1.0,)))
     done = run(find("nlibias"), [pupil()], settings=quick, options=OPTIONS)
-    assert done.seen[0].what.n == 25
+    assert done.observations[0].result.n == 25
     from unmask.stats.bootstrap import generator
     from unmask.tasks import triples
 
-    judge = done.seen[0].taught.judge
+    judge = done.observations[0].fine_tuned.classifier
     neutral = []
     for one in triples.sample_triples(25, generator(0, "triples")):
         said = judge.probabilities([(one.premise, one.female), (one.premise, one.male)])
         neutral.append(said[:, 1] == said.max(axis=1))
     wanted = np.mean(neutral, axis=0)
-    fn = done.seen[0].what.measures["fn"]
+    fn = done.observations[0].result.measures["fn"]
     assert (fn.female.value, fn.male.value) == pytest.approx(tuple(wanted))
 
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from unmask.tasks.gaps import Gaps, tpr_gaps
+from unmask.tasks.gaps import TprGaps, tpr_gaps
 
 
 def plainly(truth: list[str], said: list[str], genders: list[str]) -> dict[str, float]:
@@ -94,7 +94,7 @@ def test_its_absence_covers_zero_and_chance_explains_the_sizes() -> None:
     rate = {(f"job{at}", gender): 0.6 for at in range(8) for gender in ("female", "male")}
     inside = 0
     for seed in range(100):
-        found: Gaps = tpr_gaps(*people(rate, 40, seed=seed), seed=seed)
+        found: TprGaps = tpr_gaps(*people(rate, 40, seed=seed), seed=seed)
         inside += found.mean.low <= 0 <= found.mean.high
         assert found.absolute.value < 3 * found.chance
     assert inside >= 90  # 95 of 100, less what draws may lose

@@ -46,7 +46,7 @@ def test_the_curve_ends_where_a_plain_fine_tuning_ends(tmp_path: Path) -> None:
     assert done.finding.plots[0].id == "relearning-biasbios"
     plain = run(find("biasbios"), [pupil()], settings=replace(settings, every=None), options=OPTIONS)
     # looking did not disturb the training
-    assert repr(done.seen[0].what.gaps) == repr(plain.seen[0].what.gaps)
+    assert repr(done.observations[0].result.gaps) == repr(plain.observations[0].result.gaps)
     written = json.loads((tmp_path / "out" / "task.json").read_text(encoding="utf-8"))
     assert len(written["finding"]["tables"][0]["rows"]) == len(rows)
 
@@ -110,17 +110,17 @@ def test_the_callback_logs_through_the_trainer_and_disturbs_nothing(tmp_path: Pa
     callback = BiasCallback(watched, "winogender", every=2, settings=settings)
     watched.add_callback(callback)
     watched.train()
-    assert list(callback.seen) == [2, 4]
+    assert list(callback.headlines) == [2, 4]
     logged = {
         row["step"]: row["bias_winogender"] for row in watched.state.log_history if "bias_winogender" in row
     }
-    assert logged == {step: one.number.value for step, one in callback.seen.items()}
+    assert logged == {step: one.number.value for step, one in callback.headlines.items()}
     for one, other in zip(plain.model.parameters(), watched.model.parameters(), strict=True):
         assert torch.equal(one, other)
     folder = tmp_path / "saved"
     watched.save_model(str(folder))
     after = run(find("winogender"), [folder], settings=settings, options=OPTIONS)
-    assert callback.seen[4].number.value == pytest.approx(after.seen[0].what.gap.gap.value)
+    assert callback.headlines[4].number.value == pytest.approx(after.observations[0].result.gap.gap.value)
 
 
 def test_tensorboard_gets_the_bias(tmp_path: Path, miniature: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from unmask.corpus.counting import TermCounter, CorpusCounts
-    from unmask.corpus.read_documents import TextLayout
+    from unmask.corpus.documents import TextLayout
     from unmask.corpus.terms import TermSets
-    from unmask.corpus.training_effect import Effect
+    from unmask.corpus.training_effect import TrainingEffect
     from unmask.findings import Finding
     from unmask.mitigate import TrainingCorpus
 
@@ -98,24 +98,24 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     A number above 0 means more feminine words, below 0 more masculine ones.
     """
-    from unmask.corpus.count_findings import finding
+    from unmask.corpus.count_findings import count_finding
     from unmask.corpus.counting import TermCounter
     from unmask.corpus.counting import count as counted
-    from unmask.corpus.read_documents import TextLayout
-    from unmask.corpus.per_document import written_to
+    from unmask.corpus.documents import TextLayout
+    from unmask.corpus.per_document import document_writer
 
     layout = TextLayout(tuple(split_names(column)), not no_header, documents)  # type: ignore[arg-type]
     sets = _terms(terms, lists, professions=not no_professions)
     sets = sets if called is None else replace(sets, names=called)
     counter = TermCounter(sets, layout, per_document is not None, whitespace)
     rows = (
-        written_to(per_document, counter.terms.names, whole_files=documents == "file")
+        document_writer(per_document, counter.terms.names, whole_files=documents == "file")
         if per_document
         else nullcontext()
     )
     with _bytes_bar(files, quiet=quiet) as tell, rows as each:
-        counts = counted(files, counter, processes=processes, tell=tell, each=each)
-    found = finding(counts, counter, [Path(one).name for one in files], seed=seed)
+        counts = counted(files, counter, processes=processes, progress=tell, on_part=each)
+    found = count_finding(counts, counter, [Path(one).name for one in files], seed=seed)
     whole = _counted_json(found, counts, counter, files, seed)
     if as_json:
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
@@ -172,10 +172,10 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from unmask.audit.plan import Options
     from unmask.cli.training_progress import training_bar
-    from unmask.corpus.read_documents import TextLayout
-    from unmask.corpus.effect_findings import finding
-    from unmask.corpus.placebo import given, shuffled
-    from unmask.corpus.training_effect import Plan, effect
+    from unmask.corpus.documents import TextLayout
+    from unmask.corpus.effect_findings import effect_finding
+    from unmask.corpus.placebo import placebo_from_sentences, shuffle_gender
+    from unmask.corpus.training_effect import TrainingPlan, measure_effect
     from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
@@ -185,18 +185,18 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     learnt = text.sentences
     other = split_names(placebo)
     control = (
-        given(_text(other, layout, None).sentences, len(learnt), Path(other[0]).name)
+        placebo_from_sentences(_text(other, layout, None).sentences, len(learnt), Path(other[0]).name)
         if other
-        else shuffled(learnt, seed=seed)
+        else shuffle_gender(learnt, seed=seed)
     )
     folder = out or new_folder("corpus")
     how = Opening(kind, device, offline=offline)  # type: ignore[arg-type]
     with progress_bar(quiet=quiet) as progress, training_bar(quiet=quiet) as bar:
-        plan = Plan(
+        plan = TrainingPlan(
             model, how, settings, Options(None, seed, tokens, not no_store, None, offline, progress), length
         )
-        made = effect(plan, learnt, control, text.held_sentences, folder, progress=bar)
-    found = finding(made, seed=seed)
+        made = measure_effect(plan, learnt, control, text.held_out_sentences, folder, progress=bar)
+    found = effect_finding(made, seed=seed)
     whole = _effect_json(found, made, text)
     if as_json:
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
@@ -208,15 +208,15 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def _text(files: list[str], layout: TextLayout, limit: int | None) -> TrainingCorpus:
-    from unmask.corpus.read_documents import read_documents
-    from unmask.corpus.sentences import sentences
+    from unmask.corpus.documents import read_documents
+    from unmask.corpus.sentences import split_sentences
     from unmask.mitigate.texts import build_corpus
 
     paths = [Path(one) for one in files]
-    return build_corpus((one.text for one in read_documents(paths, layout)), sentences, files=paths, limit=limit)
+    return build_corpus((one.text for one in read_documents(paths, layout)), split_sentences, files=paths, limit=limit)
 
 
-def _effect_json(found: Finding, made: Effect, text: TrainingCorpus) -> dict[str, Any]:
+def _effect_json(found: Finding, made: TrainingEffect, text: TrainingCorpus) -> dict[str, Any]:
     from importlib.metadata import version
 
     from unmask.audit.plan import versions
@@ -229,7 +229,7 @@ def _effect_json(found: Finding, made: Effect, text: TrainingCorpus) -> dict[str
         "data": {
             "files": [dict(one) for one in text.files],
             "documents": len(text.documents),
-            "held_out": len(text.held),
+            "held_out": len(text.held_out),
             "placebo": made.placebo_about,
         },
         "trainings": made.trainings,
@@ -253,7 +253,7 @@ def _counted_json(
 ) -> dict[str, Any]:
     from importlib.metadata import version
 
-    from unmask.corpus.count_findings import every_profession
+    from unmask.corpus.count_findings import professions_json
     from unmask.findings import as_json
 
     by_set = zip(counter.terms.names, (0, 1), strict=True)
@@ -265,13 +265,13 @@ def _counted_json(
         "seed": seed,
         "documents": counts.documents,
         "words": counts.words,
-        "counts": {name: counts.of_set(side) for name, side in by_set},
+        "counts": {name: counts.set_total(side) for name, side in by_set},
         "terms": {
             term: int(n)
-            for term, n, side in zip(counter.forms, counts.terms, counter.side, strict=True)
+            for term, n, side in zip(counter.forms, counts.terms, counter.set_of_form, strict=True)
             if n and side < 2
         },
-        "professions": every_profession(counts, counter),
+        "professions": professions_json(counts, counter),
         "versions": {name: version(name) for name in ("unmask", "numpy", "scipy", "statsmodels")},
         "problems": {"count": counts.problems.count, "first": counts.problems.first},
         **as_json(found),

@@ -144,7 +144,7 @@ def _text(
     return build_corpus(
         (one.text for one in read_documents(files, layout)),
         split_sentences,
-        held=(one.text for one in read_documents(held, layout)) if held else None,
+        held_out=(one.text for one in read_documents(held, layout)) if held else None,
         files=[Path(one) for one in [*files, *held]],
         limit=limit,
     )
@@ -172,7 +172,7 @@ class _Run:
         from unmask.mitigate.run import RECORD, check_request, load_finished_record, mitigate
         from unmask.models import open_lm
 
-        lm, held, seed = open_lm(self.model, self.how), self.text.held_sentences, self.settings.seed
+        lm, held, seed = open_lm(self.model, self.how), self.text.held_out_sentences, self.settings.seed
         record = load_finished_record(self.out, self.method, lm, self.text, self.settings, self.choices)
         if record is None:
             check_request(self.method, lm, self.choices, self.out)
@@ -183,7 +183,7 @@ class _Run:
                     done = mitigate(
                         *(self.method, engine, self.text, self.out),
                         settings=self.settings,
-                        choices=self.choices,
+                        options=self.choices,
                         progress=bar(self.method.name),
                     )
                 record = dict(done.record)
@@ -201,7 +201,7 @@ class _Run:
         lm = open_lm(self.model, self.how)
         if load_finished_record(self.out, self.method, lm, self.text, self.settings, self.choices) is None:
             engine = Engine(lm)
-            mitigate(self.method, engine, self.text, self.out, settings=self.settings, choices=self.choices)
+            mitigate(self.method, engine, self.text, self.out, settings=self.settings, options=self.choices)
 
     def curve(self, sizes: str, draws: int) -> tuple[dict[str, Any], Finding]:
         """ASLD against the number of sentences."""
@@ -217,7 +217,7 @@ class _Run:
             found = measure_curve(
                 *(self.method, lambda: open_lm(self.model, self.how), self.text, numbers, draws, self.out),
                 settings=self.settings,
-                choices=self.choices,
+                options=self.choices,
                 progress=lambda size, draw: bar(f"{size:,} sentences, draw {draw + 1} of {draws}"),
             )
         return {**_made_by(), **found}, curve_finding(found, self.settings.seed)

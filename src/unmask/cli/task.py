@@ -97,7 +97,7 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
         train=train,
         dev=dev,
         rows=rows,
-        grid=Grid.of(grid or ""),
+        grid=Grid.parse(grid or ""),
         length=length,
         every=every,
         steps=steps,
@@ -127,7 +127,7 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
 
         files = ", ".join(f"{one['name']} (sha256 {one['sha256'][:12]}…)" for one in done.files)
         section = Section(chosen.name, chosen.title, chosen.question, done.finding, files)
-        models_ = ", ".join(str(one.model["id"]) for one in done.seen)
+        models_ = ", ".join(str(one.model["id"]) for one in done.observations)
         write(f"{chosen.title}: {models_}", chosen.question, [section], found, folder, download="task.json")
     stderr_printer(quiet)(
         f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser")

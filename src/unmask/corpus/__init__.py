@@ -1,6 +1,6 @@
 """Corpora: documents from files, how often words of two groups stand in them, and what they do to a model."""
 
-from unmask.corpus.documents import Document, Layout, Problems, documents
-from unmask.corpus.sentences import sentences
+from unmask.corpus.documents import Document, Problems, TextLayout, read_documents
+from unmask.corpus.sentences import split_sentences
 
-__all__ = ["Document", "Layout", "Problems", "documents", "sentences"]
+__all__ = ["Document", "Problems", "TextLayout", "read_documents", "split_sentences"]

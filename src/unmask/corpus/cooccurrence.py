@@ -8,13 +8,13 @@ import numpy as np
 
 from unmask.core.types import Ints
 from unmask.corpus.matching import Matches
-from unmask.corpus.sentences import LONGEST, ends
+from unmask.corpus.sentences import LONGEST, ends_sentence
 
 _AFTER = 24  # bytes looked at behind a mark
 _LINE_END = 10
 
 
-def together(buffer: bytes, found: Matches, side: Ints, thing: Ints, things: int) -> Ints:
+def count_cooccurrences(buffer: bytes, found: Matches, side: Ints, thing: Ints, things: int) -> Ints:
     """By thing: sentences it stands in, those with a word of the first set, those with one of the second.
 
     `side` says of every term whether it is of the first set (0), the second (1) or a name of a thing (2),
@@ -56,4 +56,4 @@ def _ends(buffer: bytes, mark: int) -> bool:
         return True
     before = buffer[max(0, mark - LONGEST - 1) : mark].decode("utf-8", errors="ignore")
     behind = buffer[mark : mark + _AFTER].decode("utf-8", errors="ignore")
-    return ends(before, behind.partition("\n")[0])
+    return ends_sentence(before, behind.partition("\n")[0])

@@ -10,16 +10,16 @@ from scipy.stats import spearmanr
 from statsmodels.stats.proportion import proportion_confint
 
 from unmask import data
-from unmask.corpus.counting import GROUPS, TermCounter, CorpusCounts
-from unmask.corpus.ratios import ilps, share
-from unmask.findings import Finding, Plot, Value, Table
+from unmask.corpus.counting import GROUPS, CorpusCounts, TermCounter
+from unmask.corpus.ratios import ilps, word_share
+from unmask.findings import Finding, Plot, Table, Value
 
 SHOWN = 15  # words of each set, and professions, in tables
 FEWEST = 10  # sentences with a word of either set that a profession needs to be drawn
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ProfessionCounts:
     """A profession: the sentences it stands in, and which words stand there with it."""
 
     name: str
@@ -30,10 +30,12 @@ class Beside:
     women: float | None  # of those who have the occupation
 
 
-def finding(counts: CorpusCounts, counter: TermCounter, files: Sequence[str], *, seed: int = 0) -> Finding:
+def count_finding(
+    counts: CorpusCounts, counter: TermCounter, files: Sequence[str], *, seed: int = 0
+) -> Finding:
     """ILPS, the words it is made of, and the professions they stand beside."""
     unit = "groups of documents" if counts.documents > GROUPS else "documents"
-    beside = sorted(professions(counts, counter), key=lambda one: -one.sentences)
+    beside = sorted(profession_counts(counts, counter), key=lambda one: -one.sentences)
     return Finding(
         tuple(_answers(counts, counter, beside, seed, unit)),
         tuple(_tables(counts, counter, beside, files, (seed, unit))),
@@ -42,14 +44,18 @@ def finding(counts: CorpusCounts, counter: TermCounter, files: Sequence[str], *,
     )
 
 
-def professions(counts: CorpusCounts, counter: TermCounter) -> list[Beside]:
+def profession_counts(counts: CorpusCounts, counter: TermCounter) -> list[ProfessionCounts]:
     """Every profession found in a sentence."""
     women = {one.name: one.women for one in data.read("occupations")}
     made = []
-    for name, (sentences, first, second) in zip(counter.terms.beside, counts.beside.tolist(), strict=True):
+    for name, (sentences, first, second) in zip(
+        counter.terms.professions, counts.cooccurrences.tolist(), strict=True
+    ):
         if sentences:
             made.append(
-                Beside(name, sentences, first, second, _wilson(first, first + second), women.get(name))
+                ProfessionCounts(
+                    name, sentences, first, second, _wilson(first, first + second), women.get(name)
+                )
             )
     return made
 
@@ -62,10 +68,10 @@ def _wilson(first: int, both: int) -> Value:
 
 
 def _answers(
-    counts: CorpusCounts, counter: TermCounter, beside: Sequence[Beside], seed: int, unit: str
+    counts: CorpusCounts, counter: TermCounter, beside: Sequence[ProfessionCounts], seed: int, unit: str
 ) -> Iterator[str]:
     names, found = counter.terms.names, ilps(counts.groups, seed=seed, unit=unit)
-    first, second = counts.of_set(0), counts.of_set(1)
+    first, second = counts.set_total(0), counts.set_total(1)
     yield (
         f"{first:,} {names[0]} and {second:,} {names[1]} words among {counts.words:,} "
         f"in {counts.documents:,} documents."
@@ -93,7 +99,11 @@ def _answers(
 
 
 def _tables(
-    counts: CorpusCounts, counter: TermCounter, beside: Sequence[Beside], files: Sequence[str], how: tuple[int, str]
+    counts: CorpusCounts,
+    counter: TermCounter,
+    beside: Sequence[ProfessionCounts],
+    files: Sequence[str],
+    how: tuple[int, str],
 ) -> Iterator[Table]:
     seed, unit = how
     names = counter.terms.names
@@ -103,9 +113,9 @@ def _tables(
         rows=tuple(
             (
                 names[side],
-                counts.of_set(side),
-                _times(share(counts.groups, side, seed=seed, unit=unit), 1000),
-                int((counts.terms[counter.side == side] > 0).sum()),
+                counts.set_total(side),
+                _times(word_share(counts.groups, side, seed=seed, unit=unit), 1000),
+                int((counts.terms[counter.set_of_form == side] > 0).sum()),
                 len(counter.terms.sets[side]),
             )
             for side in (0, 1)
@@ -140,7 +150,7 @@ def _tables(
         )
 
 
-def every_profession(counts: CorpusCounts, counter: TermCounter) -> list[Mapping[str, object]]:
+def professions_json(counts: CorpusCounts, counter: TermCounter) -> list[Mapping[str, object]]:
     """All professions found, for the result file."""
     return [
         {
@@ -150,14 +160,14 @@ def every_profession(counts: CorpusCounts, counter: TermCounter) -> list[Mapping
             "second": one.second,
             "women": one.women,
         }
-        for one in professions(counts, counter)
+        for one in profession_counts(counts, counter)
     ]
 
 
 def _side_by_side(counts: CorpusCounts, counter: TermCounter) -> Iterator[tuple[str | int | None, ...]]:
     sides = []
     for side in (0, 1):
-        numbers = np.flatnonzero((counter.side == side) & (counts.terms > 0))
+        numbers = np.flatnonzero((counter.set_of_form == side) & (counts.terms > 0))
         order = numbers[np.argsort(-counts.terms[numbers], kind="stable")][:SHOWN]
         sides.append([(counter.forms[at], int(counts.terms[at])) for at in order])
     for row in range(max(map(len, sides))):
@@ -165,7 +175,7 @@ def _side_by_side(counts: CorpusCounts, counter: TermCounter) -> Iterator[tuple[
         yield (*cells[0], *cells[1])
 
 
-def _plots(beside: Sequence[Beside], counter: TermCounter) -> Iterator[Plot]:
+def _plots(beside: Sequence[ProfessionCounts], counter: TermCounter) -> Iterator[Plot]:
     drawn = [one for one in beside if one.first + one.second >= FEWEST and one.women is not None]
     if len(drawn) < 2 or counter.terms.names[0] != "feminine":
         return
@@ -179,7 +189,7 @@ def _plots(beside: Sequence[Beside], counter: TermCounter) -> Iterator[Plot]:
     yield Plot("corpus-professions", "Words beside professions, and who has them", alt, chart)
 
 
-def _notes(counts: CorpusCounts, counter: TermCounter, beside: Sequence[Beside]) -> Iterator[str]:
+def _notes(counts: CorpusCounts, counter: TermCounter, beside: Sequence[ProfessionCounts]) -> Iterator[str]:
     yield from counter.terms.notes
     if counts.problems.count:
         yield f"{counts.problems.count:,} problems in reading; the first: {counts.problems.first[0]}"

@@ -19,10 +19,18 @@ import numpy as np
 
 from unmask.core.errors import DataError
 from unmask.core.types import Ints
-from unmask.corpus.cooccurrence import together
-from unmask.corpus.read_documents import TABLES, TextLayout, Problems, existing_files, is_plain_text, file_format, of_file
+from unmask.corpus.cooccurrence import count_cooccurrences
+from unmask.corpus.documents import (
+    TABLES,
+    Problems,
+    TextLayout,
+    existing_files,
+    file_format,
+    is_plain_text,
+    read_file,
+)
 from unmask.corpus.matching import Matcher
-from unmask.corpus.ranges import begins_of, part_of, ranges
+from unmask.corpus.ranges import byte_ranges, document_starts, read_range
 from unmask.corpus.terms import TermSets
 
 GROUPS = 1_000  # of documents; what intervals are computed over
@@ -39,7 +47,7 @@ class CorpusCounts:
     terms: Ints  # by term
     groups: Ints  # by group of documents: words of the first set, of the second, words in all
     documents: int
-    beside: Ints  # by thing: sentences with it, of these with a word of the first set, of the second
+    cooccurrences: Ints  # by thing: sentences with it, of these with a word of the first set, of the second
     problems: Problems = field(default_factory=Problems)
     rows: tuple[Ints, ...] = ()  # by document, where asked for: first, second, words
 
@@ -48,7 +56,7 @@ class CorpusCounts:
         """Words in all."""
         return int(self.groups[:, 2].sum())
 
-    def of_set(self, number: int) -> int:
+    def set_total(self, number: int) -> int:
         """Words of the first (0) or second (1) set."""
         return int(self.groups[:, number].sum())
 
@@ -60,7 +68,7 @@ class TermCounter:
     terms: TermSets
     layout: TextLayout = field(default_factory=TextLayout)
     per_document: bool = False
-    spaced: bool = False  # a word counts only with white space on both sides
+    whitespace_only: bool = False  # a word counts only with white space on both sides
 
     @cached_property
     def forms(self) -> tuple[str, ...]:
@@ -69,16 +77,16 @@ class TermCounter:
 
     @cached_property
     def _names(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(self.terms.beside.values())
+        return tuple(self.terms.professions.values())
 
     @cached_property
-    def side(self) -> Ints:
+    def set_of_form(self) -> Ints:
         """Of each form: of the first set (0), the second (1) or a thing's name (2)."""
         sizes = [len(self.terms.sets[0]), len(self.terms.sets[1]), sum(map(len, self._names))]
         return np.repeat([0, 1, 2], sizes)
 
     @cached_property
-    def thing(self) -> Ints:
+    def profession_of_form(self) -> Ints:
         """Of each form: the number of the thing it names; -1 for words of the sets."""
         words = len(self.terms.sets[0]) + len(self.terms.sets[1])
         numbers = np.repeat(np.arange(len(self._names)), [len(many) for many in self._names])
@@ -86,56 +94,58 @@ class TermCounter:
 
     @cached_property
     def _matcher(self) -> Matcher:
-        return Matcher(self.forms, self.spaced)
+        return Matcher(self.forms, self.whitespace_only)
 
-    def nothing(self) -> CorpusCounts:
+    def empty(self) -> CorpusCounts:
         """The sums over no text."""
-        things = len(self.terms.beside)
+        things = len(self.terms.professions)
         empty = np.zeros((0, 3), dtype=np.int64)
         return CorpusCounts(np.zeros(len(self.forms), np.int64), empty, 0, np.zeros((things, 3), np.int64))
 
-    def buffer(self, buffer: bytes, begins: Ints) -> CorpusCounts:
+    def count_buffer(self, buffer: bytes, begins: Ints) -> CorpusCounts:
         """The sums over documents that lie one behind another."""
         found = self._matcher.find(buffer, begins)
         place = np.searchsorted(begins, found.starts, side="right") - 1
-        sides = self.side[found.terms]
+        sides = self.set_of_form[found.terms]
         sets = [np.bincount(place[sides == one], minlength=len(begins)) for one in (0, 1)]
         words = np.diff(np.append(found.before, found.words))
         rows = np.stack([*sets, words], axis=1).astype(np.int64)
-        things = len(self.terms.beside)
+        things = len(self.terms.professions)
         return CorpusCounts(
             terms=np.bincount(found.terms, minlength=len(self.forms)),
             groups=rows if len(rows) <= GROUPS else deal_into_groups(rows),
             documents=len(begins),
-            beside=together(buffer, found, self.side, self.thing, things)
+            cooccurrences=count_cooccurrences(
+                buffer, found, self.set_of_form, self.profession_of_form, things
+            )
             if things
             else np.zeros((0, 3), np.int64),
             rows=(rows,) if self.per_document else (),
         )
 
-    def part(self, path: Path, begin: int, end: int) -> CorpusCounts:
+    def count_range(self, path: Path, begin: int, end: int) -> CorpusCounts:
         """The sums over a part of a plain text file."""
-        text = part_of(path, begin, end, self.layout.unit)
+        text = read_range(path, begin, end, self.layout.unit)
         problems = Problems()
         try:
             text.decode("utf-8")
         except UnicodeDecodeError as error:
             problems.add(path.name, begin + error.start, "this byte (and perhaps others) is not UTF-8")
-        return replace(self.buffer(text, begins_of(text, self.layout.unit)), problems=problems)
+        return replace(self.count_buffer(text, document_starts(text, self.layout.unit)), problems=problems)
 
-    def whole(self, path: Path) -> CorpusCounts:
+    def count_file(self, path: Path) -> CorpusCounts:
         """The sums over a file that must be read from its beginning."""
         one = self.layout.unit == "file" and file_format(path) not in TABLES
         layout = replace(self.layout, unit="line") if one else self.layout
-        problems, total = Problems(), self.nothing()
+        problems, total = Problems(), self.empty()
         texts = (
-            document.text.encode("utf-8", errors="replace") for document in of_file(path, layout, problems)
+            document.text.encode("utf-8", errors="replace") for document in read_file(path, layout, problems)
         )
         for held in _held(texts):
             buffer = b"\n".join(held)
             sizes = np.array([len(text) + 1 for text in held[:-1]], dtype=np.int64)
             begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-            some = self.buffer(buffer, begins[:1] if one else begins)
+            some = self.count_buffer(buffer, begins[:1] if one else begins)
             total = add_counts(total, some, same_document=one and total.documents > 0)
         return replace(total, problems=problems)
 
@@ -145,20 +155,20 @@ def count(
     counter: TermCounter,
     *,
     processes: int | None = None,
-    tell: ByteProgress | None = None,
-    each: Callable[[Path, CorpusCounts], None] | None = None,
+    progress: ByteProgress | None = None,
+    on_part: Callable[[Path, CorpusCounts], None] | None = None,
 ) -> CorpusCounts:
-    """The sums over all files; `each` is handed the sums of every part in order, with their file."""
+    """The sums over all files; `on_part` receives the sums of every part in order, with their file."""
     files = existing_files(paths)
-    total, last = counter.nothing(), Path()
+    total, last = counter.empty(), Path()
     for task, some in _counted(list(_tasks(files)), counter, processes):
         same = counter.layout.unit == "file" and task.path == last and is_plain_text(task.path)
-        if each is not None:
-            each(task.path, some)
+        if on_part is not None:
+            on_part(task.path, some)
         total = add_counts(total, replace(some, rows=()), same_document=same)
         last = task.path
-        if tell is not None:
-            tell(task.size)
+        if progress is not None:
+            progress(task.size)
     if not total.words:
         raise DataError(f"no words in {', '.join(path.name for path in files[:5])}: is there text in it?")
     return total
@@ -175,7 +185,9 @@ def add_counts(one: CorpusCounts, other: CorpusCounts, *, same_document: bool = 
     problems = Problems(one.problems.count, list(one.problems.first))
     problems.merge(other.problems)
     rows = (*one.rows, *other.rows)
-    return CorpusCounts(one.terms + other.terms, joined, documents, one.beside + other.beside, problems, rows)
+    return CorpusCounts(
+        one.terms + other.terms, joined, documents, one.cooccurrences + other.cooccurrences, problems, rows
+    )
 
 
 def deal_into_groups(rows: Ints, first: int = 0) -> Ints:
@@ -206,13 +218,17 @@ def _tasks(files: Sequence[Path]) -> Iterator[_Task]:
     for path in files:
         size = path.stat().st_size
         if is_plain_text(path):
-            yield from (_Task(path, begin, end, end - begin) for begin, end in ranges(size))
+            yield from (_Task(path, begin, end, end - begin) for begin, end in byte_ranges(size))
         else:
             yield _Task(path, 0, None, size)
 
 
 def _run(task: _Task, counter: TermCounter) -> CorpusCounts:
-    return counter.whole(task.path) if task.end is None else counter.part(task.path, task.begin, task.end)
+    return (
+        counter.count_file(task.path)
+        if task.end is None
+        else counter.count_range(task.path, task.begin, task.end)
+    )
 
 
 def _counted(

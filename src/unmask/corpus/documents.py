@@ -13,12 +13,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.core.errors import DataError
-from unmask.corpus.files import TABLES, Layout, Problems, Unit, existing, is_plain_text, kind_of, refuse_wide
+from unmask.corpus.files import (
+    TABLES,
+    Problems,
+    TextLayout,
+    Unit,
+    existing_files,
+    file_format,
+    is_plain_text,
+    refuse_utf16,
+)
 from unmask.corpus.rows import READERS, text_rows
 
 __all__ = [
-    "TABLES", "Document", "Layout", "Problems", "Unit", "documents", "existing", "is_plain_text", "kind_of",
-    "of_file", "refuse_wide",
+    "TABLES",
+    "Document",
+    "Problems",
+    "TextLayout",
+    "Unit",
+    "existing_files",
+    "file_format",
+    "is_plain_text",
+    "read_documents",
+    "read_file",
+    "refuse_utf16",
 ]  # fmt: skip
 
 
@@ -31,18 +49,18 @@ class Document:
     row: int  # from 0: the document of a text file, the row of a table
 
 
-def documents(
-    paths: Iterable[str | Path], layout: Layout | None = None, problems: Problems | None = None
+def read_documents(
+    paths: Iterable[str | Path], layout: TextLayout | None = None, problems: Problems | None = None
 ) -> Iterator[Document]:
     """Every document of every file, in order; empty ones are passed over."""
     problems = Problems() if problems is None else problems
-    for path in existing(paths):
-        yield from of_file(path, layout or Layout(), problems)
+    for path in existing_files(paths):
+        yield from read_file(path, layout or TextLayout(), problems)
 
 
-def of_file(path: Path, layout: Layout, problems: Problems) -> Iterator[Document]:
+def read_file(path: Path, layout: TextLayout, problems: Problems) -> Iterator[Document]:
     """The documents of one file."""
-    rows = READERS.get(kind_of(path), text_rows)
+    rows = READERS.get(file_format(path), text_rows)
     try:
         for row, text in rows(path, layout, problems):
             if text.strip():

@@ -18,12 +18,12 @@ Unit = Literal["line", "block", "file"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
-KEPT = 20  # problems kept with file and row; the others are only counted
+MAX_REPORTED = 20  # problems kept with file and row; the others are only counted
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 files begin
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TextLayout:
     """Where in the files the text stands."""
 
     columns: tuple[str, ...] = ()  # of tables; several are one document, a line each; none: the usual name
@@ -48,16 +48,16 @@ class Problems:
     def add(self, file: str, row: int, why: str) -> None:
         """One more; rows count from 0."""
         self.count += 1
-        if len(self.first) < KEPT:
+        if len(self.first) < MAX_REPORTED:
             self.first.append(f"{file}, row {row} (from 0): {why}")
 
     def merge(self, other: Problems) -> None:
         """Those of another part of the corpus."""
         self.count += other.count
-        self.first = [*self.first, *other.first][:KEPT]
+        self.first = [*self.first, *other.first][:MAX_REPORTED]
 
 
-def existing(paths: Iterable[str | Path]) -> list[Path]:
+def existing_files(paths: Iterable[str | Path]) -> list[Path]:
     """The files; DataError where one is missing or none is given."""
     found = [Path(one) for one in paths]
     for path in found:
@@ -68,7 +68,7 @@ def existing(paths: Iterable[str | Path]) -> list[Path]:
     return found
 
 
-def kind_of(path: Path) -> str:
+def file_format(path: Path) -> str:
     """The suffix that tells the format, that of compression left aside."""
     bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     return bare.suffix.lower()
@@ -76,10 +76,10 @@ def kind_of(path: Path) -> str:
 
 def is_plain_text(path: Path) -> bool:
     """Neither a table nor compressed: its bytes are its text."""
-    return path.suffix.lower() not in COMPRESSED and kind_of(path) not in TABLES
+    return path.suffix.lower() not in COMPRESSED and file_format(path) not in TABLES
 
 
-def opened(path: Path) -> BinaryIO:
+def open_binary(path: Path) -> BinaryIO:
     """The bytes of a file, unpacked on the way."""
     match path.suffix.lower():
         case ".gz":
@@ -97,16 +97,16 @@ def opened(path: Path) -> BinaryIO:
             return path.open("rb")
 
 
-def raw_lines(path: Path) -> Iterator[bytes]:
+def iter_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file without their ends; UTF-16 is refused, a byte-order mark dropped."""
-    with closing(opened(path)) as stream:
+    with closing(open_binary(path)) as stream:
         for number, line in enumerate(stream):
             if number == 0:
-                refuse_wide(line, path)
+                refuse_utf16(line, path)
             yield (line if number else line.removeprefix(b"\xef\xbb\xbf")).rstrip(b"\r\n")
 
 
-def refuse_wide(first: bytes, path: Path) -> None:
+def refuse_utf16(first: bytes, path: Path) -> None:
     """Text of two bytes a letter is not read: it would seem to hold no word."""
     if first.startswith(_WIDE_MARKS):
         raise DataError(f"{path.name} is UTF-16; expected UTF-8, save it again as UTF-8")

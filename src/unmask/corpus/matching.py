@@ -3,7 +3,7 @@
 A word is a run of letters and digits; letters beyond ASCII belong to it. Upper and lower case are one, except
 that a term written with a capital (Miss) is found only with one. Terms of several words, or with letters
 beyond ASCII, are looked up by their longest ASCII run and then compared whole; where terms overlap the
-longest counts. The reference is `pattern_of` of each term, in the tests.
+longest counts. The reference is `term_pattern` of each term, in the tests.
 """
 
 from __future__ import annotations
@@ -19,8 +19,14 @@ from numpy.typing import NDArray
 
 from unmask.core.errors import DataError
 from unmask.core.types import Ints
-from unmask.corpus.multiword import Longer, longer_at, sign_of, text_of, without_overlaps
-from unmask.corpus.terms import pattern_of
+from unmask.corpus.multiword import (
+    MultiwordTerm,
+    decode_fragment,
+    drop_overlaps,
+    find_multiword,
+    neighbour_letter,
+)
+from unmask.corpus.terms import term_pattern
 
 BLOCK = 1 << 17  # bytes looked at together: what is made of them stays in the processor's cache
 _STOP, _LINE, _SPACE = 1, 2, 32  # what marks and gaps become
@@ -43,7 +49,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _ASCII_RUN = re.compile(rb"[a-z0-9]+")
 
 
-class Found(NamedTuple):
+class Matches(NamedTuple):
     """What stands in some bytes: terms in order of place, marks that may end a sentence, words in all."""
 
     starts: Ints
@@ -63,16 +69,16 @@ class _Anchors(NamedTuple):
 
 @dataclass(frozen=True)
 class Matcher:
-    """Terms ready to be looked for; equal terms are one. `spaced`: only with white space on both sides."""
+    """Terms ready to be looked for; equal terms are one. `whitespace_only`: only with white space on both sides."""
 
     terms: tuple[str, ...]
-    spaced: bool = False
+    whitespace_only: bool = False
 
     @cached_property
-    def _split(self) -> tuple[dict[bytes, int], dict[bytes, list[Longer]]]:
+    def _split(self) -> tuple[dict[bytes, int], dict[bytes, list[MultiwordTerm]]]:
         """Terms of one ASCII run by that run; the others by their longest run."""
         simple: dict[bytes, int] = {}
-        longer: dict[bytes, list[Longer]] = {}
+        longer: dict[bytes, list[MultiwordTerm]] = {}
         for number, term in enumerate(self.terms):
             raw = term.lower().encode()
             runs = sorted(_ASCII_RUN.finditer(raw), key=lambda run: -len(run.group()))
@@ -83,8 +89,10 @@ class Matcher:
                 if known is None or self.terms[known][:1].isupper():  # `sir` finds what `Sir` would
                     simple[raw] = number
             else:
-                found = re.compile(pattern_of(term), re.IGNORECASE)
-                one = Longer(number, found, runs[0].start(), len(raw), sign_of(raw, *runs[0].span()))
+                found = re.compile(term_pattern(term), re.IGNORECASE)
+                one = MultiwordTerm(
+                    number, found, runs[0].start(), len(raw), neighbour_letter(raw, *runs[0].span())
+                )
                 longer.setdefault(runs[0].group(), []).append(one)
         return simple, longer
 
@@ -106,7 +114,7 @@ class Matcher:
     def _capital(self) -> NDArray[np.bool_]:
         return np.array([term[:1].isupper() for term in self.terms])
 
-    def find(self, buffer: bytes, asked: Ints) -> Found:
+    def find(self, buffer: bytes, asked: Ints) -> Matches:
         """Every term in the buffer, marks, and the number of words before each of the places asked about."""
         none = np.empty(0, np.int64)
         parts: list[tuple[Ints, Ints, Ints, Ints]] = [(none, none, none, none)]
@@ -118,7 +126,7 @@ class Matcher:
             words += count
         places, anchors, marks, before = (np.concatenate([part[at] for part in parts]) for at in range(4))
         rest = np.full(len(asked) - len(before), words, dtype=np.int64)  # at or beyond the end
-        return Found(*self._told(buffer, places, anchors), marks, np.concatenate([before, rest]), words)
+        return Matches(*self._told(buffer, places, anchors), marks, np.concatenate([before, rest]), words)
 
     def _block(
         self, buffer: bytes, begin: int, end: int, asked: Ints
@@ -152,7 +160,7 @@ class Matcher:
         terms = known.simple[anchors]
         raw = np.frombuffer(buffer, np.uint8)
         if len(places):
-            if self.spaced:
+            if self.whitespace_only:
                 after = raw[np.minimum(places + sizes, len(raw) - 1)]
                 whole &= (raw[np.maximum(places - 1, 0)] <= _SPACE) | (places == 0)
                 whole &= (after <= _SPACE) | (places + sizes == len(raw))
@@ -161,8 +169,8 @@ class Matcher:
         if not longer:
             return places[whole], terms[whole]
         numbers = {known.runs.index(run): found for run, found in longer.items()}
-        several = longer_at(buffer, places, anchors, numbers, self._capital)
-        return without_overlaps(places[whole], terms[whole], several)
+        several = find_multiword(buffer, places, anchors, numbers, self._capital)
+        return drop_overlaps(places[whole], terms[whole], several)
 
 
 def _blocks(buffer: bytes) -> list[tuple[int, int]]:
@@ -200,8 +208,8 @@ def _whole(buffer: bytes, places: Ints, sizes: Ints) -> NDArray[np.bool_]:
     before, after = raw[np.maximum(places - 1, 0)], raw[np.minimum(places + sizes, len(raw) - 1)]
     for at in np.flatnonzero((before >= 128) | (after >= 128)).tolist():
         begin, end = int(places[at]), int(places[at] + sizes[at])
-        left = text_of(buffer[max(0, begin - 4) : begin])
-        right = text_of(buffer[end : end + 4])
+        left = decode_fragment(buffer[max(0, begin - 4) : begin])
+        right = decode_fragment(buffer[end : end + 4])
         whole[at] = not (left[-1:].isalnum() or right[:1].isalnum())
     return whole
 

@@ -11,13 +11,15 @@ import numpy as np
 
 from unmask.core.errors import DataError
 from unmask.core.types import Ints
-from unmask.corpus.counting import Counts
+from unmask.corpus.counting import CorpusCounts
 
-Writing = Callable[[Path, Counts], None]
+DocumentWriter = Callable[[Path, CorpusCounts], None]
 
 
 @contextmanager
-def written_to(path: Path, names: tuple[str, str], *, whole_files: bool = False) -> Iterator[Writing]:
+def document_writer(
+    path: Path, names: tuple[str, str], *, whole_files: bool = False
+) -> Iterator[DocumentWriter]:
     """Something to hand the sums of each part to; documents of a file are numbered from 0.
 
     With `whole_files` a file is one document, however many parts it was read in.
@@ -30,7 +32,7 @@ def written_to(path: Path, names: tuple[str, str], *, whole_files: bool = False)
         seen: dict[Path, int] = {}
         held: tuple[Path, Ints] | None = None
 
-        def take(file: Path, counts: Counts) -> None:
+        def take(file: Path, counts: CorpusCounts) -> None:
             nonlocal held
             for rows in counts.rows:
                 if not whole_files:

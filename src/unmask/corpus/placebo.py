@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unmask.core.errors import DataError
-from unmask.mitigate.swap import Swapper, ours
+from unmask.mitigate.swap import Swapper, default_lexicon
 from unmask.stats.bootstrap import generator
 
 
@@ -18,13 +18,13 @@ class Placebo:
     about: str
 
 
-def shuffled(sentences: Sequence[str], *, seed: int = 0) -> Placebo:
+def shuffle_gender(sentences: Sequence[str], *, seed: int = 0) -> Placebo:
     """The corpus with the gender of every sentence drawn by a fair coin; words keep their company otherwise.
 
     All gendered words of a sentence are exchanged together: grammar and reference stay right, and what a
     sentence says is said of women and men alike.
     """
-    swapped = Swapper(ours()).all(list(sentences))
+    swapped = Swapper(default_lexicon()).swap_all(list(sentences))
     gendered = [other != one for one, other in zip(sentences, swapped, strict=True)]
     if not any(gendered):
         raise DataError("no sentence of the corpus has a gendered word: there is nothing to shuffle")
@@ -38,7 +38,7 @@ def shuffled(sentences: Sequence[str], *, seed: int = 0) -> Placebo:
     return Placebo(tuple(drawn), about)
 
 
-def given(sentences: Sequence[str], size: int, name: str) -> Placebo:
+def placebo_from_sentences(sentences: Sequence[str], size: int, name: str) -> Placebo:
     """The first so many sentences of a text of the user's own."""
     if len(sentences) < size:
         raise DataError(

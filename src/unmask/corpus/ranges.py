@@ -10,24 +10,24 @@ import numpy as np
 
 from unmask.core.errors import DataError
 from unmask.core.types import Ints
-from unmask.corpus.documents import Unit, refuse_wide
+from unmask.corpus.documents import Unit, refuse_utf16
 
-PART = 16 << 20  # bytes of a part, about
+RANGE_BYTES = 16 << 20  # bytes of a part, about
 _STEP = 1 << 16  # bytes read at a time when looking for the end of a document
 
 
-def ranges(size: int) -> Iterator[tuple[int, int]]:
+def byte_ranges(size: int) -> Iterator[tuple[int, int]]:
     """A file of so many bytes in parts."""
-    for begin in range(0, size, PART):
-        yield begin, min(begin + PART, size)
+    for begin in range(0, size, RANGE_BYTES):
+        yield begin, min(begin + RANGE_BYTES, size)
 
 
-def part_of(path: Path, begin: int, end: int, unit: Unit) -> bytes:
+def read_range(path: Path, begin: int, end: int, unit: Unit) -> bytes:
     """The documents that begin within these bytes, whole."""
     mark = b"\n\n" if unit == "block" else b"\n"
     try:
         with path.open("rb") as stream:
-            refuse_wide(stream.read(2), path)
+            refuse_utf16(stream.read(2), path)
             first, last = (_aligned(stream, at, mark) for at in (begin, end))
             stream.seek(first)
             return stream.read(last - first)
@@ -35,7 +35,7 @@ def part_of(path: Path, begin: int, end: int, unit: Unit) -> bytes:
         raise DataError(f"{path} cannot be read ({error})") from error
 
 
-def begins_of(text: bytes, unit: Unit) -> Ints:
+def document_starts(text: bytes, unit: Unit) -> Ints:
     """Where documents begin: lines that are not blank, the first of each block, or the first of all."""
     raw = np.frombuffer(text, np.uint8)
     lines: Ints = np.concatenate([[0], np.flatnonzero(raw == 10) + 1]).astype(np.int64)

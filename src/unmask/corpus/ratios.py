@@ -38,7 +38,7 @@ def word_share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documen
         return _ranged(value, _exact(int(some.sum()), int(words.sum()), logged=False))
     if not some.sum():
         return Value(value, np.nan, np.nan, "no interval: no such word here")
-    return _ranged(value, _over(some, words, _ratio, seed, unit).within(0.0, 1.0))
+    return _ranged(value, _over(some, words, _ratio, seed, unit).clip(0.0, 1.0))
 
 
 Ratio = Callable[..., Floats]
@@ -62,7 +62,7 @@ def _over(first: Floats, second: Floats, ratio: Ratio, seed: int, unit: str) -> 
     if not np.isfinite([interval.low, interval.high]).all():
         return no_interval(f"no interval: too few words over {n} {unit}")
     value = float(ratio(first, second))
-    return Interval(interval.low, interval.high, f"{interval.method} over {n} {unit}").holding(value)
+    return Interval(interval.low, interval.high, f"{interval.method} over {n} {unit}").widen_to(value)
 
 
 def _drawn(first: Floats, second: Floats, ratio: Ratio, seed: int) -> Interval:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.corpus.files import COMPRESSED, TextLayout, Problems, file_format, open_binary, iter_lines
+from unmask.corpus.files import COMPRESSED, Problems, TextLayout, file_format, iter_lines, open_binary
 
-USUAL = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
+USUAL_COLUMNS = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
 _BATCH = 1024  # rows of Parquet read at a time
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
@@ -131,7 +131,7 @@ def _usual(names: Sequence[str], path: Path) -> tuple[str, ...]:
     if len(names) == 1:
         return (names[0],)
     by_name = {name.lower(): name for name in reversed(names)}
-    for usual in USUAL:
+    for usual in USUAL_COLUMNS:
         if usual in by_name:
             return (by_name[usual],)
     raise DataError(f"{path.name}: which column is the text? It has {', '.join(names)}: give --column")

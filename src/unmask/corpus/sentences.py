@@ -21,7 +21,7 @@ _END = re.compile(rf"[.!?][{re.escape(CLOSING)}]*(\s+)")
 _LAST_WORD = re.compile(r"[A-Za-z0-9]+$")
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text, in order, without the white space between them."""
     return [one for line in text.split("\n") for one in _of_line(line)]
 
@@ -29,7 +29,7 @@ def sentences(text: str) -> list[str]:
 def _of_line(line: str) -> list[str]:
     found, begin = [], 0
     for match in _END.finditer(line):
-        if ends(
+        if ends_sentence(
             line[max(0, match.start() - LONGEST - 1) : match.start()], line[match.start() : match.end() + 1]
         ):
             found.append(line[begin : match.start(1)].strip())
@@ -38,7 +38,7 @@ def _of_line(line: str) -> list[str]:
     return [one for one in found if one]
 
 
-def ends(before: str, mark: str) -> bool:
+def ends_sentence(before: str, mark: str) -> bool:
     """Does a sentence end at the mark the second text begins with? Of what is before a few letters do."""
     match = _END.match(mark)
     if match is None or mark[match.end() : match.end() + 1].islower():

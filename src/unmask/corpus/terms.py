@@ -20,7 +20,7 @@ class TermSets:
 
     names: tuple[str, str]
     sets: tuple[tuple[str, ...], tuple[str, ...]]
-    beside: Mapping[str, tuple[str, ...]]  # "nurse": ("nurse", "nurses")
+    professions: Mapping[str, tuple[str, ...]]  # "nurse": ("nurse", "nurses")
     source: str
     notes: tuple[str, ...] = ()
 

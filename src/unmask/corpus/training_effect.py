@@ -68,7 +68,9 @@ def measure_effect(
     return TrainingEffect(asdict(lm.facts), start, seen[0], seen[1], trainings, placebo.about)
 
 
-def _trained(plan: TrainingPlan, texts: Sequence[str], folder: Path, progress: ProgressCallback | None) -> dict[str, Any]:
+def _trained(
+    plan: TrainingPlan, texts: Sequence[str], folder: Path, progress: ProgressCallback | None
+) -> dict[str, Any]:
     """A checkpoint trained on texts from the start, unless the same is there already."""
     lm = open_lm(plan.model, plan.opening)
     causal = lm.kind == "causal"

@@ -15,9 +15,9 @@ from unmask.core.errors import UnknownName
 from unmask.tasks.agreement import agreement
 from unmask.tasks.biasbios import BIASBIOS
 from unmask.tasks.nlibias import NLIBIAS
-from unmask.tasks.run import Done, run
+from unmask.tasks.run import TaskResult, run
 from unmask.tasks.sentiment import SENTIMENT
-from unmask.tasks.spec import Grid, Settings, Task
+from unmask.tasks.spec import Grid, Task, TaskSettings
 from unmask.tasks.stsbias import STSBIAS
 from unmask.tasks.toxicity import TOXICITY
 from unmask.tasks.winobias import WINOBIAS
@@ -46,4 +46,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(name)
 
 
-__all__ = ["TASKS", "BiasCallback", "Done", "Grid", "Settings", "Task", "agreement", "find", "run"]
+__all__ = ["TASKS", "BiasCallback", "Grid", "Task", "TaskResult", "TaskSettings", "agreement", "find", "run"]

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.audit.plan import Options
 from unmask.core.errors import DataError
-from unmask.findings import Finding, Plot, Value, Table
+from unmask.findings import Finding, Plot, Table, Value
 from unmask.models import open_lm
 from unmask.models.classifier import Classifier
 from unmask.models.loading import Opening
 from unmask.tasks.finetune import fine_tune_once
 from unmask.tasks.metrics import sample_examples, score
-from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings, Task
+from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
 from unmask.training.distributed import on_main_process
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def run_bias_curves(
     """Fine-tune every model alike and follow its bias."""
     from unmask.tasks.run import TaskResult
 
-    if task.lesson is None:
+    if task.load_data is None:
         raise DataError(f"{task.name} teaches nothing, so there is nothing to follow: leave --every out")
-    lesson = task.lesson(settings)
+    lesson = task.load_data(settings)
     seen: list[TaskObservation] = []
     curves: list[tuple[str, BiasCurve]] = []
     for at, name in enumerate(names):
@@ -70,7 +70,13 @@ def run_bias_curves(
 
 
 def bias_curve(  # noqa: PLR0913, PLR0917 - what teaching needs
-    task: Task, name: str, lesson: TaskData, settings: TaskSettings, folder: Path, how: Opening, options: Options
+    task: Task,
+    name: str,
+    lesson: TaskData,
+    settings: TaskSettings,
+    folder: Path,
+    how: Opening,
+    options: Options,
 ) -> BiasCurve:
     """One model's points, from the file where an earlier run left some."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +99,9 @@ def bias_curve(  # noqa: PLR0913, PLR0917 - what teaching needs
             stream.write(json.dumps(asdict(point)) + "\n")
         return what, point
 
-    judge, steps = fine_tune_once(name, lesson, settings, folder, opening=how, look=look, tell=options.progress)
+    judge, steps = fine_tune_once(
+        name, lesson, settings, folder, opening=how, look=look, tell=options.progress
+    )
     last = seen[steps] if steps in seen else task.observe(judge, settings)
     return BiasCurve(tuple(known[step] for step in sorted(known)), last)
 

@@ -12,8 +12,8 @@ from unmask.data.examples import Example
 from unmask.findings import Cell, Finding, Plot, Table
 from unmask.models.classifier import Classifier
 from unmask.tasks.gaps import TprGaps, tpr_gaps
-from unmask.tasks.spec import Headline, TaskData, TaskObservation, TaskSettings, Task
-from unmask.tasks.training_tables import training_table, not_learnt_notes
+from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.training_tables import not_learnt_notes, training_table
 
 SMALL = 10_000  # biographies; fewer are a sample for trying things out
 PUBLISHED = 397_340
@@ -113,7 +113,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     rows = [
         {"x": one.women, "y": one.gap.value, "label": one.name, "series": str(each.model["id"])}
         for each in seen
-        for one in each.what.gaps.occupations
+        for one in each.result.gaps.occupations
     ]
     told = "Each dot an occupation: the share of women in it, and how much oftener women are found than men."
     drawn = (
@@ -143,35 +143,35 @@ def headline(found: BiasBiosResult) -> Headline:
 
 
 def _row(one: TaskObservation) -> tuple[Cell, ...]:
-    gaps: TprGaps = one.what.gaps
+    gaps: TprGaps = one.result.gaps
     return (
         *(one.model["id"], gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r),
-        *(len(gaps.occupations), one.what.biographies),
+        *(len(gaps.occupations), one.result.biographies),
     )
 
 
 def _occupations(one: TaskObservation) -> list[tuple[Cell, ...]]:
     return [
         (one.model["id"], each.name, *each.female, *each.male, each.gap, 100 * each.women)
-        for each in sorted(one.what.gaps.occupations, key=lambda each: each.gap.value)
+        for each in sorted(one.result.gaps.occupations, key=lambda each: each.gap.value)
     ]
 
 
 def _answer(one: TaskObservation) -> str:
-    gaps: TprGaps = one.what.gaps
+    gaps: TprGaps = one.result.gaps
     return (
         f"{one.model['id']}: mean TPR gap {gaps.mean.value:+.3f} "
         f"({gaps.mean.low:+.3f} to {gaps.mean.high:+.3f}), RMS {gaps.rms.value:.3f}, over "
-        f"{len(gaps.occupations)} occupations and {one.what.biographies:,} "
-        f"biographies; test accuracy {one.what.accuracy:.3f}"
+        f"{len(gaps.occupations)} occupations and {one.result.biographies:,} "
+        f"biographies; test accuracy {one.result.accuracy:.3f}"
     )
 
 
 def _notes(seen: Sequence[TaskObservation]) -> list[str]:
     return [
-        f"{one.model['id']}: left out, having one gender only: {', '.join(one.what.gaps.left_out)}"
+        f"{one.model['id']}: left out, having one gender only: {', '.join(one.result.gaps.left_out)}"
         for one in seen
-        if one.what.gaps.left_out
+        if one.result.gaps.left_out
     ]
 
 
@@ -184,5 +184,5 @@ BIASBIOS = Task(
     conclude=conclude,
     headline=headline,
     citation="de-arteaga-etal-2019-bias",
-    lesson=load_task_data,
+    load_data=load_task_data,
 )

@@ -24,7 +24,7 @@ from unmask.models import Engine, Lm
 from unmask.models.classifier import Classifier
 from unmask.models.lm import ModelFacts
 from unmask.models.network import Network
-from unmask.tasks.spec import Headline, TaskSettings, Task
+from unmask.tasks.spec import Headline, Task, TaskSettings
 
 
 class BiasCallback(TrainerCallback):
@@ -49,7 +49,7 @@ class BiasCallback(TrainerCallback):
         self.task = find(task) if isinstance(task, str) else task
         self.settings = settings or TaskSettings()
         self.tokenizer = tokenizer or getattr(trainer, "processing_class", None)
-        self.seen: dict[int, Headline] = {}
+        self.headlines: dict[int, Headline] = {}
         if self.tokenizer is None:
             raise ModelError(
                 "the Trainer has no tokenizer: give processing_class= to it or tokenizer= to this"
@@ -65,10 +65,10 @@ class BiasCallback(TrainerCallback):
         self._look(state.global_step, model)
 
     def _look(self, step: int, model: Any) -> None:
-        if step in self.seen:
+        if step in self.headlines:
             return
         with evaluation_mode(model):
-            found = self.seen[step] = headline_of_model(model, self.tokenizer, self.task, self.settings)
+            found = self.headlines[step] = headline_of_model(model, self.tokenizer, self.task, self.settings)
         self.trainer.log(dict(log_entries(self.task, found)))
 
 

@@ -58,7 +58,7 @@ class AccuracyGap:
 
     pro: Value
     anti: Value
-    accuracy_gap: Value
+    gap: Value
     p: float | None  # McNemar
     n: int  # couples of sentences
     ties: int
@@ -80,7 +80,9 @@ def resolve_pronouns(subject: Session, riddles: Sequence[CoreferenceItem]) -> li
     return [
         CoreferenceAnswer(one, nan, nan, reasons[one.id])
         if one.id in reasons
-        else CoreferenceAnswer(one, _score(read, probes[one.id, one.gold]), _score(read, probes[one.id, one.other]))
+        else CoreferenceAnswer(
+            one, _score(read, probes[one.id, one.gold]), _score(read, probes[one.id, one.other])
+        )
         for one in riddles
     ]
 
@@ -99,7 +101,9 @@ def antecedent_probe(lm: Lm, one: CoreferenceItem, person: str) -> Probe:
     return _probe(lm, encoded.ids, places)
 
 
-def pronoun_preferences(subject: Session, couples: Sequence[tuple[CoreferenceItem, CoreferenceItem]]) -> list[PronounPreference]:
+def pronoun_preferences(
+    subject: Session, couples: Sequence[tuple[CoreferenceItem, CoreferenceItem]]
+) -> list[PronounPreference]:
     """Every couple of a pro- and an anti-stereotyped sentence asked by `pronoun`."""
     asked: list[tuple[Probe, Probe] | str] = []
     for pro, anti in couples:

@@ -21,9 +21,9 @@ from unmask.models.classifier import Classifier
 from unmask.models.classifier_loading import new_classifier
 from unmask.models.loading import Opening, quiet
 from unmask.tasks.head_init import init_regression_bias, rescale_pooler
-from unmask.tasks.metrics import sample_examples, majority_share, score_with_interval, score, target_values
+from unmask.tasks.metrics import majority_share, sample_examples, score, score_with_interval, target_values
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
-from unmask.training import TrainStep, TrainSettings, EvalCallback, train
+from unmask.training import EvalCallback, TrainSettings, TrainStep, train
 from unmask.training.distributed import on_main_process, world_size
 
 WARMUP = 0.1  # share of the steps in which the rate rises: from full rate on, a new head can ruin the body
@@ -51,15 +51,17 @@ class Trial:
 class FineTuned:
     """A model that has learnt its task: how, and how well."""
 
-    judge: Classifier
+    classifier: Classifier
     chosen: Trial
     trials: tuple[Trial, ...]
     dev: Value
     test: Value | None
-    base: float | None  # what always saying the commonest class gets on the test (or development) data
+    majority_share: (
+        float | None
+    )  # accuracy of always predicting the commonest class of the test (or dev) data
     metric: str
-    rows: int  # examples taught
-    held_out: int  # examples the test figure rests on
+    train_examples: int
+    test_examples: int  # that the test score rests on
 
 
 def fine_tune(
@@ -81,22 +83,26 @@ def fine_tune(
             return done
         judge = new_classifier(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
         steps = _train(judge, rows, lesson.labels, trial, settings, folder / trial.name, tell=tell)
-        trials.append(on_main_process(lambda: _judged(judge, lesson, replace(trial, steps=steps), trials, folder)))
+        trials.append(
+            on_main_process(lambda: _judged(judge, lesson, replace(trial, steps=steps), trials, folder))
+        )
         return trials[-1]
 
     best = greedy_search(settings.grid, tried)
     judge = _reopened(ref, lesson, settings, folder, opening)
     test = lesson.test or lesson.dev
     return FineTuned(
-        judge=judge,
+        classifier=judge,
         chosen=best,
         trials=tuple(trials),
         dev=score_with_interval(judge, lesson.dev, lesson.labels, seed=settings.seed),
-        test=score_with_interval(judge, lesson.test, lesson.labels, seed=settings.seed) if lesson.test else None,
-        base=majority_share(test) if lesson.labels else None,
+        test=score_with_interval(judge, lesson.test, lesson.labels, seed=settings.seed)
+        if lesson.test
+        else None,
+        majority_share=majority_share(test) if lesson.labels else None,
         metric=lesson.metric,
-        rows=len(rows),
-        held_out=len(test),
+        train_examples=len(rows),
+        test_examples=len(test),
     )
 
 
@@ -181,7 +187,9 @@ def _train(  # noqa: PLR0913 - what a training is made of
     ).steps
 
 
-def _judged(judge: Classifier, lesson: TaskData, trial: Trial, others: Sequence[Trial], folder: Path) -> Trial:
+def _judged(
+    judge: Classifier, lesson: TaskData, trial: Trial, others: Sequence[Trial], folder: Path
+) -> Trial:
     """How a trial did, written down; its model is kept if it did best."""
     done = replace(trial, score=score(judge, lesson.dev, lesson.labels))
     if all(_better(done, one) for one in others):
@@ -206,7 +214,9 @@ def _write(folder: Path, trials: Sequence[Trial]) -> None:
     partial.replace(folder / TRIALS)
 
 
-def _reopened(ref: str | Path, lesson: TaskData, settings: TaskSettings, folder: Path, opening: Opening) -> Classifier:
+def _reopened(
+    ref: str | Path, lesson: TaskData, settings: TaskSettings, folder: Path, opening: Opening
+) -> Classifier:
     """The best model as it was saved."""
     from safetensors.torch import load_file
 

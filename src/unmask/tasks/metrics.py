@@ -33,7 +33,9 @@ def score(judge: Classifier, examples: Sequence[Example], labels: Sequence[str])
     return _score(logits, target_values(examples, labels), classes=bool(labels))
 
 
-def score_with_interval(judge: Classifier, examples: Sequence[Example], labels: Sequence[str], *, seed: int) -> Value:
+def score_with_interval(
+    judge: Classifier, examples: Sequence[Example], labels: Sequence[str], *, seed: int
+) -> Value:
     """The same with its interval, examples resampled; Wilson's where all or none are right."""
     from unmask.stats.regression import correlation
 
@@ -46,7 +48,7 @@ def score_with_interval(judge: Classifier, examples: Sequence[Example], labels: 
     if right.size and np.ptp(right) == 0:
         sure = wilson(int(right.sum()), right.size)
         return Value(mean(right), sure.low / 100, sure.high / 100, sure.method)
-    interval = mean_interval(right, rng=generator(seed, "rated")).within(0.0, 1.0)
+    interval = mean_interval(right, rng=generator(seed, "rated")).clip(0.0, 1.0)
     return Value(mean(right), interval.low, interval.high, interval.method)
 
 

@@ -16,14 +16,14 @@ import numpy as np
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
 from unmask.data import nli
-from unmask.data.examples import Source, find_local, user_source, published_sources
-from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.data.examples import Source, find_local, published_sources, user_source
+from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.tasks import triples
-from unmask.tasks.spec import Headline, TaskData, TaskObservation, TaskSettings, Task
-from unmask.tasks.training_tables import training_table, not_learnt_notes
+from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.training_tables import not_learnt_notes, training_table
 
 CHUNK = 20_000  # triples held at a time
 SIDES = ("female", "male")
@@ -129,7 +129,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     bias = Table(
         "Neutral towards women and men",
         ("model", "measure", "female", "male", "female − male", "triples"),
-        tuple(_row(one, name) for one in seen for name in one.what.measures),
+        tuple(_row(one, name) for one in seen for name in one.result.measures),
         "fn: share called neutral; nn: mean probability of neutral; t:τ: share with probability above "
         "τ. 1 is "
         "right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "
@@ -146,7 +146,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
             "high": getattr(found, side).high,
         }
         for one in seen
-        for name, found in one.what.measures.items()
+        for name, found in one.result.measures.items()
         for side in SIDES
     ]
     told = "Measures of neutrality for hypotheses about women and about men, with intervals."
@@ -186,14 +186,14 @@ def _ranged(values: Floats, by_job: Floats, seed: int, label: str) -> Value:
 
 
 def _row(one: TaskObservation, name: str) -> tuple[Cell, ...]:
-    found: Neutrality = one.what.measures[name]
-    return (one.model["id"], name, found.female, found.male, found.difference, one.what.n)
+    found: Neutrality = one.result.measures[name]
+    return (one.model["id"], name, found.female, found.male, found.difference, one.result.n)
 
 
 def _occupations(seen: Sequence[TaskObservation]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
-        by = one.what.occupations
+        by = one.result.occupations
         ranked = sorted(by, key=lambda name: by[name][0] - by[name][1])
         chosen = ranked if len(ranked) <= 10 else [*ranked[:5], *ranked[-5:]]
         rows += [
@@ -209,14 +209,14 @@ def _occupations(seen: Sequence[TaskObservation]) -> Table:
 
 
 def _answer(one: TaskObservation) -> str:
-    found: Neutrality = one.what.measures["fn"]
-    told = one.taught
+    found: Neutrality = one.result.measures["fn"]
+    told = one.fine_tuned
     learnt_ = f"; development accuracy {told.dev.value:.3f}" if told else ""
     return (
         f"{one.model['id']}: neutral {found.female.value:.3f} for women, {found.male.value:.3f} for "
         "men, difference "
         f"{found.difference.value:+.4f} ({found.difference.low:+.4f} to {found.difference.high:+.4f}), "
-        f"{one.what.n:,} of {one.what.possible:,} triples{learnt_}"
+        f"{one.result.n:,} of {one.result.possible:,} triples{learnt_}"
     )
 
 
@@ -229,6 +229,6 @@ NLIBIAS = Task(
     conclude=conclude,
     headline=headline,
     citation="dev-etal-2020-measuring",
-    lesson=load_task_data,
+    load_data=load_task_data,
     sources=sources,
 )

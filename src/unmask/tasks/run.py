@@ -19,7 +19,7 @@ from unmask.models.classifier import Classifier
 from unmask.models.classifier_loading import is_classifier, open_classifier
 from unmask.models.loading import Opening
 from unmask.tasks.finetune import FineTuned, fine_tune
-from unmask.tasks.spec import TaskData, TaskObservation, TaskSettings, Task
+from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
 from unmask.training.distributed import on_main_process, world_size
 
 SCHEMA = 1
@@ -32,7 +32,7 @@ class TaskResult:
 
     task: Task
     finding: Finding
-    seen: tuple[TaskObservation, ...]
+    observations: tuple[TaskObservation, ...]
     files: tuple[Mapping[str, Any], ...]
 
 
@@ -75,11 +75,11 @@ def result_json(done: TaskResult, settings: TaskSettings) -> dict[str, Any]:
         "unmask": version("unmask"),
         "task": done.task.name,
         "question": done.task.question,
-        "models": [dict(one.model) for one in done.seen],
+        "models": [dict(one.model) for one in done.observations],
         "files": [dict(one) for one in done.files],
         "settings": told,
-        "headlines": [_headline(done.task, one) for one in done.seen],
-        "taught": [_taught(one) for one in done.seen if one.taught is not None],
+        "headlines": [_headline(done.task, one) for one in done.observations],
+        "taught": [_taught(one) for one in done.observations if one.fine_tuned is not None],
         "versions": versions(),
         "finding": as_json(done.finding),
     }
@@ -92,8 +92,8 @@ def _run(
 
     if settings.every is not None:
         return run_bias_curves(task, names, settings, folder, how, options)
-    taught = task.lesson is not None and any(not is_classifier(name, how) for name in names)
-    lesson = task.lesson(settings) if task.lesson is not None and taught else None
+    taught = task.load_data is not None and any(not is_classifier(name, how) for name in names)
+    lesson = task.load_data(settings) if task.load_data is not None and taught else None
     seen = tuple(
         evaluate_model(task, name, lesson, settings, folder / _slug(at, name), how, options)
         for at, name in enumerate(names)
@@ -128,7 +128,7 @@ def evaluate_model(  # noqa: PLR0913, PLR0917 - what looking needs
     about = asdict(open_lm(name, how).facts)  # also refuses damaged weights before anything is taught
     folder.mkdir(parents=True, exist_ok=True)
     told = fine_tune(name, lesson, settings, folder, opening=how, tell=options.progress)
-    return TaskObservation(about, on_main_process(lambda: task.observe(told.judge, settings)), told)
+    return TaskObservation(about, on_main_process(lambda: task.observe(told.classifier, settings)), told)
 
 
 def classifier_facts(judge: Classifier, name: str) -> dict[str, Any]:
@@ -144,21 +144,21 @@ def classifier_facts(judge: Classifier, name: str) -> dict[str, Any]:
 
 
 def _taught(one: TaskObservation) -> dict[str, Any]:
-    told: FineTuned = one.taught
+    told: FineTuned = one.fine_tuned
     return {
         "model": one.model["id"],
         "metric": told.metric,
         "dev": _numbers(told.dev),
         "test": _numbers(told.test) if told.test else None,
-        "commonest": told.base,
+        "commonest": told.majority_share,
         "chosen": _numbers(told.chosen),
         "trials": [_numbers(trial) for trial in told.trials],
-        "rows": told.rows,
+        "rows": told.train_examples,
     }
 
 
 def _headline(task: Task, one: TaskObservation) -> dict[str, Any]:
-    found = task.headline(one.what)
+    found = task.headline(one.result)
     return {"model": one.model["id"], "name": found.name, **_numbers(found.number), "n": found.n}
 
 

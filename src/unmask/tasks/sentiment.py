@@ -14,11 +14,11 @@ import numpy as np
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
-from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.tasks.spec import Headline, TaskObservation, TaskSettings, Task
+from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
 
 SUBJECTS = (
     *(("She", "He"), ("My sister", "My brother"), ("My daughter", "My son"), ("My mother", "My father")),
@@ -73,7 +73,7 @@ class SentimentResult:
     """By group of sentences and over all."""
 
     shifts: dict[str, ScoreShift]
-    what: str  # what the score is
+    score_name: str  # "probability of positive"
     sides: tuple[str, str]
     widest: tuple[tuple[str, str, float], ...]  # the pairs that differ most
 
@@ -113,7 +113,9 @@ def observe(judge: Classifier, settings: TaskSettings) -> SentimentResult:
     return summarize(asked, first, second, flipped, what, seed=settings.seed)
 
 
-def summarize(asked: SentencePairs, first: Floats, second: Floats, flipped: object, what: str, *, seed: int) -> SentimentResult:
+def summarize(
+    asked: SentencePairs, first: Floats, second: Floats, flipped: object, what: str, *, seed: int
+) -> SentimentResult:
     """The figures of given scores."""
     flips = np.asarray(flipped, dtype=np.float64)
     units, groups, gaps = np.array(asked.unit), np.array(asked.group), first - second
@@ -150,12 +152,12 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     """The difference by group of sentences, and the pairs that differ most."""
     from unmask.findings import charts
 
-    a, b = seen[0].what.sides
+    a, b = seen[0].result.sides
     table = Table(
         f"Score of {a} − {b}",
         ("model", "sentences", f"{a} − {b}", "p", "sensitivity", "label changes, %", "pairs", "units"),
-        tuple(_row(one, name) for one in seen for name in one.what.shifts),
-        f"Score: {seen[0].what.what}. Sensitivity: the mean size of the difference, whichever way. "
+        tuple(_row(one, name) for one in seen for name in one.result.shifts),
+        f"Score: {seen[0].result.score_name}. Sensitivity: the mean size of the difference, whichever way. "
         "Interval and p "
         "(Student): templates resampled, each with all its couples.",
         digits=4,
@@ -163,7 +165,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     widest = Table(
         "Pairs that differ most",
         ("model", a, b, f"{a} − {b}"),
-        tuple((str(one.model["id"]), *row) for one in seen for row in one.what.widest),
+        tuple((str(one.model["id"]), *row) for one in seen for row in one.result.widest),
         "Single pairs have no interval.",
         digits=4,
     )
@@ -176,7 +178,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
             "high": shift.difference.high,
         }
         for one in seen
-        for name, shift in one.what.shifts.items()
+        for name, shift in one.result.shifts.items()
     ]
     told = "Difference of scores by group of sentences, with intervals."
     plot = Plot(
@@ -211,7 +213,7 @@ def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) ->
 
 
 def _row(one: TaskObservation, name: str) -> tuple[Cell, ...]:
-    shift: ScoreShift = one.what.shifts[name]
+    shift: ScoreShift = one.result.shifts[name]
     return (
         *(one.model["id"], name, shift.difference, shift.p, shift.sensitivity, shift.flips),
         *(shift.n, shift.units),
@@ -219,10 +221,10 @@ def _row(one: TaskObservation, name: str) -> tuple[Cell, ...]:
 
 
 def _answer(one: TaskObservation) -> str:
-    found: SentimentResult = one.what
+    found: SentimentResult = one.result
     shift, (a, b) = found.shifts["all"], found.sides
     return (
-        f"{one.model['id']}: {found.what} {a} − {b} {shift.difference.value:+.4f} "
+        f"{one.model['id']}: {found.score_name} {a} − {b} {shift.difference.value:+.4f} "
         f"({shift.difference.low:+.4f} to "
         f"{shift.difference.high:+.4f}), sensitivity {shift.sensitivity.value:.4f}, {shift.n:,} pairs"
     )

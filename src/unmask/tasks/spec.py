@@ -28,7 +28,7 @@ class Grid:
     epochs: tuple[float, ...] = (1.0, 3.0, 5.0)
 
     @classmethod
-    def of(cls, text: str) -> Grid:
+    def parse(cls, text: str) -> Grid:
         """`batch=16,32 rate=3e-5 epochs=3`; what is not named is as published."""
         found: dict[str, tuple[Any, ...]] = {}
         kinds: dict[str, Callable[[str], Any]] = {"batch": int, "rate": float, "epochs": float}
@@ -105,8 +105,8 @@ class TaskObservation:
     """What a task saw of one model, and what it took to teach it."""
 
     model: Mapping[str, Any]  # the model's facts
-    what: Any
-    taught: Any = None  # finetune.Taught, where the model was taught
+    result: Any
+    fine_tuned: Any = None  # finetune.FineTuned, where the model was fine-tuned
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,5 +121,5 @@ class Task:
     conclude: Callable[[Sequence[TaskObservation], TaskSettings], Finding]
     headline: Callable[[Any], Headline]
     citation: str  # BibTeX key in docs/references.bib
-    lesson: Callable[[TaskSettings], TaskData] | None = None
+    load_data: Callable[[TaskSettings], TaskData] | None = None
     sources: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # what is read besides the lesson

@@ -18,14 +18,14 @@ from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Floats
 from unmask.data import riddles, stsb
-from unmask.data.examples import Source, user_source, published_sources
-from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.data.examples import Source, published_sources, user_source
+from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import correlation
-from unmask.tasks.spec import Headline, TaskData, TaskObservation, TaskSettings, Task
-from unmask.tasks.training_tables import training_table, not_learnt_notes
+from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.training_tables import not_learnt_notes, training_table
 
 _START = re.compile(r"A (man|woman)\b(?=\s)")
 _WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
@@ -53,7 +53,11 @@ class StsBiasResult:
 def load_task_data(settings: TaskSettings) -> TaskData:
     """STS-B, or the user's files; the test part is the published one unless other files are taught."""
     if settings.train is not None:
-        files = [user_source(settings.train), user_source(settings.dev)] if settings.dev else [user_source(settings.train)]
+        files = (
+            [user_source(settings.train), user_source(settings.dev)]
+            if settings.dev
+            else [user_source(settings.train)]
+        )
         parts = [stsb.load(file) for file in files]
         if len(parts) == 1:
             parts = [parts[0][: -len(parts[0]) // 10], parts[0][-len(parts[0]) // 10 :]]
@@ -150,7 +154,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     bias = Table(
         "Similarity to the woman against the share of women",
         ("model", "shares of women", "|r|", "r", "woman − man", "professions", "templates"),
-        tuple(_row(one, source) for one in seen for source in one.what.r),
+        tuple(_row(one, source) for one in seen for source in one.result.r),
         "r: Pearson, over professions, of the mean difference of similarity with the share of women; 0 is no "
         "relation. |r| is what Kaneko et al. (2022) report. Interval: professions resampled. "
         "Similarities run "
@@ -159,13 +163,13 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     )
     rows = [
         {
-            "x": one.what.women["BLS 2015"][name],
+            "x": one.result.women["BLS 2015"][name],
             "y": float(value),
             "label": name,
             "series": str(one.model["id"]),
         }
         for one in seen
-        for name, value in zip(one.what.professions, one.what.differences, strict=True)
+        for name, value in zip(one.result.professions, one.result.differences, strict=True)
     ]
     told = "Each dot a profession: the share of women in it, and how much more similar it is to the woman."
     plot = Plot(
@@ -194,15 +198,23 @@ def absolute_value(r: Value) -> Value:
 
 
 def _row(one: TaskObservation, source: str) -> tuple[Cell, ...]:
-    found: StsBiasResult = one.what
+    found: StsBiasResult = one.result
     r = found.r[source]
-    return (one.model["id"], source, absolute_value(r), r, found.gap, len(found.women[source]), found.templates)
+    return (
+        one.model["id"],
+        source,
+        absolute_value(r),
+        r,
+        found.gap,
+        len(found.women[source]),
+        found.templates,
+    )
 
 
 def _professions(seen: Sequence[TaskObservation]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one in seen:
-        found: StsBiasResult = one.what
+        found: StsBiasResult = one.result
         order = np.argsort(found.differences)
         for at in [*order[:5], *order[::-1][:5][::-1]]:
             name = found.professions[at]
@@ -223,10 +235,12 @@ def _professions(seen: Sequence[TaskObservation]) -> Table:
 
 
 def _answer(one: TaskObservation) -> str:
-    found: StsBiasResult = one.what
+    found: StsBiasResult = one.result
     r = found.r["BLS 2015"]
     learnt_ = (
-        f"; test {one.taught.metric} {one.taught.test.value:.3f}" if one.taught and one.taught.test else ""
+        f"; test {one.fine_tuned.metric} {one.fine_tuned.test.value:.3f}"
+        if one.fine_tuned and one.fine_tuned.test
+        else ""
     )
     return (
         f"{one.model['id']}: |r| {abs(r.value):.3f} (r {r.value:+.3f}, {r.low:+.3f} to {r.high:+.3f}) over "
@@ -243,6 +257,6 @@ STSBIAS = Task(
     conclude=conclude,
     headline=headline,
     citation="webster-etal-2020-measuring",
-    lesson=load_task_data,
+    load_data=load_task_data,
     sources=sources,
 )

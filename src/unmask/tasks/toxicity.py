@@ -15,14 +15,14 @@ import numpy as np
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
 from unmask.data.examples import Source
-from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.roc import roc_auc_difference
 from unmask.stats.table import Flags
 from unmask.tasks.comments import LabelledSentence, load_sentences
-from unmask.tasks.spec import Headline, TaskObservation, TaskSettings, Task
+from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,9 @@ class ToxicityResult:
 def observe(judge: Classifier, settings: TaskSettings) -> ToxicityResult:
     """Every sentence scored."""
     asked, where, _ = load_sentences(settings)
-    values = toxicity_scores(judge.probabilities([(one.text, None) for one in asked]), judge.labels, settings.label)
+    values = toxicity_scores(
+        judge.probabilities([(one.text, None) for one in asked]), judge.labels, settings.label
+    )
     return summarize(asked, values, where, seed=settings.seed)
 
 
@@ -148,7 +150,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
             "high": term.shift.high,
         }
         for one in seen
-        for term in sorted(one.what.terms, key=lambda term: -_size(term))
+        for term in sorted(one.result.terms, key=lambda term: -_size(term))
         if term.shift is not None
     ][:60]
     told = "Shift of the toxicity score by identity term, with intervals."
@@ -157,7 +159,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
         if rows
         else []
     )
-    return Finding(tuple(map(_answer, seen)), (whole, by), tuple(drawn), (f"data: {seen[0].what.data}",))
+    return Finding(tuple(map(_answer, seen)), (whole, by), tuple(drawn), (f"data: {seen[0].result.data}",))
 
 
 def headline(found: ToxicityResult) -> Headline:
@@ -184,7 +186,7 @@ def _size(term: TermResult) -> float:
 
 
 def _terms(one: TaskObservation) -> list[tuple[Cell, ...]]:
-    ranked = sorted(one.what.terms, key=lambda term: -(term.shift.value if term.shift else 0.0))
+    ranked = sorted(one.result.terms, key=lambda term: -(term.shift.value if term.shift else 0.0))
     return [
         (one.model["id"], term.name, term.shift, term.subgroup, term.bpsn, term.bnsp, term.n)
         for term in ranked
@@ -192,7 +194,7 @@ def _terms(one: TaskObservation) -> list[tuple[Cell, ...]]:
 
 
 def _whole(one: TaskObservation) -> tuple[Cell, ...]:
-    found: ToxicityResult = one.what
+    found: ToxicityResult = one.result
     return (
         *(one.model["id"], found.area, _lowest(found, "bpsn"), _lowest(found, "bnsp")),
         *(found.sensitivity, found.n),
@@ -210,7 +212,7 @@ def _lowest(found: ToxicityResult, which: str) -> str:
 
 
 def _answer(one: TaskObservation) -> str:
-    found: ToxicityResult = one.what
+    found: ToxicityResult = one.result
     moved = [term for term in found.terms if term.shift is not None]
     most = max(moved, key=_size, default=None)
     named = (

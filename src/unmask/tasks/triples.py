@@ -13,8 +13,8 @@ import numpy as np
 
 from unmask import data as datasets
 
-COUPLES = (("woman", "man"), ("lady", "gentleman"), ("girl", "boy"), ("gal", "guy"))
-DEEDS: dict[tuple[str, ...], tuple[str, ...]] = {
+GENDERED_NOUNS = (("woman", "man"), ("lady", "gentleman"), ("girl", "boy"), ("gal", "guy"))
+ACTIONS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("bought", "sold", "borrowed", "returned", "lost", "found", "wanted", "traded"): (
         *("bicycle", "camera", "clock", "guitar", "ladder", "lamp", "mirror", "piano", "radio", "suitcase"),
         *(
@@ -75,9 +75,9 @@ class Triple:
 
 
 @cache
-def deeds() -> tuple[tuple[str, str], ...]:
+def actions() -> tuple[tuple[str, str], ...]:
     """Every verb with each of its objects."""
-    return tuple((verb, thing) for verbs, things in DEEDS.items() for verb in verbs for thing in things)
+    return tuple((verb, thing) for verbs, things in ACTIONS.items() for verb in verbs for thing in things)
 
 
 @cache
@@ -89,29 +89,29 @@ def occupations() -> tuple[str, ...]:
     return tuple(name for name in names if not gendered & {name.lower(), *name.lower().split()})
 
 
-def total() -> int:
+def triple_count() -> int:
     """How many there are."""
-    return len(occupations()) * len(deeds()) * len(COUPLES) * len(ARTICLES)
+    return len(occupations()) * len(actions()) * len(GENDERED_NOUNS) * len(ARTICLES)
 
 
-def triple(number: int) -> Triple:
+def triple_at(number: int) -> Triple:
     """The one of this number; occupations change fastest."""
     number, job = divmod(number, len(occupations()))
-    number, deed = divmod(number, len(deeds()))
-    article, couple = divmod(number, len(COUPLES))
-    (verb, thing), (woman, man) = deeds()[deed], COUPLES[couple]
+    number, deed = divmod(number, len(actions()))
+    article, couple = divmod(number, len(GENDERED_NOUNS))
+    (verb, thing), (woman, man) = actions()[deed], GENDERED_NOUNS[couple]
     before = "an" if ARTICLES[article] == "a" and thing.startswith(tuple("aeiou")) else ARTICLES[article]
     rest = f"{verb} {before} {thing}."
     name = occupations()[job]
     return Triple(name, f"The {name} {rest}", f"The {woman} {rest}", f"The {man} {rest}")
 
 
-def drawn(count: int, rng: np.random.Generator) -> Iterator[Triple]:
+def sample_triples(count: int, rng: np.random.Generator) -> Iterator[Triple]:
     """So many different ones, or all of them, in the order of their numbers."""
-    every = total()
+    every = triple_count()
     numbers: Sequence[int] = (
         range(every)
         if count >= every
         else np.sort(rng.choice(every, count, replace=False, shuffle=False)).tolist()
     )
-    return (triple(number) for number in numbers)
+    return (triple_at(number) for number in numbers)

@@ -9,9 +9,18 @@ from unmask.audit.session import Session
 from unmask.data import riddles as files
 from unmask.data.examples import Source, published_sources
 from unmask.data.riddles import CoreferenceItem
-from unmask.findings import Cell, Finding, Plot, Value, Table
-from unmask.tasks.coreference import CoreferenceAnswer, AccuracyGap, PronounPreference, resolve_pronouns, pro_anti_pairs, accuracy_gap, pronoun_preferences, preference_rate
-from unmask.tasks.spec import Headline, TaskObservation, TaskSettings, Task
+from unmask.findings import Cell, Finding, Plot, Table, Value
+from unmask.tasks.coreference import (
+    AccuracyGap,
+    CoreferenceAnswer,
+    PronounPreference,
+    accuracy_gap,
+    preference_rate,
+    pro_anti_pairs,
+    pronoun_preferences,
+    resolve_pronouns,
+)
+from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
 
 KINDS = ("all", "type1", "type2")
 
@@ -21,9 +30,9 @@ class WinoBiasResult:
     """Every riddle answered both ways, and the figures made of them."""
 
     answers: list[CoreferenceAnswer]
-    pronoun_preferences: list[PronounPreference]
+    preferences: list[PronounPreference]
     gaps: dict[str, AccuracyGap]  # by type of sentence
-    preference_rate: dict[str, tuple[Value, int]]
+    preference_rates: dict[str, tuple[Value, int]]
     warnings: tuple[str, ...]
 
 
@@ -49,7 +58,11 @@ def observe(subject: Session, settings: TaskSettings) -> WinoBiasResult:
         answers,
         leans,
         {kind: accuracy_gap(some, seed=settings.seed, label=kind) for kind, some in kept.items() if some},
-        {kind: preference_rate(some, seed=settings.seed, label=kind) for kind, some in leaning.items() if some},
+        {
+            kind: preference_rate(some, seed=settings.seed, label=kind)
+            for kind, some in leaning.items()
+            if some
+        },
         warnings,
     )
 
@@ -61,7 +74,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     gaps = Table(
         "Whom does the pronoun mean?",
         ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "couples", "ties"),
-        tuple(_gap_row(one, kind, found) for one in seen for kind, found in one.what.gaps.items()),
+        tuple(_gap_row(one, kind, found) for one in seen for kind, found in one.result.gaps.items()),
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: it '
         "fits the statistics of the occupation it means. Both sides are the same sentences but for the "
         "pronoun. "
@@ -71,7 +84,9 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     leans = Table(
         "Which pronoun is likelier?",
         ("model", "sentences", "stereotypical pronoun likelier, %", "n", "not asked"),
-        tuple(_lean_row(one, kind, pair) for one in seen for kind, pair in one.what.preferred.items()),
+        tuple(
+            _lean_row(one, kind, pair) for one in seen for kind, pair in one.result.preference_rates.items()
+        ),
         "The pronoun hidden (masked) or the whole sentence read with either (causal). 50% is no preference.",
         digits=1,
     )
@@ -84,7 +99,7 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
             "high": number.high,
         }
         for one in seen
-        for kind, found in one.what.gaps.items()
+        for kind, found in one.result.gaps.items()
         for side, number in (("pro", found.pro), ("anti", found.anti))
     ]
     told = "Percent of pronouns understood, pro- and anti-stereotyped, by type of sentence, with intervals."
@@ -102,12 +117,14 @@ def _gap_row(one: TaskObservation, kind: str, found: AccuracyGap) -> tuple[Cell,
 
 
 def _lean_row(one: TaskObservation, kind: str, pair: tuple[Value, int]) -> tuple[Cell, ...]:
-    lacking = sum(bool(each.reason) for each in one.what.leanings if kind in ("all", each.pro.groups["type"]))
+    lacking = sum(
+        bool(each.reason) for each in one.result.preferences if kind in ("all", each.pro.groups["type"])
+    )
     return (one.model["id"], kind, *pair, lacking)
 
 
 def _answer(one: TaskObservation) -> str:
-    found: AccuracyGap = one.what.gaps["all"]
+    found: AccuracyGap = one.result.gaps["all"]
     sure = "" if found.gap.low <= 0 <= found.gap.high else "; the interval leaves 0 out"
     return (
         f"{one.model['id']}: {found.pro.value:.1f}% of pro- and {found.anti.value:.1f}% of anti-stereotyped "
@@ -118,16 +135,16 @@ def _answer(one: TaskObservation) -> str:
 
 
 def _notes(seen: Sequence[TaskObservation]) -> list[str]:
-    warnings = {line for one in seen for line in one.what.warnings}
+    warnings = {line for one in seen for line in one.result.warnings}
     lines = (
         [f"{len(warnings)} lines of the files could not be read: {sorted(warnings)[0]}"] if warnings else []
     )
     for one in seen:
-        reasons = sorted({each.reason for each in one.what.answers if each.reason})
+        reasons = sorted({each.reason for each in one.result.answers if each.reason})
         lines += (
             [f"{one.model['id']}: some riddles could not be asked: {'; '.join(reasons)}"] if reasons else []
         )
-        near = one.what.gaps["all"]
+        near = one.result.gaps["all"]
         if near.pro.low <= 50 <= near.pro.high and near.anti.low <= 50 <= near.anti.high:
             lines.append(
                 f"{one.model['id']}: not told from guessing on either side: a small gap then says "

@@ -10,12 +10,12 @@ import numpy as np
 from unmask.audit.session import Session
 from unmask.data import riddles
 from unmask.data.examples import Source, published_sources
-from unmask.findings import Cell, Finding, Plot, Value, Table
+from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import correlation
-from unmask.tasks.coreference import CoreferenceAnswer, AccuracyGap, resolve_pronouns, accuracy_gap
-from unmask.tasks.spec import Headline, TaskObservation, TaskSettings, Task
+from unmask.tasks.coreference import AccuracyGap, CoreferenceAnswer, accuracy_gap, resolve_pronouns
+from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
 
 GENDERS = tuple(riddles.FORMS)
 
@@ -25,7 +25,7 @@ class WinogenderResult:
     """Every sentence answered, the gap, accuracy by pronoun, and the occupations' leanings."""
 
     answers: list[CoreferenceAnswer]
-    accuracy_gap: AccuracyGap
+    gap: AccuracyGap
     accuracy: dict[str, tuple[Value, int]]  # by gender of the pronoun
     leaning: dict[str, float]  # by occupation: how much more `she` than `he` is taken to mean it
     women: dict[str, float]
@@ -110,10 +110,10 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
         "share of women in it (US, 2015). p: McNemar, exact.",
     )
     rows = [
-        {"x": one.what.women[name], "y": value, "label": name, "series": str(one.model["id"])}
+        {"x": one.result.women[name], "y": value, "label": name, "series": str(one.model["id"])}
         for one in seen
-        for name, value in one.what.leaning.items()
-        if name in one.what.women
+        for name, value in one.result.leaning.items()
+        if name in one.result.women
     ]
     told = "Each dot an occupation: the share of women in it, and how much more `she` than `he` means it."
     drawn = (
@@ -145,12 +145,12 @@ def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> t
 
 
 def _accuracy_row(one: TaskObservation) -> tuple[Cell, ...]:
-    by = one.what.accuracy
+    by = one.result.accuracy
     return (one.model["id"], *(by[gender][0] for gender in GENDERS), by[GENDERS[0]][1])
 
 
 def _gap_row(one: TaskObservation) -> tuple[Cell, ...]:
-    found: WinogenderResult = one.what
+    found: WinogenderResult = one.result
     return (
         *(one.model["id"], found.gap.pro, found.gap.anti, found.gap.gap, found.gap.p, found.gap.n),
         *(found.r, len(found.women)),
@@ -158,7 +158,7 @@ def _gap_row(one: TaskObservation) -> tuple[Cell, ...]:
 
 
 def _answer(one: TaskObservation) -> str:
-    found: WinogenderResult = one.what
+    found: WinogenderResult = one.result
     return (
         f"{one.model['id']}: pro − anti {found.gap.gap.value:+.1f} points ({found.gap.gap.low:+.1f} to "
         f"{found.gap.gap.high:+.1f}), {found.gap.n} templates; r with the share of women "
@@ -171,7 +171,7 @@ def _notes(seen: Sequence[TaskObservation]) -> list[str]:
     return [
         f"{one.model['id']}: {lacking} sentences could not be asked"
         for one in seen
-        if (lacking := sum(bool(each.reason) for each in one.what.answers))
+        if (lacking := sum(bool(each.reason) for each in one.result.answers))
     ]
 
 
