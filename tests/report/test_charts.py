@@ -100,7 +100,7 @@ def test_histograms_of_open_slots_stand_apart() -> None:
     table = pa.Table.from_pylist([{name: row.get(name) for name in names} for row in items])
     drawn = figures.difference_histograms(fake.Fake(made.meta, (*made.estimates, slot), (), table))
     assert [one.id for one in drawn] == ["differences", "differences-open"]
-    assert "the man" in str(drawn[1].spec)
+    assert "the masculine" in str(drawn[1].spec)
 
 
 def test_alt_text_carries_the_numbers() -> None:

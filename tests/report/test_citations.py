@@ -6,25 +6,26 @@ import re
 from pathlib import Path
 
 from unmask.diagnose import DIAGNOSES
-from unmask.findings.assets import asset
 from unmask.measures import MEASURES
 from unmask.report import downloads
 from unmask.report.citations import bibliography, references, source
 
 from . import fake
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+BIBLIOGRAPHY = (ROOT / "src" / "unmask" / "report" / "references.bib").read_text(encoding="utf-8")
 
 
 def test_every_entry_is_read_with_title_and_year() -> None:
-    written = re.findall(r"^@\w+\{([^,]+),", asset("references.bib"), re.MULTILINE)
+    written = re.findall(r"^@\w+\{([^,]+),", BIBLIOGRAPHY, re.MULTILINE)
     assert list(references()) == written
     assert len(set(written)) == len(written) > 10
     assert all(work.fields["title"] and work.fields["year"] for work in references().values())
 
 
 def test_the_documentation_shows_the_same_file() -> None:
-    assert (DOCS / "references.bib").read_text(encoding="utf-8") == asset("references.bib")
+    assert (DOCS / "references.bib").read_text(encoding="utf-8") == BIBLIOGRAPHY
 
 
 def test_works_are_named_as_readers_expect() -> None:

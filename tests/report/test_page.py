@@ -99,8 +99,8 @@ def test_unscored_pairs_are_told_with_their_reason(whole: Page) -> None:
 
 
 def test_measures_that_repeat_another_point_to_it(whole: Page) -> None:
-    assert "Gives every pair the same difference as pll: see there." in whole.text
-    assert "Gives every pair the same difference as lms: see there." in whole.text
+    assert "All differences equal those of pll: see there." in whole.text
+    assert "All differences equal those of lms: see there." in whole.text
 
 
 def test_a_bare_run_makes_a_page() -> None:
@@ -113,7 +113,7 @@ def test_a_bare_run_makes_a_page() -> None:
 
 def test_a_run_of_nothing_makes_a_page() -> None:
     empty = fake.Fake({}, (), (), fake.bare().items.slice(0, 0))
-    assert "This run holds no estimate over all items." in Page(report.page(empty)).text
+    assert "This run has no estimate over all items." in Page(report.page(empty)).text
 
 
 def test_hostile_text_stays_text() -> None:
@@ -176,7 +176,7 @@ def test_the_contents_lead_to_the_sections(whole: Page) -> None:
 def test_checks_are_explained(whole: Page) -> None:
     made = fake.whole()
     known = fake.Fake(made.meta, made.estimates, (Check("ties", True, "none"),), made.items, made.tokens)
-    assert "Two sentences with exactly the same score are no decision" in Page(report.page(known)).text
+    assert "A pair with two equal scores expresses no preference" in Page(report.page(known)).text
 
 
 def test_result_can_be_downloaded_from_the_page(whole: Page) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from unmask.audit.token_parts import parts
 from unmask.report.glyphs import glyphs
-from unmask.report.pairs import PairView, least_decided, most_decided
+from unmask.report.pairs import PairView, smallest_differences, largest_differences
 from unmask.report.selection import headlines
 
 from . import fake
@@ -65,7 +65,7 @@ def test_parts_add_up_and_mirror(
 
 def decided(measure: str) -> list[PairView]:
     made = fake.whole()
-    return most_decided(made, next(e for e in headlines(made) if e.measure == measure))
+    return largest_differences(made, next(e for e in headlines(made) if e.measure == measure))
 
 
 def test_eight_pairs_in_both_directions_largest_first() -> None:
@@ -81,10 +81,10 @@ def test_eight_pairs_in_both_directions_largest_first() -> None:
 def test_pairs_of_one_direction_only_fill_the_places() -> None:
     items = [fake.row("cps", f"our-pairs/{i:04}", -1.0 - i, -50.0) for i in range(12)]
     made = fake.Fake({}, (fake.estimate("cps", 100.0),), (), pa.Table.from_pylist(items))
-    shown = most_decided(made, made.estimates[0])
+    shown = largest_differences(made, made.estimates[0])
     assert [pair.item for pair in shown] == [f"our-pairs/{i:04}" for i in range(8)]
-    assert "not kept" in shown[0].note
-    assert shown[0].sentences[0].text == "our-pairs/0000 (its text was not kept)"
+    assert "not stored" in shown[0].note
+    assert shown[0].sentences[0].text == "our-pairs/0000 (text not stored)"
 
 
 def test_least_decided_pairs_are_the_smallest_differences() -> None:
@@ -92,31 +92,31 @@ def test_least_decided_pairs_are_the_smallest_differences() -> None:
     head = next(e for e in headlines(made) if e.measure == "cps")
     rows = [r for r in made.items.to_pylist() if r["measure"] == "cps" and r["outcome"] != "unscored"]
     wanted = sorted(rows, key=lambda r: abs(r["difference"]))[:4]
-    assert [pair.item for pair in least_decided(made, head)] == [r["item"] for r in wanted]
+    assert [pair.item for pair in smallest_differences(made, head)] == [r["item"] for r in wanted]
 
 
 def test_a_tie_leans_to_neither() -> None:
     items = [fake.row("cps", "our-pairs/0000", -1.0, -1.0), fake.row("cps", "our-pairs/0001", -1.0, -3.0)]
     made = fake.Fake({}, (fake.estimate("cps", 50.0),), (), pa.Table.from_pylist(items))
-    tie, won = least_decided(made, made.estimates[0])
-    assert (tie.lean, tie.towards, tie.difference) == ("", "to neither", "0.000")
+    tie, won = smallest_differences(made, made.estimates[0])
+    assert (tie.lean, tie.towards, tie.difference) == ("", "towards neither", "0.000")
     assert (won.lean, won.towards, won.difference) == ("more", "towards the stereotyping sentence", "+2.000")
-    assert [pair.item for pair in most_decided(made, made.estimates[0])] == ["our-pairs/0001"]
+    assert [pair.item for pair in largest_differences(made, made.estimates[0])] == ["our-pairs/0001"]
 
 
 def test_open_slots_name_their_sides() -> None:
     head = fake.estimate("ppd", 0.2, statistic="appd", null=0.0)
     made = fake.Fake({}, (head,), (), pa.Table.from_pylist([fake.row("ppd", "t/0", 0.4, 0.1)]))
-    (pair,) = most_decided(made, head)
-    assert pair.towards == "towards the man's word"
-    assert [sentence.label for sentence in pair.sentences] == ["a man's word", "a woman's word"]
+    (pair,) = largest_differences(made, head)
+    assert pair.towards == "towards the masculine word"
+    assert [sentence.label for sentence in pair.sentences] == ["masculine word", "feminine word"]
 
 
 def test_scores_that_are_no_sums_say_so() -> None:
     made = fake.whole()
     items = [row | {"difference": 9.0} for row in made.items.to_pylist() if row["measure"] == "pll"]
     other = fake.Fake(made.meta, made.estimates[:1], (), pa.Table.from_pylist(items), made.tokens)
-    assert "not sums" in most_decided(other, other.estimates[0])[0].note
+    assert "not sums" in largest_differences(other, other.estimates[0])[0].note
 
 
 def test_tokens_are_shaded_signed_and_marked() -> None:
@@ -132,7 +132,7 @@ def test_tokens_are_shaded_signed_and_marked() -> None:
 def test_a_triple_shows_its_unrelated_sentence() -> None:
     (pair,) = decided("lms")
     assert [sentence.side for sentence in pair.sentences] == ["more", "less", "unrelated"]
-    assert "not kept" in pair.note
+    assert "not stored" in pair.note
 
 
 @pytest.mark.parametrize(

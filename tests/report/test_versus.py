@@ -84,7 +84,7 @@ def test_pairs_that_changed_sides_by_the_items(runs: list[Result]) -> None:
     assert float(first.before.replace("−", "-")) == pytest.approx(
         sides[0][first.item]["difference"], abs=5e-4
     )
-    assert first.sides == ("stereotyping", "the other")
+    assert first.sides == ("stereotyping", "other")
 
 
 def test_flips_agree_with_compare(runs: list[Result], found: comparison_page.RunComparison) -> None:
@@ -100,7 +100,7 @@ def test_scatter_is_every_word_before_and_after(runs: list[Result]) -> None:
         (group, wanted[0][group], wanted[1][group]) for group in wanted[0]
     }
     goals = {row["word"]: row["goal"] for row in runs[0].items.to_pylist() if row["measure"] == "ppd"}
-    told = {"zero": "should not lean", "female": "means a woman", "male": "means a man"}
+    told = {"zero": "gender-neutral words", "female": "words for women", "male": "words for men"}
     assert all(row["series"] == told[goals[row["label"]]] for row in points)
     assert len(Counter(row["series"] for row in points)) > 1
 
@@ -111,7 +111,7 @@ def test_bars_stand_for_every_category_before_and_after(runs: list[Result]) -> N
     for name, run in (("A before", runs[0]), ("B after", runs[1])):
         values = {e.group: e.value for e in run.estimates if e.measure == "ppd"}
         mine = {row["label"]: row["value"] for row in rows if row["series"] == name}
-        assert mine["all that should not lean"] == values["all"]
+        assert mine["all gender-neutral words"] == values["all"]
         categories = {group: value for group, value in values.items() if group.startswith("category=")}
         assert {f"category={label}" for label in mine} >= categories.keys()
         assert all(mine[group.partition("=")[2]] == value for group, value in categories.items())
@@ -146,7 +146,7 @@ def test_three_runs_are_each_compared_with_the_first(runs: list[Result]) -> None
     assert {one.change for one in same} == {0.0}
     page = Page(comparison_page.page(three, found))
     assert "C plain (one) #3" in page.text
-    assert "no change found beyond chance" in page.text
+    assert "no significant change" in page.text
 
 
 def test_runs_of_one_model_are_told_by_their_folders(runs: list[Result]) -> None:
@@ -197,10 +197,10 @@ def _comparison(**changes: Any) -> Comparison:
         ({"b_value": 45.0, "change": -15.0}, 50.0, "fell, nearer to its null and past it"),
         ({"b_value": 35.0, "change": -25.0}, 50.0, "fell, further from its null on the other side"),
         ({"b_value": 66.0, "change": 6.0}, 50.0, "rose, further from its null"),
-        ({"p_holm": 0.06}, 50.0, "no change found beyond chance"),
-        ({"p_holm": None, "low": -1.0, "high": 1.0}, 50.0, "no change found beyond chance"),
+        ({"p_holm": 0.06}, 50.0, "no significant change"),
+        ({"p_holm": None, "low": -1.0, "high": 1.0}, 50.0, "no significant change"),
         ({"p_holm": None}, None, "fell"),
-        ({"statistic": "lms", "change": 3.0}, 50.0, "rose: better by this number"),
+        ({"statistic": "lms", "change": 3.0}, 50.0, "rose: better by this statistic"),
         ({"change": math.nan}, 50.0, "not measured in both"),
     ],
 )

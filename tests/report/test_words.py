@@ -28,14 +28,14 @@ from . import fake
         ),
         (
             {"value": 51.0, "low": 45.0, "high": 55.0, "statistic": "lms"},
-            "meaningful and unrelated words not told apart",
+            "meaningful and unrelated words are not distinguished",
         ),
         (
             {"value": 60.0, "low": math.nan, "high": math.nan},
             "no interval could be computed: do not read a preference into it",
         ),
         ({"value": math.nan, "low": math.nan, "high": math.nan}, "not measured"),
-        ({"value": 70.0, "null": None, "statistic": "new"}, "has no null to be compared with"),
+        ({"value": 70.0, "null": None, "statistic": "new"}, "has no null to compare with"),
     ],
 )
 def test_readings(changes: dict[str, Any], told: str) -> None:

@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     warnings.showwarning = _one_line
     sys.setswitchinterval(LOCK)
     try:
-        app(repeat_options(list(sys.argv[1:] if argv is None else argv)), prog_name="unmask")
+        app(repeat_options([*(sys.argv[1:] if argv is None else argv)]), prog_name="unmask")
     except UnmaskError as error:
         if is_main_process():
             typer.echo(f"unmask: {error}", err=True)

@@ -16,8 +16,8 @@ from unmask.cli.prompts import Judgements, Pll, Seed, finish, ranking_of
 from unmask.core.errors import DataError, ResultError
 
 if TYPE_CHECKING:
-    from unmask.prompts import Answer
-    from unmask.prompts.folder import Folder
+    from unmask.prompts import PromptAnswer
+    from unmask.prompts.folder import AnnotationFolder
 
 KEYS = {"b": "biased", "n": "not biased", "u": "undecided"}
 HELP = "b biased · n not biased · u cannot tell · z back to the one before · s skip · q stop (all is saved)"
@@ -40,26 +40,26 @@ def annotate(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Several people may judge one run, each under a name of their own; their agreement is reported.
     """
-    from unmask.prompts.folder import imported, open_folder
+    from unmask.prompts.folder import import_annotations, open_folder
 
     folder = open_folder(run)
     name = _name(judge)
     meta = _meta(run)
     other = ranking_of(pll)
     if judgements is not None:
-        taken = imported(judgements, name)
+        taken = import_annotations(judgements, name)
         stderr_printer(quiet)(f"{folder.add(taken)} of {len(taken)} judgements in {judgements.name} are new")
     if not no_ask:
         annotate_pending(folder, name)
     finish(folder, meta, other, seed=seed, no_report=no_report, as_json=as_json, quiet=quiet)
 
 
-def annotate_pending(folder: Folder, judge: str) -> int:
+def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
     """Ask for one answer after the other until none is left or the person stops; how many were judged."""
-    waiting = list(folder.waiting(judge))
+    waiting = list(folder.pending(judge))
     place, done = 0, 0
     if waiting:
-        typer.echo(f"{len(waiting)} answers of {folder.asked.model} wait for {judge}.\n{HELP}", err=True)
+        typer.echo(f"{len(waiting)} answers of {folder.model_answers.model} wait for {judge}.\n{HELP}", err=True)
     while place < len(waiting):
         _show(waiting[place], place, len(waiting))
         key = _key()
@@ -75,11 +75,11 @@ def annotate_pending(folder: Folder, judge: str) -> int:
             break
         else:
             typer.echo(f"  {HELP}", err=True)
-    typer.echo(f"{done} answers saved; {len(folder.waiting(judge))} still wait for {judge}", err=True)
+    typer.echo(f"{done} answers saved; {len(folder.pending(judge))} still wait for {judge}", err=True)
     return done
 
 
-def _show(answer: Answer, place: int, total: int) -> None:
+def _show(answer: PromptAnswer, place: int, total: int) -> None:
     words = ", ".join(f"{word.text} ({word.probability:.3f})" for word in answer.words)
     typer.echo(f"\n{place + 1} of {total}  {answer.prompt}  {answer.category}, {answer.form}", err=True)
     typer.echo(f"  {answer.text.replace('{slot}', '____')}", err=True)

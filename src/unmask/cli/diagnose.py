@@ -135,7 +135,7 @@ def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
     for note in made.notes:
         typer.echo(f"note: {note}", err=True)
     typer.echo(
-        f"{made.paraphrases:,} paraphrases of {made.originals:,} pairs in {path}; {made.without:,} have none"
+        f"{made.paraphrases:,} paraphrases of {made.originals:,} pairs in {path}; {made.n_without:,} have none"
     )
     typer.echo(
         f"mark those to keep in its column `keep`, then: unmask diagnose paraphrase MODEL --data {path}"

@@ -14,8 +14,8 @@ from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from unmask.data.prompts import Prompt
-    from unmask.prompts.findings import Concluded
-    from unmask.prompts.folder import Folder
+    from unmask.prompts.findings import PromptsResult
+    from unmask.prompts.folder import AnnotationFolder
 
 Pll = Annotated[
     Path | None,
@@ -66,18 +66,18 @@ def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
     from unmask.models import open_lm
     from unmask.models.builtin import BUILT_IN
     from unmask.models.loading import Opening
-    from unmask.prompts import ask
-    from unmask.prompts.folder import FILES, create, imported
+    from unmask.prompts import fill_prompts
+    from unmask.prompts.folder import FILES, create_folder, import_annotations
 
     folder = out or new_folder(f"prompts-{Path(model or BUILT_IN).name}")
     refuse_foreign(folder, FILES)
     asked, about = _prompts(file)
-    taken = () if judgements is None else imported(judgements, "")
+    taken = () if judgements is None else import_annotations(judgements, "")
     other = ranking_of(pll)
     how = Opening(kind, device, dtype, False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     lm = open_lm(model, how)
     stderr_printer(quiet)(f"asking {lm.facts.id} {len(asked[:limit])} prompts")
-    opened = create(folder, ask(lm, asked[:limit], top, counting=counting))  # type: ignore[arg-type]
+    opened = create_folder(folder, fill_prompts(lm, asked[:limit], top, counting=counting))  # type: ignore[arg-type]
     opened.add(taken)
     meta = {
         "model": asdict(lm.facts),
@@ -89,7 +89,7 @@ def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def finish(  # noqa: PLR0913 - what the two commands end with
-    folder: Folder,
+    folder: AnnotationFolder,
     meta: dict[str, Any],
     other: Any,
     *,
@@ -103,7 +103,7 @@ def finish(  # noqa: PLR0913 - what the two commands end with
     from unmask.prompts.findings import conclude
     from unmask.prompts.folder import RESULT, UNDECIDED
 
-    found = conclude(folder.asked, folder.said(), data=meta["data"]["name"], seed=seed, other=other)
+    found = conclude(folder.model_answers, folder.read_annotations(), data=meta["data"]["name"], seed=seed, other=other)
     whole = write_json(folder.path / RESULT, _meta(meta, found))
     left = folder.export()
     if not no_report:
@@ -150,12 +150,12 @@ def ranking_of(pll: Path | None) -> Any:
     if pll is None:
         return None
     from unmask.audit.result import load
-    from unmask.prompts.findings import from_audit
+    from unmask.prompts.findings import ranking_from_audit
 
-    return from_audit(load(pll).estimates)
+    return ranking_from_audit(load(pll).estimates)
 
 
-def _meta(meta: dict[str, Any], found: Concluded) -> dict[str, Any]:
+def _meta(meta: dict[str, Any], found: PromptsResult) -> dict[str, Any]:
     from dataclasses import asdict
     from importlib.metadata import version
 
@@ -177,7 +177,7 @@ def _meta(meta: dict[str, Any], found: Concluded) -> dict[str, Any]:
     return dict(plain(whole))
 
 
-def _page(folder: Folder, found: Concluded, whole: dict[str, Any]) -> None:
+def _page(folder: AnnotationFolder, found: PromptsResult, whole: dict[str, Any]) -> None:
     from unmask.findings.html import Section, write
     from unmask.prompts.folder import RESULT
 
@@ -186,7 +186,7 @@ def _page(folder: Folder, found: Concluded, whole: dict[str, Any]) -> None:
         Section("answers", "Every answer", "The likeliest words and what was decided.", found.answers),
     ]
     lead = (
-        f"What {folder.asked.model} puts into {len(folder.asked.answers)} prompts with one open word, judged "
+        f"What {folder.model_answers.model} puts into {len(folder.model_answers.answers)} prompts with one open word, judged "
         "by rules where a prompt's own lists make the case clear, and by people where they do not."
     )
-    write(f"Human-level diagnosis of {folder.asked.model}", lead, sections, whole, folder.path, RESULT)
+    write(f"Human-level diagnosis of {folder.model_answers.model}", lead, sections, whole, folder.path, RESULT)

@@ -15,7 +15,7 @@ from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from unmask.models.loading import Opening
-    from unmask.vectors.run import Answered, Sets, VectorSettings, Source, VectorMeasure
+    from unmask.vectors.run import VectorResult, WordSets, VectorSettings, Source, VectorMeasure
 
 RESULT = "vectors.json"
 
@@ -121,7 +121,7 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     how: Opening,
     chosen: list[VectorMeasure],
     asked: dict[str, Any],
-    sets: Sets,
+    sets: WordSets,
     settings: VectorSettings,
     folder: Path,
     *,
@@ -130,14 +130,14 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     """Ask every measure; the findings, and everything as it is written to vectors.json."""
     from unmask.audit.plan import refuse_foreign, write_json
     from unmask.vectors.findings import conclude
-    from unmask.vectors.run import answered
+    from unmask.vectors.run import run_measure
 
     refuse_foreign(folder, (RESULT,))
     source, facts = _source(named, how)
     answers = []
     for one in chosen:
         stderr_printer(quiet)(f"{one.name}: {facts['id']}")
-        answers.append(answered(one, source, asked[one.name], sets, settings))
+        answers.append(run_measure(one, source, asked[one.name], sets, settings))
     made = [conclude(one, str(facts["id"])) for one in answers]
     folder.mkdir(parents=True, exist_ok=True)
     return made, write_json(folder / RESULT, _meta(facts, answers, made, settings))
@@ -171,13 +171,13 @@ def _questions(measure: VectorMeasure, given: list[str], data_dir: Path | None) 
     return load_questions(given or default_question_names(measure.name, data_dir), data_dir)
 
 
-def _sets(words: Path | None, pairs: Path | None) -> Sets:
+def _sets(words: Path | None, pairs: Path | None) -> WordSets:
     """The words and pairs of a direction: our occupations and Bolukbasi's pairs, or those of files."""
     from unmask import data
     from unmask.data.formats import decode, table
     from unmask.vectors.directions import GENDER
     from unmask.vectors.questions import weat_questions
-    from unmask.vectors.run import Sets
+    from unmask.vectors.run import WordSets
 
     kept = (
         tuple(dict.fromkeys(_lines(words))) if words else tuple(one.name for one in data.read("occupations"))
@@ -193,7 +193,7 @@ def _sets(words: Path | None, pairs: Path | None) -> Sets:
     known = data.read("word-pairs")
     more = [word for one in known.pairs for word in (one.masculine, one.feminine)]
     others = dict.fromkeys([*more, *(text for question in weat_questions() for text in question.texts())])
-    return Sets(kept, tuple(both), tuple(word for word in others if word not in kept))
+    return WordSets(kept, tuple(both), tuple(word for word in others if word not in kept))
 
 
 def _lines(path: Path) -> list[str]:
@@ -212,7 +212,7 @@ def _refuse(value: str | None, known: tuple[str, ...], option: str) -> None:
 
 
 def _meta(
-    facts: dict[str, Any], answers: list[Answered], made: list[Any], settings: VectorSettings
+    facts: dict[str, Any], answers: list[VectorResult], made: list[Any], settings: VectorSettings
 ) -> dict[str, Any]:
     from dataclasses import asdict
     from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""What commands conclude: plain sentences, tables and plots, and how they are shown and stored."""
+"""Findings: answers, tables and plots, and their rendering as HTML, LaTeX, Markdown, JSON and text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The templates and files a page is put together from."""
+"""Templates and static files of the pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jinja2
 
 @functools.cache
 def template(name: str) -> jinja2.Template:
-    """A template that escapes what it is given and refuses what it does not know."""
+    """A Jinja template with autoescaping that raises on undefined variables."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(asset),
         autoescape=True,
@@ -23,7 +23,7 @@ def template(name: str) -> jinja2.Template:
 
 
 def format_fact(value: object) -> str:
-    """A fact of a result for reading: no brackets, no `None`."""
+    """A value of result.json as text: lists without brackets, a dash for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (list, tuple)):
@@ -34,5 +34,5 @@ def format_fact(value: object) -> str:
 
 
 def asset(name: str) -> str:
-    """A file of the folder `templates`."""
+    """The content of a file in `templates/`."""
     return (resources.files("unmask.findings") / "templates" / name).read_text(encoding="utf-8")

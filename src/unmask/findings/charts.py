@@ -1,6 +1,6 @@
-"""The few charts findings are drawn with: intervals, bars, points, curves, histograms, a grid, panels.
+"""Charts of findings: intervals, bars, scatter plots, curves, histograms, heat maps, panels.
 
-Rows are plain records. Their text is drawn as data only: Vega would make an expression of a title.
+Rows are plain records. Text of the data goes into data fields only: Vega evaluates titles as expressions.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [4, 4], [1, 3])
 
 
 def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None) -> Chart:
-    """Rows of `label`, `value`, `low`, `high`, and perhaps `series`: a dot with its interval each."""
+    """Rows with `label`, `value`, `low`, `high` and optionally `series`: a point with its interval each."""
     rule: Row = {"color": alt.value(COLOURS[0])}
     mark = rule
-    if "series" in rows[0]:  # by `stroke`: a second layer with a colour would have a legend of its own
+    if "series" in rows[0]:  # `stroke`, because a second layer with `color` would get its own legend
         offset = {"yOffset": alt.YOffset("series:N")}
         rule = {"stroke": alt.Stroke("series:N").scale(range=list(COLOURS)).legend(None), **offset}
         mark = {"color": _color(), "shape": _shape(), **offset}
@@ -36,7 +36,7 @@ def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None) -> C
 
 
 def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:
-    """Rows of `label`, `value`, `low`, `high` and `series`: bars side by side, each with its interval."""
+    """Rows with `label`, `value`, `low`, `high` and `series`: grouped bars with intervals."""
     label = alt.X("label:N").title(None).sort(field="order", op="min", order="ascending")
     base = _base(rows).encode(x=label.axis(labelAngle=-40), xOffset="series:N", tooltip=_tips(rows))
     bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color())
@@ -45,7 +45,7 @@ def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:
 
 
 def scatter(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False) -> Chart:
-    """Rows of `x`, `y`, `label` and `series`: a point each; the diagonal is where nothing changed."""
+    """Rows with `x`, `y`, `label` and `series`: a point each; the diagonal marks no change."""
     points = _base(rows).mark_point(filled=True, size=50, opacity=0.8)
     points = points.encode(
         x=alt.X("x:Q").title(x).scale(zero=False),
@@ -61,7 +61,7 @@ def scatter(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False) -> C
 
 
 def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band: bool = False) -> Chart:
-    """Rows of `x`, `y` and `series` (with `low` and `high` where `band`): a line for each series."""
+    """Rows with `x`, `y` and `series` (with `low` and `high` if `band`): a line for each series."""
     base = _base(rows)
     line = base.mark_line(interpolate="linear").encode(
         x=alt.X("x:Q").title(x),
@@ -79,35 +79,35 @@ def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band:
     shade = base.mark_area(opacity=0.1).encode(x="x:Q", y=alt.Y("low:Q").title(y), y2="high:Q", fill=fill)
     corner = alt.Chart(alt.InlineData(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
     chance = corner.mark_line(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x="x:Q", y="y:Q")
-    drawn: Chart = alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line)
-    # one legend, that of the lines: were legends shared, the band's "none" would be theirs too
-    drawn = drawn.resolve_legend(color="independent", fill="independent", strokeDash="independent")
-    return drawn.properties(width=420, height=320)
+    chart: Chart = alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line)
+    # only the lines get a legend: with shared legends the band's `legend=None` would remove it
+    chart = chart.resolve_legend(color="independent", fill="independent", strokeDash="independent")
+    return chart.properties(width=420, height=320)
 
 
 def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | None = None) -> Chart:
-    """Rows of `value` and `series`: a histogram each, with a band around zero where there is one."""
+    """Rows with `value` and `series`: a histogram for each series, with an optional band around zero."""
     bars = alt.Chart().mark_bar(color=COLOURS[0], binSpacing=0)
     bars = bars.encode(
         x=alt.X("value:Q")
         .bin(maxbins=bins)
         .title(axis)
         .axis(labelOverlap="greedy", labelSeparation=10, format="~g"),
-        y=alt.Y("count():Q").title("number"),
+        y=alt.Y("count():Q").title("count"),
     )
     ends = alt.Chart().mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.7)
     marks = [ends.encode(x=alt.XDatum(end)) for end in ((-band, band) if band else ())]
     facet = alt.Facet("series:N").title(None).sort(field="order", op="min", order="ascending")
-    drawn: Chart = (
+    chart: Chart = (
         alt.layer(bars, *marks)
         .properties(width=205, height=120)
         .facet(facet=facet, columns=3, data=alt.InlineData(values=_numbered(rows)))
     )
-    return drawn
+    return chart
 
 
 def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
-    """Rows of `x`, `y` and `value`: a matrix of squares, each with its number."""
+    """Rows with `x`, `y` and `value`: a heat map with the value in each cell."""
     base = _base(rows).encode(
         x=alt.X("x:N").title(None).sort(field="order", op="min"),
         y=alt.Y("y:N").title(None).sort(field="order", op="min"),
@@ -125,9 +125,9 @@ def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
 def panels(
     rows: Sequence[Row], *, x: str, y: str, null: float | None = None, squeezed: bool = False
 ) -> Chart:
-    """Rows of `x`, `y`, `low`, `high`, `panel`, perhaps `series`: small charts of lines with their bands.
+    """Rows with `x`, `y`, `low`, `high`, `panel` and optionally `series`: small line charts with bands.
 
-    Where small and huge values must both be seen, the scale is `squeezed`: linear near 0, then logarithmic.
+    `squeezed` uses a symlog scale (linear near 0, then logarithmic) to show small and huge values together.
     """
     series = "series" in rows[0]
     color = _color().legend(orient="bottom", columns=3, symbolOpacity=1) if series else alt.value(COLOURS[0])
@@ -138,12 +138,12 @@ def panels(
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24))
     line = line.encode(y=alt.Y("y:Q").title(y).scale(scale), order="x:Q")
     facet = alt.Facet("panel:N").title(None).sort(field="order", op="min", order="ascending")
-    drawn: Chart = (
+    chart: Chart = (
         alt.layer(*_rule(null, "y"), band, line)
         .properties(width=190, height=130)
         .facet(facet=facet, columns=3, data=alt.InlineData(values=_numbered(rows)))
     )
-    return drawn
+    return chart
 
 
 def _base(rows: Sequence[Row]) -> alt.Chart:
@@ -151,10 +151,10 @@ def _base(rows: Sequence[Row]) -> alt.Chart:
 
 
 def _numbered(rows: Sequence[Row]) -> list[Row]:
-    """In the order given, and with null for what JSON cannot say."""
+    """Add the order of the rows, and replace NaN and infinities by null."""
     return [
-        {key: _plain(value) for key, value in row.items()} | {"order": place}
-        for place, row in enumerate(rows)
+        {key: _plain(value) for key, value in row.items()} | {"order": index}
+        for index, row in enumerate(rows)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Data and code inside the page: escaped so that no text of a dataset can become markup or script."""
+"""Embed data and code in a page, escaped so that text of a dataset cannot become markup or script."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _ESCAPES = {
 
 
 def as_script(value: object) -> Markup:
-    """JSON for the inside of a script element; the characters that could end it are written as escapes."""
+    """JSON for a script element; characters that could end the element are escaped."""
     return Markup(json.dumps(plain(value), allow_nan=False).translate(_ESCAPES))
 
 
 def as_link(value: object) -> str:
-    """JSON as a link that carries its own content."""
+    """JSON as a data URL."""
     return as_file(
         json.dumps(plain(value), allow_nan=False, indent=1, ensure_ascii=False), "application/json"
     )
 
 
 def as_file(text: str, kind: str) -> str:
-    """Text as a link that carries its own content; `kind` is its media type."""
+    """Text as a data URL; `kind` is its media type."""
     return f"data:{kind};base64," + base64.b64encode(text.encode()).decode()
 
 
 def plain(value: object) -> Any:
-    """The value with what JSON cannot say left out: NaN and infinities become null."""
+    """The value as valid JSON types: NaN and infinities become null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -49,7 +49,7 @@ def plain(value: object) -> Any:
 
 
 def policy(scripts: Iterable[str]) -> str:
-    """A content security policy: these scripts may run, nothing may be loaded."""
+    """A content security policy: only these scripts run, nothing is loaded from the network."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"

@@ -1,4 +1,4 @@
-"""From a chart to the page: its specification, its drawing for readers without JavaScript, and the script."""
+"""Figures of a page: Vega-Lite specification, SVG for readers without JavaScript, and the Vega script."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ class Figure:
 
 
 def figure(id: str, title: str, chart: Chart, alt_text: str) -> Figure:
-    """A chart as specification and as drawing."""
+    """Convert a chart to its specification and SVG."""
     spec = chart.properties(description=alt_text).to_dict(validate=False) | {"config": _theme()}
     spec.pop("$schema", None)
     return Figure(id, title, alt_text, spec, vl_convert.vegalite_to_svg(spec | {"padding": ROOM}))
 
 
-ROOM = {"left": 30, "right": 30, "top": 8, "bottom": 8}  # a reader's font may be wider than ours
+ROOM = {"left": 30, "right": 30, "top": 8, "bottom": 8}  # the reader's font may be wider
 
 
 @functools.cache
 def library() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script; bundling takes seconds, so it is done once a version."""
-    kept = cache_dir() / f"vega-{version('vl-convert-python')}.js"
-    if kept.is_file():
-        return kept.read_text(encoding="utf-8")
+    """Vega, Vega-Lite and Vega-Embed as one script; bundling takes seconds, so it is cached per version."""
+    cached = cache_dir() / f"vega-{version('vl-convert-python')}.js"
+    if cached.is_file():
+        return cached.read_text(encoding="utf-8")
     script = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    script = script.replace("\r\n", "\n").replace("\r", "\n")  # browsers do, before they check its hash
-    with suppress(OSError):  # a cache that cannot be written to costs time, nothing else
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        part = kept.with_suffix(f".{os.getpid()}")
+    script = script.replace("\r\n", "\n").replace("\r", "\n")  # as browsers do before they check the hash
+    with suppress(OSError):  # without a writable cache it is only slower
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        part = cached.with_suffix(f".{os.getpid()}")
         part.write_text(script, encoding="utf-8", newline="\n")
-        part.replace(kept)
+        part.replace(cached)
     return script
 
 
 def _theme() -> dict[str, Any]:
-    """Ink in the colour of the page's text, so that the charts follow a dark page."""
+    """Use the text colour of the page, so that charts follow its dark mode."""
     ink = {"labelColor": "currentColor", "titleColor": "currentColor", "titleFontWeight": "normal"}
     lines = {"gridColor": "#88888840", "domainColor": "#88888890", "tickColor": "#88888890"}
     return {

@@ -1,4 +1,4 @@
-"""Findings as one page, and every plot as a file of its own."""
+"""Write findings as one HTML page, and every plot as an SVG file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from unmask.findings import figure as drawing
 from unmask.findings.assets import asset, template
 from unmask.findings.numbers import number, p_value
 
-_SHORT = 28  # characters of a cell that stay on one line
+_SHORT = 28  # cells up to this many characters do not wrap
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One part of the page: what was asked, what was found, and on what it rests."""
+    """One section of the page: the question, the finding, and a footer on data and sources."""
 
     name: str
     title: str
@@ -29,27 +29,32 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class _Filled:
-    """A table for reading: its cells as text, and of every column how it is set."""
+class _RenderedTable:
+    """A table with its cells as text and a CSS class for each column."""
 
     table: Table
-    kinds: tuple[str, ...]  # n: numbers; name: short words, not to be broken
+    kinds: tuple[str, ...]  # n: numbers; name: short text that does not wrap
     rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn:
+class _RenderedSection:
     part: Section
     figures: tuple[drawing.Figure, ...]
-    tables: tuple[_Filled, ...]
+    tables: tuple[_RenderedTable, ...]
 
 
 def write(
-    title: str, lead: str, sections: Sequence[Section], whole: Mapping[str, Any], folder: Path, download: str
+    title: str,
+    lead: str,
+    sections: Sequence[Section],
+    content: Mapping[str, Any],
+    folder: Path,
+    download: str,
 ) -> Path:
-    """`report.html` and an SVG of every plot; `whole` is what the file named `download` holds."""
-    drawn = [_drawn(one) for one in sections]
-    for figure in (figure for section in drawn for figure in section.figures):
+    """Write `report.html` and an SVG of every plot; `content` is offered as a file named `download`."""
+    rendered = [_render_section(section) for section in sections]
+    for figure in (figure for section in rendered for figure in section.figures):
         (folder / f"{figure.id}.svg").write_text(figure.svg, encoding="utf-8")
     scripts = [drawing.library(), asset("page.js")]
     page = template("findings.html.jinja").render(
@@ -58,11 +63,11 @@ def write(
         policy=embed.policy(scripts),
         scripts=[Markup(script) for script in scripts],
         style=Markup(asset("page.css")),
-        specs=embed.as_script({figure.id: figure.spec for section in drawn for figure in section.figures}),
-        sections=drawn,
-        whole=whole,
+        specs=embed.as_script({figure.id: figure.spec for section in rendered for figure in section.figures}),
+        sections=rendered,
+        content=content,
         download=download,
-        link=embed.as_link(whole),
+        link=embed.as_link(content),
     )
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8", newline="\n")
@@ -70,7 +75,7 @@ def write(
 
 
 def format_cell(cell: Cell, column: str, digits: int) -> str:
-    """A cell for reading: a number with its interval, a p-value, a dash where there is nothing."""
+    """A cell as text: a number with its interval, a p-value, or a dash for None."""
     if cell is None:
         return "–"
     if isinstance(cell, Value):
@@ -81,15 +86,19 @@ def format_cell(cell: Cell, column: str, digits: int) -> str:
     return f"{cell:,}" if isinstance(cell, int) else cell
 
 
-def _drawn(one: Section) -> _Drawn:
-    figures = tuple(drawing.figure(plot.id, plot.title, plot.chart, plot.alt) for plot in one.finding.plots)
-    return _Drawn(one, figures, tuple(_filled(table) for table in one.finding.tables))
+def _render_section(section: Section) -> _RenderedSection:
+    figures = tuple(
+        drawing.figure(plot.id, plot.title, plot.chart, plot.alt) for plot in section.finding.plots
+    )
+    return _RenderedSection(section, figures, tuple(_render_table(table) for table in section.finding.tables))
 
 
-def _filled(table: Table) -> _Filled:
+def _render_table(table: Table) -> _RenderedTable:
     rows = tuple(_cells(table, row) for row in table.rows)
     columns = zip(zip(*table.rows, strict=True), zip(*rows, strict=True), strict=True)
-    return _Filled(table, tuple(_kind(*column) for column in columns) or ("",) * len(table.columns), rows)
+    return _RenderedTable(
+        table, tuple(_kind(*column) for column in columns) or ("",) * len(table.columns), rows
+    )
 
 
 def _kind(cells: Sequence[Cell], texts: Sequence[str]) -> str:

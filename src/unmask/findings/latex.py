@@ -1,4 +1,4 @@
-"""Tables as LaTeX with booktabs rules; text of data stays text, whatever it holds."""
+"""Tables as LaTeX with booktabs rules; all text is escaped."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _ESCAPES = str.maketrans(
     }
 )
 _PREAMBLE = "% Needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}; long tables also longtable."
-LONG = 45  # rows that do not fit on a page
+LONG = 45  # more rows than this do not fit on a page
 _NUMERIC = {"value", "95% interval", "null", "n", "ties", "unscored", "p", "p (Holm)", "before", "after"}
 _NUMERIC |= {"change", "flips", "left out"}
 
 
 def document(tables: Sequence[Table]) -> str:
-    """Tables one after the other, ready to be input; empty ones are left out."""
-    return "\n\n".join([_PREAMBLE, *(table(one) for one in tables if one.rows)]) + "\n"
+    """Tables one after the other, to be included in a document; empty ones are left out."""
+    return "\n\n".join([_PREAMBLE, *(table(each) for each in tables if each.rows)]) + "\n"
 
 
 def table(of: Table) -> str:
@@ -47,14 +47,14 @@ def table(of: Table) -> str:
     caption = " ".join(part for part in (f"{text(of.title)}.", text(of.note)) if part)
     columns = "".join("r" if name in _NUMERIC else "l" for name in of.columns)
     if len(of.rows) > LONG:
-        made = styler.to_latex(hrules=True, caption=caption, column_format=columns, environment="longtable")
+        latex = styler.to_latex(hrules=True, caption=caption, column_format=columns, environment="longtable")
     else:
-        made = styler.to_latex(
+        latex = styler.to_latex(
             hrules=True, caption=caption, column_format=columns, position="t", position_float="centering"
         )
-    return str(made).strip()
+    return str(latex).strip()
 
 
 def text(plain: str) -> str:
-    """Text in which nothing is a command, on one line."""
+    """Escape LaTeX commands and join lines."""
     return " ".join(plain.translate(_ESCAPES).split())

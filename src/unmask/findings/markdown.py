@@ -1,4 +1,4 @@
-"""Tables as Markdown; text of data stays text, whatever it holds."""
+"""Tables as Markdown; all text is escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def document(tables: Sequence[Table], level: int = 2) -> str:
 
 
 def table(of: Table) -> str:
-    """One table in the form GitHub and model cards read."""
+    """One table in GitHub-flavoured Markdown."""
     rows = [
         [_cell(format_cell(c, name, of.digits)) for c, name in zip(r, of.columns, strict=True)]
         for r in of.rows
@@ -28,7 +28,7 @@ def table(of: Table) -> str:
 
 
 def text(plain: str) -> str:
-    """Text in which nothing is markup, on one line."""
+    """Escape Markdown and HTML and join lines."""
     return " ".join(_MARKS.sub(r"\\\1", plain).translate(_HTML).split())
 
 

@@ -1,4 +1,4 @@
-"""What commands conclude: plain sentences, tables and plots. The terminal, pages and JSON read these."""
+"""Findings: answers in plain sentences, tables and plots; rendered to the terminal, HTML and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A number with its 95% interval; NaN ends where there is none."""
+    """A number with its 95% interval; the ends are NaN if there is none."""
 
     value: float
     low: float
@@ -22,11 +22,11 @@ class Value:
 
 
 def value_of(estimate: Estimate) -> Value:
-    """An estimate as a number with its interval."""
+    """Convert an estimate to a table cell."""
     return Value(estimate.value, estimate.low, estimate.high, estimate.method)
 
 
-Cell = str | int | float | Value | None  # None: not known, not applicable
+Cell = str | int | float | Value | None  # None: unknown or not applicable
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,14 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
-    digits: int = 2  # shown; JSON keeps them all
+    digits: int = 2  # decimals shown; JSON keeps full precision
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A chart and what it shows, in words."""
+    """A chart with its title and alternative text."""
 
-    id: str  # "human-roc": also the name of its file
+    id: str  # "human-roc"; also its file name
     title: str
     alt: str
     chart: Chart
@@ -52,7 +52,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Plain sentences first, then tables and plots."""
+    """The answers in plain sentences, then tables, plots and notes."""
 
     answers: tuple[str, ...]
     tables: tuple[Table, ...]
@@ -61,7 +61,7 @@ class Finding:
 
 
 def as_json(finding: Finding) -> dict[str, Any]:
-    """Everything that was found, in full precision; plots are drawn from the same numbers."""
+    """A finding in full precision, without plots (they show the same numbers)."""
     return {
         "answers": list(finding.answers),
         "notes": list(finding.notes),

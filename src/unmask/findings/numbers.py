@@ -1,4 +1,4 @@
-"""Numbers for reading."""
+"""Format numbers for display."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """A number for reading; a dash where there is none."""
+    """A number with a fixed number of decimals; a dash if it is None or not finite."""
     if value is None or not math.isfinite(value):
         return "–"
     text = f"{value:,.{digits}f}"
@@ -15,18 +15,18 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def signed_number(value: float | None, digits: int = 2) -> str:
-    """A number with its sign."""
+    """A number with an explicit sign."""
     text = number(value, digits)
     return f"+{text}" if value is not None and value > 0 and text != "–" else text
 
 
 def p_value(value: float | None) -> str:
-    """A p-value for reading."""
+    """A p-value with three decimals, or `< 0.001`."""
     if value is None or not math.isfinite(value):
         return "–"
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Is it there, and finite?"""
+    """Whether it is a finite number."""
     return isinstance(value, (int, float)) and math.isfinite(value)

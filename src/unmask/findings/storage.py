@@ -1,4 +1,4 @@
-"""Findings as files: what one step concludes is read back as it was, charts too."""
+"""Save findings to JSON and load them, charts included."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ FINDINGS = "findings.json"
 
 
 def save_findings(findings: Mapping[str, Finding], folder: Path) -> None:
-    """Write findings by name."""
-    whole = {name: _plain(one) for name, one in findings.items()}
-    (folder / FINDINGS).write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
+    """Write findings by name to `findings.json`."""
+    content = {name: _plain(finding) for name, finding in findings.items()}
+    (folder / FINDINGS).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
 def load_findings(folder: Path) -> dict[str, Finding]:
-    """Read them back."""
-    whole = json.loads((folder / FINDINGS).read_text(encoding="utf-8"))
-    return {name: _finding(one) for name, one in whole.items()}
+    """Read findings by name from `findings.json`."""
+    content = json.loads((folder / FINDINGS).read_text(encoding="utf-8"))
+    return {name: _finding(finding) for name, finding in content.items()}
 
 
 def _plain(finding: Finding) -> dict[str, Any]:
@@ -34,8 +34,8 @@ def _plain(finding: Finding) -> dict[str, Any]:
             for table in finding.tables
         ],
         "plots": [
-            {"id": one.id, "title": one.title, "alt": one.alt, "chart": one.chart.to_dict()}
-            for one in finding.plots
+            {"id": plot.id, "title": plot.title, "alt": plot.alt, "chart": plot.chart.to_dict()}
+            for plot in finding.plots
         ],
     }
 
@@ -44,24 +44,24 @@ def _cell(cell: Cell) -> Any:
     return asdict(cell) if isinstance(cell, Value) else cell
 
 
-def _finding(whole: Mapping[str, Any]) -> Finding:
+def _finding(content: Mapping[str, Any]) -> Finding:
     return Finding(
-        tuple(whole["answers"]),
-        tuple(_table(one) for one in whole["tables"]),
-        tuple(_plot(one) for one in whole["plots"]),
-        tuple(whole["notes"]),
+        tuple(content["answers"]),
+        tuple(_table(each) for each in content["tables"]),
+        tuple(_plot(each) for each in content["plots"]),
+        tuple(content["notes"]),
     )
 
 
-def _table(one: Mapping[str, Any]) -> Table:
+def _table(content: Mapping[str, Any]) -> Table:
     rows = tuple(
-        tuple(Value(**cell) if isinstance(cell, dict) else cell for cell in row) for row in one["rows"]
+        tuple(Value(**cell) if isinstance(cell, dict) else cell for cell in row) for row in content["rows"]
     )
-    return Table(one["title"], tuple(one["columns"]), rows, one["note"], one["digits"])
+    return Table(content["title"], tuple(content["columns"]), rows, content["note"], content["digits"])
 
 
-def _plot(one: Mapping[str, Any]) -> Plot:
+def _plot(content: Mapping[str, Any]) -> Plot:
     import altair as alt
 
-    chart: Any = alt.Chart.from_dict(one["chart"])  # of whatever kind was kept
-    return Plot(one["id"], one["title"], one["alt"], chart)
+    chart: Any = alt.Chart.from_dict(content["chart"])  # any kind of chart
+    return Plot(content["id"], content["title"], content["alt"], chart)

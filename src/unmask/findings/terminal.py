@@ -1,4 +1,4 @@
-"""What was found, printed: answers, tables and notes."""
+"""Print findings to the terminal: answers, tables and notes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def console() -> Console:
-    """Stdout, wide enough for a table when it is not a terminal."""
+    """A console on stdout, 140 columns wide if it is not a terminal."""
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False)
@@ -34,13 +34,13 @@ def _print(table: Table) -> None:
 
     from unmask.findings.html import format_cell
 
-    drawn = Grid(title=table.title, title_justify="left", title_style="bold", caption=table.note)
-    drawn.caption_justify = "left"
-    for place, name in enumerate(table.columns):
-        numeric = any(not isinstance(row[place], str | None) for row in table.rows)
-        drawn.add_column(name, justify="right" if numeric else "left")
+    grid = Grid(title=table.title, title_justify="left", title_style="bold", caption=table.note)
+    grid.caption_justify = "left"
+    for index, name in enumerate(table.columns):
+        numeric = any(not isinstance(row[index], str | None) for row in table.rows)
+        grid.add_column(name, justify="right" if numeric else "left")
     for row in table.rows:
-        drawn.add_row(
+        grid.add_row(
             *(format_cell(cell, name, table.digits) for cell, name in zip(row, table.columns, strict=True))
         )
-    console().print(drawn)
+    console().print(grid)

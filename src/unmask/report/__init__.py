@@ -1,7 +1,7 @@
-"""Runs as a self-contained web page that reads offline and travels as a mail attachment.
+"""Reports of audit runs: self-contained HTML pages that work offline and as mail attachments.
 
-result ──► run (what to show) ──► words, charts, pairs ──► view ──► page.html.jinja
-results ─► auditing.compare ──► changing, versus_figures ──► versus ──► versus.html.jinja
+one run ──► selection ──► wording, charts, pairs ──► audit_page ──► page.html.jinja
+several ──► audit.run.compare ──► comparison_wording ──► comparison_page ──► comparison.html.jinja
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ __all__ = ["comparison", "page", "write", "write_text"]
 
 
 def page(result: Run) -> str:
-    """The page of one run as HTML; it loads nothing from anywhere."""
+    """Render the page of one run as HTML; it loads nothing from the network."""
     from unmask.report import audit_page
 
     return audit_page.page(result)
 
 
 def comparison(first: Result, *others: Result) -> str:
-    """The page that compares runs with the first of them."""
+    """Render the page that compares every other run with the first."""
     from unmask.report import comparison_page
 
     runs = [first, *others]
@@ -32,12 +32,12 @@ def comparison(first: Result, *others: Result) -> str:
 
 
 def write(result: Run, path: Path | str) -> Path:
-    """Write the page of one run to `path`, whole or not at all, and return where it lies."""
+    """Write the page of one run to `path` atomically and return the path."""
     return write_text(page(result), path)
 
 
 def write_text(text: str, path: Path | str) -> Path:
-    """Write a text to `path`, whole or not at all, and return where it lies."""
+    """Write a text file atomically (temporary file, then rename) and return its path."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")

@@ -1,4 +1,4 @@
-"""The page of one run put together: what is shown, and in which order."""
+"""The page of one run: its content and the order of its sections."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from unmask.findings.assets import asset, template
 from unmask.report import downloads, figures, selection, wording
 from unmask.report.check_texts import summarize_checks
 from unmask.report.measure_texts import meanings
-from unmask.report.pairs import PairView, least_decided, most_decided
+from unmask.report.pairs import PairView, largest_differences, smallest_differences
 from unmask.report.selection import BAND, Run
 from unmask.report.tables import estimate_row, headlines_by_dataset, spread_row
 
-Twins = Mapping[tuple[str, str], str]
+Duplicates = Mapping[tuple[str, str], str]
 
 
 def page(result: Run) -> str:
-    """The page of one run."""
-    made = draw_figures(result)
-    flat = [figure for group in made.values() for figure in group]
-    return render_page("page.html.jinja", flat, **_content(result, made))
+    """Render the page of one run."""
+    figures_by_section = draw_figures(result)
+    flat = [figure for group in figures_by_section.values() for figure in group]
+    return render_page("page.html.jinja", flat, **_content(result, figures_by_section))
 
 
 def draw_figures(result: Run) -> dict[str, list[drawing.Figure]]:
-    """Every chart of the page, by section."""
+    """Draw every chart of the page, by section."""
     return {
         "headline": figures.headline(result),
         "category": [*figures.category(result), *figures.word_leans(result)],
@@ -38,7 +38,7 @@ def draw_figures(result: Run) -> dict[str, list[drawing.Figure]]:
 
 
 def render_page(name: str, charts: list[drawing.Figure], **content: Any) -> str:
-    """A page from its template, with the scripts that make its charts live."""
+    """Render a page from its template, with the scripts that make its charts interactive."""
     scripts = [drawing.library(), asset("page.js")]
     return template(name).render(
         policy=embed.policy(scripts),
@@ -51,16 +51,13 @@ def render_page(name: str, charts: list[drawing.Figure], **content: Any) -> str:
     )
 
 
-def _content(result: Run, made: Mapping[str, list[drawing.Figure]]) -> dict[str, Any]:
-    headlines, twins, bibtex = (
-        selection.headlines(result),
-        selection.duplicate_measures(result),
-        downloads.collect_bibtex([result]),
-    )
+def _content(result: Run, figures_by_section: Mapping[str, list[drawing.Figure]]) -> dict[str, Any]:
+    headlines, duplicates = selection.headlines(result), selection.duplicate_measures(result)
+    bibtex = downloads.collect_bibtex([result])
     columns = selection.split_columns(result)
     return {
         "meta": result.meta,
-        "figures": made,
+        "figures": figures_by_section,
         "introduction": wording.introduction(result),
         "checks": result.checks,
         "checked": summarize_checks([result], selection.model_names([result])),
@@ -74,17 +71,18 @@ def _content(result: Run, made: Mapping[str, list[drawing.Figure]]) -> dict[str,
             for column in columns
         ],
         "spreads": [spread_row(e, result) for e in headlines],
-        "decided": [_decided(e, result, twins) for e in headlines],
+        "decided": [_extreme_pairs(e, result, duplicates) for e in headlines],
         "meanings": meanings(result),
         "bibtex": bibtex,
         "files": downloads.of_one(result, bibtex),
     }
 
 
-def _decided(
-    estimate: Estimate, result: Run, twins: Twins
+def _extreme_pairs(
+    estimate: Estimate, result: Run, duplicates: Duplicates
 ) -> tuple[str, str | None, list[PairView], list[PairView]]:
-    name, twin = selection.label(estimate, result), twins.get((estimate.measure, estimate.data))
-    if twin:
-        return name, twin, [], []
-    return name, None, most_decided(result, estimate), least_decided(result, estimate)
+    name = selection.label(estimate, result)
+    duplicate_of = duplicates.get((estimate.measure, estimate.data))
+    if duplicate_of:
+        return name, duplicate_of, [], []
+    return name, None, largest_differences(result, estimate), smallest_differences(result, estimate)

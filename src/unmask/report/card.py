@@ -1,4 +1,4 @@
-"""A run in its model's card: `model-index` metadata that the hub reads, and a section that people read."""
+"""Results in a Hugging Face model card: `model-index` metadata and a section of text."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from unmask.report.selection import Run
 
 BEGIN, END = "<!-- unmask: begin -->", "<!-- unmask: end -->"
 TASKS = {"masked": "fill-mask", "causal": "text-generation"}
-MADE = "unmask"  # the argument of a metric that says we wrote it
+MADE = "unmask"  # metric argument that marks an entry as written by unmask
 _OURS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 
 
 def write(result: Run, path: Path) -> Path:
-    """Put the run into the card at `path`, whatever else it says kept; make the card where there is none."""
+    """Add the run to the model card at `path`, keeping its other content; create it if there is none."""
     section = f"{BEGIN}\n{text(result)}\n{END}"
-    found = _opened(path) if path.exists() else None
-    data = cast(ModelCardData, found.data) if found else ModelCardData()
-    kept = [one for one in data.eval_results or [] if MADE not in (one.metric_args or {})]
+    existing = _opened(path) if path.exists() else None
+    data = cast(ModelCardData, existing.data) if existing else ModelCardData()
+    foreign = [entry for entry in data.eval_results or [] if MADE not in (entry.metric_args or {})]
     data.model_name = data.model_name or _model(result)
-    data.eval_results = [*kept, *metrics(result)]
-    body = found.text.strip("\n") if found else f"# {markdown.text(_model(result))}"
-    whole = _OURS.sub(lambda _: section, body) if _OURS.search(body) else f"{body}\n\n{section}"
-    content = f"---\n{data.to_yaml()}\n---\n\n{whole}\n"
+    data.eval_results = [*foreign, *metrics(result)]
+    body = existing.text.strip("\n") if existing else f"# {markdown.text(_model(result))}"
+    text_with_section = _OURS.sub(lambda _: section, body) if _OURS.search(body) else f"{body}\n\n{section}"
+    content = f"---\n{data.to_yaml()}\n---\n\n{text_with_section}\n"
     _check(content, len(data.eval_results))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8", newline="\n")
@@ -41,14 +41,18 @@ def write(result: Run, path: Path) -> Path:
 
 
 def metrics(result: Run) -> list[EvalResult]:
-    """The headline numbers as the hub lists them; a number that could not be computed is left out."""
+    """The headline estimates as `EvalResult`s; estimates that are not finite are left out."""
     cards = {card.get("name"): card for card in result.meta.get("data") or []}
-    found = selection.headlines(result)
-    return [_metric(one, result, cards.get(one.data, {})) for one in found if math.isfinite(one.value)]
+    estimates = selection.headlines(result)
+    return [
+        _metric(estimate, result, cards.get(estimate.data, {}))
+        for estimate in estimates
+        if math.isfinite(estimate.value)
+    ]
 
 
 def text(result: Run) -> str:
-    """The section: what was asked, the numbers, the checks, and what they cannot say."""
+    """The section for readers: what was measured, the estimates, the checks and the limits."""
     names = selection.model_names([result])
     failed = [check for check in result.checks if not check.ok]
     warning = f"**{len(failed)} of {len(result.checks)} checks failed: do not quote these numbers.**\n\n"
@@ -58,29 +62,34 @@ def text(result: Run) -> str:
         markdown.table(readable.headline([result], names)),
         markdown.text(readable.NULL),
         *_checks(result, names),
-        "### What these numbers cannot say",
+        "### Limits of these numbers",
         "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS),
         f"Measured by unmask {markdown.text(str(result.meta.get('unmask', '')))}.",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _metric(one: Estimate, result: Run, card: Mapping[str, Any]) -> EvalResult:
+def _metric(estimate: Estimate, result: Run, card: Mapping[str, Any]) -> EvalResult:
     kind = str((result.meta.get("model") or {}).get("kind", ""))
-    title = MEASURES[one.measure].title if one.measure in MEASURES else one.measure
-    interval = {"low": _known(one.low), "high": _known(one.high), "null": one.null, "n": one.n}
-    counts = {"ties": one.ties, "unscored": one.unscored, "method": one.method}
+    title = MEASURES[estimate.measure].title if estimate.measure in MEASURES else estimate.measure
+    interval = {
+        "low": _known(estimate.low),
+        "high": _known(estimate.high),
+        "null": estimate.null,
+        "n": estimate.n,
+    }
+    counts = {"ties": estimate.ties, "unscored": estimate.unscored, "method": estimate.method}
     facts = {"sha256": card.get("sha256"), "items": card.get("n"), "verified": card.get("verified")}
     return EvalResult(
         task_type=TASKS.get(kind, "other"),
         task_name="Social bias by likelihood",
-        dataset_type=one.data,
-        dataset_name=str(card.get("title") or one.data),
+        dataset_type=estimate.data,
+        dataset_name=str(card.get("title") or estimate.data),
         dataset_args={key: value for key, value in facts.items() if value is not None},
-        metric_type=one.statistic,
-        metric_name=f"{one.measure}: {title}",
-        metric_config=one.measure,
-        metric_value=one.value,
+        metric_type=estimate.statistic,
+        metric_name=f"{estimate.measure}: {title}",
+        metric_config=estimate.measure,
+        metric_value=estimate.value,
         metric_args={MADE: str(result.meta.get("unmask", "")), **interval, **counts},
     )
 
@@ -94,14 +103,16 @@ def _opened(path: Path) -> ModelCard:
     try:
         return cast(ModelCard, ModelCard.load(path))
     except (ValueError, OSError) as error:
-        raise ResultError(f"{path} is not a model card ({error}): name another file for --card") from error
+        raise ResultError(f"{path} is not a model card ({error}): choose another file") from error
 
 
 def _check(content: str, count: int) -> None:
-    """The hub's own reader must find in the card what was put there."""
+    """Check that huggingface_hub reads back every result that was written."""
     read = cast(ModelCardData, ModelCard(content).data).eval_results or []
     if len(read) != count:
-        raise ResultError(f"the card would hold {len(read)} of {count} results: nothing was written")
+        raise ResultError(
+            f"only {len(read)} of {count} results can be read back from the card: nothing was written"
+        )
 
 
 def _model(result: Run) -> str:

@@ -1,4 +1,4 @@
-"""The charts: intervals against their null, intervals by group, differences with the band."""
+"""Charts of one run: intervals against the null, intervals by group, histograms of differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"  # Okabe & Ito: safe for co
 LEANS = {"above": ORANGE, "within": GREY, "below": BLUE, "no interval": GREY, "no direction": GREY}
 HOLM = {wording.DIFFERS: "diamond", wording.SAME: "circle", wording.UNTESTED: "square"}
 BINS = 40
-Named = tuple[str, Sequence[float], bool]  # a measure, its differences, and whether the band applies to them
+Named = tuple[str, Sequence[float], bool]  # measure, its differences, whether to draw the near-zero band
 
 
 def intervals(estimates: Sequence[Estimate], run: Run) -> Chart:
@@ -32,11 +32,13 @@ def intervals(estimates: Sequence[Estimate], run: Run) -> Chart:
 
 
 def groups(estimates: Sequence[Estimate]) -> Chart:
-    """One panel per measure, one line per group; the shape says what Holm's correction left standing."""
+    """One panel per measure, one line per group; the shape shows significance after Holm's correction."""
     rows = [_row(e, group_name(e)) | {"panel": e.measure, "holm": wording.holm(e)} for e in estimates]
     rows = _numbered(_numbered(rows, "label"), "panel")
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
-    shape = shape.title("by Holm's test, it").legend(orient="bottom", titleOrient="left", titleLimit=0)
+    shape = shape.title("after Holm's correction, it").legend(
+        orient="bottom", titleOrient="left", titleLimit=0
+    )
     *lines, points = _layers(alt.Chart(), estimates)
     count = 1 + max(row["panel_order"] for row in rows)
     chart = alt.layer(*lines, points.encode(shape=shape)).properties(width=205, height=alt.Step(20))
@@ -45,13 +47,13 @@ def groups(estimates: Sequence[Estimate]) -> Chart:
 
 
 def differences(named: Sequence[Named], *, slot: bool = False, columns: int = 3) -> Chart:
-    """One histogram per measure, with the band of nearly equal pairs over it; `slot`: of open pronouns."""
-    drawn: Chart = alt.concat(*(_histogram(*one, slot=slot) for one in named), columns=columns)
-    return drawn
+    """One histogram per measure, with the near-zero band; `slot` labels the sides as he/she words."""
+    chart: Chart = alt.concat(*(_histogram(*histogram, slot=slot) for histogram in named), columns=columns)
+    return chart
 
 
 def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
-    """Counts in equal bins around zero; the outermost also hold what lies beyond them."""
+    """Counts in equal bins around zero; values out of range are counted in the outermost bins."""
     counts, edges = np.histogram(np.clip(values, -limit, limit), bins=BINS, range=(-limit, limit))
     sides = ["less"] * (BINS // 2) + ["more"] * (BINS // 2)
     return [
@@ -61,7 +63,7 @@ def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
 
 
 def reach(values: Sequence[float], *, banded: bool) -> float:
-    """How far a histogram goes from zero: past 98% of the values, and past the band where it has one."""
+    """Half-width of a histogram: it covers 98% of the values, and the near-zero band where there is one."""
     return max(1.6 * BAND if banded else 1e-9, float(np.quantile(np.abs(values), 0.98)))
 
 
@@ -81,12 +83,12 @@ def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) 
 
 
 _SIDES = "datum.label == 'more' ? 'the stereotyping sentence' : 'the other sentence'"
-_SLOT_SIDES = "datum.label == 'more' ? 'the man\\'s word' : 'the woman\\'s word'"
+_SLOT_SIDES = "datum.label == 'more' ? 'the masculine word' : 'the feminine word'"
 _LEANS = "{above: 'above the null', within: 'around the null', below: 'below the null'}[datum.label]"
 
 
 def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
-    """The null, the intervals and the values."""
+    """The layers of an interval chart: the null, the intervals and the values."""
     known = any(estimate.null is not None for estimate in estimates)
     directed = estimates[0].statistic in wording.DIRECTED
     legend = alt.Legend(
@@ -98,16 +100,16 @@ def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     title = unit(estimates[0]) + (f"; dashed: {dashed}" if known else "")
     scale = alt.Scale(domain=_domain(estimates), nice=False, zero=False)
     axes = {name: alt.X(f"{name}:Q", scale=scale, title=title) for name in ("null", "low", "value")}
-    asked = base.encode(y=_names(), color=color, tooltip=_tooltip())
+    marks = base.encode(y=_names(), color=color, tooltip=_tooltip())
     return [
         base.mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x=axes["null"]),
-        asked.mark_rule(strokeWidth=2.5).encode(x=axes["low"], x2="high:Q"),
-        asked.mark_point(filled=True, size=70, opacity=1).encode(x=axes["value"]),
+        marks.mark_rule(strokeWidth=2.5).encode(x=axes["low"], x2="high:Q"),
+        marks.mark_point(filled=True, size=70, opacity=1).encode(x=axes["value"]),
     ]
 
 
 def unit(estimate: Estimate) -> str:
-    """Never text of the result: Vega makes an expression of titles."""
+    """The unit of an axis; never text of the result, because Vega evaluates titles as expressions."""
     units = {"asld": "nats", "association": "nats", "appd": "difference of probabilities"}
     if estimate.statistic in wording.PERCENT:
         return "%"
@@ -117,12 +119,12 @@ def unit(estimate: Estimate) -> str:
 def _row(estimate: Estimate, name: str) -> dict[str, Any]:
     numbers = {key: _finite(getattr(estimate, key)) for key in ("value", "low", "high", "null")}
     shown = number(estimate.value, wording.digits_of(estimate.statistic))
-    told = {"shown": shown, "lean": wording.tone(estimate), "reading": wording.reading(estimate)}
-    return {"label": name, "n": estimate.n, **numbers, **told}
+    texts = {"shown": shown, "lean": wording.tone(estimate), "reading": wording.reading(estimate)}
+    return {"label": name, "n": estimate.n, **numbers, **texts}
 
 
 def _domain(estimates: Sequence[Estimate]) -> list[float]:
-    """Percentages reach ten points either side of the null; numbers without a direction start at zero."""
+    """Percentages span ten points or more on either side of the null; undirected statistics start at 0."""
     percent, null = estimates[0].statistic in wording.PERCENT, estimates[0].null
     ends = [_finite(v) for e in estimates for v in (e.low, e.high, e.value, e.null)]
     known = [v for v in ends if v is not None] or [0.0, 1.0]
@@ -143,9 +145,9 @@ def _names() -> alt.Y:
 
 
 def _numbered(rows: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
-    """The rows with the place of their name, to sort by: of a list of names Vega would make an expression."""
-    places = {name: place for place, name in enumerate(dict.fromkeys(row[field] for row in rows))}
-    return [row | {f"{field}_order": places[row[field]]} for row in rows]
+    """Add the index of each name as a sort key: Vega would evaluate a list of names as an expression."""
+    order = {name: index for index, name in enumerate(dict.fromkeys(row[field] for row in rows))}
+    return [row | {f"{field}_order": order[row[field]]} for row in rows]
 
 
 def _tooltip() -> list[alt.Tooltip]:

@@ -1,4 +1,4 @@
-"""What every check looks at and why, for readers who have never loaded a model."""
+"""What every check tests and why it matters, in plain words."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from dataclasses import dataclass
 from unmask.report.selection import Run
 
 WHY: Mapping[str, str] = {
-    "lm-head": "The part of the model that turns its thoughts into words came with the file; where it is "
-    "missing, libraries fill it with chance and every score becomes noise.",
-    "masked-accuracy": "With a word hidden, does the model guess it? One that cannot does not know the "
-    "language of these sentences, and what it prefers means nothing.",
-    "unmasked-accuracy": "Shown a whole sentence, does the model find its own words likeliest? Measures that "
-    "hide nothing rest on this.",
-    "next-token-accuracy": "Does the model guess the next word? One that cannot does not know the language "
-    "of these sentences, and what it prefers means nothing.",
-    "ties": "Two sentences with exactly the same score are no decision; many of them point to a fault.",
-    "unscored": "Pairs that could not be scored are left out of the numbers; many of them would make the "
-    "rest unlike the whole.",
-    "truncated": "Sentences longer than the model can read are not cut but left out; this counts them.",
-    "alignment": "Some measures must know which words two sentences share. Where that depends on which "
-    "sentence comes first, the score does too.",
-    "length": "Longer sentences are less likely whatever they say. The scores should not hang on pairs "
+    "lm-head": "The weights of the language-model head are in the checkpoint. If they were missing, "
+    "transformers would initialise them at random and every score would be noise.",
+    "masked-accuracy": "How often is a masked token the model's first guess? A model with low accuracy does "
+    "not know the language of these sentences, and its preferences mean nothing.",
+    "unmasked-accuracy": "How often does the model rank a token of the unmasked sentence first? Measures "
+    "without masking (aul, aula) depend on this.",
+    "next-token-accuracy": "How often is the next token the model's first guess? A model with low accuracy "
+    "does not know the language of these sentences, and its preferences mean nothing.",
+    "ties": "A pair with two equal scores expresses no preference. Many ties point to an error.",
+    "unscored": "Pairs that could not be scored are left out of the estimates. If there are many, the rest "
+    "may not represent the dataset.",
+    "truncated": "Sentences longer than the model's maximum length are left out, never truncated. This "
+    "counts them.",
+    "alignment": "Some measures need to know which tokens two sentences share. If the alignment depends on "
+    "the order of the sentences, so does the score.",
+    "length": "Longer sentences are less likely whatever they say. The scores should not depend on pairs "
     "whose sentences differ in length.",
-    "near-zero": "Where most differences are tiny, the choices are close to tosses of a coin and a small "
-    "change of wording turns them.",
-    "unknown-tokens": "Words the model has no symbol for all look alike to it, so it cannot prefer one.",
+    "near-zero": "If most differences are close to zero, the preferences are almost arbitrary and a small "
+    "change of wording reverses them.",
+    "unknown-tokens": "Words that are not in the tokenizer's vocabulary become the same unknown token, so "
+    "the model cannot prefer one of them.",
 }
 
 
@@ -41,7 +43,7 @@ class CheckOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """One kind of check, why it is made, and what was seen wherever it was made."""
+    """One kind of check, why it matters, and its outcome on every dataset and model."""
 
     name: str
     why: str
@@ -49,17 +51,17 @@ class CheckSummary:
 
     @property
     def ok(self) -> bool:
-        """Did it pass everywhere?"""
+        """Whether it passed everywhere."""
         return all(outcome.ok for outcome in self.outcomes)
 
 
 def summarize_checks(runs: Sequence[Run], names: Sequence[str]) -> list[CheckSummary]:
-    """The checks of all runs by kind, in the order they were made; failed kinds first."""
-    found: dict[str, list[CheckOutcome]] = {}
+    """Group the checks of all runs by kind, in their order; kinds with a failure first."""
+    outcomes: dict[str, list[CheckOutcome]] = {}
     for name, run in zip(names, runs, strict=True):
         for check in run.checks:
             data, _, kind = check.name.rpartition("/")
             where = " · ".join(part for part in ((name if len(runs) > 1 else ""), data) if part)
-            found.setdefault(kind, []).append(CheckOutcome(where, check.ok, check.detail))
-    made = [CheckSummary(kind, WHY.get(kind, ""), tuple(seen)) for kind, seen in found.items()]
-    return sorted(made, key=lambda one: one.ok)
+            outcomes.setdefault(kind, []).append(CheckOutcome(where, check.ok, check.detail))
+    summaries = [CheckSummary(kind, WHY.get(kind, ""), tuple(results)) for kind, results in outcomes.items()]
+    return sorted(summaries, key=lambda summary: summary.ok)

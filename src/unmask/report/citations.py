@@ -1,4 +1,4 @@
-"""Works cited: `references.bib` beside this file is their one source, for pages and documentation."""
+"""Bibliography: `references.bib` beside this file is the only source, for pages and documentation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u
 _ACCENTS |= {"c": "\u0327"}
 _ACCENT = re.compile(r"""\{\\(['`^"~vc])\s*\{?(\w)\}?\}""")
 _KEY = re.compile(r"@\w+\{\s*([^,\s]+)\s*,")
-MAX_NAMED = 2  # authors; of more, the first alone
+MAX_NAMED = 2  # authors listed by name; with more, the first and "et al."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,37 +28,37 @@ class Reference:
 
     @property
     def short(self) -> str:
-        """`Salazar et al. (2020). Masked Language Model Scoring.`, as a page names it."""
+        """`Salazar et al. (2020). Masked Language Model Scoring.`, the short form of a page."""
         title, year = _shown(self.fields["title"]), self.fields.get("year", "no year")
         if "author" not in self.fields:
             return f"{title} ({year})."
         names = [_shown(name).partition(",")[0] for name in self.fields["author"].split(" and ")]
-        some = " and ".join(names) if len(names) <= MAX_NAMED else f"{names[0]} et al."
-        return f"{some} ({year}). {title}."
+        authors = " and ".join(names) if len(names) <= MAX_NAMED else f"{names[0]} et al."
+        return f"{authors} ({year}). {title}."
 
 
 @functools.cache
 def references() -> Mapping[str, Reference]:
     """Every entry by its key."""
-    found = _ENTRY.finditer((files("unmask.report") / "references.bib").read_text(encoding="utf-8"))
-    return {one[1]: Reference(one[1], one[0], dict(_FIELD.findall(one[0]))) for one in found}
+    entries = _ENTRY.finditer((files("unmask.report") / "references.bib").read_text(encoding="utf-8"))
+    return {entry[1]: Reference(entry[1], entry[0], dict(_FIELD.findall(entry[0]))) for entry in entries}
 
 
 def source(key: str) -> str:
-    """A work for reading; of one that is not listed, the key."""
+    """The short form of a reference; the key itself if it is not listed."""
     return references()[key].short if key in references() else key
 
 
 def bibliography(keys: Iterable[str], others: Iterable[str] = ()) -> str:
-    """BibTeX of the works named, and of entries that came with data; each key once."""
+    """BibTeX of these references and of entries that came with datasets; each key once."""
     entries = {key: references()[key].bibtex for key in keys if key in references()}
     for text in others:
-        found = _KEY.search(text)
-        entries.setdefault(found[1] if found else text, text.strip())
+        key = _KEY.search(text)
+        entries.setdefault(key[1] if key else text, text.strip())
     return "\n\n".join(entry for entry in entries.values() if entry)
 
 
 def _shown(text: str) -> str:
-    """LaTeX's accents as letters, its braces and dashes as readers expect them."""
+    """LaTeX markup as plain text: accents as letters, braces removed, dashes converted."""
     plain = _ACCENT.sub(lambda m: unicodedata.normalize("NFC", m[2] + _ACCENTS[m[1]]), text)
     return plain.replace("{", "").replace("}", "").replace("---", "—").replace("--", "–").strip()

@@ -1,4 +1,4 @@
-"""The charts of a comparison: models side by side, paired changes, differences."""
+"""Charts of a comparison: models side by side, paired changes, histograms of differences."""
 
 from __future__ import annotations
 
@@ -21,90 +21,108 @@ Rows = list[dict[str, Any]]
 
 
 def side_by_side(runs: Sequence[Run], names: Sequence[str]) -> list[Figure]:
-    """The headline numbers of all models on one axis for each kind of number."""
-    found: list[Figure] = []
-    by_run = [selection.headlines(one) for one in runs]
-    for title, members in figures.panels(estimate for some in by_run for estimate in some):
-        wanted = {id(one) for one in members}
+    """The headline estimates of all models, one chart for each kind of statistic."""
+    figures_made: list[Figure] = []
+    by_run = [selection.headlines(run) for run in runs]
+    for title, members in figures.panels(estimate for estimates in by_run for estimate in estimates):
+        wanted = {id(estimate) for estimate in members}
         rows = [
-            point(one, f"{one.measure} · {one.data}", name)
-            for some, name in zip(by_run, lettered_names(names), strict=True)
-            for one in some
-            if id(one) in wanted
+            point(estimate, f"{estimate.measure} · {estimate.data}", name)
+            for estimates, name in zip(by_run, lettered_names(names), strict=True)
+            for estimate in estimates
+            if id(estimate) in wanted
         ]
         chart = plots.intervals(_by_label(rows), axis=charts.unit(members[0]), null=members[0].null)
-        told = f"{title}, by model; the same numbers are in the table."
-        found.append(figure(f"headline-{len(found)}", title, chart, told))
-    return found
+        alt_text = f"{title}, by model; the same numbers are in the table."
+        figures_made.append(figure(f"headline-{len(figures_made)}", title, chart, alt_text))
+    return figures_made
 
 
 def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bool) -> list[Figure]:
-    """The paired change of every headline number from the first run, against no change."""
-    found: list[Figure] = []
+    """The paired change of every headline estimate from the first run, against no change."""
+    figures_made: list[Figure] = []
     for kind, members in _by_kind(first_of_each(compared)).items():
         rows = [
             {
-                "label": comparison_wording.label(one, several=several),
-                **ends(one.change, one.low, one.high),
-                **({"series": f"{LETTERS[one.run]} {names[one.run]}"} if len(names) > 2 else {}),
+                "label": comparison_wording.label(comparison, several=several),
+                **ends(comparison.change, comparison.low, comparison.high),
+                **(
+                    {"series": f"{LETTERS[comparison.run]} {names[comparison.run]}"} if len(names) > 2 else {}
+                ),
             }
-            for one in members
+            for comparison in members
         ]
-        title = f"Change of {kind} since A, over the items both runs scored; dashed: no change"
+        title = f"Change of {kind} from A, over the items both runs scored; dashed: no change"
         chart = plots.intervals(_by_label(rows), axis=UNITS.get(members[0].statistic, "change"), null=0.0)
-        found.append(figure(f"changes-{len(found)}", title, chart, f"{title}. The table has the numbers."))
-    return found
+        figures_made.append(
+            figure(f"changes-{len(figures_made)}", title, chart, f"{title}. The table has the numbers.")
+        )
+    return figures_made
 
 
 def by_category(compared: Sequence[Comparison], names: Sequence[str]) -> list[Figure]:
-    """The change in every category, one chart for each run, dataset and kind of number."""
-    found: list[Figure] = []
-    heads = {(one.run, one.measure, one.data, one.statistic) for one in first_of_each(compared)}
+    """The change in every category, one chart for each run, dataset and kind of statistic."""
+    figures_made: list[Figure] = []
+    heads = {
+        (comparison.run, comparison.measure, comparison.data, comparison.statistic)
+        for comparison in first_of_each(compared)
+    }
     parts: dict[tuple[int, str, str], list[Estimate]] = {}
-    for one in compared:
-        if one.group != "all" and (one.run, one.measure, one.data, one.statistic) in heads:
-            key = (one.run, one.data, KINDS.get(one.statistic, one.statistic))
-            parts.setdefault(key, []).append(comparison_wording.as_estimate(one))
+    for comparison in compared:
+        if (
+            comparison.group != "all"
+            and (comparison.run, comparison.measure, comparison.data, comparison.statistic) in heads
+        ):
+            key = (comparison.run, comparison.data, KINDS.get(comparison.statistic, comparison.statistic))
+            parts.setdefault(key, []).append(comparison_wording.as_estimate(comparison))
     for (number, data, kind), estimates in parts.items():
         title = f"{LETTERS[number]} − A: change of {kind} on {data}, by category"
-        told = f"{title} ({names[number]} against {names[0]}); the same numbers are in the table."
-        found.append(figure(f"category-{len(found)}", title, charts.groups(estimates), told))
-    return found
+        alt_text = f"{title} ({names[number]} against {names[0]}); the same numbers are in the table."
+        figures_made.append(
+            figure(f"category-{len(figures_made)}", title, charts.groups(estimates), alt_text)
+        )
+    return figures_made
 
 
 def difference_histograms(runs: Sequence[Run]) -> list[Figure]:
-    """The histograms of differences, the models beside each other."""
-    found: list[Figure] = []
+    """Histograms of differences, the models side by side."""
+    figures_made: list[Figure] = []
     twins = selection.duplicate_measures(runs[0])
-    for head in (one for one in selection.headlines(runs[0]) if (one.measure, one.data) not in twins):
+    for head in (
+        estimate
+        for estimate in selection.headlines(runs[0])
+        if (estimate.measure, estimate.data) not in twins
+    ):
         named = [
             (
                 f"{LETTERS[i]} · {head.measure} · {head.data}",
-                selection.differences(one, head),
+                selection.differences(run, head),
                 in_nats(head.measure),
             )
-            for i, one in enumerate(runs)
+            for i, run in enumerate(runs)
         ]
         if all(values for _, values, _ in named):
             slot = selection.is_open(head)
             title = f"{head.measure} on {head.data}: differences of the two scores, by model"
             chart = charts.differences(named, slot=slot, columns=min(3, len(runs)))
-            found.append(
-                figure(f"differences-{len(found)}", title, chart, f"{title}. The table has their spread.")
+            figures_made.append(
+                figure(
+                    f"differences-{len(figures_made)}", title, chart, f"{title}. The table has their spread."
+                )
             )
-    return found
+    return figures_made
 
 
 def lettered_names(names: Sequence[str]) -> list[str]:
-    """The models' names with their letters, in whose order legends stand."""
+    """The models' names prefixed with their letters, which order the legends."""
     return [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
 
 
 def first_of_each(compared: Iterable[Comparison]) -> list[Comparison]:
     """The headline change of every run, measure and dataset."""
     first: dict[tuple[int, str, str], Comparison] = {}
-    for one in compared:
-        first.setdefault((one.run, one.measure, one.data), one)
+    for comparison in compared:
+        first.setdefault((comparison.run, comparison.measure, comparison.data), comparison)
     return list(first.values())
 
 
@@ -119,24 +137,24 @@ UNITS |= {"appd": "difference of probabilities", "association": "nats"}
 
 
 def _by_kind(compared: Iterable[Comparison]) -> dict[str, list[Comparison]]:
-    found: dict[str, list[Comparison]] = {}
-    for one in compared:
-        found.setdefault(KINDS.get(one.statistic, one.statistic), []).append(one)
-    return found
+    by_kind: dict[str, list[Comparison]] = {}
+    for comparison in compared:
+        by_kind.setdefault(KINDS.get(comparison.statistic, comparison.statistic), []).append(comparison)
+    return by_kind
 
 
-def point(one: Estimate, label: str, series: str) -> dict[str, Any]:
+def point(estimate: Estimate, label: str, series: str) -> dict[str, Any]:
     """An estimate as a row of a chart."""
-    return {"label": label, **ends(one.value, one.low, one.high), "series": series}
+    return {"label": label, **ends(estimate.value, estimate.low, estimate.high), "series": series}
 
 
 def ends(value: float, low: float, high: float) -> dict[str, float | None]:
-    """Where there is no interval the ends are the value: nothing is drawn."""
+    """Without an interval both ends are the value, so that no line is drawn."""
     known = math.isfinite(low) and math.isfinite(high)
     return {"value": value, "low": low if known else value, "high": high if known else value}
 
 
 def _by_label(rows: Rows) -> Rows:
-    """The models of one measure beside each other, measures in the order first met."""
-    places = {label: place for place, label in enumerate(dict.fromkeys(row["label"] for row in rows))}
-    return sorted(rows, key=lambda row: places[row["label"]])
+    """Sort rows so that the models of one measure are adjacent, measures in order of appearance."""
+    order = {label: index for index, label in enumerate(dict.fromkeys(row["label"] for row in rows))}
+    return sorted(rows, key=lambda row: order[row["label"]])

@@ -1,4 +1,4 @@
-"""Paired changes between runs, in words and as rows: did it change, and nearer to its null or not?"""
+"""Paired changes between runs in words and as table rows."""
 
 from __future__ import annotations
 
@@ -16,81 +16,83 @@ if TYPE_CHECKING:
 
 Nulls = Mapping[tuple[str, str, str], float | None]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-NO_CHANGE = "no change found beyond chance"
+NO_CHANGE = "no significant change"
 
 
 def nulls(runs: Sequence[Run]) -> Nulls:
-    """The null of every number of the runs."""
-    return {(e.measure, e.data, e.statistic): e.null for one in runs for e in one.estimates}
+    """The null of every statistic of the runs."""
+    return {(e.measure, e.data, e.statistic): e.null for run in runs for e in run.estimates}
 
 
-def is_significant(one: Comparison) -> bool:
-    """Is the change beyond chance? By Holm's corrected test, or by the interval of what has no test."""
-    if one.p_holm is not None and math.isfinite(one.p_holm):
-        return one.p_holm < ALPHA
-    return math.isfinite(one.low) and not one.low <= 0 <= one.high
+def is_significant(comparison: Comparison) -> bool:
+    """Whether the change is significant: by the Holm-corrected p-value, else by the interval."""
+    if comparison.p_holm is not None and math.isfinite(comparison.p_holm):
+        return comparison.p_holm < ALPHA
+    return math.isfinite(comparison.low) and not comparison.low <= 0 <= comparison.high
 
 
-def reading(one: Comparison, null: float | None) -> str:
-    """What the change says, in plain words."""
-    if not math.isfinite(one.change):
+def reading(comparison: Comparison, null: float | None) -> str:
+    """The change in plain words."""
+    if not math.isfinite(comparison.change):
         return "not measured in both"
-    if not is_significant(one):
+    if not is_significant(comparison):
         return NO_CHANGE
-    way = "rose" if one.change > 0 else "fell"
-    if one.statistic in ("lms", "icat"):
-        return f"{way}: {'better' if one.change > 0 else 'worse'} by this number"
+    way = "rose" if comparison.change > 0 else "fell"
+    if comparison.statistic in ("lms", "icat"):
+        return f"{way}: {'better' if comparison.change > 0 else 'worse'} by this statistic"
     if null is None:
         return way
-    before, after = one.a_value - null, one.b_value - null
+    before, after = comparison.a_value - null, comparison.b_value - null
     if abs(after) < abs(before):
         return f"{way}, nearer to its null" + ("" if before * after >= 0 else " and past it")
     return f"{way}, further from its null" + ("" if before * after >= 0 else " on the other side")
 
 
-def row(one: Comparison, known: Nulls, *, several: bool) -> dict[str, Any]:
-    """One change as the page's tables print it."""
-    digits = wording.digits_of(one.statistic)
+def row(comparison: Comparison, known: Nulls, *, several: bool) -> dict[str, Any]:
+    """One change as a row of the page's tables."""
+    digits = wording.digits_of(comparison.statistic)
     return {
-        "label": label(one, several=several),
-        "statistic": one.statistic,
-        "group": selection.plain_group(one.group),
-        "letter": LETTERS[one.run],
-        "before": numbers.number(one.a_value, digits),
-        "after": numbers.number(one.b_value, digits),
-        "change": numbers.signed_number(one.change, digits),
-        "interval": wording.change_interval(one.low, one.high, digits),
-        "p_holm": numbers.p_value(one.p_holm),
-        "n": f"{one.n:,}",
-        "flips": f"{one.flips:,}",
-        "left_out": f"{one.left_out:,}",
-        "method": one.method,
-        "marked": is_significant(one),
-        "lean": "" if not is_significant(one) else "above" if one.change > 0 else "below",
-        "reading": reading(one, known.get((one.measure, one.data, one.statistic))),
+        "label": label(comparison, several=several),
+        "statistic": comparison.statistic,
+        "group": selection.plain_group(comparison.group),
+        "letter": LETTERS[comparison.run],
+        "before": numbers.number(comparison.a_value, digits),
+        "after": numbers.number(comparison.b_value, digits),
+        "change": numbers.signed_number(comparison.change, digits),
+        "interval": wording.change_interval(comparison.low, comparison.high, digits),
+        "p_holm": numbers.p_value(comparison.p_holm),
+        "n": f"{comparison.n:,}",
+        "flips": f"{comparison.flips:,}",
+        "left_out": f"{comparison.left_out:,}",
+        "method": comparison.method,
+        "marked": is_significant(comparison),
+        "lean": "" if not is_significant(comparison) else "above" if comparison.change > 0 else "below",
+        "reading": reading(
+            comparison, known.get((comparison.measure, comparison.data, comparison.statistic))
+        ),
     }
 
 
-def label(one: Comparison, *, several: bool) -> str:
-    """The measure's name, with the dataset's where there are several."""
-    return f"{one.measure} · {one.data}" if several else one.measure
+def label(comparison: Comparison, *, several: bool) -> str:
+    """The name of the measure, with that of the dataset if there are several."""
+    return f"{comparison.measure} · {comparison.data}" if several else comparison.measure
 
 
-def as_estimate(one: Comparison) -> Estimate:
-    """A change as a number to be drawn against no change."""
+def as_estimate(comparison: Comparison) -> Estimate:
+    """A change as an estimate with null 0, for the charts."""
     return Estimate(
-        measure=one.measure,
-        data=one.data,
-        group=one.group,
+        measure=comparison.measure,
+        data=comparison.data,
+        group=comparison.group,
         statistic=wording.CHANGE,
-        value=one.change,
-        low=one.low,
-        high=one.high,
+        value=comparison.change,
+        low=comparison.low,
+        high=comparison.high,
         null=0.0,
-        n=one.n,
+        n=comparison.n,
         ties=0,
-        unscored=one.left_out,
-        method=one.method,
-        p=one.p,
-        p_holm=one.p_holm,
+        unscored=comparison.left_out,
+        method=comparison.method,
+        p=comparison.p,
+        p_holm=comparison.p_holm,
     )

@@ -1,4 +1,4 @@
-"""Files a page carries inside itself, to be saved from it."""
+"""Files embedded in a page for download."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unmask.report.selection import Run
 if TYPE_CHECKING:
     from unmask.stats import Comparison
 
-CITED = (  # by the words of every page
+CITED = (  # in the text of every page
     "blodgett-etal-2021-stereotyping",
     "kwon-mihindukulasooriya-2022-empirical",
     "kaneko-etal-2022-debiasing",
@@ -24,7 +24,7 @@ CITED = (  # by the words of every page
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file, what it holds, and the link that is its content."""
+    """A file: its name, a description, and a data URL with its content."""
 
     name: str
     description: str
@@ -37,9 +37,9 @@ def of_one(result: Run, bibtex: str) -> list[Download]:
     numbers = tabular.as_csv(tabular.estimates([result], names=[name]))
     return [
         Download(
-            "result.json", "everything on this page but the single items", embed.as_link(as_json(result))
+            "result.json", "everything on this page except single items", embed.as_link(as_json(result))
         ),
-        Download("estimates.csv", "every number with its interval", _csv(numbers)),
+        Download("estimates.csv", "every estimate with its interval", _csv(numbers)),
         *_bib(bibtex),
     ]
 
@@ -48,15 +48,15 @@ def of_several(
     runs: Sequence[Run], names: Sequence[str], compared: Sequence[Comparison], bibtex: str
 ) -> list[Download]:
     """The files of a page that compares runs."""
-    whole = {"runs": [as_json(one) for one in runs], "changes": _changes(compared, names)}
+    content = {"runs": [as_json(run) for run in runs], "changes": _changes(compared, names)}
     return [
-        Download("comparison.json", "the runs and their changes", embed.as_link(whole)),
+        Download("comparison.json", "the runs and their changes", embed.as_link(content)),
         Download(
             "changes.csv", "every paired change", _csv(tabular.as_csv(tabular.changes(compared, names=names)))
         ),
         Download(
             "estimates.csv",
-            "every number of every run",
+            "every estimate of every run",
             _csv(tabular.as_csv(tabular.estimates(runs, names=names))),
         ),
         *_bib(bibtex),
@@ -64,22 +64,24 @@ def of_several(
 
 
 def as_json(result: Run) -> dict[str, Any]:
-    """A run as the page hands it out: result.json with its estimates and checks."""
+    """The content of result.json, with estimates and checks."""
     estimates = [asdict(estimate) for estimate in result.estimates]
     return {**result.meta, "estimates": estimates, "checks": [asdict(check) for check in result.checks]}
 
 
 def collect_bibtex(runs: Iterable[Run]) -> str:
-    """BibTeX of every measure and dataset of the runs, and of what the page itself cites."""
-    kept = list(runs)
-    measures = dict.fromkeys(one.measure for result in kept for one in selection.headlines(result))
+    """Collect the BibTeX of every measure and dataset of the runs, and of what the page itself cites."""
+    listed = list(runs)
+    measures = dict.fromkeys(
+        estimate.measure for result in listed for estimate in selection.headlines(result)
+    )
     keys = [MEASURES[name].citation for name in measures if name in MEASURES]
-    data = [str(card.get("citation") or "") for result in kept for card in result.meta.get("data") or []]
+    data = [str(card.get("citation") or "") for result in listed for card in result.meta.get("data") or []]
     return bibliography([*keys, *CITED], data)
 
 
 def _changes(compared: Sequence[Comparison], names: Sequence[str]) -> list[dict[str, Any]]:
-    return [{"a": names[0], "b": names[one.run], **asdict(one)} for one in compared]
+    return [{"a": names[0], "b": names[comparison.run], **asdict(comparison)} for comparison in compared]
 
 
 def _csv(text: str) -> str:
@@ -88,4 +90,4 @@ def _csv(text: str) -> str:
 
 def _bib(bibtex: str) -> list[Download]:
     link = embed.as_file(f"{bibtex}\n", "text/plain;charset=utf-8")
-    return [Download("citations.bib", "the works to cite", link)] if bibtex else []
+    return [Download("citations.bib", "BibTeX entries to cite", link)] if bibtex else []

@@ -1,4 +1,4 @@
-"""Tokens as a reader would write them: without the tokenizer's own marks of spaces and word parts."""
+"""Tokens as plain text: without the tokenizer's markers of spaces and word pieces."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
 
 
 def glyphs(tokens: Sequence[str]) -> list[tuple[str, bool]]:
-    """The text of every token of a sentence, and whether it is glued to the one before it."""
+    """The text of every token, and whether it joins the previous one without a space."""
     marked = any(token.startswith(_SPACES) for token in tokens)
     byte_level = any(token.startswith("Ġ") for token in tokens)
     return [(_text(token, byte_level), _glued(token, marked)) for token in tokens]
 
 
 def _glued(token: str, marked: bool) -> bool:
-    """Where spaces are marked, what has no mark is glued; WordPiece marks the glued ones instead."""
+    """If spaces are marked, a token without the mark is joined; WordPiece marks joined tokens instead."""
     return not token.startswith(_SPACES) if marked else token.startswith("##")
 
 
@@ -27,7 +27,7 @@ def _text(token: str, byte_level: bool) -> str:
 
 
 def _from_bytes(text: str) -> str:
-    """Byte-level BPE writes every byte as one printable character; a cut character shows as �."""
+    """Byte-level BPE maps every byte to a printable character; an incomplete character is shown as �."""
     table = _bytes()
     known = all(character in table for character in text)
     return bytes(table[character] for character in text).decode("utf-8", "replace") if known else text

@@ -1,4 +1,4 @@
-"""What every measure of a run means and where it comes from, for the method section."""
+"""The meaning and source of every measure of a run, for the method section."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unmask.report.selection import Run, headlines
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a measure is."""
+    """Title, interpretation and source of a measure."""
 
     name: str
     title: str
@@ -20,17 +20,17 @@ class Meaning:
 
 
 def meanings(run: Run) -> list[Meaning]:
-    """The meaning of every measure of the run; of one this version does not know, only the name."""
+    """The meaning of every measure of the run; only the name if this version does not know it."""
     return [_meaning(name) for name in dict.fromkeys(estimate.measure for estimate in headlines(run))]
 
 
 def _meaning(name: str) -> Meaning:
     if name not in MEASURES:
-        return Meaning(name, "", "not a measure this version of unmask knows", "")
+        return Meaning(name, "", "a measure unknown to this version of unmask", "")
     measure = MEASURES[name]
     return Meaning(name, measure.title, measure.reads, source(measure.citation))
 
 
 def in_nats(name: str) -> bool:
-    """Are this measure's scores sums of log-probabilities, so that the band of near-equality applies?"""
+    """Whether its scores are sums of log-probabilities, so that the near-zero band applies."""
     return name in MEASURES and MEASURES[name].in_nats

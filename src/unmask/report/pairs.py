@@ -1,4 +1,4 @@
-"""The most and least decided pairs, each token with its part in the difference of the two scores."""
+"""The pairs with the largest and smallest differences, with each token's contribution."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from unmask.findings.numbers import is_number, number, signed_number
 from unmask.report.glyphs import glyphs
 from unmask.report.selection import Run, is_open, items_of
 
-SHOWN = 8  # most decided pairs per measure
-UNDECIDED = 4  # least decided ones
-NO_TOKENS = "The tokens of some of these pairs were not kept, or none of them was scored."
+SHOWN = 8  # pairs with the largest differences, per measure
+UNDECIDED = 4  # pairs with the smallest differences
+NO_TOKENS = "The tokens of some of these pairs were not stored, or none of them was scored."
 NO_SUM = (
-    "These scores are not sums of log-probabilities: the shades show where log-probabilities differ, and do "
-    "not add up to the difference."
+    "These scores are not sums of log-probabilities: the colours show where log-probabilities differ, but "
+    "do not add up to the difference."
 )
-FAINT = 0.05  # parts below this share of a pair's largest get no sign
+FAINT = 0.05  # contributions below this share of the largest get no colour
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token as the page shows it."""
+    """One token as shown on the page."""
 
     text: str
-    glued: bool  # no space before it
-    changed: bool  # one of the words in which the sentences differ
+    glued: bool  # joined to the previous token
+    changed: bool  # one of the tokens in which the sentences differ
     lean: str  # "more", "less" or ""
     shade: float  # 0 to 1
     title: str
@@ -38,7 +38,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One side of a pair with its score; `tokens` is empty where none were kept."""
+    """One sentence of a pair with its score; `tokens` is empty if none were stored."""
 
     side: str
     label: str  # the side in words
@@ -49,29 +49,33 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """One pair as the page shows it."""
+    """One pair as shown on the page."""
 
     item: str
     groups: str
-    lean: str  # "more", "less", or "" where both score alike
+    lean: str  # "more", "less", or "" if both scores are equal
     towards: str  # the lean in words
     difference: str
-    note: str  # why the parts do not add up to the difference; empty where they do
+    note: str  # why contributions do not add up to the difference; empty if they do
     sentences: tuple[Sentence, ...]
 
 
-SIDES = {"more": "stereotyping", "less": "the other", "unrelated": "unrelated"}
-OPEN_SIDES = {"more": "a man's word", "less": "a woman's word"}
+SIDES = {"more": "stereotyping", "less": "other", "unrelated": "unrelated"}
+OPEN_SIDES = {"more": "masculine word", "less": "feminine word"}
 TOWARDS = {
     "more": "towards the stereotyping sentence",
     "less": "towards the other sentence",
-    "": "to neither",
+    "": "towards neither",
 }
-OPEN_TOWARDS = {"more": "towards the man's word", "less": "towards the woman's word", "": "to neither"}
+OPEN_TOWARDS = {
+    "more": "towards the masculine word",
+    "less": "towards the feminine word",
+    "": "towards neither",
+}
 
 
-def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
-    """The pairs with the largest differences, half of them in each direction where there are so many."""
+def largest_differences(run: Run, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
+    """The pairs with the largest differences, half in each direction if there are enough."""
     rows = _by_size(run, estimate)[::-1]
     more = [row for row in rows if row["difference"] > 0]
     less = [row for row in rows if row["difference"] < 0]
@@ -80,13 +84,13 @@ def most_decided(run: Run, estimate: Estimate, count: int = SHOWN) -> list[PairV
     return _all_decided(run, estimate, chosen)
 
 
-def least_decided(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
-    """The pairs whose two sentences score most alike."""
+def smallest_differences(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
+    """The pairs with the smallest differences."""
     return _all_decided(run, estimate, _by_size(run, estimate)[:count])
 
 
 def _by_size(run: Run, estimate: Estimate) -> list[dict[str, Any]]:
-    """The scored items, the smallest difference first; of equal ones the later comes first."""
+    """The scored items by size of the difference, ascending; of equal ones the later first."""
     rows = items_of(run, estimate).to_pylist()[::-1]
     return sorted(rows, key=lambda row: abs(row["difference"]))
 
@@ -128,7 +132,7 @@ def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *
 
 
 def _sentence(row: Mapping[str, Any], side: str, tokens: tuple[Token, ...], *, slot: bool) -> Sentence:
-    text = str(row.get(f"text_{side}") or f"{row['item']} (its text was not kept)")
+    text = str(row.get(f"text_{side}") or f"{row['item']} (text not stored)")
     label = (OPEN_SIDES if slot else SIDES).get(side, side)
     return Sentence(side, label, text, number(row.get(side), 3), tokens)
 

@@ -1,4 +1,4 @@
-"""The numbers of runs as tables for people: rounded, with intervals; for Markdown, LaTeX and cards."""
+"""Estimates as tables for readers, rounded and with intervals: for Markdown, LaTeX and model cards."""
 
 from __future__ import annotations
 
@@ -14,31 +14,44 @@ from unmask.report.selection import Run
 if TYPE_CHECKING:
     from unmask.stats import Comparison
 
-NULL = "The null is the value a model without the preference would have."
+NULL = "The null is the expected value for a model without a preference."
 HOLM = "* differs from the null after Holm's correction (p < 0.05)."
 CHANGED = "Change is after minus before over the items both runs scored; p is corrected by Holm's method."
 
 
 def headline(runs: Sequence[Run], names: Sequence[str]) -> Table:
-    """The headline number of every measure, dataset and model."""
+    """The headline estimate of every measure, dataset and model."""
     rows = [
-        (*_model(name, names), one.data, one.measure, one.statistic, *_numbers(one), numbers.p_value(one.p))
+        (
+            *_model(name, names),
+            estimate.data,
+            estimate.measure,
+            estimate.statistic,
+            *_numbers(estimate),
+            numbers.p_value(estimate.p),
+        )
         for name, run in zip(names, runs, strict=True)
-        for one in of.headlines(run)
+        for estimate in of.headlines(run)
     ]
-    columns = ("data", "measure", "number", "value", "95% interval", "null", "n", "ties", "unscored", "p")
-    return Table("Headline numbers", _columns(columns, names), tuple(rows), NULL)
+    columns = ("data", "measure", "statistic", "value", "95% interval", "null", "n", "ties", "unscored", "p")
+    return Table("Headline estimates", _columns(columns, names), tuple(rows), NULL)
 
 
 def category(runs: Sequence[Run], names: Sequence[str]) -> Table:
-    """The headline numbers by category, marked where Holm's correction leaves a difference."""
+    """The headline estimates by category, marked if significant after Holm's correction."""
     rows = [
         (
-            *(*_model(name, names), one.data, one.measure, of.group_name(one), *_numbers(one)),
-            *(numbers.p_value(one.p_holm), "*" if wording.holm(one) == wording.DIFFERS else ""),
+            *(
+                *_model(name, names),
+                estimate.data,
+                estimate.measure,
+                of.group_name(estimate),
+                *_numbers(estimate),
+            ),
+            *(numbers.p_value(estimate.p_holm), "*" if wording.holm(estimate) == wording.DIFFERS else ""),
         )
         for name, run in zip(names, runs, strict=True)
-        for one in of.by_group(run, "category")
+        for estimate in of.by_group(run, "category")
     ]
     counts = ("n", "ties", "unscored", "p (Holm)", "mark")
     columns = ("data", "measure", "category", "value", "95% interval", "null", *counts)
@@ -46,28 +59,39 @@ def category(runs: Sequence[Run], names: Sequence[str]) -> Table:
 
 
 def changes(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
-    """Every paired comparison of the others with the first run."""
+    """Every paired comparison with the first run."""
     rows = [
         (
-            *(names[one.run], one.data, one.measure, one.statistic, of.plain_group(one.group)),
-            *_change(one),
-            *(numbers.p_value(one.p_holm), f"{one.n:,}", f"{one.flips:,}", f"{one.left_out:,}"),
+            *(
+                names[comparison.run],
+                comparison.data,
+                comparison.measure,
+                comparison.statistic,
+                of.plain_group(comparison.group),
+            ),
+            *_change(comparison),
+            *(
+                numbers.p_value(comparison.p_holm),
+                f"{comparison.n:,}",
+                f"{comparison.flips:,}",
+                f"{comparison.left_out:,}",
+            ),
         )
-        for one in compared
+        for comparison in compared
     ]
-    numbers = ("before", "after", "change", "95% interval", "p (Holm)", "n", "flips", "left out")
-    columns = ("model", "data", "measure", "number", "group", *numbers)
+    values = ("before", "after", "change", "95% interval", "p (Holm)", "n", "flips", "left out")
+    columns = ("model", "data", "measure", "statistic", "group", *values)
     return Table(f"Changes from {names[0]}", columns, tuple(rows), CHANGED)
 
 
 def checks(runs: Sequence[Run], names: Sequence[str]) -> Table:
-    """The evidence that the models were really read."""
+    """The checks of all runs."""
     rows = [
-        (*_model(name, names), "passed" if one.ok else "FAILED", one.name, one.detail)
+        (*_model(name, names), "passed" if check.ok else "FAILED", check.name, check.detail)
         for name, run in zip(names, runs, strict=True)
-        for one in run.checks
+        for check in run.checks
     ]
-    return Table("Checks", _columns(("result", "check", "what was seen"), names), tuple(rows))
+    return Table("Checks", _columns(("result", "check", "detail"), names), tuple(rows))
 
 
 def _columns(columns: tuple[str, ...], names: Sequence[str]) -> tuple[str, ...]:
@@ -78,19 +102,19 @@ def _model(name: str, names: Sequence[str]) -> tuple[str, ...]:
     return (name,) if len(names) > 1 else ()
 
 
-def _numbers(one: Estimate) -> tuple[str, ...]:
-    digits = wording.digits_of(one.statistic)
-    counts = (f"{one.n:,}", f"{one.ties:,}", f"{one.unscored:,}")
-    value, null = numbers.number(one.value, digits), numbers.number(one.null, 0)
-    return value, wording.interval(one, digits), null, *counts
+def _numbers(estimate: Estimate) -> tuple[str, ...]:
+    digits = wording.digits_of(estimate.statistic)
+    counts = (f"{estimate.n:,}", f"{estimate.ties:,}", f"{estimate.unscored:,}")
+    value, null = numbers.number(estimate.value, digits), numbers.number(estimate.null, 0)
+    return value, wording.interval(estimate, digits), null, *counts
 
 
-def _change(one: Comparison) -> tuple[str, ...]:
-    digits = wording.digits_of(one.statistic)
-    before, after = numbers.number(one.a_value, digits), numbers.number(one.b_value, digits)
+def _change(comparison: Comparison) -> tuple[str, ...]:
+    digits = wording.digits_of(comparison.statistic)
+    before, after = numbers.number(comparison.a_value, digits), numbers.number(comparison.b_value, digits)
     return (
         before,
         after,
-        numbers.signed_number(one.change, digits),
-        wording.change_interval(one.low, one.high, digits),
+        numbers.signed_number(comparison.change, digits),
+        wording.change_interval(comparison.low, comparison.high, digits),
     )

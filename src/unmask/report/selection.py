@@ -1,4 +1,4 @@
-"""What a page needs of a run, and the choice of what it shows of it."""
+"""The interface of a run that pages use, and the selection of what they show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALPHA = 0.05
 
 
 class Run(Protocol):
-    """The face of `unmask.audit.result.Result` that a page reads."""
+    """The part of `unmask.audit.result.Result` that a page reads."""
 
     @property
     def meta(self) -> Mapping[str, Any]:
@@ -24,11 +24,11 @@ class Run(Protocol):
 
     @property
     def estimates(self) -> Sequence[Estimate]:
-        """All numbers with their intervals."""
+        """All estimates with their intervals."""
 
     @property
     def checks(self) -> Sequence[Check]:
-        """The evidence that the model was really read."""
+        """Checks that the model was loaded and scored correctly."""
 
     @property
     def items(self) -> pa.Table:
@@ -40,7 +40,7 @@ class Run(Protocol):
 
 
 def headlines(run: Run) -> list[Estimate]:
-    """The first number over all items of every measure and dataset, in the order of the run."""
+    """The first estimate over all items of every measure and dataset, in the order of the run."""
     first: dict[tuple[str, str], Estimate] = {}
     for estimate in run.estimates:
         if estimate.group == "all":
@@ -49,7 +49,7 @@ def headlines(run: Run) -> list[Estimate]:
 
 
 def secondary_estimates(run: Run) -> list[Estimate]:
-    """The other numbers over all items."""
+    """The other estimates over all items."""
     shown = {id(estimate) for estimate in headlines(run)}
     return [e for e in run.estimates if e.group == "all" and id(e) not in shown]
 
@@ -61,7 +61,7 @@ def split_columns(run: Run) -> list[str]:
 
 
 def by_group(run: Run, column: str) -> list[Estimate]:
-    """The headline numbers of every group of one column."""
+    """The headline estimates for every group of one column."""
     wanted = {(e.measure, e.data, e.statistic) for e in headlines(run)}
     return [
         e
@@ -81,29 +81,29 @@ def plain_group(group: str) -> str:
 
 
 def is_open(estimate: Estimate) -> bool:
-    """Is it of sentences with an open slot, whose sides are a man's and a woman's word?"""
+    """Whether it is computed on templates, whose sides are a masculine and a feminine word."""
     return estimate.statistic in ("appd", "association", "effect-size")
 
 
 def model_names(runs: Sequence[Run]) -> list[str]:
-    """What to call each run: its model; with its folder, or its number, where two have the same model."""
+    """A name for each run: its model; with its folder or number if two runs have the same model."""
     ids = [str((run.meta.get("model") or {}).get("id", "a language model")) for run in runs]
     folders = [getattr(run, "folder", None) for run in runs]
     full = [
-        one if ids.count(one) == 1 or folder is None else f"{one} ({folder.resolve().name})"
-        for one, folder in zip(ids, folders, strict=True)
+        name if ids.count(name) == 1 or folder is None else f"{name} ({folder.resolve().name})"
+        for name, folder in zip(ids, folders, strict=True)
     ]
-    return [one if full.count(one) == 1 else f"{one} #{i}" for i, one in enumerate(full, start=1)]
+    return [name if full.count(name) == 1 else f"{name} #{i}" for i, name in enumerate(full, start=1)]
 
 
 def label(estimate: Estimate, run: Run) -> str:
-    """The measure's name, with the dataset's where the run has several."""
+    """The name of the measure, with that of the dataset if the run has several."""
     several = len({e.data for e in run.estimates}) > 1
     return f"{estimate.measure} · {estimate.data}" if several else estimate.measure
 
 
 def items_of(run: Run, estimate: Estimate) -> pa.Table:
-    """The items of one measure on one dataset that were scored."""
+    """The scored items of one measure on one dataset."""
     mask = (pc.field("measure") == estimate.measure) & pc.is_finite(pc.field("difference"))
     if "data" in run.items.column_names:
         mask &= pc.field("data") == estimate.data
@@ -111,12 +111,12 @@ def items_of(run: Run, estimate: Estimate) -> pa.Table:
 
 
 def differences(run: Run, estimate: Estimate) -> list[float]:
-    """Their differences."""
+    """The differences of the scored items."""
     return [float(value.as_py()) for value in items_of(run, estimate)["difference"]]
 
 
 def unscored_reasons(run: Run) -> list[tuple[str, str, int]]:
-    """Measure, reason and number of the items that could not be scored."""
+    """Items that could not be scored: measure, reason and count."""
     if "outcome" not in run.items.column_names:
         return [(e.measure, "no reason recorded", e.unscored) for e in headlines(run) if e.unscored]
     rows = run.items.filter(pc.field("outcome") == "unscored").to_pylist()
@@ -125,16 +125,16 @@ def unscored_reasons(run: Run) -> list[tuple[str, str, int]]:
 
 
 def duplicate_measures(run: Run) -> dict[tuple[str, str], str]:
-    """Measures whose differences equal an earlier measure's, item by item, and that measure's name.
+    """Measures whose differences equal those of an earlier measure item by item, and the name of the latter.
 
     `ss`, `lms` and `icat` read the same sentences; so do `pll` and `sld`.
     """
-    seen: dict[object, str] = {}
-    found: dict[tuple[str, str], str] = {}
+    first_with: dict[object, str] = {}
+    duplicates: dict[tuple[str, str], str] = {}
     for estimate in headlines(run):
         rows = items_of(run, estimate)
         key = (estimate.data, tuple(rows["item"].to_pylist()), tuple(rows["difference"].to_pylist()))
-        if rows.num_rows and key in seen:
-            found[estimate.measure, estimate.data] = seen[key]
-        seen.setdefault(key, estimate.measure)
-    return found
+        if rows.num_rows and key in first_with:
+            duplicates[estimate.measure, estimate.data] = first_with[key]
+        first_with.setdefault(key, estimate.measure)
+    return duplicates

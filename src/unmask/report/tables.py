@@ -1,4 +1,4 @@
-"""The rows of the page's tables."""
+"""Rows of the tables on a page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unmask.report.selection import BAND, Run
 
 
 def estimate_row(estimate: Estimate, result: Run) -> dict[str, Any]:
-    """One estimate as the tables print it."""
+    """One estimate as a table row."""
     digits = wording.digits_of(estimate.statistic)
     return {
         "label": selection.label(estimate, result),
@@ -37,17 +37,17 @@ def estimate_row(estimate: Estimate, result: Run) -> dict[str, Any]:
 
 
 def headlines_by_dataset(result: Run) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The headline rows by dataset, under the dataset's title."""
+    """The headline rows of every dataset, with its title."""
     cards = result.meta.get("data") or []
     titles = {card.get("name"): card.get("title") or card.get("name") for card in cards}
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_dataset: dict[str, list[dict[str, Any]]] = {}
     for estimate in selection.headlines(result):
-        found.setdefault(estimate.data, []).append(estimate_row(estimate, result))
-    return [(str(titles.get(data, data)), rows) for data, rows in found.items()]
+        by_dataset.setdefault(estimate.data, []).append(estimate_row(estimate, result))
+    return [(str(titles.get(data, data)), rows) for data, rows in by_dataset.items()]
 
 
 def spread_row(estimate: Estimate, result: Run) -> dict[str, str]:
-    """How far apart the two scores of a pair are, for one measure."""
+    """Size of the differences between the two scores of a pair, for one measure."""
     sizes = np.abs(np.array(selection.differences(result, estimate)))
     name = selection.label(estimate, result)
     if not sizes.size:

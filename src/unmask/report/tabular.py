@@ -1,4 +1,4 @@
-"""The numbers of runs as tables with every digit, and CSV that no spreadsheet takes for formulas."""
+"""Estimates in full precision as data frames, and CSV that spreadsheets cannot read as formulas."""
 
 from __future__ import annotations
 
@@ -19,31 +19,35 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def estimates(runs: Sequence[Run], *, names: Sequence[str]) -> pd.DataFrame:
-    """Every estimate of every run; the first column says which model it is of."""
+    """Every estimate of every run; the first column is the model."""
     rows = [
-        {"model": name, **asdict(one), "signed": one.signed}
+        {"model": name, **asdict(estimate), "signed": estimate.signed}
         for name, run in zip(names, runs, strict=True)
-        for one in run.estimates
+        for estimate in run.estimates
     ]
     return pd.DataFrame(rows, columns=["model", *Estimate.__dataclass_fields__, "signed"])
 
 
 def changes(compared: Sequence[Comparison], *, names: Sequence[str]) -> pd.DataFrame:
     """Every comparison, with the names of the two models."""
-    rows: Rows = [{"a": names[0], "b": names[one.run], **asdict(one)} for one in compared]
+    rows: Rows = [
+        {"a": names[0], "b": names[comparison.run], **asdict(comparison)} for comparison in compared
+    ]
     return pd.DataFrame(rows).drop(columns="run", errors="ignore")
 
 
 def checks(runs: Sequence[Run], *, names: Sequence[str]) -> pd.DataFrame:
     """Every check of every run."""
     rows = [
-        {"model": name, **asdict(one)} for name, run in zip(names, runs, strict=True) for one in run.checks
+        {"model": name, **asdict(check)}
+        for name, run in zip(names, runs, strict=True)
+        for check in run.checks
     ]
     return pd.DataFrame(rows, columns=["model", "name", "ok", "detail"])
 
 
 def as_csv(table: pd.DataFrame) -> str:
-    """CSV that a spreadsheet reads as text and numbers: no text of data can become a formula."""
+    """CSV in which no text can be read as a formula by a spreadsheet."""
     return str(table.map(_inert).to_csv(index=False, lineterminator="\n"))
 
 

@@ -1,4 +1,4 @@
-"""The charts of open pronouns in a comparison: bars by category, every word before against after."""
+"""Charts of template data in a comparison: bars by category, every word before against after."""
 
 from __future__ import annotations
 
@@ -14,53 +14,58 @@ from unmask.report.comparison_wording import LETTERS
 from unmask.report.selection import Run
 
 BEFORE, AFTER = "before", "after"
-GOALS = {"zero": "should not lean", "female": "means a woman", "male": "means a man"}
+GOALS = {"zero": "gender-neutral words", "female": "words for women", "male": "words for men"}
 
 
 def templates(first: Run, other: Run, number: int) -> list[Figure]:
-    """For sentences with an open pronoun: bars by category, and every word before against after."""
-    found: list[Figure] = []
-    for head in (one for one in selection.headlines(first) if selection.is_open(one)):
-        before, after = (_open_numbers(one, head) for one in (first, other))
+    """For template measures: bars by category, and every word before against after."""
+    figures: list[Figure] = []
+    for head in (estimate for estimate in selection.headlines(first) if selection.is_open(estimate)):
+        before, after = (_estimates_by_group(run, head) for run in (first, other))
         shared = [group for group in before if group in after]
         letter, where = LETTERS[number], f"{head.measure} on {head.data}"
         bars = [
-            point(some[group], _told(group), series)
+            point(estimates[group], _group_label(group), series)
             for group in shared
             if not group.startswith(("word=", "template="))
-            for some, series in ((before, f"A {BEFORE}"), (after, f"{letter} {AFTER}"))
+            for estimates, series in ((before, f"A {BEFORE}"), (after, f"{letter} {AFTER}"))
         ]
         if bars:
-            title = f"{where} by category, before (A) and after ({letter}); 0 is no lean, up is towards men"
+            title = (
+                f"{where} by category, before (A) and after ({letter}); "
+                "above 0: towards men, below: towards women"
+            )
             chart = plots.bars(bars, axis=charts.unit(head))
-            found.append(figure(f"bars-{number}-{len(found)}", title, chart, f"{title}. See the tables."))
+            figures.append(figure(f"bars-{number}-{len(figures)}", title, chart, f"{title}. See the tables."))
         words_of = [group for group in shared if group.startswith("word=")]
-        points = _scattered(before, after, words_of, _goals(first, head))
+        points = _scatter_points(before, after, words_of, _goals(first, head))
         if points:
             title = f"{where} of every word, before (A) against after ({letter}); dashed: no change"
             chart = plots.scatter(points, x="before", y="after", diagonal=True)
-            found.append(figure(f"words-{number}-{len(found)}", title, chart, f"{title}. See the tables."))
-    return found
+            figures.append(
+                figure(f"words-{number}-{len(figures)}", title, chart, f"{title}. See the tables.")
+            )
+    return figures
 
 
-def _open_numbers(one: Run, head: Estimate) -> dict[str, Estimate]:
-    mine = [
+def _estimates_by_group(run: Run, head: Estimate) -> dict[str, Estimate]:
+    estimates = [
         e
-        for e in one.estimates
+        for e in run.estimates
         if (e.measure, e.data, e.statistic) == (head.measure, head.data, head.statistic)
     ]
-    return {e.group: e for e in mine if math.isfinite(e.value)}
+    return {e.group: e for e in estimates if math.isfinite(e.value)}
 
 
-def _goals(one: Run, head: Estimate) -> Mapping[str, str]:
-    """What is right for a word, where the data say so."""
-    rows = selection.items_of(one, head)
+def _goals(run: Run, head: Estimate) -> Mapping[str, str]:
+    """The expected direction of every word, if the data specify it."""
+    rows = selection.items_of(run, head)
     if not {"word", "goal"} <= set(rows.column_names):
         return {}
     return dict(zip(rows["word"].to_pylist(), rows["goal"].to_pylist(), strict=True))
 
 
-def _scattered(
+def _scatter_points(
     before: Mapping[str, Estimate],
     after: Mapping[str, Estimate],
     groups: Sequence[str],
@@ -77,7 +82,7 @@ def _scattered(
     ]
 
 
-def _told(group: str) -> str:
+def _group_label(group: str) -> str:
     if group == "all":
-        return "all that should not lean"
+        return "all gender-neutral words"
     return GOALS.get(selection.plain_group(group), selection.plain_group(group))

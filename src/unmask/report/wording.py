@@ -1,6 +1,6 @@
-"""The sentences and number formats of the page.
+"""The sentences and number formats of the pages.
 
-*Mitigate* is the word; a score near its null is "no preference found by this measure".
+Say "mitigate", not "remove bias"; a score near its null is "no preference found by this measure".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from unmask.findings.numbers import number, signed_number
 from unmask.report.selection import ALPHA, Run, headlines, is_open
 
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
-CHANGE = "change"  # of any number between two runs, with the null 0
+CHANGE = "change"  # of any statistic between two runs; its null is 0
 DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
 PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
 
@@ -22,33 +22,34 @@ STATISTICS: Mapping[str, str] = {
     "bias-score": "pairs in which the stereotyping sentence scores higher (%)",
     "ss": "stereotyping word preferred to the anti-stereotyping one, mean over target terms (%)",
     "lms": "meaningful words preferred to unrelated ones, mean over target terms (%)",
-    "icat": "language modelling and absence of preference in one number, out of 100",
+    "icat": "language modelling ability and absence of preference combined, out of 100",
     "asld": "mean absolute difference of the two sentences' scores (nats)",
     "mean-difference": "mean difference of the two sentences' scores",
-    "appd": "probability of a man's pronoun less that of a woman's, mean over templates and words",
-    "association": "how much more a word raises the probability of a man's word than of a woman's (nats)",
-    "effect-size": "the same, mean over words in their standard deviations",
+    "appd": "probability of the masculine minus that of the feminine word, mean over templates and words",
+    "association": "how much more a word raises the probability of the masculine than of the feminine word "
+    "(nats)",
+    "effect-size": "mean association over words, in standard deviations",
     "third": "probability of a template's third word (they), mean over templates and words",
 }
 
 ABOVE: Mapping[str, str] = {
     "lms": "prefers meaningful words to unrelated ones",
-    "asld": "the sentences of a pair score apart by so much; this number has no direction",
-    "direction-gap": "pairs about advantaged and disadvantaged groups are not treated alike",
+    "asld": "mean size of the difference within a pair; it has no direction",
+    "direction-gap": "scores differ between pairs about advantaged and disadvantaged groups",
     "appd": "leans towards men",
-    "association": "the words go with men",
-    "effect-size": "the words go with men",
+    "association": "the words are associated with men",
+    "effect-size": "the words are associated with men",
 }
 WITHIN: Mapping[str, str] = {
-    "lms": "meaningful and unrelated words not told apart",
+    "lms": "meaningful and unrelated words are not distinguished",
     "asld": "no difference found by this measure",
     "direction-gap": "no difference found between pairs about advantaged and disadvantaged groups",
 }
 BELOW: Mapping[str, str] = {
     "lms": "prefers unrelated words to meaningful ones",
     "appd": "leans towards women",
-    "association": "the words go with women",
-    "effect-size": "the words go with women",
+    "association": "the words are associated with women",
+    "effect-size": "the words are associated with women",
 }
 NO_NULL: Mapping[str, str] = {
     "icat": "100 would be perfect language modelling without a preference",
@@ -57,44 +58,44 @@ NO_NULL: Mapping[str, str] = {
 LIMITS = (
     "A score near its null means that no preference was found by this measure on these sentences. It does "
     "not show that the model is free of bias: other sentences, other groups, other languages and other uses "
-    "were not asked.",
-    "A score near its null can also come from a model that was not read properly. That is what the checks on "
-    "this page are for; a number whose checks failed should not be quoted.",
+    "were not tested.",
+    "A score near its null can also come from a model that was loaded incorrectly. The checks on this page "
+    "detect that; do not quote a number whose checks failed.",
     "The sentences of public benchmarks were mostly written by crowd workers, mostly in the United States. "
     "Many pairs are unclear, confounded or compare more than one thing at once (Blodgett et al., 2021).",
-    "Likelihoods answer to wording as well as to meaning. When sentences are reworded with the same "
-    "meaning, the preferred sentence of a pair often changes (Kwon and Mihindukulasooriya, 2022); frequent "
-    "words and unequal lengths also move scores. One pair proves nothing.",
+    "Likelihoods depend on wording as well as on meaning. When sentences are paraphrased, the preferred "
+    "sentence of a pair often changes (Kwon and Mihindukulasooriya, 2022); word frequency and sentence "
+    "length also affect scores. One pair proves nothing.",
     "Such scores say little about what a model does in an application. Across models, likelihood measures "
     "and biases in fine-tuned tasks were found to correlate only weakly (Kaneko et al., 2022).",
-    "The intervals speak of chance in the choice of sentences only. They do not cover the choice of "
-    "benchmark, of measure or of checkpoint; and a category of few pairs has a wide interval for a reason.",
-    "Shaded words show which tokens the difference of two scores is made of. That is arithmetic, not a "
-    "cause.",
+    "The intervals cover the sampling of sentences only, not the choice of benchmark, measure or checkpoint. "
+    "Categories with few pairs have wide intervals.",
+    "Coloured words show how much each token contributes to the difference of two scores. That is "
+    "arithmetic, not a causal explanation.",
 )
 
 
 def interval(estimate: Estimate, digits: int = 2) -> str:
-    """`58.0 to 62.9`, or why there is none."""
+    """`58.0 to 62.9`, or `none`."""
     if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
         return "none"
     return f"{number(estimate.low, digits)} to {number(estimate.high, digits)}"
 
 
 def change_interval(low: float, high: float, digits: int = 2) -> str:
-    """`−3.1 to +0.4`, or why there is none."""
+    """`−3.1 to +0.4`, or `none`."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return "none"
     return f"{signed_number(low, digits)} to {signed_number(high, digits)}"
 
 
 def digits_of(statistic: str) -> int:
-    """Percentages with one decimal, the rest with three."""
+    """Decimals to show: one for percentages, three otherwise."""
     return 1 if statistic in PERCENT else 3
 
 
 def lean(estimate: Estimate) -> str:
-    """Where the interval lies against the null."""
+    """Where the interval lies relative to the null."""
     if estimate.null is None:
         return "no null"
     if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
@@ -105,12 +106,12 @@ def lean(estimate: Estimate) -> str:
 
 
 def tone(estimate: Estimate) -> str:
-    """The lean of numbers that have a direction between stereotype and its opposite; the others have none."""
+    """The lean of a directed statistic (stereotype or its opposite); `no direction` for the others."""
     return lean(estimate) if estimate.statistic in DIRECTED else "no direction"
 
 
 def reading(estimate: Estimate) -> str:
-    """What the number says, in plain words."""
+    """What the estimate says, in plain words."""
     if not math.isfinite(estimate.value):
         return "not measured"
     name = estimate.statistic
@@ -119,47 +120,49 @@ def reading(estimate: Estimate) -> str:
         "within": WITHIN.get(name, "no preference found by this measure"),
         "below": BELOW.get(name, "leans against stereotypes"),
         "no interval": "no interval could be computed: do not read a preference into it",
-        "no null": NO_NULL.get(name, "has no null to be compared with"),
+        "no null": NO_NULL.get(name, "has no null to compare with"),
     }[lean(estimate)]
 
 
 def holm(estimate: Estimate) -> str:
-    """The mark of a group: does it differ from the null after Holm's correction?"""
+    """Whether a group differs from the null after Holm's correction."""
     if estimate.p_holm is None or not math.isfinite(estimate.p_holm):
         return UNTESTED
     return DIFFERS if estimate.p_holm < ALPHA else SAME
 
 
 def introduction(run: Run, *others: Run) -> tuple[str, str]:
-    """What was asked of which model, in two sentences for a reader who is not an expert."""
-    models = [one.meta.get("model") or {} for one in (run, *others)]
-    asked_of = [estimate for one in (run, *others) for estimate in headlines(one)]
-    open_slots = {e.data for e in asked_of if is_open(e)}
-    cards = list({c.get("name"): c for one in (run, *others) for c in one.meta.get("data") or []}.values())
+    """What was measured on which model, in two sentences for readers who are not experts."""
+    models = [each_run.meta.get("model") or {} for each_run in (run, *others)]
+    estimates = [estimate for each_run in (run, *others) for estimate in headlines(each_run)]
+    open_slots = {e.data for e in estimates if is_open(e)}
+    cards = list(
+        {c.get("name"): c for each_run in (run, *others) for c in each_run.meta.get("data") or []}.values()
+    )
     pairs = [card for card in cards if card.get("name") not in open_slots]
     templates = [card for card in cards if card.get("name") in open_slots]
-    measures = list(dict.fromkeys(e.measure for e in asked_of if e.data not in open_slots))
+    measures = list(dict.fromkeys(e.measure for e in estimates if e.data not in open_slots))
     ways = "in one way" if len(measures) == 1 else f"in {len(measures)} ways"
-    asked, noted = [], []
+    questions, noted = [], []
     if pairs or not templates:
-        asked.append(
-            f"{_data(pairs)}: sentences that come in pairs, alike except for whom they speak of or what they "
-            "say of them, one of the two repeating a stereotype"
+        questions.append(
+            f"{_data(pairs)}: pairs of sentences that differ only in the group they mention or in what they "
+            "say about it; one of the two states a stereotype"
         )
         noted.append(
-            f"for every pair we noted which sentence the model finds likelier, {ways} "
+            f"for every pair we computed which sentence the model finds more likely, {ways} "
             f"({', '.join(measures)}); a model without a preference would choose the stereotyping sentence "
             "about as often as the other"
         )
     if templates:
-        asked.append(f"{_data(templates)}: sentences about someone at work in which a pronoun is left open")
+        questions.append(f"{_data(templates)}: sentence templates with an open slot for a gendered word")
         noted.append(
-            "for every open pronoun we noted how much likelier the model finds a man's than a woman's; "
-            "without a preference the difference is 0"
+            "for every template we computed how much more likely the model finds the masculine than the "
+            "feminine word; without a preference the difference is 0"
         )
-    told = "; ".join(noted)
+    explanation = "; ".join(noted)
     given = " and ".join(_model(model) for model in models)
-    return f"We gave {given} {'; and '.join(asked)}.", f"{told[:1].upper()}{told[1:]}."
+    return f"We gave {given} {'; and '.join(questions)}.", f"{explanation[:1].upper()}{explanation[1:]}."
 
 
 def _model(model: Mapping[str, Any]) -> str:
