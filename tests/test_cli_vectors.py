@@ -15,7 +15,7 @@ from unmask.cli import main
 from unmask.models import open_lm
 from unmask.vectors import read_questions, text_vectors, weat_questions
 from unmask.vectors.directions import GENDER
-from vectors.plainly import effect  # type: ignore[import-not-found]
+from vectors.weat_reference import effect  # type: ignore[import-not-found]
 
 
 def code(*words: str | Path) -> int:

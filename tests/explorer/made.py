@@ -86,7 +86,7 @@ def templates(folder: Path) -> Path:
 
 def answers(folder: Path, count: int = 5) -> AnnotationFolder:
     """Answers that the rules leave open, but for the first."""
-    from prompts.hand import answer
+    from prompts.handmade import answer
 
     made = [answer(number, "undecided" if number else "biased") for number in range(count)]
     return create_folder(folder, ModelAnswers("tiny", "0" * 8, 2, "likelier", tuple(made)))

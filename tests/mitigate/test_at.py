@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import zoo
-from mitigate.lessons import CORPUS, pupil
+from mitigate.tiny import CORPUS, make_context
 from unmask.core.errors import DataError
 from unmask.mitigate import find
 from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss
@@ -41,7 +41,7 @@ def test_which_sentences_are_attributes_and_which_are_targets() -> None:
 def test_places_hold_the_word_and_nothing_else() -> None:
     model = lm()
     for one in (row for some in find_occurrences(model, TEXTS, 64) for row in some):
-        assert model.text([one.ids[place] for place in one.places]).replace(" ", "") == one.word
+        assert model.text([one.ids[place] for place in one.positions]).replace(" ", "") == one.word
 
 
 def test_lists_do_not_overlap() -> None:
@@ -68,7 +68,7 @@ def test_vectors_are_means_of_states(by_word: bool) -> None:
         for number, name in enumerate(names):
             mine = [one for one in rows if name in (one.word, one.group)]
             slow = torch.stack(
-                [states(model.network.model, one.ids)[layer][0, list(one.places)].mean(0) for one in mine]
+                [states(model.network.model, one.ids)[layer][0, list(one.positions)].mean(0) for one in mine]
             ).mean(0)
             assert torch.allclose(fast[layer, number], slow, atol=1e-5)
 
@@ -88,24 +88,24 @@ def test_the_loss_equals_a_slow_loop(tmp_path: Path, level: str, layers: str) ->
         other.bert.embeddings.word_embeddings.weight += 0.01
     vectors = AttributeVectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
     with torch.no_grad():
-        vectors.renew(0, model)
+        vectors.update(0, model)
     turns = [AtExample(targets[0], attributes[0]), AtExample(targets[1], attributes[-1])]
     loss = AtLoss(vectors, other, MitigationOptions(level=level, layers=layers, strength=0.3))
     with torch.no_grad():
         fast = loss(model, batch_of(turns, tokenizer)).item()
     inner, moved = [], []
-    count = vectors.now.shape[0]
+    count = vectors.current.shape[0]
     for turn in turns:
         mine = states(model, turn.target.ids)
         for layer in range(count) if layers == "all" else [count - 1]:
-            places = (
+            positions = (
                 [[p] for p in range(len(turn.target.ids))]
                 if level == "sentence"
-                else [list(turn.target.places)]
+                else [list(turn.target.positions)]
             )
-            for some in places:
+            for some in positions:
                 word = mine[layer][0, some].mean(0)
-                inner.append([(float(word @ one)) ** 2 for one in vectors.now[layer]])
+                inner.append([(float(word @ one)) ** 2 for one in vectors.current[layer]])
         now, then = states(model, turn.attribute.ids), states(other, turn.attribute.ids)
         for layer in range(count):
             moved += [float(one.pow(2).sum()) for one in (now[layer] - then[layer])[0]]
@@ -118,18 +118,18 @@ def test_the_published_loss_squares_a_mean(tmp_path: Path) -> None:
     attributes, targets = find_occurrences(opened, TEXTS, 64)
     vectors = AttributeVectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=False, unit=False)
     with torch.no_grad():
-        vectors.renew(0, model)
+        vectors.update(0, model)
     turn = AtExample(targets[0], attributes[0])
     with torch.no_grad():
         fast = AtLoss(vectors, model, MitigationOptions(), as_code=True)(
             model, batch_of([turn], tokenizer, shifted=True)
         ).item()
-    several = len(turn.target.places) > 1
-    places = [p - 1 for p in turn.target.places] if several else list(turn.target.places)
+    several = len(turn.target.positions) > 1
+    positions = [p - 1 for p in turn.target.positions] if several else list(turn.target.positions)
     mine = states(model, turn.target.ids)
     inner = np.array(
         [
-            [float(mine[layer][0, places].mean(0) @ one) for one in vectors.now[layer]]
+            [float(mine[layer][0, positions].mean(0) @ one) for one in vectors.current[layer]]
             for layer in range(len(mine))
         ]
     )
@@ -152,19 +152,19 @@ def test_vectors_of_an_epoch_are_kept_for_going_on(tmp_path: Path) -> None:
     rows, _ = find_occurrences(opened, TEXTS, 64)
     vectors = AttributeVectors(rows, opened.tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
     with torch.no_grad():
-        vectors.renew(1, opened.network.model)
-        first = vectors.now
+        vectors.update(1, opened.network.model)
+        first = vectors.current
         opened.network.model.bert.embeddings.word_embeddings.weight += 1
-        vectors.renew(1, opened.network.model)
-    assert torch.equal(first, vectors.now)
+        vectors.update(1, opened.network.model)
+    assert torch.equal(first, vectors.current)
     assert torch.allclose(first.norm(dim=-1), torch.ones(first.shape[:2]))
-    vectors.forget()
+    vectors.delete_files()
     assert not list(tmp_path.glob("*")) if tmp_path.exists() else True
 
 
 @pytest.mark.parametrize("method", ["at", "at-code"])
 def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
-    learner = pupil(tmp_path, remind=1)
+    learner = make_context(tmp_path, remind=1)
     done = find(method).apply(learner, CORPUS)
     assert done.trained is not None
     assert done.facts["reminders"] == 417
@@ -174,4 +174,4 @@ def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
 
 def test_too_little_text_for_at(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at needs both kinds"):
-        find("at").apply(pupil(tmp_path), TrainingCorpus((("He is a doctor.",),), ()))
+        find("at").apply(make_context(tmp_path), TrainingCorpus((("He is a doctor.",),), ()))

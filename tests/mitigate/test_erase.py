@@ -84,16 +84,16 @@ def test_hard_projection_neutralises_and_makes_pairs_equal() -> None:
     done = projection.debias_vectors(toy_vectors(), pairs, keep=("father",), equalise=[("father", "mother")])
     whole = toy_vectors().matrix / np.linalg.norm(toy_vectors().matrix, axis=1, keepdims=True)
     direction = np.linalg.svd(np.stack([whole[0] - whole[1], whole[2] - whole[3]]))[2][0]
-    np.testing.assert_allclose(done.of(["nurse", "cook", "stone"]) @ direction, 0, atol=1e-12)
+    np.testing.assert_allclose(done.lookup(["nurse", "cook", "stone"]) @ direction, 0, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(done.matrix, axis=1), 1)
-    father, mother = done.of(["father", "mother"])
+    father, mother = done.lookup(["father", "mother"])
     for word in ("nurse", "cook", "stone"):
-        assert done.of([word])[0] @ father == pytest.approx(done.of([word])[0] @ mother)
+        assert done.lookup([word])[0] @ father == pytest.approx(done.lookup([word])[0] @ mother)
     np.testing.assert_allclose(
         father - (father @ direction) * direction, mother - (mother @ direction) * direction
     )
     assert father @ direction == pytest.approx(-(mother @ direction))
-    np.testing.assert_allclose(done.of(["he"])[0], whole[0])
+    np.testing.assert_allclose(done.lookup(["he"])[0], whole[0])
     with pytest.raises(DataError, match="no vector of"):
         projection.debias_vectors(toy_vectors(), [("uncle", "aunt")])
 
@@ -129,13 +129,13 @@ def test_oscar_turns_as_printed_and_leaves_gender_and_lengths() -> None:
 
 def test_oscar_on_static_vectors_parts_occupations_from_gender() -> None:
     vectors, things = toy_vectors(), ["nurse", "cook", "stone"]
-    gender, other = oscar.axes(vectors.of(["he"]), vectors.of(["she"]), vectors.of(things))
+    gender, other = oscar.axes(vectors.lookup(["he"]), vectors.lookup(["she"]), vectors.lookup(things))
     assert gender @ other >= 0
     done = oscar.debias_vectors(vectors, things, [("he", "she")])
     expected = [slow_oscar(gender, other, one) for one in vectors.matrix]
     np.testing.assert_allclose(done.matrix, expected, atol=1e-6)
     with pytest.raises(StatsError, match="at least 2"):
-        oscar.axes(vectors.of(["he"]), vectors.of(["she"]), vectors.of(["nurse"]))
+        oscar.axes(vectors.lookup(["he"]), vectors.lookup(["she"]), vectors.lookup(["nurse"]))
 
 
 def test_inlp_on_static_vectors() -> None:
@@ -168,7 +168,7 @@ def some_eraser(size: int, layer: int) -> Eraser:
 @pytest.mark.parametrize("layer", [0, 1, -1])
 def test_an_eraser_works_at_its_layer_of_every_kind_of_model(name: str, layer: int, tmp_path: Path) -> None:
     if name == "albert" and layer != -1:
-        with pytest.raises(ModelError, match="only behind the last"):
+        with pytest.raises(ModelError, match="only follow the last"):
             open_lm(with_eraser(name, tmp_path / "a", some_eraser(32, layer)), Opening(device="cpu"))
         return
     plain = open_lm(zoo.folder(name), Opening(device="cpu"))
@@ -209,7 +209,7 @@ def test_bad_erasers_are_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"nothing")
     with pytest.raises(ModelError, match="cannot be read"):
         read_eraser(tmp_path / FILE)
-    with pytest.raises(ModelError, match="states of 16 numbers"):
+    with pytest.raises(ModelError, match="hidden size 16"):
         open_lm(with_eraser("bert-uncased", tmp_path / "size", some_eraser(16, -1)), Opening(device="cpu"))
     with pytest.raises(ModelError, match="no layer 9"):
         open_lm(with_eraser("bert-uncased", tmp_path / "layer", some_eraser(32, 9)), Opening(device="cpu"))
@@ -285,12 +285,12 @@ def test_a_probe_is_at_chance_in_the_built_in_model_after_inlp() -> None:
 
 def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
-    pupil = MitigationContext(Engine(lm), tmp_path / "work", TrainSettings(), MitigationOptions())
-    outcome = METHODS[0].apply(pupil, TrainingCorpus((), ()))
+    context = MitigationContext(Engine(lm), tmp_path / "work", TrainSettings(), MitigationOptions())
+    outcome = METHODS[0].apply(context, TrainingCorpus((), ()))
     worked = attached_eraser(outcome.model)
     assert worked is not None
     assert outcome.facts["eraser"] == worked.digest
-    again = METHODS[0].apply(pupil, TrainingCorpus((), ()))  # the one that was there is taken out first
+    again = METHODS[0].apply(context, TrainingCorpus((), ()))  # the one that was there is taken out first
     assert again.facts["eraser"] == worked.digest
     attach(outcome.model, worked)
     assert [one.name for one in METHODS] == ["projection", "inlp", "oscar"]

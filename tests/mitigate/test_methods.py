@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import zoo
-from mitigate.lessons import CORPUS, SETTINGS, pupil
+from mitigate.tiny import CORPUS, SETTINGS, make_context
 from unmask import data
 from unmask.core.errors import DataError, ModelError, UnknownName
 from unmask.mitigate import find, methods
@@ -26,19 +26,19 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     texts: list[list[str]] = []
     from unmask.mitigate import mlm
 
-    def noted(pupil: Any, given: Sequence[str]) -> Any:
+    def noted(context: Any, given: Sequence[str]) -> Any:
         texts.append(list(given))
-        return plain(pupil, given)
+        return plain(context, given)
 
     plain = mlm.tokenize_texts
-    monkeypatch.setattr(mlm, "rows_for", noted)
+    monkeypatch.setattr(mlm, "tokenize_texts", noted)
     return texts
 
 
 def test_cda_trains_on_every_document_and_on_its_counterfactual(
     tmp_path: Path, seen: list[list[str]]
 ) -> None:
-    done = find("cda").apply(pupil(tmp_path), CORPUS)
+    done = find("cda").apply(make_context(tmp_path), CORPUS)
     (texts,) = seen
     assert texts[:4] == [
         "He is a doctor. The nurse saw him at work.",
@@ -55,16 +55,16 @@ def test_cda_trains_on_every_document_and_on_its_counterfactual(
 
 
 def test_names_are_exchanged_where_asked_for(tmp_path: Path, seen: list[list[str]]) -> None:
-    find("cda").apply(pupil(tmp_path, names=True), CORPUS)
+    find("cda").apply(make_context(tmp_path, names=True), CORPUS)
     assert "Mary met Robert. She told him that her car was new." in seen[0]
 
 
 def test_cds_trains_on_one_of_both_documents_whole(tmp_path: Path, seen: list[list[str]]) -> None:
-    find("cda").apply(pupil(tmp_path / "a", names=True), CORPUS)
+    find("cda").apply(make_context(tmp_path / "a", names=True), CORPUS)
     both = set(seen[0])
     for seed in range(3):
         settings = SETTINGS.__class__(epochs=1, batch=4, seed=seed)
-        find("cds").apply(pupil(tmp_path / f"{seed}", settings=settings), CORPUS)
+        find("cds").apply(make_context(tmp_path / f"{seed}", settings=settings), CORPUS)
     assert all(len(texts) == 6 and set(texts) <= both for texts in seen[1:])
     assert len({tuple(texts) for texts in seen[1:]}) > 1
     tails = np.random.default_rng((0, 2)).random(6) < 0.5
@@ -77,13 +77,13 @@ def test_cds_trains_on_one_of_both_documents_whole(tmp_path: Path, seen: list[li
     ("axis", "text"), [("religion", "The mosque was full."), ("race", "Asian people voted.")]
 )
 def test_other_axes_are_exchanged_too(tmp_path: Path, seen: list[list[str]], axis: str, text: str) -> None:
-    find("cda").apply(pupil(tmp_path, axis=axis), TrainingCorpus(((text,),), ()))
+    find("cda").apply(make_context(tmp_path, axis=axis), TrainingCorpus(((text,),), ()))
     assert seen[0][0] == text
     assert len(seen[0]) == 2
 
 
 def test_reminders_are_added_so_many_times(tmp_path: Path, seen: list[list[str]]) -> None:
-    find("dropout").apply(pupil(tmp_path, remind=2), CORPUS)
+    find("dropout").apply(make_context(tmp_path, remind=2), CORPUS)
     known = data.read("reminders")
     assert len(seen[0]) == 6 + 2 * len(known)
     assert seen[0].count(known[0].sentence) == 2
@@ -92,7 +92,7 @@ def test_reminders_are_added_so_many_times(tmp_path: Path, seen: list[list[str]]
 @pytest.mark.parametrize("method", ["cda", "cds", "cda-kaneko"])
 def test_text_without_gendered_words_is_refused(tmp_path: Path, method: str) -> None:
     with pytest.raises(DataError, match="none of the 1"):
-        find(method).apply(pupil(tmp_path), TrainingCorpus((("The rain fell.",),), ()))
+        find(method).apply(make_context(tmp_path), TrainingCorpus((("The rain fell.",),), ()))
 
 
 KANEKO = [("he", "she"), ("his", "her"), ("his", "hers"), ("man", "woman"), ("him", "her")]
@@ -113,13 +113,13 @@ def test_copies_as_the_published_code_writes_them(sentence: str, wanted: list[st
 
 
 def test_the_package_pairs_end_with_him_and_her(tmp_path: Path) -> None:
-    entries = word_entries(pupil(tmp_path))
+    entries = word_entries(make_context(tmp_path))
     assert entries[-1] == ("him", "her")
     assert counterfactual_copies("He saw her", entries) == ["she saw him"]
 
 
 def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, seen: list[list[str]]) -> None:
-    find("cda-kaneko").apply(pupil(tmp_path), CORPUS)
+    find("cda-kaneko").apply(make_context(tmp_path), CORPUS)
     assert seen[0][: len(CORPUS.sentences)] == CORPUS.sentences
     assert seen[0][len(CORPUS.sentences) :][:2] == ["she is a doctor.", "The nurse saw her at work."]
 
@@ -143,14 +143,14 @@ def test_dropout_is_raised_and_nothing_else(name: str, fields: dict[str, float])
 
 
 def test_alberts_published_exception_has_a_name(tmp_path: Path) -> None:
-    found = {name: find(name).apply(pupil(tmp_path / name, "albert"), CORPUS).facts["dropout"]
+    found = {name: find(name).apply(make_context(tmp_path / name, "albert"), CORPUS).facts["dropout"]
              for name in ("dropout", "dropout-bias-bench")}  # fmt: skip
     assert set(found["dropout"].values()) == {0.2, 0.15}
     assert set(found["dropout-bias-bench"].values()) == {0.05}
 
 
 def test_the_checkpoint_keeps_its_own_dropout(tmp_path: Path) -> None:
-    learner = pupil(tmp_path)
+    learner = make_context(tmp_path)
     before = learner.model.config.hidden_dropout_prob
     done = find("dropout").apply(learner, CORPUS)
     assert done.model.config.hidden_dropout_prob == before != 0.2
@@ -166,7 +166,7 @@ def test_a_model_without_dropout_is_refused() -> None:
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 @pytest.mark.parametrize("method", ["cda", "cds", "dropout"])
 def test_causal_models_learn_too(tmp_path: Path, name: str, method: str) -> None:
-    learner = pupil(tmp_path, name)
+    learner = make_context(tmp_path, name)
     before = {key: one.clone() for key, one in learner.model.state_dict().items()}
     done = find(method).apply(learner, CORPUS)
     assert any(not torch.equal(one, before[key]) for key, one in done.model.state_dict().items())

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from unmask.corpus.sentences import split_sentences
 
 import zoo
-from mitigate.lessons import CORPUS, HELD, SETTINGS
+from mitigate.tiny import CORPUS, HELD, SETTINGS
 from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.core.types import Row
+from unmask.corpus.sentences import split_sentences
 from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.comparison import compare_evaluations
 from unmask.mitigate.curve import curve_finding, measure_curve, sample_corpus
@@ -70,7 +70,7 @@ def test_a_record_of_the_same_run_is_known_again(tmp_path: Path) -> None:
 
 
 def test_a_method_that_changes_nothing_is_refused(tmp_path: Path) -> None:
-    idle = Method("idle", "", "", lambda pupil, _: Outcome(pupil.model), "")
+    idle = Method("idle", "", "", lambda context, _: Outcome(context.model), "")
     with pytest.raises(ModelError, match="no weight changed"):
         mitigate(idle, engine(), CORPUS, tmp_path / "out")
 
@@ -79,7 +79,7 @@ def test_misuse_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="at works on masked models"):
         mitigate(find("at"), engine("gpt2"), CORPUS, tmp_path / "out")
     with pytest.raises(DataError, match="exchanges no words of race"):
-        mitigate(find("dropout"), engine(), CORPUS, tmp_path / "out", choices=MitigationOptions(axis="race"))
+        mitigate(find("dropout"), engine(), CORPUS, tmp_path / "out", options=MitigationOptions(axis="race"))
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ResultError, match="holds other files"):
         mitigate(find("cda"), engine(), CORPUS, tmp_path)
@@ -88,11 +88,13 @@ def test_misuse_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
 def test_documents_are_kept_back_by_their_hash() -> None:
     texts = [f"Document number {number}. It has two sentences." for number in range(600)]
     made = build_corpus(texts, split_sentences)
-    assert [one[0] for one in made.held] == [split_sentences(text)[0] for text in texts if is_held_out(text)]
-    assert 10 < len(made.held) < 60
-    assert len(made.documents) + len(made.held) == 600
+    assert [one[0] for one in made.held_out] == [
+        split_sentences(text)[0] for text in texts if is_held_out(text)
+    ]
+    assert 10 < len(made.held_out) < 60
+    assert len(made.documents) + len(made.held_out) == 600
     assert len(build_corpus(texts, split_sentences, limit=20).documents) == 20
-    given = build_corpus(texts, split_sentences, held=["Only this."])
+    given = build_corpus(texts, split_sentences, held_out=["Only this."])
     assert (given.held, len(given.documents)) == ((("Only this.",),), 600)
 
 
@@ -212,7 +214,7 @@ def test_a_curve_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     def run(sizes: list[int]) -> dict[str, object]:
         return measure_curve(find("dropout"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, sizes, 2, tmp_path,
-                     settings=settings, choices=wishes)  # fmt: skip
+                     settings=settings, options=wishes)  # fmt: skip
 
     first = run([3])
     assert len(asked) == 3
@@ -230,8 +232,8 @@ def test_a_curve_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_curve_longer_than_the_corpus(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the corpus has 10 sentences"):
         measure_curve(find("cds"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, [50], 1, tmp_path,
-              settings=SETTINGS, choices=MitigationOptions())  # fmt: skip
+              settings=SETTINGS, options=MitigationOptions())  # fmt: skip
 
 
 def test_held_sentences() -> None:
-    assert CORPUS.held_sentences == [one for document in HELD for one in document]
+    assert CORPUS.held_out_sentences == [one for document in HELD for one in document]

@@ -113,7 +113,7 @@ def test_a_doubtful_pronoun_is_put_to_the_chooser() -> None:
         return [slot.options[1] for _, slot in cases]
 
     swap = Swapper(default_lexicon(), choose)
-    assert swap.all(["He gave her flowers.", "I saw her."]) == ["She gave him flowers.", "I saw him."]
+    assert swap.swap_all(["He gave her flowers.", "I saw her."]) == ["She gave him flowers.", "I saw him."]
     ((text, slot),) = asked
     assert text[slot.begin : slot.end] == slot.options[0] == "his"
     assert slot.options[1] == "him"
@@ -147,10 +147,10 @@ def test_the_model_chooses_the_likelier_form() -> None:
 
 def test_the_built_in_model_leaves_the_examples_right() -> None:
     swap = Swapper(default_lexicon(names=True), ModelPronounChooser(Engine(open_lm())))
-    found = swap.all([one.text for one in EXAMPLES])
+    found = swap.swap_all([one.text for one in EXAMPLES])
     assert found == [one.swapped for one in EXAMPLES]
     returning = [text for text, one in zip(found, EXAMPLES, strict=True) if one.back]
-    assert swap.all(returning) == [one.text for one in EXAMPLES if one.back]
+    assert swap.swap_all(returning) == [one.text for one in EXAMPLES if one.back]
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_a_tagger_that_is_installed_decides() -> None:
 def test_a_long_text_is_not_tagged_whole_for_every_pronoun() -> None:
     texts = ["She watered her flowers. He gave her candy. "] * 200
     begin = time.process_time()
-    apart = Swapper(default_lexicon()).all(texts)
+    apart = Swapper(default_lexicon()).swap_all(texts)
     between = time.process_time()
     assert Swapper(default_lexicon())("".join(texts)) == "".join(apart)
     assert time.process_time() - between < 20 * (between - begin)
@@ -254,8 +254,8 @@ def test_turning_on_leads_back(text: str) -> None:
 
 def test_drawn_turns_depend_on_the_seed_and_change_every_text() -> None:
     swap, texts = GroupSwapper("religion"), ["The mosque was full."] * 40
-    first = swap.drawn(texts, 1)
-    assert first == swap.drawn(texts, 1) != swap.drawn(texts, 2)
+    first = swap.swap_randomly(texts, 1)
+    assert first == swap.swap_randomly(texts, 1) != swap.swap_randomly(texts, 2)
     assert set(first) == {
         f"The {one} was full." for one in ("church", "synagogue", "Hindu temple", "Buddhist temple")
     }

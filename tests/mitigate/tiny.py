@@ -26,10 +26,10 @@ CORPUS = TrainingCorpus(DOCUMENTS, HELD, ({"name": "tiny.txt", "sha256": "0" * 6
 SETTINGS = TrainSettings(epochs=1, rate=1e-3, batch=4, seed=1)
 
 
-def pupil(
-    folder: Path, name: str = "bert-uncased", settings: TrainSettings = SETTINGS, **choices: object
+def make_context(
+    folder: Path, name: str = "bert-uncased", settings: TrainSettings = SETTINGS, **options: object
 ) -> MitigationContext:
-    """A zoo model about to be taught."""
+    """A zoo model to be mitigated."""
     return MitigationContext(
-        Engine(open_lm(zoo.folder(name))), folder / "work", settings, MitigationOptions(**choices)
+        Engine(open_lm(zoo.folder(name))), folder / "work", settings, MitigationOptions(**options)
     )  # type: ignore[arg-type]

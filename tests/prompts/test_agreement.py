@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from prompts.hand import judged
+from prompts.handmade import judged
 from unmask.prompts import Verdict, agreement
 from unmask.prompts.agreement import COHEN, FLEISS, KRIPPENDORFF, alpha
 

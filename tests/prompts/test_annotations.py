@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts.hand import answer, judged
+from prompts.handmade import answer, judged
 from unmask.core.errors import DataError
 from unmask.prompts import (
     Annotation,

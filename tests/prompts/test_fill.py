@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import zoo
-from prompts.hand import NURSE
+from prompts.handmade import NURSE
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.models import open_lm
@@ -40,8 +40,8 @@ def test_answers_are_the_likeliest_words_and_the_rules_verdicts(name: str) -> No
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
 def test_rows_come_back_from_json_as_they_were(name: str) -> None:
-    text = json.dumps(asked(name).rows(), allow_nan=False)
-    assert ModelAnswers.of_rows(json.loads(text)) == asked(name)
+    text = json.dumps(asked(name).to_rows(), allow_nan=False)
+    assert ModelAnswers.from_rows(json.loads(text)) == asked(name)
 
 
 def test_a_prompt_that_cannot_be_asked_says_why() -> None:
@@ -50,7 +50,7 @@ def test_a_prompt_that_cannot_be_asked_says_why() -> None:
     assert answer.words == ()
     assert answer.verdict == "undecided"
     assert answer.reason == "no answer: no text before the slot: a causal model has nothing to go on"
-    assert ModelAnswers.of_rows(found.rows()) == found
+    assert ModelAnswers.from_rows(found.to_rows()) == found
 
 
 def _shifted() -> tuple[Any, ...]:
@@ -79,12 +79,12 @@ def test_what_cannot_be_asked_is_refused() -> None:
     ],
 )
 def test_rows_that_are_not_ours_are_refused(change: dict[str, Any], message: str) -> None:
-    rows = asked("bert-uncased").rows()
+    rows = asked("bert-uncased").to_rows()
     rows[1] |= change
     with pytest.raises(DataError, match=message):
-        ModelAnswers.of_rows(rows)
+        ModelAnswers.from_rows(rows)
 
 
 def test_no_rows_are_no_answers() -> None:
     with pytest.raises(DataError, match="0 answers of 0 models"):
-        ModelAnswers.of_rows([])
+        ModelAnswers.from_rows([])

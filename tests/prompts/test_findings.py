@@ -12,7 +12,7 @@ from unmask.findings import Value
 from unmask.prompts import ModelAnswers
 from unmask.prompts.findings import conclude, ranking_from_audit
 
-from .hand import answer, judged
+from .handmade import answer, judged
 
 ANSWERS = tuple(
     answer(number, verdict, category)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from unmask.prompts import ModelAnswers
 from unmask.prompts.folder import JUDGEMENTS, UNDECIDED, create_folder, import_annotations, open_folder
 from unmask.prompts.user_prompts import read_prompts
 
-from .hand import answer
+from .handmade import answer
 
 ANSWERS = (answer(0, "undecided"), answer(1, "biased"), answer(2, "undecided"), answer(3, "undecided"))
 ASKED = ModelAnswers("model", "f00d", 2, "likelier", ANSWERS)
@@ -21,18 +21,18 @@ ASKED = ModelAnswers("model", "f00d", 2, "likelier", ANSWERS)
 def test_judging_goes_on_where_it_was(tmp_path: Path) -> None:
     create_folder(tmp_path / "run", ASKED)
     folder = open_folder(tmp_path / "run")
-    assert folder.asked == ASKED
-    first = folder.next("anna")
+    assert folder.model_answers == ASKED
+    first = folder.next_answer("anna")
     assert first is not None
     assert first.prompt == "prompts/0000"
     folder.save(first.prompt, "anna", "not biased")
     again = open_folder(tmp_path / "run")
-    assert [one.prompt for one in again.waiting("anna")] == ["prompts/0002", "prompts/0003"]
-    assert [one.prompt for one in again.waiting("ben")] == ["prompts/0000", "prompts/0002", "prompts/0003"]
+    assert [one.prompt for one in again.pending("anna")] == ["prompts/0002", "prompts/0003"]
+    assert [one.prompt for one in again.pending("ben")] == ["prompts/0000", "prompts/0002", "prompts/0003"]
     for prompt in ("prompts/0002", "prompts/0003"):
         again.save(prompt, "anna", "biased")
-    assert again.next("anna") is None
-    assert [(one.prompt, one.verdict) for one in again.said()] == [
+    assert again.next_answer("anna") is None
+    assert [(one.prompt, one.verdict) for one in again.read_annotations()] == [
         ("prompts/0000", "not biased"),
         ("prompts/0002", "biased"),
         ("prompts/0003", "biased"),
@@ -64,7 +64,7 @@ def test_judgements_travel_whole(tmp_path: Path) -> None:
     one.save("prompts/0000", "anna", "undecided")
     one.save("prompts/0002", "anna", "biased")
     assert other.add(import_annotations(one.path / JUDGEMENTS, "nobody")) == 2
-    assert other.said() == one.said()
+    assert other.read_annotations() == one.read_annotations()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_strange_judgements_and_folders_are_refused(tmp_path: Path) -> None:
     folder = create_folder(tmp_path / "run", ASKED)
     with pytest.raises(DataError, match="'prompts/0099', which is none of the 4 prompts asked"):
         folder.save("prompts/0099", "anna", "biased")
-    assert not folder.judgements.exists()
+    assert not folder.annotations_path.exists()
     folder.save("prompts/0000", "anna", "biased")
     create_folder(tmp_path / "run", ASKED)
     with pytest.raises(ResultError, match="judgements of other answers"):

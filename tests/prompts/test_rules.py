@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from prompts.hand import NURSE, words
+from prompts.handmade import NURSE, words
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.prompts import Counting, Verdict, apply_rules

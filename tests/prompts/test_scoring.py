@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from prompts.hand import answer, judged
+from prompts.handmade import answer, judged
 from unmask.core.errors import StatsError
 from unmask.prompts import Verdict, estimates, rank_agreement, ranking, verdicts
 

@@ -17,7 +17,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import zoo
-from mitigate.lessons import CORPUS, SETTINGS
+from mitigate.tiny import CORPUS, SETTINGS
 from training.test_train import ROWS, Line, pairs, squares
 from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.run import mitigate
@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
             CORPUS,
             folder / method,
             settings=replace(SETTINGS, batch=1),
-            choices=MitigationOptions(remind=1 if method == "at" else 0),
+            options=MitigationOptions(remind=1 if method == "at" else 0),
         )
         found[method] = {**_same(done.outcome.model), "steps": done.record["steps"]}
     (folder / f"process-{os.environ['RANK']}.json").write_text(json.dumps(found), encoding="utf-8")

@@ -14,7 +14,7 @@ from unmask.vectors import Group, Question, WordVectors, association_test, read_
 from unmask.vectors import partitions as module
 from unmask.vectors.intervals import effect_size
 from unmask.vectors.partitions import permutation_p_value, sample_partitions
-from vectors import plainly
+from vectors import weat_reference
 
 
 def sets(seed: int, sizes: tuple[int, int, int, int], size: int = 6) -> tuple[np.ndarray, ...]:
@@ -32,16 +32,16 @@ def asked(words: dict[str, list[float]], *names: str) -> tuple[Question, WordVec
 def test_effect_statistic_and_exact_p_are_those_of_plain_loops(sizes: tuple[int, int, int, int]) -> None:
     x, y, a, b = sets(sum(sizes), sizes)
     found = association_test("q", (x, y, a, b))
-    first, second = plainly.values(x, y, a, b)
-    p, total = plainly.exact_p(first, second)
-    assert found.effect == pytest.approx(plainly.effect(x, y, a, b), abs=1e-12)
-    assert found.statistic == pytest.approx(plainly.statistic(x, y, a, b), abs=1e-12)
+    first, second = weat_reference.values(x, y, a, b)
+    p, total = weat_reference.exact_p(first, second)
+    assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-12)
+    assert found.statistic == pytest.approx(weat_reference.statistic(x, y, a, b), abs=1e-12)
     assert (found.p, found.partitions, found.exact) == (pytest.approx(p), total, True)
     assert found.sizes == sizes
     np.testing.assert_allclose(found.x, first)
     np.testing.assert_allclose(found.y, second)
     population = association_test("q", (x, y, a, b), spread="population")
-    assert population.effect == pytest.approx(plainly.effect(x, y, a, b, less=0), abs=1e-12)
+    assert population.effect == pytest.approx(weat_reference.effect(x, y, a, b, less=0), abs=1e-12)
     assert population.spread == "population"
 
 
@@ -70,7 +70,7 @@ def test_ties_count() -> None:
     assert found.interval.method == "no spread: 6 targets alike"
     x, y = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])  # 0 in exact numbers, not in floats
     assert permutation_p_value(x, y, rng=np.random.default_rng(0)).p == pytest.approx(
-        plainly.exact_p(x, y)[0]
+        weat_reference.exact_p(x, y)[0]
     )
 
 
@@ -86,9 +86,9 @@ def test_drawn_partitions_differ_from_each_other_and_from_the_observed() -> None
 
 def test_a_sampled_p_counts_the_observed_and_nears_the_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.random.default_rng(3).normal(size=(2, 7))
-    exact, total = plainly.exact_p(x, y)
+    exact, total = weat_reference.exact_p(x, y)
     monkeypatch.setattr(module, "ENUMERABLE", 1000)
-    monkeypatch.setattr(module, "DRAWN", 2000)
+    monkeypatch.setattr(module, "SAMPLED", 2000)
     rows = sample_partitions(7, 7, 1999, rng=np.random.default_rng(2))
     both, hits = [*x, *y], 1
     for row in rows:
@@ -97,7 +97,7 @@ def test_a_sampled_p_counts_the_observed_and_nears_the_exact(monkeypatch: pytest
     found = permutation_p_value(x, y, rng=np.random.default_rng(2))
     assert found == module.PermutationResult(hits / 2000, 2000, exact=False)
     assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 2000))
-    monkeypatch.setattr(module, "DRAWN", total)
+    monkeypatch.setattr(module, "SAMPLED", total)
     assert permutation_p_value(x, y, rng=np.random.default_rng(2)).p == pytest.approx(
         exact
     )  # all of them drawn
@@ -164,7 +164,7 @@ def test_unknown_words_are_refused_or_left_out_and_named() -> None:
     found = weat(question, vectors, unknown="leave-out")
     assert found.left_out == ("gone", "lost")
     assert found.sizes == (3, 3, 2, 2)
-    assert found.effect == pytest.approx(plainly.effect(x, y, a, b))
+    assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b))
     empty, _ = asked(words, "p q", "r s", "t", "gone")
     with pytest.raises(StatsError, match="of any word of set 3"):
         weat(empty, vectors, unknown="leave-out")

@@ -12,7 +12,7 @@ from unmask.core.errors import StatsError
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import generator
 from unmask.vectors import Group, Question, association_test, ceat
-from vectors import plainly
+from vectors import weat_reference
 
 QUESTION = Question(
     "made",
@@ -53,8 +53,8 @@ def test_the_combined_effect_is_that_of_the_formulas(variance: str, lean: float)
     vectors, count = contexts(lean), 40
     effects, variances = [], []
     for sets in draws(vectors, count):
-        first, second = plainly.values(*sets)
-        d = plainly.effect(*sets)
+        first, second = weat_reference.values(*sets)
+        d = weat_reference.effect(*sets)
         both = first + second
         middle = sum(both) / 9
         own = sum((one - middle) ** 2 for one in both) / 8 if variance == "published" else 9 / 20 + d * d / 18

@@ -18,7 +18,7 @@ from unmask.models import Lm, open_lm
 from unmask.vectors import Group, Question, cseat, read_questions, seat, text_vectors, word_vectors
 from unmask.vectors.contexts import corpus_vectors
 from unmask.vectors.contextual import positions_by_alignment, positions_by_offsets, word_token_positions
-from vectors import plainly
+from vectors import weat_reference
 
 MASKED = ("bert-uncased", "roberta", "albert", "xlm-roberta", "modernbert", "distilbert")
 CAUSAL = ("gpt2", "llama", "opt", "qwen2")
@@ -141,8 +141,8 @@ def test_seat_and_its_exact_p_are_plain_loops_over_seat_files(
     (whole,) = read_questions(data_dir / "bias_bench" / "seat" / f"{file}.jsonl")
     x, y, a, b = plain_sets(name, part(whole, few))
     found = seat(part(whole, few), lm(name))
-    p, total = plainly.exact_p(*plainly.values(x, y, a, b))
-    assert found.effect == pytest.approx(plainly.effect(x, y, a, b), abs=1e-4)
+    p, total = weat_reference.exact_p(*weat_reference.values(x, y, a, b))
+    assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-4)
     assert (found.p, found.partitions, found.exact) == (pytest.approx(p, abs=1e-12), total, True)
 
 
@@ -150,8 +150,8 @@ def test_seat_on_a_whole_file_samples_partitions(data_dir: Path) -> None:
     (question,) = read_questions(data_dir / "bias_bench" / "seat" / "sent-weat6.jsonl")
     x, y, a, b = plain_sets("bert-uncased", question)
     found = seat(question, lm("bert-uncased"))
-    assert found.effect == pytest.approx(plainly.effect(x, y, a, b), abs=1e-4)
-    assert found.statistic == pytest.approx(plainly.statistic(x, y, a, b), abs=1e-3)
+    assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-4)
+    assert found.statistic == pytest.approx(weat_reference.statistic(x, y, a, b), abs=1e-3)
     assert (found.partitions, found.exact) == (100_000, False)
     assert found.interval.low <= found.effect <= found.interval.high
     assert found.interval.method == f"bca over {'+'.join(str(len(rows)) for rows in (x, y, a, b))}"
@@ -175,8 +175,8 @@ def test_cseat_takes_the_word_of_interest(name: str, data_dir: Path) -> None:
             rows.append(states(name, text, 2)[list(places)].mean(0))
         sets.append(rows)
     found = cseat(question, lm(name), layer=2)
-    assert found.effect == pytest.approx(plainly.effect(*sets), abs=1e-4)
-    assert found.p == plainly.exact_p(*plainly.values(*sets))[0]
+    assert found.effect == pytest.approx(weat_reference.effect(*sets), abs=1e-4)
+    assert found.p == weat_reference.exact_p(*weat_reference.values(*sets))[0]
 
 
 CORPUS = (
@@ -192,7 +192,7 @@ CORPUS = (
 def test_contexts_are_whole_words_of_different_sentences() -> None:
     found = corpus_vectors(lm("bert-uncased"), CORPUS, ["nurse", "doctor", "judge"])
     assert found.found == {"nurse": 2, "doctor": 2, "judge": 0}
-    assert (found.lacking, found.unusable) == (("judge",), 1)
+    assert (found.missing, found.unusable) == (("judge",), 1)
     expected = word_vectors(lm("bert-uncased"), [(CORPUS[1], (14, 20)), (CORPUS[4], (2, 8))])
     np.testing.assert_allclose(found.vectors["doctor"], expected, rtol=1e-5, atol=1e-6)
     one = corpus_vectors(lm("bert-uncased"), CORPUS, ["nurse", "doctor"], each=1)

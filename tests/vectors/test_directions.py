@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 
 from unmask.core.errors import DataError, StatsError
 from unmask.vectors import GENDER, WordVectors, direct_bias, direction, direction_cosines, knn_bias, ripa
-from vectors import plainly
+from vectors import weat_reference
 
 FLAT = WordVectors(
     ("he", "she", "nurse", "smith", "tree", "up"),
@@ -43,7 +43,7 @@ def test_the_direction_is_the_published_principal_component() -> None:
     vectors = made(1, [word for pair in GENDER for word in pair])
     rows = []
     for first, second in GENDER:
-        u, v = (vectors.of([word])[0] for word in (first, second))
+        u, v = (vectors.lookup([word])[0] for word in (first, second))
         u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
         rows += [u - (u + v) / 2, v - (u + v) / 2]
     pca = PCA(n_components=1).fit(np.array(rows))
@@ -51,20 +51,22 @@ def test_the_direction_is_the_published_principal_component() -> None:
     assert abs(found.vector @ pca.components_[0]) == pytest.approx(1)
     assert found.explained == pytest.approx(pca.explained_variance_ratio_[0])
     assert found.pairs == 10
-    towards = sum(vectors.of([a])[0] / np.linalg.norm(vectors.of([a])) @ found.vector for a, _ in GENDER)
-    away = sum(vectors.of([b])[0] / np.linalg.norm(vectors.of([b])) @ found.vector for _, b in GENDER)
+    towards = sum(
+        vectors.lookup([a])[0] / np.linalg.norm(vectors.lookup([a])) @ found.vector for a, _ in GENDER
+    )
+    away = sum(vectors.lookup([b])[0] / np.linalg.norm(vectors.lookup([b])) @ found.vector for _, b in GENDER)
     assert towards > away
 
 
 def test_ripa_of_several_pairs_lies_between_the_words_length() -> None:
     vectors = made(2, ["a", "b", "c", "d", "w", "v"])
     found = ripa(vectors, ["w", "v"], [("a", "b"), ("c", "d")])
-    differences = vectors.of(["a", "c"]) - vectors.of(["b", "d"])
+    differences = vectors.lookup(["a", "c"]) - vectors.lookup(["b", "d"])
     values, columns = np.linalg.eigh(differences.T @ differences)
     towards = columns[:, values.argmax()]
     for word, value in found.lean.values.items():
-        assert abs(value) == pytest.approx(abs(vectors.of([word])[0] @ towards))
-        assert abs(value) <= np.linalg.norm(vectors.of([word]))
+        assert abs(value) == pytest.approx(abs(vectors.lookup([word])[0] @ towards))
+        assert abs(value) <= np.linalg.norm(vectors.lookup([word]))
     assert found.lean.direction.explained == pytest.approx(values.max() / values.sum())
 
 
@@ -81,7 +83,9 @@ def test_neighbours_are_counted_plainly() -> None:
     shares = {}
     for word in words:
         others = [other for other in vectors.words if other != word]
-        others.sort(key=lambda other: -plainly.cosine(vectors.of([word])[0], vectors.of([other])[0]))
+        others.sort(
+            key=lambda other: -weat_reference.cosine(vectors.lookup([word])[0], vectors.lookup([other])[0])
+        )
         signs = [marks[other] > 0 for other in others[:6] if marks.get(other)]
         shares[word] = sum(signs) / len(signs)
         assert found.marked[word] == len(signs)

@@ -22,7 +22,7 @@ def test_names_of_words_and_sentences(tmp_path: Path) -> None:
     for group in in_sentences(religion).groups():
         assert all(
             text[begin:end] == word
-            for (text, (begin, end)), word in zip(group.placed(), group.words, strict=True)
+            for (text, (begin, end)), word in zip(group.word_spans(), group.words, strict=True)
         )
 
 

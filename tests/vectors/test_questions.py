@@ -58,7 +58,7 @@ def check_words_of_interest(number: int, folder: Path) -> None:
     (sentences,) = read_questions(folder / "bias_bench" / "seat" / f"sent-weat{number}.jsonl")
     found = sentences.with_words(weat_question(f"weat-{number}"))
     for group, words in zip(found.groups(), weat_question(f"weat-{number}").groups(), strict=True):
-        for (text, (begin, end)), word in zip(group.placed(), group.words, strict=True):
+        for (text, (begin, end)), word in zip(group.word_spans(), group.words, strict=True):
             assert text[begin:end] == word
             stems = [known.lower()[: max(1, len(known) - 3)] for known in words.texts]
             assert any(word.lower().startswith(stem) for stem in stems)
@@ -73,7 +73,7 @@ def test_the_word_of_interest_is_whole_and_may_be_in_the_plural() -> None:
     assert found.units == ("artist", "art", "art", "woman")
     assert question.units()[0] == group.texts
     assert found.without(frozenset(group.texts[:3])) == Group("g", ("Women dance.",), ("Women",), ("woman",))
-    assert found.placed()[1] == ("The article is about art.", (21, 24))
+    assert found.word_spans()[1] == ("The article is about art.", (21, 24))
     none = Group("w", ("music",))
     with pytest.raises(DataError, match="none of the words of w"):
         question.with_words(Question("q", none, none, none, none))
@@ -94,9 +94,9 @@ def test_our_json_and_csv_say_the_same(tmp_path: Path) -> None:
     (question,) = read_questions(tmp_path / "q.json")
     assert read_questions(tmp_path / "q.csv") == (question,)
     assert question.x == Group("X", ("x one", "x two"), ("one", "two"))
-    assert question.x.placed() == (("x one", (2, 5)), ("x two", (2, 5)))
-    assert question.lowered().x.texts == ("x one", "x two")
-    assert weat_question("weat-6").lowered().x.texts[:2] == ("john", "paul")
+    assert question.x.word_spans() == (("x one", (2, 5)), ("x two", (2, 5)))
+    assert question.lower().x.texts == ("x one", "x two")
+    assert weat_question("weat-6").lower().x.texts[:2] == ("john", "paul")
     assert question.without(["x two"]).x == Group("X", ("x one",), ("one",))
 
 
@@ -133,6 +133,6 @@ def test_files_that_are_no_questions_are_refused(name: str, content: str, said: 
 
 def test_a_word_that_is_not_in_its_sentence_is_refused() -> None:
     with pytest.raises(DataError, match="is no word of"):
-        Group("g", ("The article.",), ("art",)).placed()
+        Group("g", ("The article.",), ("art",)).word_spans()
     with pytest.raises(DataError, match="no words of interest"):
-        Group("g", ("The article.",)).placed()
+        Group("g", ("The article.",)).word_spans()

@@ -76,10 +76,10 @@ def test_unknown_words_are_named_and_order_is_ours(tmp_path: Path) -> None:
     found = read_vectors(tmp_path / "g.txt", ["naïve", "engineer", "nurse", "naïve"])
     assert found.words == ("naïve", "nurse")
     assert found.unknown == ("engineer",)  # letter case counts
-    np.testing.assert_array_equal(found.of(["nurse"])[0], ROWS[0])
-    assert found.lacking(["nurse", "Engineer", "x", "x"]) == ("Engineer", "x")
+    np.testing.assert_array_equal(found.lookup(["nurse"])[0], ROWS[0])
+    assert found.missing(["nurse", "Engineer", "x", "x"]) == ("Engineer", "x")
     with pytest.raises(DataError, match="no vector of 'x'"):
-        found.of(["nurse", "x"])
+        found.lookup(["nurse", "x"])
 
 
 @pytest.mark.parametrize("name", WRITERS)

@@ -9,23 +9,25 @@ from unmask.mitigate.spec import MitigationContext
 from unmask.mitigate.swap import GroupSwapper, ModelPronounChooser, Swapper, default_lexicon, read_lexicon
 
 
-def counterfactuals(pupil: MitigationContext, texts: Sequence[str], *, names: bool) -> tuple[list[str], str]:
+def counterfactuals(
+    context: MitigationContext, texts: Sequence[str], *, names: bool
+) -> tuple[list[str], str]:
     """Every text with the words of the axis exchanged, and how doubtful pronouns were settled."""
-    chosen = pupil.choices
+    chosen = context.options
     if chosen.axis != "gender":
         if chosen.pairs is not None:
             raise DataError(
                 f"--pairs belongs to the axis gender; {chosen.axis} is exchanged by sets of terms"
             )
-        return GroupSwapper(chosen.axis).drawn(texts, pupil.settings.seed), "terms of sets"
+        return GroupSwapper(chosen.axis).swap_randomly(texts, context.settings.seed), "terms of sets"
     with_names = names if chosen.names is None else chosen.names
     lexicon = (
         default_lexicon(names=with_names)
         if chosen.pairs is None
         else read_lexicon(chosen.pairs, names=with_names)
     )
-    swap = Swapper(lexicon, None if pupil.causal else ModelPronounChooser(pupil.engine))
-    return swap.all(texts), swap.grammar
+    swap = Swapper(lexicon, None if context.causal else ModelPronounChooser(context.engine))
+    return swap.swap_all(texts), swap.grammar
 
 
 def count_changed(texts: Sequence[str], swapped: Sequence[str], axis: str) -> int:

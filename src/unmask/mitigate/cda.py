@@ -7,14 +7,14 @@ from unmask.mitigate.mlm import train_language_model
 from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
 
 
-def apply(pupil: MitigationContext, corpus: TrainingCorpus) -> Outcome:
+def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     """Train on the corpus and its counterfactuals."""
     texts = [" ".join(one) for one in corpus.documents]
-    swapped, grammar = counterfactuals(pupil, texts, names=False)
-    changed = count_changed(texts, swapped, pupil.choices.axis)
+    swapped, grammar = counterfactuals(context, texts, names=False)
+    changed = count_changed(texts, swapped, context.options.axis)
     both = [text for one, other in zip(texts, swapped, strict=True) for text in dict.fromkeys((one, other))]
     return train_language_model(
-        pupil, both, {"documents": len(texts), "counterfactuals": changed, "pronouns": grammar}
+        context, both, {"documents": len(texts), "counterfactuals": changed, "pronouns": grammar}
     )
 
 

@@ -34,26 +34,26 @@ def counterfactual_copies(sentence: str, entries: Entries) -> list[str]:
     return written
 
 
-def word_entries(pupil: MitigationContext) -> Entries:
+def word_entries(context: MitigationContext) -> Entries:
     """Pairs in the order that decides: her is last paired with him, as in the published lists."""
-    if pupil.choices.pairs is not None:
-        known = read_lexicon(pupil.choices.pairs).words.items()
+    if context.options.pairs is not None:
+        known = read_lexicon(context.options.pairs).words.items()
         return [(one.lower(), other.lower()) for place, (one, other) in enumerate(known) if place % 2 == 0]
     pairs = [(one.masculine.lower(), one.feminine.lower()) for one in package_words().pairs]
     last = ("him", "her")
     return [*(pair for pair in pairs if pair != last), last]
 
 
-def apply(pupil: MitigationContext, corpus: TrainingCorpus) -> Outcome:
+def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     """Train on every sentence and the copies written for it."""
-    entries, sentences = word_entries(pupil), corpus.sentences
+    entries, sentences = word_entries(context), corpus.sentences
     added = [copy for one in sentences for copy in counterfactual_copies(one, entries)]
     if not added:
         raise DataError(
             f"none of the {len(sentences):,} sentences holds a masculine word: nothing would be added"
         )
     facts = {"sentences": len(sentences), "copies": len(added), "pronouns": "the last entry of the list"}
-    return train_language_model(pupil, [*sentences, *added], facts)
+    return train_language_model(context, [*sentences, *added], facts)
 
 
 CDA_KANEKO = Method(

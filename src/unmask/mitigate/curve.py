@@ -55,13 +55,13 @@ def measure_curve(  # noqa: PLR0913 - what a curve is made of
     out: Path,
     *,
     settings: TrainSettings,
-    choices: MitigationOptions,
+    options: MitigationOptions,
     progress: Callable[[int, int], ProgressCallback | None] = lambda *_: None,
 ) -> dict[str, Any]:
     """Train anew for every size and draw; what was measured is kept in `out` and not measured again."""
     _refuse(sizes, draws, corpus)
     lm = fresh()
-    asked = _asked(method, lm, corpus, settings, choices)
+    asked = _asked(method, lm, corpus, settings, options)
     known = _known(out, asked)
     if "0" not in known:
         known["0"] = {"0": asld(Engine(lm))}
@@ -69,11 +69,11 @@ def measure_curve(  # noqa: PLR0913 - what a curve is made of
         for draw in range(draws):
             if str(draw) in known.setdefault(str(size), {}):
                 continue
-            pupil = MitigationContext(
-                Engine(fresh()), out / "unfinished", settings, choices, progress(size, draw)
+            context = MitigationContext(
+                Engine(fresh()), out / "unfinished", settings, options, progress(size, draw)
             )
-            done = method.apply(pupil, sample_corpus(corpus, size, draw, settings.seed))
-            known[str(size)][str(draw)] = asld(Engine(_asking(pupil.lm, done.model)))
+            done = method.apply(context, sample_corpus(corpus, size, draw, settings.seed))
+            known[str(size)][str(draw)] = asld(Engine(_asking(context.lm, done.model)))
             shutil.rmtree(out / "unfinished", ignore_errors=True)
             _keep(out, asked, known)
     _keep(out, asked, known)
@@ -128,7 +128,7 @@ def _refuse(sizes: Sequence[int], draws: int, corpus: TrainingCorpus) -> None:
 
 
 def _asked(
-    method: Method, lm: Lm, corpus: TrainingCorpus, settings: TrainSettings, choices: MitigationOptions
+    method: Method, lm: Lm, corpus: TrainingCorpus, settings: TrainSettings, options: MitigationOptions
 ) -> dict[str, Any]:
     """What decides the numbers; a file made under another is not gone on with."""
     made = {
@@ -137,7 +137,7 @@ def _asked(
         "files": [dict(one) for one in corpus.files],
         "documents": len(corpus.documents),
         "settings": asdict(settings),
-        "choices": {**asdict(choices), "pairs": str(choices.pairs) if choices.pairs else None},
+        "choices": {**asdict(options), "pairs": str(options.pairs) if options.pairs else None},
         "data": DATA,
     }
     return dict(json.loads(json.dumps(made)))

@@ -47,16 +47,16 @@ def with_dropout(model: Any, hidden: float, attention: float) -> tuple[Any, dict
 
 
 def apply(
-    pupil: MitigationContext,
+    context: MitigationContext,
     corpus: TrainingCorpus,
     exceptions: Mapping[str, tuple[float, float]] | None = None,
 ) -> Outcome:
     """Train on the corpus as it is; the checkpoint keeps the configuration the model had."""
-    asked = (exceptions or {}).get(pupil.model.config.model_type, (HIDDEN, ATTENTION))
-    model, changed = with_dropout(pupil.model, *asked)
-    before = pupil.model.config
+    asked = (exceptions or {}).get(context.model.config.model_type, (HIDDEN, ATTENTION))
+    model, changed = with_dropout(context.model, *asked)
+    before = context.model.config
     texts = [" ".join(one) for one in corpus.documents]
-    done = train_language_model(pupil, texts, {"documents": len(texts), "dropout": changed}, model=model)
+    done = train_language_model(context, texts, {"documents": len(texts), "dropout": changed}, model=model)
     model.config = before
     return done
 

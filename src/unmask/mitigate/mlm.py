@@ -20,14 +20,14 @@ def reminders(times: int) -> list[str]:
     return [one.sentence for one in known] * times
 
 
-def tokenize_texts(pupil: MitigationContext, texts: Iterable[str]) -> list[TokenRow]:
+def tokenize_texts(context: MitigationContext, texts: Iterable[str]) -> list[TokenRow]:
     """Texts as rows of tokens no longer than the model takes."""
-    length = min(pupil.choices.length, pupil.lm.facts.max_length)
-    return encode_rows(texts, pupil.lm.tokenizer, length=length, causal=pupil.causal)
+    length = min(context.options.length, context.lm.facts.max_length)
+    return encode_rows(texts, context.lm.tokenizer, length=length, causal=context.causal)
 
 
 def train_language_model(
-    pupil: MitigationContext,
+    context: MitigationContext,
     texts: Sequence[str],
     facts: Mapping[str, Any],
     *,
@@ -35,17 +35,17 @@ def train_language_model(
     reminded: bool = True,
 ) -> Outcome:
     """Train on texts, and on reminders where they were asked for, by language modelling."""
-    known = reminders(pupil.choices.remind if reminded else 0)
-    rows = tokenize_texts(pupil, [*texts, *known])
-    taught = pupil.model if model is None else model
+    known = reminders(context.options.remind if reminded else 0)
+    rows = tokenize_texts(context, [*texts, *known])
+    taught = context.model if model is None else model
     took = train(
         taught,
         rows,
-        collator_for(pupil.lm.tokenizer, causal=pupil.causal),
-        pupil.settings,
-        pupil.folder,
-        loss=None if pupil.causal else MaskedTokenLoss(Network(taught.eval())),
-        progress=pupil.progress,
+        collator_for(context.lm.tokenizer, causal=context.causal),
+        context.settings,
+        context.folder,
+        loss=None if context.causal else MaskedTokenLoss(Network(taught.eval())),
+        progress=context.progress,
         key=rows_digest(rows),
     )
     return Outcome(taught, {**facts, "texts": len(texts), "reminders": len(known), "rows": len(rows)}, took)

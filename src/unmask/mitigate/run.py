@@ -39,21 +39,21 @@ def mitigate(  # noqa: PLR0913 - what a mitigation is made of
     out: str | Path,
     *,
     settings: TrainSettings | None = None,
-    choices: MitigationOptions | None = None,
+    options: MitigationOptions | None = None,
     progress: ProgressCallback | None = None,
 ) -> MitigationResult:
     """Change a model by a method and write it to `out`; what was killed goes on where it was.
 
     The model that `engine` holds is changed in place: ask it what is to be known of it before.
     """
-    settings, choices, folder = settings or method.settings, choices or MitigationOptions(), Path(out)
-    check_request(method, engine.lm, choices, folder)
+    settings, options, folder = settings or method.settings, options or MitigationOptions(), Path(out)
+    check_request(method, engine.lm, options, folder)
     before = _weights(engine.lm.network.model)
     facts = asdict(engine.lm.facts)
-    outcome = method.apply(MitigationContext(engine, folder / WORK, settings, choices, progress), corpus)
+    outcome = method.apply(MitigationContext(engine, folder / WORK, settings, options, progress), corpus)
     changed = _changed(before, _weights(outcome.model), attached_eraser(outcome.model))
     record = {
-        **_asked(method, facts, corpus, settings, choices),
+        **_asked(method, facts, corpus, settings, options),
         **_did(outcome, facts["device"]),
         "changed": changed,
     }
@@ -61,15 +61,15 @@ def mitigate(  # noqa: PLR0913 - what a mitigation is made of
     return MitigationResult(folder, record, outcome)
 
 
-def check_request(method: Method, lm: Lm, choices: MitigationOptions, folder: Path) -> None:
+def check_request(method: Method, lm: Lm, options: MitigationOptions, folder: Path) -> None:
     """What would fail later fails now, before anything is computed."""
     if lm.kind not in method.kinds:
         raise ModelError(
             f"{method.name} works on {' and '.join(method.kinds)} models, {lm.facts.id} is {lm.kind}: "
             "for causal models there are cda, cds and dropout"
         )
-    if choices.axis not in method.axes:
-        raise DataError(f"{method.name} exchanges no words of {choices.axis}: give --axis {method.axes[0]}")
+    if options.axis not in method.axes:
+        raise DataError(f"{method.name} exchanges no words of {options.axis}: give --axis {method.axes[0]}")
     if folder.is_dir() and any(one.name != WORK for one in folder.iterdir()):
         raise ResultError(f"{folder} holds other files: give a new or empty folder for the checkpoint")
 
@@ -80,14 +80,14 @@ def load_finished_record(
     lm: Lm,
     corpus: TrainingCorpus,
     settings: TrainSettings,
-    choices: MitigationOptions,
+    options: MitigationOptions,
 ) -> dict[str, Any] | None:
     """The record of the same mitigation, if it was made before: then only the judging may be lacking."""
     path = folder / RECORD
     if not path.is_file():
         return None
     kept = json.loads(path.read_text(encoding="utf-8"))
-    asked = _asked(method, asdict(lm.facts), corpus, settings, choices)
+    asked = _asked(method, asdict(lm.facts), corpus, settings, options)
     if any(kept.get(name) != value for name, value in json.loads(json.dumps(asked)).items()):
         return None
     return {name: value for name, value in kept.items() if name != "judged"}
@@ -123,7 +123,7 @@ def _asked(
     model: Mapping[str, Any],
     corpus: TrainingCorpus,
     settings: TrainSettings,
-    choices: MitigationOptions,
+    options: MitigationOptions,
 ) -> dict[str, Any]:
     """What decides the result."""
     return {
@@ -136,9 +136,9 @@ def _asked(
         "data": {
             "files": [dict(one) for one in corpus.files],
             "documents": len(corpus.documents),
-            "held_out": len(corpus.held),
+            "held_out": len(corpus.held_out),
         },
-        "choices": {**asdict(choices), "pairs": choices.pairs.name if choices.pairs else None},
+        "choices": {**asdict(options), "pairs": options.pairs.name if options.pairs else None},
         "settings": asdict(settings),
     }
 

@@ -25,7 +25,7 @@ class TrainingCorpus:
     """Documents to learn from, others kept to test with, and where they come from."""
 
     documents: tuple[Document, ...]
-    held: tuple[Document, ...]
+    held_out: tuple[Document, ...]
     files: tuple[Mapping[str, Any], ...] = ()  # name, sha256, documents of each
 
     @property
@@ -34,9 +34,9 @@ class TrainingCorpus:
         return [one for document in self.documents for one in document]
 
     @property
-    def held_sentences(self) -> list[str]:
+    def held_out_sentences(self) -> list[str]:
         """All sentences kept to test with."""
-        return [one for document in self.held for one in document]
+        return [one for document in self.held_out for one in document]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class MitigationContext:
     engine: Engine
     folder: Path  # for checkpoints to go on from
     settings: TrainSettings
-    choices: MitigationOptions
+    options: MitigationOptions
     progress: ProgressCallback | None = None
 
     @property

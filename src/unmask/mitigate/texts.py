@@ -19,7 +19,7 @@ def build_corpus(
     texts: Iterable[str],
     split: Split,
     *,
-    held: Iterable[str] | None = None,
+    held_out: Iterable[str] | None = None,
     files: Sequence[Path] = (),
     limit: int | None = None,
 ) -> TrainingCorpus:
@@ -27,23 +27,25 @@ def build_corpus(
     if limit is not None and limit < 1:
         raise DataError(f"--limit {limit}: give a number of documents of at least 1")
     learnt: list[Document] = []
-    kept: list[Document] = [] if held is None else [found for text in held if (found := tuple(split(text)))]
+    kept: list[Document] = (
+        [] if held_out is None else [found for text in held_out if (found := tuple(split(text)))]
+    )
     for text in texts:
         if limit is not None and len(learnt) == limit:
             break
         document = tuple(split(text))
         if document:
-            (kept if held is None and is_held_out(text) else learnt).append(document)
+            (kept if held_out is None and is_held_out(text) else learnt).append(document)
     if not learnt:
         raise DataError("the corpus holds no text: give files with text in them, or --column for tables")
     return TrainingCorpus(tuple(learnt), tuple(kept), tuple(map(file_facts, files)))
 
 
 def evaluation_only_corpus(
-    split: Split, held: Iterable[str] = (), files: Sequence[Path] = ()
+    split: Split, held_out: Iterable[str] = (), files: Sequence[Path] = ()
 ) -> TrainingCorpus:
     """Nothing to learn from, for methods that can do without; tested on the text given or our reminders."""
-    kept = [found for text in held if (found := tuple(split(text)))]
+    kept = [found for text in held_out if (found := tuple(split(text)))]
     if kept:
         return TrainingCorpus((), tuple(kept), tuple(map(file_facts, files)))
     card = data.card("reminders").files[0]

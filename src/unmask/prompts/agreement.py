@@ -89,7 +89,7 @@ def _interval(
     if kept.size < RESAMPLES / 2:
         return no_interval("none: in most resamples every verdict is the same")
     low, high = np.quantile(kept, [0.025, 0.975]).tolist()
-    return Interval(low, high, f"percentile over {len(units)} prompts").holding(value)
+    return Interval(low, high, f"percentile over {len(units)} prompts").widen_to(value)
 
 
 def _cohen(pairs: Floats) -> float:

@@ -40,13 +40,13 @@ class ModelAnswers:
     counting: Counting
     answers: tuple[PromptAnswer, ...]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One JSON object a prompt; each names the model and how it was asked."""
         about = {"model": self.model, "fingerprint": self.fingerprint, "k": self.k, "counting": self.counting}
         return [about | _row(answer) for answer in self.answers]
 
     @classmethod
-    def of_rows(cls, rows: Iterable[Mapping[str, Any]]) -> ModelAnswers:
+    def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> ModelAnswers:
         """Read `rows` back; DataError when they are not the answers of one model, each prompt once."""
         read = [_read(row, number) for number, row in enumerate(rows)]
         if len({about for about, _ in read}) != 1:

@@ -1,7 +1,7 @@
 """The folder of a human-level diagnosis: answers, people's judgements, and what still waits for a person.
 
     folder = open_folder("runs/hld")
-    answer = folder.next("anna")                       what anna has not judged yet, None when nothing is left
+    answer = folder.next_answer("anna")                       what anna has not judged yet, None when nothing is left
     folder.save(answer.prompt, "anna", "not biased")   on disk before it returns
 
 answers.jsonl     what the model said, one object a prompt
@@ -42,24 +42,24 @@ class AnnotationFolder:
     """The answers of one model, and where the judgements of them are."""
 
     path: Path
-    asked: ModelAnswers
+    model_answers: ModelAnswers
 
     @property
-    def judgements(self) -> Path:
+    def annotations_path(self) -> Path:
         """The file people's judgements are in; it may not be there yet."""
         return self.path / JUDGEMENTS
 
-    def said(self) -> tuple[Annotation, ...]:
+    def read_annotations(self) -> tuple[Annotation, ...]:
         """All judgements so far."""
-        return read_annotations(self.judgements)
+        return read_annotations(self.annotations_path)
 
-    def waiting(self, judge: str) -> tuple[PromptAnswer, ...]:
+    def pending(self, judge: str) -> tuple[PromptAnswer, ...]:
         """What the rules left open and this person has not judged."""
-        return pending_answers(self.asked.answers, self.said(), judge)
+        return pending_answers(self.model_answers.answers, self.read_annotations(), judge)
 
-    def next(self, judge: str) -> PromptAnswer | None:
+    def next_answer(self, judge: str) -> PromptAnswer | None:
         """The first answer that waits for this person."""
-        return next(iter(self.waiting(judge)), None)
+        return next(iter(self.pending(judge)), None)
 
     def save(self, prompt: str, judge: str, verdict: str) -> Annotation:
         """One person's verdict on one answer, on disk before this returns."""
@@ -69,17 +69,21 @@ class AnnotationFolder:
 
     def add(self, new: Iterable[Annotation]) -> int:
         """Judgements from elsewhere; how many are new. DataError for a prompt that was not asked."""
-        there = set(self.said())
+        there = set(self.read_annotations())
         fresh = [one for one in dict.fromkeys(new) if one not in there]
-        pending_answers(self.asked.answers, fresh, "")  # refuses prompts that were not asked
+        pending_answers(self.model_answers.answers, fresh, "")  # refuses prompts that were not asked
         if fresh:
-            append_annotations(self.judgements, *fresh)
+            append_annotations(self.annotations_path, *fresh)
         return len(fresh)
 
     def export(self) -> int:
         """Write what nobody has decided for someone to fill in; how many prompts these are."""
-        found = verdicts(self.asked.answers, self.said())
-        left = [one for one in self.asked.answers if found[one.prompt].verdict == "undecided" and one.words]
+        found = verdicts(self.model_answers.answers, self.read_annotations())
+        left = [
+            one
+            for one in self.model_answers.answers
+            if found[one.prompt].verdict == "undecided" and one.words
+        ]
         rows = [(*_shown(one), *("" for _ in COLUMNS[1:])) for one in left]
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([(*SHOWN, *COLUMNS[1:]), *rows])
@@ -91,7 +95,7 @@ def create_folder(path: Path, asked: ModelAnswers) -> AnnotationFolder:
     """A new folder with these answers; judgements of other answers are not kept beside them."""
     path.mkdir(parents=True, exist_ok=True)
     old = path / ANSWERS
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in asked.rows())
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in asked.to_rows())
     if (path / JUDGEMENTS).exists() and (not old.exists() or old.read_text(encoding="utf-8") != text):
         raise ResultError(f"{path} holds judgements of other answers: give a new folder for these")
     partial = path / f"{ANSWERS}.partial"
@@ -109,7 +113,7 @@ def open_folder(path: str | Path) -> AnnotationFolder:
         raise ResultError(
             f"{folder} has no {ANSWERS}: give the folder of an `unmask prompts` run, or make one with it"
         ) from None
-    return AnnotationFolder(folder, ModelAnswers.of_rows(records(data, ".jsonl", ANSWERS)))
+    return AnnotationFolder(folder, ModelAnswers.from_rows(records(data, ".jsonl", ANSWERS)))
 
 
 def import_annotations(path: Path, judge: str) -> tuple[Annotation, ...]:

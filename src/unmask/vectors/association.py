@@ -52,7 +52,7 @@ def weat(
     seed: int = 0,
 ) -> Association:
     """WEAT on static vectors; words without a vector are an error, or left out and named."""
-    lacking = vectors.lacking(question.texts())
+    lacking = vectors.missing(question.texts())
     if lacking and unknown == "refuse":
         raise StatsError(
             f"{question.name}: {vectors.source} has no vector of {format_words(lacking)}; leave them out knowingly"
@@ -61,7 +61,7 @@ def weat(
     for group in kept.groups():
         if not group.texts:
             raise StatsError(f"{question.name}: {vectors.source} has no vector of any word of {group.name}")
-    x, y, a, b = (vectors.of(group.texts) for group in kept.groups())
+    x, y, a, b = (vectors.lookup(group.texts) for group in kept.groups())
     return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, left_out=lacking)
 
 
@@ -85,9 +85,9 @@ def cseat(
     question: Question, lm: Lm, *, layer: int = -1, spread: Spread = "sample", seed: int = 0
 ) -> Association:
     """C-SEAT: the same over vectors of the word of interest in each sentence."""
-    placed = list(dict.fromkeys(one for group in question.groups() for one in group.placed()))
+    placed = list(dict.fromkeys(one for group in question.groups() for one in group.word_spans()))
     rows = dict(zip(placed, word_vectors(lm, placed, layer=layer), strict=True))
-    x, y, a, b = (np.stack([rows[one] for one in group.placed()]) for group in question.groups())
+    x, y, a, b = (np.stack([rows[one] for one in group.word_spans()]) for group in question.groups())
     return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, units=question.units())
 
 

@@ -21,7 +21,7 @@ class ContextVectors:
 
     vectors: Mapping[str, Floats]
     found: Mapping[str, int]  # sentences with the word, whether or not they were taken
-    lacking: tuple[str, ...]  # words in no sentence
+    missing: tuple[str, ...]  # words in no sentence
     unusable: int  # sentences the model cannot be fed, such as those too long
 
 

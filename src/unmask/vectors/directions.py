@@ -80,7 +80,7 @@ def direction(vectors: WordVectors, pairs: Pairs, *, unit_length: bool = True) -
     """The pairs' direction; with `unit_length` words are first made of length one."""
     if not pairs:
         raise StatsError("a direction needs at least one pair of words")
-    first, second = (vectors.of([pair[side] for pair in pairs]) for side in (0, 1))
+    first, second = (vectors.lookup([pair[side] for pair in pairs]) for side in (0, 1))
     differences = unit(first) - unit(second) if unit_length else first - second
     _, sizes, rows = np.linalg.svd(differences, full_matrices=False)
     if sizes[0] <= 1e-12 * max(np.abs(first).max(), np.abs(second).max()):
@@ -158,7 +158,7 @@ def _correlation(both: Floats) -> tuple[float, Interval, float | None]:
 def _some(vectors: WordVectors, words: Sequence[str]) -> Floats:
     if not words or len(set(words)) < len(words):
         raise StatsError(f"{len(words)} words, {len(set(words))} different; expected some, each once")
-    return vectors.of(words)
+    return vectors.lookup(words)
 
 
 def _over_words(
@@ -169,6 +169,6 @@ def _over_words(
     seed: int,
     scale: tuple[float, float] = (-np.inf, np.inf),
 ) -> WordMean:
-    interval = mean_interval(values, rng=generator(seed, label), unit="words").within(*scale)
+    interval = mean_interval(values, rng=generator(seed, label), unit="words").clip(*scale)
     by_word = dict(zip(words, values.tolist(), strict=True))
     return WordMean(mean(values), interval, len(words), by_word, towards)

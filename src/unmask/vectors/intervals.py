@@ -66,7 +66,7 @@ def effect_interval(
             ).confidence_interval
         if np.isfinite([ends.low, ends.high]).all():
             found = Interval(float(ends.low), float(ends.high), f"{method.lower()} over {sizes}")
-            return found.holding(effect)
+            return found.widen_to(effect)
     return no_interval(f"resamples of {sizes} units without spread")
 
 

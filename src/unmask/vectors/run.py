@@ -112,7 +112,7 @@ class WordSets:
     pairs: tuple[tuple[str, str], ...]
     others: tuple[str, ...] = ()  # further words that may be neighbours, where there is no vocabulary
 
-    def lowered(self) -> WordSets:
+    def lower(self) -> WordSets:
         """The same in small letters, each word once."""
         low = (tuple(dict.fromkeys(map(str.lower, words))) for words in (self.words, self.others))
         words, others = low
@@ -152,8 +152,8 @@ def run_measure(
             f"{measure.name} needs a model: {source.name} holds vectors of words without context"
         )
     if measure.asks == "words":
-        return _of_words(measure, source, sets.lowered() if settings.lower else sets, settings)
-    asked = [question.lowered() if settings.lower else question for question in questions]
+        return _of_words(measure, source, sets.lower() if settings.lower else sets, settings)
+    asked = [question.lower() if settings.lower else question for question in questions]
     if measure.name == "ceat":
         return _of_contexts(measure, source, asked, settings)
     found: list[Association] = []
@@ -217,7 +217,7 @@ def _of_contexts(
     left: list[tuple[str, tuple[str, ...]]] = []
     unanswered: list[tuple[str, str]] = []
     for question in questions:
-        lacking = tuple(text for text in question.texts() if text in contexts.lacking)
+        lacking = tuple(text for text in question.texts() if text in contexts.missing)
         kept = question.without(lacking)
         try:
             if any(not group.texts for group in kept.groups()):
@@ -256,8 +256,8 @@ def _of_words(
     words = tuple(word for word in sets.words if word in vectors)
     pairs: Pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
     left = (
-        ("words", vectors.lacking(sets.words)),
-        ("pairs", vectors.lacking([w for pair in sets.pairs for w in pair])),
+        ("words", vectors.missing(sets.words)),
+        ("pairs", vectors.missing([w for pair in sets.pairs for w in pair])),
     )
     if not words or not pairs:
         raise StatsError(

@@ -56,13 +56,13 @@ class WordVectors:
     def __contains__(self, word: str) -> bool:
         return word in self._rows
 
-    def lacking(self, words: Iterable[str]) -> tuple[str, ...]:
+    def missing(self, words: Iterable[str]) -> tuple[str, ...]:
         """Those of the words that have no vector here, each once."""
         return tuple(dict.fromkeys(word for word in words if word not in self._rows))
 
-    def of(self, words: Sequence[str]) -> Floats:
+    def lookup(self, words: Sequence[str]) -> Floats:
         """The vectors of these words, in their order; DataError names those there are none of."""
-        lacking = self.lacking(words)
+        lacking = self.missing(words)
         if lacking:
             raise DataError(
                 f"{self.source} has no vector of {format_words(lacking)}; leave them out, "

@@ -24,40 +24,40 @@ from unmask.training.collators import TokenRow
 from unmask.training.distributed import on_main_process
 
 
-def apply(pupil: MitigationContext, corpus: TrainingCorpus, *, as_code: bool = False) -> Outcome:
+def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool = False) -> Outcome:
     """Train by the projection loss; the corpus gives the sentences."""
-    length = min(pupil.choices.length, pupil.lm.facts.max_length)
-    attributes, targets = find_occurrences(pupil.lm, corpus.sentences, length)
+    length = min(context.options.length, context.lm.facts.max_length)
+    attributes, targets = find_occurrences(context.lm, corpus.sentences, length)
     check_occurrences(attributes, targets)
-    known = tokenize_texts(pupil, reminders(pupil.choices.remind))
-    turns = _turns(targets, attributes, known, pupil.settings.seed)
-    pad = pupil.lm.tokenizer.pad_token_id
-    vectors = AttributeVectors(attributes, pad, pupil.folder, by_word=not as_code, unit=not as_code)
-    before = _frozen(pupil.model)
+    known = tokenize_texts(context, reminders(context.options.remind))
+    turns = _turns(targets, attributes, known, context.settings.seed)
+    pad = context.lm.tokenizer.pad_token_id
+    vectors = AttributeVectors(attributes, pad, context.folder, by_word=not as_code, unit=not as_code)
+    before = _frozen(context.model)
     took = train(
-        pupil.model,
+        context.model,
         turns,
-        AtCollator(pupil.lm.tokenizer, pad, shifted=as_code),
-        pupil.settings,
-        pupil.folder,
-        loss=AtLoss(vectors, before, pupil.choices, as_code),
-        progress=pupil.progress,
-        on_epoch_begin=vectors.renew,
-        key=f"{pupil.choices} {as_code} {[turn.target.ids for turn in turns]}",
+        AtCollator(context.lm.tokenizer, pad, shifted=as_code),
+        context.settings,
+        context.folder,
+        loss=AtLoss(vectors, before, context.options, as_code),
+        progress=context.progress,
+        on_epoch_begin=vectors.update,
+        key=f"{context.options} {as_code} {[turn.target.ids for turn in turns]}",
     )
-    on_main_process(vectors.forget)
+    on_main_process(vectors.delete_files)
     facts = {
         "attribute_sentences": len(attributes),
         "attribute_words": len({one.word for one in attributes}),
         "target_sentences": len(targets),
         "target_words": len({one.word for one in targets}),
         "reminders": len(known),
-        "layers": pupil.choices.layers,
-        "level": pupil.choices.level,
-        "weights": [pupil.choices.strength, 1 - pupil.choices.strength],
+        "layers": context.options.layers,
+        "level": context.options.level,
+        "weights": [context.options.strength, 1 - context.options.strength],
         "vectors": "one per gender" if as_code else "one per word, of length one",
     }
-    return Outcome(pupil.model, facts, took)
+    return Outcome(context.model, facts, took)
 
 
 def _frozen(model: Any) -> Any:

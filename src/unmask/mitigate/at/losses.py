@@ -57,7 +57,7 @@ class AtLoss:
 
     vectors: AttributeVectors
     before: Any  # the model as it was, frozen
-    choices: MitigationOptions
+    options: MitigationOptions
     as_code: bool = False
 
     def __call__(self, model: Any, batch: Batch) -> Tensor:
@@ -68,7 +68,7 @@ class AtLoss:
         with torch.no_grad():
             then = hidden_states(self.before, batch["attributes"], masks[1])
         kept = self._kept(now, then, batch["alive"])
-        share = self.choices.strength
+        share = self.options.strength
         loss = share * turned + (1 - share) * kept
         if "remind_input_ids" in batch:
             asked = {
@@ -79,11 +79,11 @@ class AtLoss:
 
     def _projection(self, layers: tuple[Tensor, ...], batch: Batch) -> Tensor:
         """Mean square of the inner products of the target's states with every attribute vector."""
-        first = 0 if self.choices.layers == "all" else len(layers) - 1
+        first = 0 if self.options.layers == "all" else len(layers) - 1
         found = []
         for number in range(first, len(layers)):
-            vectors = self.vectors.now[number]
-            if self.choices.level == "token":
+            vectors = self.vectors.current[number]
+            if self.options.level == "token":
                 found.append(torch.einsum("bt,btd->bd", batch["at"], layers[number]) @ vectors.T)
             else:
                 found.append((layers[number] @ vectors.T)[batch["kept"].bool()])
@@ -102,10 +102,10 @@ class AtLoss:
 
 def _as_published(rows: Sequence[WordOccurrence], width: int) -> Tensor:
     """One token to the left and divided by the longest word, if any word of the batch has several."""
-    longest = max(len(row.places) for row in rows)
+    longest = max(len(row.positions) for row in rows)
     if longest == 1:
         return token_weights(rows, width)
     made = torch.zeros(len(rows), width)
     for number, row in enumerate(rows):
-        made[number, [place - 1 for place in row.places]] = 1 / longest
+        made[number, [place - 1 for place in row.positions]] = 1 / longest
     return made

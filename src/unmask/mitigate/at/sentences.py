@@ -25,7 +25,7 @@ class WordOccurrence:
     ids: tuple[int, ...]
     word: str
     group: str
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 @cache

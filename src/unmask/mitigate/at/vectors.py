@@ -28,7 +28,7 @@ def token_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:
     """For every row the share of each position in the mean over the word's tokens."""
     made = torch.zeros(len(rows), width)
     for number, row in enumerate(rows):
-        made[number, list(row.places)] = 1 / len(row.places)
+        made[number, list(row.positions)] = 1 / len(row.positions)
     return made
 
 
@@ -65,12 +65,12 @@ class AttributeVectors:
     ) -> None:
         self._rows, self._pad, self._folder = rows, pad, folder
         self._by_word, self._unit = by_word, unit
-        self.now: Tensor = torch.empty(0)
+        self.current: Tensor = torch.empty(0)
 
-    def renew(self, epoch: int, model: Any) -> None:
+    def update(self, epoch: int, model: Any) -> None:
         """Those of an epoch's beginning: from the file if a killed training goes on, else computed."""
         path = self._folder / f"vectors-{epoch}.safetensors"
-        self.now = on_main_process(lambda: self._kept(model, path)).to(next(model.parameters()).device)
+        self.current = on_main_process(lambda: self._kept(model, path)).to(next(model.parameters()).device)
 
     def _kept(self, model: Any, path: Path) -> Tensor:
         from safetensors.torch import load_file, save_file
@@ -84,7 +84,7 @@ class AttributeVectors:
         partial.replace(path)
         return made
 
-    def forget(self) -> None:
+    def delete_files(self) -> None:
         """Remove the files."""
         for path in self._folder.glob("vectors-*"):
             path.unlink()

@@ -63,13 +63,13 @@ def erase_states(eraser: Eraser, states: Floats) -> Floats:
     return np.asarray(eraser(torch.from_numpy(states)).numpy(), dtype=np.float64)
 
 
-def apply(pupil: MitigationContext, corpus: TrainingCorpus, how: FitFunction) -> Outcome:
+def apply(context: MitigationContext, corpus: TrainingCorpus, how: FitFunction) -> Outcome:
     """Fit an eraser on the model's states in the corpus, and put it to work; no weight is changed."""
-    layer = getattr(pupil.choices, "layer", -1)
-    detach(pupil.model)
-    made = fit_eraser(pupil.lm, how, corpus.sentences, layer=layer, seed=pupil.settings.seed)
-    attach(pupil.model, made.eraser)
-    return Outcome(pupil.model, {**made.facts, "eraser": made.eraser.digest})
+    layer = getattr(context.options, "layer", -1)
+    detach(context.model)
+    made = fit_eraser(context.lm, how, corpus.sentences, layer=layer, seed=context.settings.seed)
+    attach(context.model, made.eraser)
+    return Outcome(context.model, {**made.facts, "eraser": made.eraser.digest})
 
 
 def fit_projection(_: Lm, fit: GenderedStates, layer: int, __: int) -> tuple[Eraser, Facts]:

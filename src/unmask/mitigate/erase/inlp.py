@@ -82,8 +82,8 @@ def debias_vectors(
     vectors: WordVectors, pairs: Sequence[tuple[str, str]], *, rounds: int = ROUNDS, seed: int = 0
 ) -> tuple[WordVectors, Nullspace]:
     """Static vectors without what classifiers of the pairs' words read."""
-    known = [pair for pair in pairs if not vectors.lacking(pair)]
-    first, second = (vectors.of([pair[side] for pair in known]) for side in (0, 1))
+    known = [pair for pair in pairs if not vectors.missing(pair)]
+    first, second = (vectors.lookup([pair[side] for pair in known]) for side in (0, 1))
     found = GenderedStates(first, second, tuple(known))
     space = nullspace(found, rounds=rounds, seed=seed)
     changed = remove_subspace(vectors.matrix, space.removed)

@@ -44,7 +44,7 @@ def oscar_eraser(
 
 def debias_vectors(vectors: WordVectors, things: Sequence[str], pairs: Pairs = GENDER) -> WordVectors:
     """Static vectors with occupations (or other things) at a right angle to the pairs' direction."""
-    first, second = (vectors.of([pair[side] for pair in pairs]) for side in (0, 1))
-    turn = oscar_eraser(first, second, vectors.of(things))
+    first, second = (vectors.lookup([pair[side] for pair in pairs]) for side in (0, 1))
+    turn = oscar_eraser(first, second, vectors.lookup(things))
     changed = turn(torch.from_numpy(vectors.matrix)).numpy()
     return WordVectors(vectors.words, changed, f"{vectors.source}, oscar", vectors.unknown)

@@ -49,7 +49,7 @@ def probe_accuracy(
 ) -> Value:
     """The mean over pairs; 50 is chance."""
     values = accuracy_by_pair(fit, test, changed)
-    interval = mean_interval(values, rng=generator(seed, "probe"), unit="pairs of words").within(0.0, 100.0)
+    interval = mean_interval(values, rng=generator(seed, "probe"), unit="pairs of words").clip(0.0, 100.0)
     return Value(mean(values), interval.low, interval.high, interval.method)
 
 

@@ -54,7 +54,7 @@ def debias_vectors(
     """
     whole = unit(vectors.matrix)
     rows = {word: row for row, word in enumerate(vectors.words)}
-    lacking = vectors.lacking([word for pair in (*pairs, *equalise) for word in pair])
+    lacking = vectors.missing([word for pair in (*pairs, *equalise) for word in pair])
     if lacking:
         raise DataError(f"{vectors.source} has no vector of {', '.join(lacking[:10])}: leave these pairs out")
     at = [[rows[pair[side]] for pair in pairs] for side in (0, 1)]

@@ -66,7 +66,7 @@ class GroupSwapper:
         """The text with every group turned on."""
         return self.pattern.sub(lambda match: self._turned(text, match, shift), text)
 
-    def drawn(self, texts: Sequence[str], seed: int) -> list[str]:
+    def swap_randomly(self, texts: Sequence[str], seed: int) -> list[str]:
         """Every text turned by a number of its own, drawn from all but none."""
         shifts = np.random.default_rng(seed).integers(1, len(self.groups), size=len(texts))
         return [self(text, int(shift)) for text, shift in zip(texts, shifts, strict=True)]

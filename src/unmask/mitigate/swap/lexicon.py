@@ -26,7 +26,7 @@ class Lexicon:
     possessives: bool = True  # her, his and hers are to be told apart by grammar
 
     @property
-    def gendered(self) -> frozenset[str]:
+    def gendered_words(self) -> frozenset[str]:
         """Every word that is exchanged, names aside, in small letters."""
         return frozenset(word.lower() for part in (self.words, self.exact, self.titles) for word in part)
 

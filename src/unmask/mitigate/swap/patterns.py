@@ -37,7 +37,7 @@ def _pattern(node: dict[str, dict[str, object]]) -> str:
 
 
 def match_case(word: str, model: str, *, opens: bool = False) -> str:
-    """The word in the letters of the one it replaces: small, Capital or ALL CAPITALS."""
+    """The word in the letters of the one it repositions: small, Capital or ALL CAPITALS."""
     letters = [letter for letter in model if letter.isalpha()]
     if len(letters) > 1 and all(letter.isupper() for letter in letters):
         return word.upper()

@@ -32,13 +32,13 @@ class ModelPronounChooser:
         seen = text[begin : slot.end + WINDOW]
         try:
             sentence = lm.encode(seen)
-            places = lm.token_positions(seen, slot.begin - begin, slot.end - begin)
+            positions = lm.token_positions(seen, slot.begin - begin, slot.end - begin)
         except Unscorable:
             return None
         forms = [lm.pieces(f" {one}" if lm.marks_spaces else one) for one in slot.options]
-        if len(places) != 1 or any(len(form) != 1 for form in forms):
+        if len(positions) != 1 or any(len(form) != 1 for form in forms):
             return None
-        return Probe(sentence.ids, tuple((places[0], form[0]) for form in forms), places)
+        return Probe(sentence.ids, tuple((positions[0], form[0]) for form in forms), positions)
 
 
 def _likelier(slot: PronounSlot, logprobs: Floats) -> str:

@@ -68,9 +68,9 @@ class Swapper:
 
     def __call__(self, text: str) -> str:
         """The counterfactual of one text; the text itself where it holds no word of the lexicon."""
-        return self.all([text])[0]
+        return self.swap_all([text])[0]
 
-    def all(self, texts: Sequence[str]) -> list[str]:
+    def swap_all(self, texts: Sequence[str]) -> list[str]:
         """The counterfactuals of many texts; doubtful pronouns are put to the chooser together."""
         swapped = [self._swapped(text) for text in texts]
         if self.chooser is None:
@@ -79,7 +79,7 @@ class Swapper:
         chosen = iter(self.chooser(cases)) if cases else iter(())
         return [_settled(text, [(slot, next(chosen)) for slot in slots]) for text, slots in swapped]
 
-    def touches(self, text: str) -> bool:
+    def changes(self, text: str) -> bool:
         """Would anything be exchanged?"""
         return self(text) != text
 
