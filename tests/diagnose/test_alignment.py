@@ -43,14 +43,14 @@ def plain_marks(architecture: str, pair: Pair) -> set[str]:
             ids.append(reference.encode(tokenizer, text)["input_ids"])
     there = [one[1:] for one in SequenceMatcher(None, *ids).get_opcodes() if one[0] != "equal"]
     back = [one[1:] for one in SequenceMatcher(None, *ids[::-1]).get_opcodes() if one[0] != "equal"]
-    marks = set()
+    issues = set()
     if there != [(k, m, i, j) for i, j, k, m in back]:
-        marks.add("order matters")
+        issues.add("order matters")
     if len(there) > 1:
-        marks.add("several spans")
+        issues.add("several spans")
     if not any(j > i for i, j, _, _ in there) or not any(m > k for _, _, k, m in there):
-        marks.add("empty span")
-    return marks
+        issues.add("empty span")
+    return issues
 
 
 def counts_as_lost(measure: str, outcome: str) -> bool:
@@ -60,11 +60,11 @@ def counts_as_lost(measure: str, outcome: str) -> bool:
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
 def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...]) -> None:
     data = crows(ROWS)
-    marks = [plain_marks(architecture, item) for item in data.items]
+    issues = [plain_marks(architecture, item) for item in data.items]
     (row,) = rows_of(finding(ALIGNMENT, architecture, data, measures), "Pairs by alignment")
     for kind in ("order matters", "several spans", "empty span"):
-        assert row[kind] == sum(kind in mark for mark in marks) > 0
-    assert row["any of these"] == sum(bool(mark) for mark in marks) < row["pairs"] == len(ROWS)
+        assert row[kind] == sum(kind in mark for mark in issues) > 0
+    assert row["any of these"] == sum(bool(mark) for mark in issues) < row["pairs"] == len(ROWS)
 
 
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
@@ -78,9 +78,9 @@ def test_scores_with_and_without_equal_a_slow_computation(
     for (measure, kind), row in rows.items():
         inside, others = [], []
         for item in data.items:
-            outcome, marks = slow_outcome(architecture, measure, item), plain_marks(architecture, item)
+            outcome, issues = slow_outcome(architecture, measure, item), plain_marks(architecture, item)
             if counts_as_lost(measure, outcome):
-                awkward = bool(marks) if kind == "any of these" else kind in marks
+                awkward = bool(issues) if kind == "any of these" else kind in issues
                 (inside if awkward else others).append(outcome == "more")
         assert row["counted"] == len(inside)
         assert row["among them"].value == pytest.approx(100 * np.mean(inside))

@@ -381,8 +381,8 @@ def test_pairs_without_changed_words_on_both_sides_leave_only_words(tmp_path: Pa
 
 
 def test_templates_and_free_text_are_refused() -> None:
-    assert "templates" in FREQUENCY.unfit(datasets.load("pronoun-templates"))
+    assert "templates" in FREQUENCY.unfit_reason(datasets.load("pronoun-templates"))
     free = datasets.load("stereoset-intersentence", data_dir=zoo.MINIATURE)
-    assert "no minimal pairs" in FREQUENCY.unfit(free)
-    assert FREQUENCY.unfit(datasets.load("stereoset", data_dir=zoo.MINIATURE)) == ""
-    assert FREQUENCY.unfit(crows()) == ""
+    assert "no minimal pairs" in FREQUENCY.unfit_reason(free)
+    assert FREQUENCY.unfit_reason(datasets.load("stereoset", data_dir=zoo.MINIATURE)) == ""
+    assert FREQUENCY.unfit_reason(crows()) == ""

@@ -42,7 +42,7 @@ from unmask.models import open_lm
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta")
-ANYTHING = GenerationRules(slack=1e6, similarity=-1.0, unvouched=-1.0)
+ANYTHING = GenerationRules(slack=1e6, similarity=-1.0, model_similarity=-1.0)
 SIDES = ("more", "less")
 
 
@@ -464,7 +464,7 @@ def test_rules_are_kept(small: Path) -> None:
         ]
         assert strict
         assert min(float(p.plausibility) for p in strict) >= middle - 0.001
-        close = replace(ANYTHING, unvouched=2.0, wanted=100)
+        close = replace(ANYTHING, model_similarity=2.0, wanted=100)
         vouched = [
             p for family in generate(one, data, wordnet=WordNet(small), rules=close) for p in family[1:]
         ]
@@ -479,7 +479,9 @@ def test_the_built_in_model_finds_words_for_our_pairs(small: Path) -> None:
     rules = GenerationRules()
     for other in (other for family in families for other in family[1:]):
         assert float(other.plausibility) >= -rules.slack
-        assert float(other.similarity) >= (rules.unvouched if other.source == "model" else rules.similarity)
+        assert float(other.similarity) >= (
+            rules.model_similarity if other.source == "model" else rules.similarity
+        )
 
 
 # --------------------------------------------------------------------------------------- the file

@@ -49,7 +49,7 @@ PICKY = Diagnosis(
     observe,
     conclude,
     "gbef-2023",
-    unfit=lambda data: "" if data.card.name == "triple-gender" else "it is not triple-gender",
+    unfit_reason=lambda data: "" if data.card.name == "triple-gender" else "it is not triple-gender",
     data=("triple-gender",),
     kinds=("masked",),
 )
@@ -99,7 +99,7 @@ def test_scores_are_those_of_an_audit() -> None:
         return Finding((), ())
 
     run([Diagnosis("keep", "", "", observe, keep, "")], [bert()], data="nine-axes", options=LIMIT)
-    assert kept[0].what == audited
+    assert kept[0].result == audited
 
 
 def test_one_diagnosis_refuses_data_it_cannot_read() -> None:

@@ -23,7 +23,7 @@ def test_each_place_masked_alone_and_its_own_token_read() -> None:
 def test_nothing_masked_and_every_content_token_read() -> None:
     plain, attentive = probes.unmasked_probe(SENTENCE), probes.unmasked_probe(SENTENCE, attention=True)
     assert plain == Probe((0, 7, 8, 9, 1), ((1, 7), (2, 8), (3, 9)))
-    assert (plain.masked, plain.apart, plain.attention, plain.split) == ((), False, False, 0)
+    assert (plain.masked, plain.one_at_a_time, plain.attention, plain.split) == ((), False, False, 0)
     assert attentive.attention
     assert attentive.reads == plain.reads
 

@@ -112,7 +112,7 @@ def test_sums_and_means_of_masked_tokens() -> None:
         ("crows-bias-bench", -1.5),
         ("sss-diagonal", -1.5),
     ):
-        probe = Probe((0, 7, 8, 1), ((1, 7), (2, 8)), (1, 2), apart=not name.startswith("sss"))
+        probe = Probe((0, 7, 8, 1), ((1, 7), (2, 8)), (1, 2), one_at_a_time=not name.startswith("sss"))
         score = find(name).score([probe], [reading(-1.0, -2.0)])
         assert score.value == pytest.approx(value)
         assert score.positions == (1, 2)

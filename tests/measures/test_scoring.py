@@ -181,7 +181,7 @@ def test_sides_of_a_pair_and_of_a_triple() -> None:
 
 def test_a_probe_asks_nothing_beyond_what_it_says() -> None:
     plain = Probe((1, 2), ((0, 1),))
-    assert (plain.masked, plain.apart, plain.attention, plain.split, plain.head) == (
+    assert (plain.masked, plain.one_at_a_time, plain.attention, plain.split, plain.head) == (
         (),
         False,
         False,

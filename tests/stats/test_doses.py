@@ -30,7 +30,7 @@ def test_a_score_that_follows_the_dose() -> None:
     assert found.spearman == pytest.approx(1.0)
     assert found.kendall.value == pytest.approx(1.0)
     assert found.kendall.p == pytest.approx(2 / math.factorial(5))
-    assert (found.step, found.told, found.tested) == (1, 10, 10)
+    assert (found.step, found.n_separated, found.n_tested) == (1, 10, 10)
     assert found.middle == 2
     assert found.errors[2] == 0.0
     assert (found.errors[[0, 1, 3, 4]] > 0).all()
@@ -53,7 +53,7 @@ def test_scores_and_correlations_are_plain_means_and_scipys() -> None:
 def test_a_score_that_falls_with_the_dose_tells_nothing_apart() -> None:
     found = dose_response(measure(), "mean-difference", planted(-2.0), data=DATA, seed=0)
     assert found.kendall.value == pytest.approx(-1.0)
-    assert (found.step, found.told) == (None, 0)
+    assert (found.step, found.n_separated) == (None, 0)
 
 
 def test_noise_tells_nothing_apart() -> None:
@@ -67,7 +67,7 @@ def test_sizes_follow_the_size_of_the_dose() -> None:
     expected = [np.mean([abs(one.difference) for one in planted(4.0, noise=0.1)[dose]]) for dose in DOSES]
     np.testing.assert_allclose(found.scores, expected)
     assert found.kendall.value == pytest.approx(kendalltau(np.abs(DOSES), expected).statistic)
-    assert found.tested == 8  # ten pairs less those of one size: -1 and +1, -2 and +2
+    assert found.n_tested == 8  # ten pairs less those of one size: -1 and +1, -2 and +2
     assert found.kendall.value > 0.8
 
 
@@ -116,7 +116,7 @@ def test_two_doses_are_compared_as_two_runs_are() -> None:
         ]
         told = sum(one.p_holm < 0.05 and one.change > 0 for one in apply_holm(compared))  # type: ignore[operator]
         found = dose_response(measure(), statistic, made, data=DATA, seed=0)
-        assert (found.told, found.tested) == (told, 3)
+        assert (found.n_separated, found.n_tested) == (told, 3)
         assert 0 < told < 3
 
 
@@ -128,21 +128,21 @@ def flipping(up: int, *, n: int = 60) -> dict[int, list[Row]]:
 def test_flips_are_judged_by_the_sign_test() -> None:
     """Five flips one way have p = 2 / 32 = 0.0625, six p = 2 / 64 = 0.03125; a t test would pass both."""
     five, six = (dose_response(measure(), "bias-score", flipping(up), data=DATA, seed=0) for up in (5, 6))
-    assert (five.told, six.told) == (0, 1)
+    assert (five.n_separated, six.n_separated) == (0, 1)
     assert five.kendall_interval.method == "percentile over pairs"
 
 
 def test_a_p_value_at_the_level_is_not_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dose_response, "LEVEL", 0.0625)
-    assert dose_response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 0
-    monkeypatch.setattr(dose_response, "LEVEL", 0.0626)
-    assert dose_response(measure(), "bias-score", flipping(5), data=DATA, seed=0).told == 1
+    monkeypatch.setattr("unmask.stats.dose_response.LEVEL", 0.0625)
+    assert dose_response(measure(), "bias-score", flipping(5), data=DATA, seed=0).n_separated == 0
+    monkeypatch.setattr("unmask.stats.dose_response.LEVEL", 0.0626)
+    assert dose_response(measure(), "bias-score", flipping(5), data=DATA, seed=0).n_separated == 1
 
 
 def test_a_rise_is_tested_against_none() -> None:
     """All pairs rise by about 1."""
     made = {0: [row(i, 0.1 * (i % 3)) for i in range(9)], 1: [row(i, 1.0 + 0.1 * (i % 2)) for i in range(9)]}
-    assert dose_response(measure(), "mean-difference", made, data=DATA, seed=0).told == 1
+    assert dose_response(measure(), "mean-difference", made, data=DATA, seed=0).n_separated == 1
 
 
 def templates(values: np.ndarray) -> list[Row]:
@@ -158,7 +158,7 @@ def test_templates_of_one_word_are_no_proof_of_a_rise() -> None:
     one_word = noise + np.eye(8)[:, :1]
     for before, after, told in ((noise, one_word, 0), (noise - 0.25, noise + 0.25, 1)):
         made = {0: templates(before), 1: templates(after)}
-        assert dose_response(measure("lean"), "appd", made, data=DATA, seed=0).told == told
+        assert dose_response(measure("lean"), "appd", made, data=DATA, seed=0).n_separated == told
 
 
 def test_words_are_resampled_with_all_their_templates() -> None:

@@ -21,9 +21,9 @@ def drawn(seed: int, units: int, share: float) -> HitCounts:
 
 def test_the_share_pools_tries_and_leaves_out_units_without_any() -> None:
     counts = HitCounts.of([(3, 10), (0, 0), (1, 2)])
-    assert counts.tries.tolist() == [10, 2]
+    assert counts.trials.tolist() == [10, 2]
     assert counts.share == pytest.approx(100 * 4 / 12)  # not the mean of 30% and 50%
-    assert counts.linearised().mean() == pytest.approx(counts.share)
+    assert counts.linearised_values().mean() == pytest.approx(counts.share)
 
 
 def test_few_units_get_students_interval_of_the_linearised_ratio() -> None:
@@ -40,7 +40,7 @@ def test_few_units_get_students_interval_of_the_linearised_ratio() -> None:
 def test_many_units_agree_with_a_bootstrap_of_the_ratio_itself() -> None:
     counts = drawn(1, 400, 0.7)
     ends = bootstrap(
-        (counts.hits, counts.tries),
+        (counts.hits, counts.trials),
         lambda hits, tries, axis: 100 * hits.sum(axis) / tries.sum(axis),
         paired=True,
         vectorized=True,
@@ -50,13 +50,13 @@ def test_many_units_agree_with_a_bootstrap_of_the_ratio_itself() -> None:
     width = ends.high - ends.low
     assert found.low == pytest.approx(ends.low, abs=0.06 * width)
     assert found.high == pytest.approx(ends.high, abs=0.06 * width)
-    tokens_alone = wilson(int(counts.hits.sum()), int(counts.tries.sum()))
+    tokens_alone = wilson(int(counts.hits.sum()), int(counts.trials.sum()))
     assert found.high - found.low > 1.2 * (tokens_alone.high - tokens_alone.low)
 
 
 def test_a_difference_agrees_with_a_paired_bootstrap_of_both_ratios() -> None:
     first, second = drawn(2, 300, 0.8), drawn(3, 300, 0.5)
-    columns = (first.hits, first.tries, second.hits, second.tries)
+    columns = (first.hits, first.trials, second.hits, second.trials)
     ends = bootstrap(
         columns,
         lambda a, n, b, m, axis: 100 * (a.sum(axis) / n.sum(axis) - b.sum(axis) / m.sum(axis)),
@@ -105,7 +105,7 @@ def test_a_difference_needs_the_same_units() -> None:
 
 def test_linearised_values_by_hand() -> None:
     """1 of 1 and 0 of 3: the share is 25; 25 + (100 − 25) / 2 and 25 + (0 − 75) / 2."""
-    assert HitCounts.of([(1, 1), (0, 3)]).linearised().tolist() == pytest.approx([62.5, -12.5])
+    assert HitCounts.of([(1, 1), (0, 3)]).linearised_values().tolist() == pytest.approx([62.5, -12.5])
 
 
 def test_the_scale_ends_at_0_and_100() -> None:

@@ -81,7 +81,7 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
     from unmask.diagnose.run import as_json as whole_of
     from unmask.models.loading import Opening
 
-    chosen = list(DIAGNOSES.values()) if name == EVERYTHING else [find(one) for one in split_names([name])]
+    chosen = list(DIAGNOSES.values()) if name == EVERYTHING else [find(part) for part in split_names([name])]
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     if generate is not None:
         with progress_bar(quiet=quiet) as progress:
@@ -92,7 +92,7 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
     folder = out or new_folder(name)
     with progress_bar(quiet=quiet) as progress:
         limits = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
-        found = run(
+        results = run(
             chosen,
             models or [],
             data=split_names(data),
@@ -101,14 +101,14 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
             opening=how,
             options=limits,
         )
-    whole = whole_of(found, settings, limits)
+    content = whole_of(results, settings, limits)
     if as_json:
-        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        for one in found:
-            show(one)
+        for result in results:
+            show(result)
     if not no_report:
-        _page(found, whole, folder)
+        _page(results, content, folder)
     stderr_printer(quiet)(
         f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser")
     )
@@ -129,44 +129,50 @@ def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
 
     if name != "paraphrase" or len(models) > 1 or len(data) > 1:
         raise DataError("--generate belongs to `paraphrase` and takes one model and one dataset")
-    asked = data[0] if data else "nine-axes"
+    dataset = data[0] if data else "nine-axes"
     model = models[0] if models else BUILT_IN
-    made = generate_file(model, asked, path, folder=wordnet, opening=opening, options=limits)
-    for note in made.notes:
+    generated = generate_file(model, dataset, path, folder=wordnet, opening=opening, options=limits)
+    for note in generated.notes:
         typer.echo(f"note: {note}", err=True)
     typer.echo(
-        f"{made.paraphrases:,} paraphrases of {made.originals:,} pairs in {path}; {made.n_without:,} have none"
+        f"{generated.paraphrases:,} paraphrases of {generated.originals:,} pairs in {path}; {generated.n_without:,} have none"
     )
     typer.echo(
         f"mark those to keep in its column `keep`, then: unmask diagnose paraphrase MODEL --data {path}"
     )
 
 
-def show(found: DiagnosisResult) -> None:
+def show(result: DiagnosisResult) -> None:
     """Print what one diagnosis found, and how much was asked for it."""
     screen = console()
-    screen.print(f"{found.diagnosis.name}: {found.diagnosis.question}", style="bold")
-    terminal.show(found.finding)
-    for model, rows in found.asked.items():
+    screen.print(f"{result.diagnosis.name}: {result.diagnosis.question}", style="bold")
+    terminal.show(result.finding)
+    for model, rows in result.asked.items():
         screen.print(f"  {model}: {rows:,} sentences asked anew")
     screen.print()
 
 
-def _page(found: Sequence[DiagnosisResult], whole: Mapping[str, Any], folder: Path) -> None:
+def _page(results: Sequence[DiagnosisResult], content: Mapping[str, Any], folder: Path) -> None:
     from unmask.findings.html import Section, write
 
-    models = ", ".join(model["id"] for model in whole["models"])
+    models = ", ".join(model["id"] for model in content["models"])
     sections = [
-        Section(one.diagnosis.name, one.diagnosis.title, one.diagnosis.question, one.finding, _foot(one))
-        for one in found
+        Section(
+            result.diagnosis.name,
+            result.diagnosis.title,
+            result.diagnosis.question,
+            result.finding,
+            _foot(result),
+        )
+        for result in results
     ]
     lead = (
         "Not the models are on trial here but the measures: what do their scores depend on besides bias? "
         f"Asked of {models}."
     )
-    write("Measures of bias, diagnosed", lead, sections, whole, folder, "diagnosis.json")
+    write("Measures of bias, diagnosed", lead, sections, content, folder, "diagnosis.json")
 
 
-def _foot(found: DiagnosisResult) -> str:
-    asked = " ".join(f"{model}: {rows:,} sentences asked anew." for model, rows in found.asked.items())
-    return f"Data: {', '.join(data.card.title for data in found.data)}. {asked}"
+def _foot(result: DiagnosisResult) -> str:
+    counts = " ".join(f"{model}: {rows:,} sentences asked anew." for model, rows in result.asked.items())
+    return f"Data: {', '.join(data.card.title for data in result.data)}. {counts}"

@@ -47,52 +47,65 @@ class AccuracyResult:
     subtokens: SubtokenCounts
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> AccuracyResult:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> AccuracyResult:
     """Ask what the measures ask, and count the tokens that were the model's first guess."""
-    ways = _ways(settings, subject)
-    subject.lm.prime([text for item in data.items for text in (item.more, item.less)])
-    plans = {way: plan_probes(way, data.items, subject.lm) for way in ways}
+    ways = _ways(settings, session)
+    session.lm.prime([text for item in data.items for text in (item.more, item.less)])
+    plans = {way: plan_probes(way, data.items, session.lm) for way in ways}
     asked = (
         probe for plan in plans.values() for sides in plan.values() for ask in sides.values() for probe in ask
     )
-    readings = subject.read(asked, f"{data.card.name}: accuracy")
+    readings = session.read(asked, f"{data.card.name}: accuracy")
     found = {way: hits_by_pair(way, plan, readings) for way, plan in plans.items()}
     return AccuracyResult(
         {way: count_hits(one.values()) for way, one in found.items()},
         {(a, b): paired_counts(found[a], found[b]) for a, b in SAME_TOKENS if a in found and b in found},
-        count_subtokens(data.items, subject.lm),
+        count_subtokens(data.items, session.lm),
     )
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Accuracy by measure beside the published one; measures on the same tokens; sub-token counts."""
-    rows = tuple(row for one in seen for row in _accuracies(one, settings.seed))
+    rows = tuple(row for observation in observations for row in _accuracies(observation, settings.seed))
     if not rows:
         read = ", ".join(dict.fromkeys(way.measure for way in COUNTING_RULES))
         return Finding((f"none of the measures named is among those whose guesses are counted: {read}",), ())
-    pairs = tuple(row for one in seen for row in _comparisons(one, settings.seed))
+    pairs = tuple(row for observation in observations for row in _comparisons(observation, settings.seed))
     tables = [_accuracy_table(rows)]
     tables += [_versus_table(pairs)] if pairs else []
-    tables += [_subtoken_table(seen)]
-    return Finding(tuple(_answers(seen, settings.seed)), tuple(tables), (_plot(seen, settings.seed),))
+    tables += [_subtoken_table(observations)]
+    return Finding(
+        tuple(_answers(observations, settings.seed)), tuple(tables), (_plot(observations, settings.seed),)
+    )
 
 
-def _ways(settings: DiagnosisSettings, subject: Session) -> list[CountingRule]:
+def _ways(settings: DiagnosisSettings, session: Session) -> list[CountingRule]:
     """Those of the measures named; all where none is."""
     named = {
-        READ_ALIKE.get(one.name, one.name) for one in select_measures(settings.measures, subject.lm.kind)
+        READ_ALIKE.get(measure.name, measure.name)
+        for measure in select_measures(settings.measures, session.lm.kind)
     }
     return [way for way in COUNTING_RULES if not named or way.measure in named]
 
 
-def _accuracies(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
-    model, data = str(one.model["id"]), one.data.card.name
-    for way, counts in one.what.counts.items():
+def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
+    model, data = str(observation.model["id"]), observation.data.card.name
+    for way, counts in observation.result.counts.items():
         paper = published_value("accuracy", model, data=data, measure=way.measure, statistic="accuracy")
-        pairs = counts.tries.size
-        left_out = len(one.data.items) - pairs
+        pairs = counts.trials.size
+        left_out = len(observation.data.items) - pairs
         accuracy = pooled_share(counts, seed, way.counted)
-        yield model, data, way.measure, way.counted, accuracy, int(counts.tries.sum()), pairs, left_out, paper
+        yield (
+            model,
+            data,
+            way.measure,
+            way.counted,
+            accuracy,
+            int(counts.trials.sum()),
+            pairs,
+            left_out,
+            paper,
+        )
 
 
 def _accuracy_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
@@ -107,8 +120,8 @@ def _accuracy_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
     )
 
 
-def _comparisons(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
-    for (first, second), found in one.what.versus.items():
+def _comparisons(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
+    for (first, second), found in observation.result.versus.items():
         names = f"{first.measure} − {second.measure}"
         tokens = second.counted.partition(",")[0]
         gap = share_difference(found.first, found.second, seed, names)
@@ -116,7 +129,7 @@ def _comparisons(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, .
         counts = (table.n, table.first, table.second)
         p = mcnemar_p(table)
         yield (
-            *(str(one.model["id"]), one.data.card.name, names, tokens),
+            *(str(observation.model["id"]), observation.data.card.name, names, tokens),
             *(found.first.share, found.second.share, gap, *counts, p),
         )
 
@@ -135,10 +148,14 @@ def _versus_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
     )
 
 
-def _subtoken_table(seen: Sequence[DiagnosisObservation]) -> Table:
+def _subtoken_table(observations: Sequence[DiagnosisObservation]) -> Table:
     rows = []
-    for one in seen:
-        model, data, found = str(one.model["id"]), one.data.card.name, one.what.subtokens
+    for observation in observations:
+        model, data, found = (
+            str(observation.model["id"]),
+            observation.data.card.name,
+            observation.result.subtokens,
+        )
         paper = published_value("accuracy", model, data=data, measure="sss", statistic="equal-subtokens")
         counts = (found.pairs, found.equal, found.shared, found.empty)
         rows.append((model, data, *counts, None if paper is None else int(paper)))
@@ -160,28 +177,28 @@ def _subtoken_table(seen: Sequence[DiagnosisObservation]) -> Table:
     )
 
 
-def _answers(seen: Sequence[DiagnosisObservation], seed: int) -> Iterator[str]:
+def _answers(observations: Sequence[DiagnosisObservation], seed: int) -> Iterator[str]:
     words = {
         AUL: "of the content tokens are the first guess when nothing is hidden (aul)",
         CPS: "of the shared tokens when hidden one at a time (cps)",
         SSS: "of the pairs have a candidate guessed as a whole when the changed tokens are hidden (sss)",
     }
-    for one in seen:
+    for observation in observations:
         parts = [
             f"{format_value(pooled_share(counts, seed, way.counted), '%')} {said}"
             for way, said in words.items()
-            if (counts := one.what.counts.get(way)) and counts.tries.size
+            if (counts := observation.result.counts.get(way)) and counts.trials.size
         ]
-        yield f"{one.model['id']} on {one.data.card.name}: {'; '.join(parts) or NOTHING_READ}"
+        yield f"{observation.model['id']} on {observation.data.card.name}: {'; '.join(parts) or NOTHING_READ}"
 
 
-def _plot(seen: Sequence[DiagnosisObservation], seed: int) -> Plot:
+def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
     for way in COUNTING_RULES:
-        for one in seen:
-            if way in one.what.counts:
-                found = pooled_share(one.what.counts[way], seed, way.counted)
-                series = f"{one.model['id']} · {one.data.card.name}"
+        for observation in observations:
+            if way in observation.result.counts:
+                found = pooled_share(observation.result.counts[way], seed, way.counted)
+                series = f"{observation.model['id']} · {observation.data.card.name}"
                 numbers = {"value": found.value, "low": found.low, "high": found.high}
                 rows.append({"label": f"{way.measure}: {way.counted}", "series": series, **numbers})
     said = "Share of predictions that are the model's first guess, by measure and what is counted."

@@ -18,20 +18,26 @@ from unmask.stats.ranks import MIN_RANKED, RankAgreement
 COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
     """Every pair under every measure."""
-    measures = subject.pair_measures(data, settings.measures)
-    return {name: [one.row for one in items] for name, items in subject.scores(data, measures).items()}
+    measures = session.pair_measures(data, settings.measures)
+    return {name: [item.row for item in items] for name, items in session.scores(data, measures).items()}
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Kendall's τ between measures: over models where there are three, and over bias types by model."""
     by_data = {
-        one.data.card.name: [each for each in seen if each.data.card.name == one.data.card.name]
-        for one in seen
+        observation.data.card.name: [
+            each for each in observations if each.data.card.name == observation.data.card.name
+        ]
+        for observation in observations
     }
     models = {data: model_agreements(some, settings.seed) for data, some in by_data.items()}
-    types = [each for one in seen if (each := type_rankings(one, settings.seed)) is not None]
+    types = [
+        each
+        for observation in observations
+        if (each := type_rankings(observation, settings.seed)) is not None
+    ]
     note = (
         "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: pairs drawn anew, the same for "
         "all measures; it does not speak of other {others}. p Holm: over the rows that have the same {same}."
@@ -45,7 +51,7 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
     type_table = Table(
         "Bias types ranked by two measures",
         ("model", "data", *COLUMNS),
-        tuple(row for each in types for row in _rows(_where(each.one), each.found)),
+        tuple(row for ranking in types for row in _rows(_where(ranking.observation), ranking.agreements)),
         note.format(others="bias types", same="model and data"),
     )
     found = [model_table, type_table, *([_ranks(types)] if types else [])]
@@ -56,12 +62,12 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
         ),
         tuple(table for table in found if table.rows),
         tuple(_plots(models, types)),
-        tuple(_notes(by_data, models, seen, types)),
+        tuple(_notes(by_data, models, observations, types)),
     )
 
 
-def _where(one: DiagnosisObservation) -> tuple[str, str]:
-    return str(one.model["id"]), one.data.card.name
+def _where(observation: DiagnosisObservation) -> tuple[str, str]:
+    return str(observation.model["id"]), observation.data.card.name
 
 
 def _rows(where: tuple[str, ...], found: Sequence[RankAgreement]) -> list[tuple[Cell, ...]]:
@@ -77,12 +83,19 @@ def _ranged(found: RankAgreement) -> Value:
 
 
 def _ranks(types: Sequence[TypeRankings]) -> Table:
-    names = tuple(dict.fromkeys(name for each in types for name in each.names))
+    names = tuple(dict.fromkeys(name for ranking in types for name in ranking.names))
     rows: list[tuple[Cell, ...]] = []
-    for each in types:
-        for place, category in enumerate(each.categories):
-            by = {name: int(each.ranks[row, place]) for row, name in enumerate(each.names)}
-            rows.append((*_where(each.one), category, each.pairs[place], *(by.get(name) for name in names)))
+    for ranking in types:
+        for place, category in enumerate(ranking.categories):
+            by = {name: int(ranking.ranks[row, place]) for row, name in enumerate(ranking.names)}
+            rows.append(
+                (
+                    *_where(ranking.observation),
+                    category,
+                    ranking.pairs[place],
+                    *(by.get(name) for name in names),
+                )
+            )
     return Table(
         "Rank of each bias type by mean difference",
         ("model", "data", "type", "pairs", *names),
@@ -115,14 +128,21 @@ def _told(found: RankAgreement) -> str:
 def _said(types: Sequence[TypeRankings]) -> list[str]:
     return [
         line
-        for each in types
-        for line in _answers(f"bias types, {each.one.model['id']} on {each.one.data.card.name}", each.found)
+        for ranking in types
+        for line in _answers(
+            f"bias types, {ranking.observation.model['id']} on {ranking.observation.data.card.name}",
+            ranking.agreements,
+        )
     ]
 
 
 def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[TypeRankings]) -> list[Plot]:
     shown = [("models", data, found) for data, found in models.items() if found]
-    shown += [("bias types", " on ".join(_where(each.one)), each.found) for each in types if each.found]
+    shown += [
+        ("bias types", " on ".join(_where(ranking.observation)), ranking.agreements)
+        for ranking in types
+        if ranking.agreements
+    ]
     told = "Grid of Kendall's τ between every two measures, from −1 (reverse order) to 1 (same order)."
     return [
         Plot(f"agreement-{place + 1}", f"Agreement in ranking {what}: {where}", told, _grid(found))
@@ -141,7 +161,7 @@ def _grid(found: Sequence[RankAgreement]) -> charts.Chart:
 def _notes(
     by_data: Mapping[str, Sequence[DiagnosisObservation]],
     models: Mapping[str, Sequence[RankAgreement]],
-    seen: Sequence[DiagnosisObservation],
+    observations: Sequence[DiagnosisObservation],
     types: Sequence[TypeRankings],
 ) -> list[str]:
     few = [
@@ -150,15 +170,15 @@ def _notes(
         for data, some in by_data.items()
         if not models[data]
     ]
-    ranked = {_where(each.one) for each in types}
+    ranked = {_where(ranking.observation) for ranking in types}
     return few + [
-        f"{' on '.join(_where(one))}: fewer than {MIN_RANKED} bias types of two scored pairs: not ranked"
-        for one in seen
-        if _where(one) not in ranked
+        f"{' on '.join(_where(observation))}: fewer than {MIN_RANKED} bias types of two scored pairs: not ranked"
+        for observation in observations
+        if _where(observation) not in ranked
     ]
 
 
-def _unfit(data: Dataset) -> str:
+def _unfit_reason(data: Dataset) -> str:
     return (
         "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
     )
@@ -170,6 +190,6 @@ AGREEMENT = Diagnosis(
     question="Do different measures rank the same models, and the same bias types, alike?",
     observe=observe,
     conclude=conclude,
-    unfit=_unfit,
+    unfit_reason=_unfit_reason,
     citation="kaneko-etal-2022-debiasing",
 )

@@ -20,19 +20,19 @@ from unmask.stats.pairing import STATISTICS
 FEWEST = 3
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
     """Every measure that can read the data, over the items that speak of gender and occupation."""
-    dose_of(subject.lm.facts.id)
-    kind = subject.lm.kind
+    dose_of(session.lm.facts.id)
+    kind = session.lm.kind
     named = settings.measures or [name for name, one in MEASURES.items() if kind in one.kinds]
     fit = [
-        one
-        for one in measures_for(data, select_measures(named, kind), kind)
-        if one.summary in ("share", "magnitude", "lean")
+        measure
+        for measure in measures_for(data, select_measures(named, kind), kind)
+        if measure.summary in ("share", "magnitude", "lean")
     ]
     found = {
-        name: planted_rows([one.row for one in items], templates=has_field(data, "slot"))
-        for name, items in subject.scores(data, fit).items()
+        name: planted_rows([item.row for item in items], templates=has_field(data, "slot"))
+        for name, items in session.scores(data, fit).items()
     }
     if not all(found.values()):
         raise DataError(
@@ -41,14 +41,14 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dic
     return found
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Measures from the best to the worst at following the dose, their scores by dose, and a plot."""
-    doses = sorted({dose_of(str(one.model["id"])) for one in seen})
+    doses = sorted({dose_of(str(observation.model["id"])) for observation in observations})
     if len(doses) < FEWEST:
         raise ModelError(
             f"calibration ranks models by dose and has {len(doses)}: name at least {FEWEST} siblings, or none"
         )
-    found = sorted(_responses(seen, settings.seed), key=_trust)
+    found = sorted(_responses(observations, settings.seed), key=_trust)
     return Finding(
         tuple(_answers(found)),
         (_trusted(found, len(doses)), _scores(found, doses)),
@@ -63,11 +63,13 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
     )
 
 
-def _responses(seen: Sequence[DiagnosisObservation], seed: int) -> list[DoseResponse]:
+def _responses(observations: Sequence[DiagnosisObservation], seed: int) -> list[DoseResponse]:
     by: dict[tuple[str, str], dict[int, Sequence[Row]]] = {}
-    for one in seen:
-        for name, rows in one.what.items():
-            by.setdefault((one.data.card.name, name), {})[dose_of(str(one.model["id"]))] = rows
+    for observation in observations:
+        for name, rows in observation.result.items():
+            by.setdefault((observation.data.card.name, name), {})[dose_of(str(observation.model["id"]))] = (
+                rows
+            )
     return [
         dose_response(find(name), statistic, rows, data=data, seed=seed)
         for (data, name), rows in by.items()
@@ -82,10 +84,10 @@ def _statistics(name: str) -> tuple[str, ...]:
     return ("asld",) if summary == "magnitude" else STATISTICS[summary]
 
 
-def _trust(one: DoseResponse) -> tuple[float, float, float]:
+def _trust(response: DoseResponse) -> tuple[float, float, float]:
     """Finest step first, then the rank correlations; scores that never change come last."""
-    tau, rho = (-2.0 if np.isnan(x) else x for x in (one.kendall.value, one.spearman))
-    return (np.inf if one.step is None else one.step, -tau, -rho)
+    tau, rho = (-2.0 if np.isnan(x) else x for x in (response.kendall.value, response.spearman))
+    return (np.inf if response.step is None else response.step, -tau, -rho)
 
 
 def _trusted(found: Sequence[DoseResponse], doses: int) -> Table:
@@ -96,7 +98,7 @@ def _trusted(found: Sequence[DoseResponse], doses: int) -> Table:
             Value(one.spearman, rho.low, rho.high, rho.method),
             Value(one.kendall.value, tau.low, tau.high, tau.method),
         )
-        told = f"{one.told} of {one.tested}"
+        told = f"{one.n_separated} of {one.n_tested}"
         rows.append((*_name(one), one.n, *correlations, one.kendall.p, one.step, told))
     return Table(
         "Measures by how well they follow the planted dose, the best first",
@@ -125,8 +127,8 @@ def _scores(found: Sequence[DoseResponse], doses: Sequence[int]) -> Table:
     )
 
 
-def _name(one: DoseResponse) -> tuple[str, str, str]:
-    return one.measure, one.data, one.statistic
+def _name(response: DoseResponse) -> tuple[str, str, str]:
+    return response.measure, response.data, response.statistic
 
 
 def _answers(found: Sequence[DoseResponse]) -> list[str]:
@@ -140,13 +142,13 @@ def _answers(found: Sequence[DoseResponse]) -> list[str]:
     ]
 
 
-def _told(one: DoseResponse) -> str:
-    what = f"{one.measure} on {one.data} ({one.statistic}, {one.n:,} items)"
-    if np.isnan(one.kendall.value):
+def _told(response: DoseResponse) -> str:
+    what = f"{response.measure} on {response.data} ({response.statistic}, {response.n:,} items)"
+    if np.isnan(response.kendall.value):
         return f"{what}, the same at every dose"
-    step = "no step of the dose" if one.step is None else f"steps of {one.step}"
-    ends = f"{one.kendall_interval.low:.2f} to {one.kendall_interval.high:.2f}"
-    return f"{what} tells {step} apart, τ with the dose {one.kendall.value:.2f} ({ends})"
+    step = "no step of the dose" if response.step is None else f"steps of {response.step}"
+    ends = f"{response.kendall_interval.low:.2f} to {response.kendall_interval.high:.2f}"
+    return f"{what} tells {step} apart, τ with the dose {response.kendall.value:.2f} ({ends})"
 
 
 def _plot(found: Sequence[DoseResponse]) -> Plot:
@@ -176,7 +178,7 @@ def _plot(found: Sequence[DoseResponse]) -> Plot:
     )
 
 
-def _unfit(data: Dataset) -> str:
+def _unfit_reason(data: Dataset) -> str:
     if has_field(data, "slot") or any(item.groups.get("category") == PLANTED for item in data.items):
         return ""
     return f"it has neither templates nor a category {PLANTED!r}, and that is what was planted"
@@ -188,7 +190,7 @@ CALIBRATION = Diagnosis(
     question="Which measure follows a bias whose size is known, and what difference can it tell apart?",
     observe=observe,
     conclude=conclude,
-    unfit=_unfit,
+    unfit_reason=_unfit_reason,
     data=("triple-gender", "pronoun-templates"),
     models=SIBLINGS,
     kinds=("masked",),

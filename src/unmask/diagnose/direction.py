@@ -18,23 +18,29 @@ GAP = "direction-gap"
 DirectionScores = dict[str, dict[str, Estimate]]  # by measure: advantaged, disadvantaged and their gap
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> DirectionScores:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> DirectionScores:
     """The bias score of either direction, and how far apart they are, by measure."""
-    measures = [one for one in subject.pair_measures(data, settings.measures) if one.summary == "share"]
+    measures = [
+        measure for measure in session.pair_measures(data, settings.measures) if measure.summary == "share"
+    ]
     found: DirectionScores = {}
-    for name, items in subject.scores(data, measures).items():
-        rows = [one.row for one in items]
+    for name, items in session.scores(data, measures).items():
+        rows = [item.row for item in items]
         made = estimates(find(name), rows, data=data.card.name, rng_seed=settings.seed)
-        scores = {one.group: one for one in made if one.statistic == "bias-score"}
-        gaps = {one.statistic: one for one in made if one.group == "all"}
+        scores = {estimate.group: estimate for estimate in made if estimate.statistic == "bias-score"}
+        gaps = {estimate.statistic: estimate for estimate in made if estimate.group == "all"}
         if GAP in gaps:
             found[name] = {side: scores[group] for side, group in SIDES.items()} | {GAP: gaps[GAP]}
     return found
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """A table of both scores and |Diff| beside the published ones; a plot of either direction."""
-    rows = [_row(one, name, found) for one in seen for name, found in one.what.items()]
+    rows = [
+        _row(observation, name, found)
+        for observation in observations
+        for name, found in observation.result.items()
+    ]
     table = Table(
         "Bias score by direction of the stereotype",
         ("model", "data", "measure", "advantaged", "disadvantaged", "|Diff|", "p", "published |Diff|"),
@@ -43,40 +49,40 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
         "not swayed by how frequent a group's words are has |Diff| near 0. Interval of |Diff| by Newcombe, "
         "p by Fisher's exact test.",
     )
-    return Finding(tuple(_answers(seen)), (table,), (_plot(seen),) if rows else ())
+    return Finding(tuple(_answers(observations)), (table,), (_plot(observations),) if rows else ())
 
 
-def _row(one: DiagnosisObservation, name: str, found: dict[str, Estimate]) -> tuple[Cell, ...]:
-    model, data = str(one.model["id"]), one.data.card.name
+def _row(observation: DiagnosisObservation, name: str, found: dict[str, Estimate]) -> tuple[Cell, ...]:
+    model, data = str(observation.model["id"]), observation.data.card.name
     paper = published_value("direction", model, data=data, measure=name, statistic="difference")
     numbers = (value_of(found[key]) for key in (*SIDES, GAP))
     return (model, data, name, *numbers, found[GAP].p, paper)
 
 
-def _answers(seen: Sequence[DiagnosisObservation]) -> list[str]:
+def _answers(observations: Sequence[DiagnosisObservation]) -> list[str]:
     lines = []
-    for one in seen:
-        gaps = {name: found[GAP] for name, found in one.what.items()}
+    for observation in observations:
+        gaps = {name: found[GAP] for name, found in observation.result.items()}
         if not gaps:
             continue
-        where = f"{one.model['id']} on {one.data.card.name}: the direction of the stereotype moves"
+        where = f"{observation.model['id']} on {observation.data.card.name}: the direction of the stereotype moves"
         *_, most = ranked = sorted(gaps, key=lambda name: gaps[name].value)
         others = f" and {ranked[0]} least ({gaps[ranked[0]].value:.1f} points)" if len(ranked) > 1 else ""
         lines.append(f"{where} {most}{' most' if others else ''} ({gaps[most].value:.1f} points){others}")
     return lines
 
 
-def _plot(seen: Sequence[DiagnosisObservation]) -> Plot:
+def _plot(observations: Sequence[DiagnosisObservation]) -> Plot:
     rows = [
         {
-            "label": f"{name} · {one.model['id']} · {one.data.card.name}",
+            "label": f"{name} · {observation.model['id']} · {observation.data.card.name}",
             "series": side,
             "value": found[side].value,
             "low": found[side].low,
             "high": found[side].high,
         }
-        for one in seen
-        for name, found in one.what.items()
+        for observation in observations
+        for name, found in observation.result.items()
         for side in SIDES
     ]
     told = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
@@ -85,7 +91,7 @@ def _plot(seen: Sequence[DiagnosisObservation]) -> Plot:
     )
 
 
-def _unfit(data: Dataset) -> str:
+def _unfit_reason(data: Dataset) -> str:
     return "" if has_field(data, "direction") else "its pairs have no direction"
 
 
@@ -95,6 +101,6 @@ DIRECTION = Diagnosis(
     question="Does a score depend on whether the stereotype is of an advantaged or a disadvantaged group?",
     observe=observe,
     conclude=conclude,
-    unfit=_unfit,
+    unfit_reason=_unfit_reason,
     citation="kaneko-bollegala-2022-unmasking",
 )

@@ -32,29 +32,29 @@ class HumanResult:
 
     biased: Flags  # more than `settings.votes` of six people saw the bias
     scores: Mapping[str, Floats]  # by measure
-    without: int  # pairs nobody voted on
+    n_without_votes: int  # pairs nobody voted on
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> HumanResult:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> HumanResult:
     """The votes and every measure's scores, pair by pair."""
     if not 1 <= settings.votes <= MAX_VOTES:
         raise DataError(
             f"--votes {settings.votes}: the writer's own vote leaves a threshold of 1 to {MAX_VOTES} of six people"
         )
     votes = {item.id: said for item in data.items if (said := _votes(item.groups, item.id)) is not None}
-    measures = subject.pair_measures(data, settings.measures)
+    measures = session.pair_measures(data, settings.measures)
     scores = {
-        name: np.array([_score(name, one) for one in items if one.row.item in votes])
-        for name, items in subject.scores(data, measures).items()
+        name: np.array([_score(name, item) for item in items if item.row.item in votes])
+        for name, items in session.scores(data, measures).items()
     }
     biased = np.array([said > settings.votes for said in votes.values()], dtype=np.bool_)
     return HumanResult(biased, scores, len(data.items) - len(votes))
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Areas under the ROC curves, measures compared pair by pair, and a plot for every model and dataset."""
-    areas = [(one, _areas(one.what, settings.seed)) for one in seen]
-    compared = [row for one in seen for row in _compared(one)]
+    areas = [(observation, _areas(observation.result, settings.seed)) for observation in observations]
+    compared = [row for observation in observations for row in _compared(observation)]
     told = f"more than {settings.votes} of six people, the writer one of them,"
     return Finding(
         tuple(line for one, found in areas for line in _answers(one, found)),
@@ -76,8 +76,12 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
                 digits=3,
             ),
         ),
-        tuple(_plot(one, place, len(seen)) for place, one in enumerate(seen) if _curves(one.what)),
-        tuple(_notes(seen, told)),
+        tuple(
+            _plot(one, place, len(observations))
+            for place, one in enumerate(observations)
+            if _curves(one.result)
+        ),
+        tuple(_notes(observations, told)),
     )
 
 
@@ -93,9 +97,9 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
     return int(said) + WRITER
 
 
-def _score(measure: str, one: ScoredItem) -> float:
+def _score(measure: str, item: ScoredItem) -> float:
     """The pair's difference; its size for measures that are about sizes."""
-    difference = one.row.difference
+    difference = item.row.difference
     return abs(difference) if find(measure).summary == "magnitude" else difference
 
 
@@ -112,18 +116,18 @@ def _both(labels: Flags) -> bool:
     return bool(labels.any() and not labels.all())
 
 
-def _rows(one: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[tuple[Cell, ...]]:
-    model, data = str(one.model["id"]), one.data.card.name
+def _rows(observation: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[tuple[Cell, ...]]:
+    model, data = str(observation.model["id"]), observation.data.card.name
     adjusted = holm([each.p for each in found.values()])
     rows: list[tuple[Cell, ...]] = []
     for (name, each), p in zip(found.items(), adjusted, strict=True):
-        unscored = int((~np.isfinite(one.what.scores[name])).sum())
+        unscored = int((~np.isfinite(observation.result.scores[name])).sum())
         rows.append((model, data, name, _ranged(each), each.positives, each.negatives, unscored, each.p, p))
     return sorted(rows, key=lambda row: -row[3].value)  # type: ignore[union-attr]
 
 
-def _compared(one: DiagnosisObservation) -> list[tuple[Cell, ...]]:
-    model, data, judged = str(one.model["id"]), one.data.card.name, one.what
+def _compared(observation: DiagnosisObservation) -> list[tuple[Cell, ...]]:
+    model, data, judged = str(observation.model["id"]), observation.data.card.name, observation.result
     rows: list[tuple[str, str, RocAuc]] = []
     for a, b in combinations(judged.scores, 2):
         kept = np.isfinite(judged.scores[a]) & np.isfinite(judged.scores[b])
@@ -143,11 +147,11 @@ def _ranged(found: RocAuc) -> Value:
     return Value(found.value, found.interval.low, found.interval.high, found.interval.method)
 
 
-def _answers(one: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[str]:
+def _answers(observation: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[str]:
     if not found:
         return []
     best = max(found, key=lambda name: found[name].value)
-    top, where = found[best], f"{one.model['id']} on {one.data.card.name}"
+    top, where = found[best], f"{observation.model['id']} on {observation.data.card.name}"
     interval = f", {top.interval.low:.3f} to {top.interval.high:.3f}" if top.interval.low > 0 else ""
     beyond = [name for name, each in found.items() if each.interval.low > 0.5]
     said = ", ".join(beyond) if beyond else "none"
@@ -157,15 +161,15 @@ def _answers(one: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[str
     ]
 
 
-def _notes(seen: Sequence[DiagnosisObservation], told: str) -> list[str]:
+def _notes(observations: Sequence[DiagnosisObservation], told: str) -> list[str]:
     notes = []
-    for one in seen:
-        where, judged = f"{one.model['id']} on {one.data.card.name}", one.what
+    for observation in observations:
+        where, judged = f"{observation.model['id']} on {observation.data.card.name}", observation.result
         if not _both(judged.biased):
             which = "all" if judged.biased.any() else "none"
             notes.append(f"{where}: no curve, {told} saw a bias in {which} of {judged.biased.size} pairs")
-        if judged.without:
-            notes.append(f"{where}: {judged.without:,} pairs without votes were left out")
+        if judged.n_without_votes:
+            notes.append(f"{where}: {judged.n_without_votes:,} pairs without votes were left out")
     return notes
 
 
@@ -181,15 +185,15 @@ def _curves(judged: HumanResult) -> list[charts.Row]:
     return rows
 
 
-def _plot(one: DiagnosisObservation, place: int, of: int) -> Plot:
+def _plot(observation: DiagnosisObservation, place: int, of: int) -> Plot:
     told = "ROC curves: for every measure the share of biased pairs found against that of other pairs taken."
     x, y = "share of other pairs scored above the threshold", "share of biased pairs scored above it"
-    chart = charts.curves(_curves(one.what), x=x, y=y, diagonal=True)
+    chart = charts.curves(_curves(observation.result), x=x, y=y, diagonal=True)
     name = "human-roc" if of == 1 else f"human-roc-{place + 1}"
-    return Plot(name, f"ROC curves: {one.model['id']} on {one.data.card.name}", told, chart)
+    return Plot(name, f"ROC curves: {observation.model['id']} on {observation.data.card.name}", told, chart)
 
 
-def _unfit(data: Dataset) -> str:
+def _unfit_reason(data: Dataset) -> str:
     return "" if has_field(data, VOTES) else "its pairs have no votes of annotators"
 
 
@@ -199,7 +203,7 @@ HUMAN = Diagnosis(
     question="Do the pairs a measure finds most biased have the bias that annotators saw?",
     observe=observe,
     conclude=conclude,
-    unfit=_unfit,
+    unfit_reason=_unfit_reason,
     data=("crows-pairs",),
     citation="kaneko-bollegala-2022-unmasking",
 )

@@ -36,24 +36,24 @@ MeaningResult = dict[
 ]  # by what was done to the sentences, then by the tokens counted
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> MeaningResult:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> MeaningResult:
     """First guesses in the sentences as written, shuffled draw by draw, and with the unrelated word."""
     if settings.draws < 1:
         raise StatsError(f"draws is {settings.draws}: meaning shuffles every sentence, ask for 1 or more")
-    name, lm, seed = data.card.name, subject.lm, settings.seed
+    name, lm, seed = data.card.name, session.lm, settings.seed
     version = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
-    guesses = first_guesses(subject, version, f"{name}: {WRITTEN}")
+    guesses = first_guesses(session, version, f"{name}: {WRITTEN}")
     original = pair_hits(version, guesses)
     by_token, tables, by_word = [], [], []
     for draw in range(settings.draws):
         order = random_orders(version, seed, draw)
         moved = reorder(version, order)
-        found = first_guesses(subject, moved, f"{name}: {TOKENS}")
+        found = first_guesses(session, moved, f"{name}: {TOKENS}")
         by_token.append(pair_hits(moved, found))
         tables.append(cross_tabulations(version, order, guesses, found))
     for draw in range(min(settings.draws, WORD_DRAWS)):
         mixed = encode_sentences(data.items, partial(shuffled_words, seed=seed, draw=draw), lm)
-        by_word.append(pair_hits(mixed, first_guesses(subject, mixed, f"{name}: {WORDS}")))
+        by_word.append(pair_hits(mixed, first_guesses(session, mixed, f"{name}: {WORDS}")))
     seen = {
         TOKENS: perturbed_accuracies(original, by_token, tables),
         WORDS: perturbed_accuracies(original, by_word),
@@ -61,15 +61,15 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Mea
     other = encode_sentences(data.items, _unrelated, lm)
     if other:
         seen[UNRELATED] = perturbed_accuracies(
-            original, [pair_hits(other, first_guesses(subject, other, f"{name}: {UNRELATED}"))]
+            original, [pair_hits(other, first_guesses(session, other, f"{name}: {UNRELATED}"))]
         )
     return seen
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Accuracy before and after, the drop, and the published ones; a plot over the content tokens."""
-    accuracies = tuple(row for one in seen for row in _accuracies(one, settings.seed))
-    drops = tuple(row for one in seen for row in _drops(one, settings.seed))
+    accuracies = tuple(row for observation in observations for row in _accuracies(observation, settings.seed))
+    drops = tuple(row for observation in observations for row in _drops(observation, settings.seed))
     before_after = Table(
         "AUL's token prediction accuracy in sentences with and without sense, %",
         ("model", "data", "sentences", "counted", "accuracy", "pairs", "draws", "sd of draws", "published"),
@@ -88,42 +88,44 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
         "not correspond one to one: words in a new place may be split differently, and the unrelated word "
         "may have another number of sub-tokens.",
     )
-    return Finding(tuple(_answers(seen, settings)), (before_after, fall), (_plot(seen, settings.seed),))
+    return Finding(
+        tuple(_answers(observations, settings)), (before_after, fall), (_plot(observations, settings.seed),)
+    )
 
 
-def _accuracies(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
-    model, data = str(one.model["id"]), one.data.card.name
+def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
+    model, data = str(observation.model["id"]), observation.data.card.name
     for counted in COUNTED:
-        for how, (counts, draws, spread) in _sentences(one, counted).items():
+        for how, (counts, draws, spread) in _sentences(observation, counted).items():
             found = pooled_share(counts, seed, f"{how}/{counted}")
             paper = _paper(model, data, "accuracy", how)
-            yield model, data, how, counted, found, counts.tries.size, draws, spread, paper
+            yield model, data, how, counted, found, counts.trials.size, draws, spread, paper
 
 
 def _sentences(
-    one: DiagnosisObservation, counted: str
+    observation: DiagnosisObservation, counted: str
 ) -> dict[str, tuple[HitCounts, int | None, float | None]]:
     """As written, then changed in every way: what was counted, in how many draws, and their spread."""
-    changed: dict[str, PerturbedAccuracy] = {how: found[counted] for how, found in one.what.items()}
+    changed: dict[str, PerturbedAccuracy] = {how: found[counted] for how, found in observation.result.items()}
     return {WRITTEN: (changed[TOKENS].original, None, None)} | {
-        how: (found.pooled, None if how == UNRELATED else len(found.draws), found.spread)
+        how: (found.pooled_counts, None if how == UNRELATED else len(found.draws), found.draw_sd)
         for how, found in changed.items()
     }
 
 
-def _drops(one: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
-    model, data = str(one.model["id"]), one.data.card.name
+def _drops(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
+    model, data = str(observation.model["id"]), observation.data.card.name
     for counted in COUNTED:
-        for how, by_count in one.what.items():
+        for how, by_count in observation.result.items():
             found: PerturbedAccuracy = by_count[counted]
-            drop = share_difference(found.original, found.pooled, seed, f"{how}/{counted}")
+            drop = share_difference(found.original, found.pooled_counts, seed, f"{how}/{counted}")
             p, paper = _largest_p(found), _paper(model, data, "drop", how)
-            yield model, data, how, counted, drop, found.original.tries.size, p, paper
+            yield model, data, how, counted, drop, found.original.trials.size, p, paper
 
 
 def _largest_p(found: PerturbedAccuracy) -> float | None:
     """Of the draws; None where there is no test, or no token is guessed rightly in one place only."""
-    return max((p for table in found.crossed if (p := mcnemar_p(table)) is not None), default=None)
+    return max((p for table in found.tables if (p := mcnemar_p(table)) is not None), default=None)
 
 
 def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
@@ -133,30 +135,39 @@ def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
     return published_value("meaning", model, data=data, measure="aul", statistic=statistic, group=group)
 
 
-def _answers(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Iterator[str]:
-    for one in seen:
-        for how, by_count in one.what.items():
+def _answers(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Iterator[str]:
+    for observation in observations:
+        for how, by_count in observation.result.items():
             found: PerturbedAccuracy = by_count[CONTENT]
-            where, pairs = f"{one.model['id']} on {one.data.card.name}, {how}", found.original.tries.size
+            where, pairs = (
+                f"{observation.model['id']} on {observation.data.card.name}, {how}",
+                found.original.trials.size,
+            )
             if not pairs:
                 yield f"{where}: no pair could be read"
                 continue
-            drop = share_difference(found.original, found.pooled, settings.seed, f"{how}/{CONTENT}")
+            drop = share_difference(found.original, found.pooled_counts, settings.seed, f"{how}/{CONTENT}")
             draws = f", {len(found.draws)} draws" if how != UNRELATED else ""
             yield (
-                f"{where}: of the content tokens {found.pooled.share:.1f}% are still the first guess, "
+                f"{where}: of the content tokens {found.pooled_counts.share:.1f}% are still the first guess, "
                 f"{found.original.share:.1f}% as written; a drop of {format_value(drop, ' points')} "
                 f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
             )
 
 
-def _plot(seen: Sequence[DiagnosisObservation], seed: int) -> Plot:
+def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
-    for one in seen:
-        for how, (counts, _, _) in _sentences(one, CONTENT).items():
+    for observation in observations:
+        for how, (counts, _, _) in _sentences(observation, CONTENT).items():
             found = pooled_share(counts, seed, f"{how}/{CONTENT}")
             numbers = {"value": found.value, "low": found.low, "high": found.high}
-            rows.append({"label": how, "series": f"{one.model['id']} · {one.data.card.name}", **numbers})
+            rows.append(
+                {
+                    "label": how,
+                    "series": f"{observation.model['id']} · {observation.data.card.name}",
+                    **numbers,
+                }
+            )
     said = (
         "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
     )

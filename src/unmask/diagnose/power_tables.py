@@ -21,15 +21,15 @@ def power_table(
         (
             str(one.model["id"]),
             one.data.card.name,
-            each.measure,
-            each.n,
-            each.decided,
-            required_pairs(settings.effect, decided=each.decided / each.n),
-            detectable_effect(each.decided),
+            measure.measure,
+            measure.n,
+            measure.decided,
+            required_pairs(settings.effect, decided=measure.decided / measure.n),
+            detectable_effect(measure.decided),
         )
         for one, measures in found
-        for each in measures
-        if each.statistic == "bias-score"
+        for measure in measures
+        if measure.statistic == "bias-score"
     ]
     return Table(
         f"Pairs needed to see {settings.effect:g} points",
@@ -41,12 +41,14 @@ def power_table(
     )
 
 
-def comparison_power_table(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Table:
+def comparison_power_table(
+    observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings
+) -> Table:
     """To see two models apart; a row for every two of them, data and measure that gives bias scores."""
     return Table(
         "Pairs needed to tell two models apart",
         ("data", "measure", "model", "other", "change", "pairs", "disagree, %", "p", "pairs needed"),
-        tuple(row for a, b in combinations(seen, 2) for row in _between(a, b, settings)),
+        tuple(row for a, b in combinations(observations, 2) for row in _between(a, b, settings)),
         "Change: the other's bias score less the model's; p by McNemar's test. Needed: to see "
         f"{settings.effect:g} points between them by that test with 80% power, if they went on to disagree "
         "on as large a share of pairs. A dash: they disagree on too few to be so far apart.",
@@ -60,8 +62,10 @@ def _between(
     if data != b.data.card.name:
         return []
     rows: list[tuple[Cell, ...]] = []
-    for name in (name for name in a.what if name in b.what and find(name).summary == "share"):
-        one = stats.comparisons(find(name), a.what[name], b.what[name], data=data, rng_seed=settings.seed)[0]
+    for name in (name for name in a.result if name in b.result and find(name).summary == "share"):
+        one = stats.comparisons(
+            find(name), a.result[name], b.result[name], data=data, rng_seed=settings.seed
+        )[0]
         disagree = one.flips / one.n if one.n else float("nan")
         change = Value(one.change, one.low, one.high, one.method)
         needed = required_pairs_between(settings.effect, disagree)

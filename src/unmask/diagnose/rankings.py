@@ -21,51 +21,53 @@ from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements, resam
 class TypeRankings:
     """How one model's measures rank the bias types of one dataset."""
 
-    one: DiagnosisObservation
+    observation: DiagnosisObservation
     names: tuple[str, ...]  # measures
     categories: tuple[str, ...]
     pairs: tuple[int, ...]  # by category
     ranks: Floats  # measures × categories; 1 leans most towards the stereotype
-    found: tuple[RankAgreement, ...]
+    agreements: tuple[RankAgreement, ...]
 
 
-def model_agreements(seen: Sequence[DiagnosisObservation], seed: int) -> tuple[RankAgreement, ...]:
+def model_agreements(observations: Sequence[DiagnosisObservation], seed: int) -> tuple[RankAgreement, ...]:
     """Of models on the same data: each measure's score of each, NaN where it cannot ask that model."""
-    names = tuple(dict.fromkeys(name for one in seen for name in one.what))
-    pairs = len(seen[0].data.items)
-    values = np.full((len(names), len(seen), pairs), np.nan)
+    names = tuple(dict.fromkeys(name for observation in observations for name in observation.result))
+    pairs = len(observations[0].data.items)
+    values = np.full((len(names), len(observations), pairs), np.nan)
     for place, name in enumerate(names):
-        for model, one in enumerate(seen):
-            if name in one.what:
+        for model, one in enumerate(observations):
+            if name in one.result:
                 table = _table(one, name)
                 values[place, model] = item_values(table, headline_statistic(table.measure))
     drawn = resampled_items(values, rng=generator(seed, "models"))
     return tuple(rank_agreements(names, _means(values), drawn, unit="pairs"))
 
 
-def type_rankings(one: DiagnosisObservation, seed: int) -> TypeRankings | None:
+def type_rankings(observation: DiagnosisObservation, seed: int) -> TypeRankings | None:
     """Categories of at least two scored pairs by every measure, where there are three of them."""
     parts: dict[str, dict[str, Floats]] = {}
-    for name in one.what:
+    for name in observation.result:
         statistic = "asld" if find(name).summary == "magnitude" else "mean-difference"
-        for group, part in _table(one, name).split("category"):
+        for group, part in _table(observation, name).split_by("category"):
             parts.setdefault(group.partition("=")[2], {})[name] = item_values(part, statistic)
     stacked = {category: np.stack([*by.values()]) for category, by in parts.items()}
     kept = {name: values for name, values in stacked.items() if (np.isfinite(values).sum(axis=1) >= 2).all()}
     if len(kept) < MIN_RANKED:
         return None
-    names = tuple(one.what)
+    names = tuple(observation.result)
     scores = np.stack([_means(values) for values in kept.values()], axis=-1)
     drawn = np.stack(
         [resampled_items(values, rng=generator(seed, name)) for name, values in kept.items()], axis=-1
     )
     found = tuple(rank_agreements(names, scores, drawn, unit="pairs of each type"))
     counts = tuple(values.shape[-1] for values in kept.values())
-    return TypeRankings(one, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), found)
+    return TypeRankings(
+        observation, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), found
+    )
 
 
-def _table(one: DiagnosisObservation, name: str) -> tables.ScoreTable:
-    return tables.ScoreTable.of(find(name), one.what[name], data=one.data.card.name)
+def _table(observation: DiagnosisObservation, name: str) -> tables.ScoreTable:
+    return tables.ScoreTable.of(find(name), observation.result[name], data=observation.data.card.name)
 
 
 def _means(values: Floats) -> Floats:

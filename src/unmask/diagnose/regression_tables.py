@@ -37,7 +37,7 @@ class RegressionCase:
     model: str
     data: str
     measure: str
-    found: PropertyRegression
+    regression: PropertyRegression
 
     @property
     def label(self) -> str:
@@ -46,12 +46,12 @@ class RegressionCase:
 
 
 def regression_cases(
-    seen: Sequence[DiagnosisObservation], found: Sequence[Mapping[str, PropertyRegression]]
+    observations: Sequence[DiagnosisObservation], found: Sequence[Mapping[str, PropertyRegression]]
 ) -> list[RegressionCase]:
     """What was found for every model, dataset and measure, in that order."""
     return [
         RegressionCase(*model_and_data(one), measure, what)
-        for one, by_measure in zip(seen, found, strict=True)
+        for one, by_measure in zip(observations, found, strict=True)
         for measure, what in by_measure.items()
     ]
 
@@ -60,7 +60,7 @@ def measure_regressions(
     scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], *, data: str, seed: int
 ) -> dict[str, PropertyRegression]:
     """Every measure on a property of pairs, by item; nothing where no pair has it."""
-    rows = {name: [one.row for one in items] for name, items in scores.items()}
+    rows = {name: [item.row for item in items] for name, items in scores.items()}
     return {
         name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by
     }
@@ -93,14 +93,15 @@ def answers(listed: Sequence[RegressionCase], *, what: str) -> Iterator[str]:
     for model, data in dict.fromkeys((case.model, case.data) for case in listed):
         own = [case for case in listed if (case.model, case.data) == (model, data)]
         drawn = sorted(
-            (case for case in own if _finite(case.found.r)), key=lambda case: case.found.r_squared.value
+            (case for case in own if _finite(case.regression.r)),
+            key=lambda case: case.regression.r_squared.value,
         )
         if not drawn:
             yield f"{model} on {data}: no line can be drawn, too few pairs differ in {what} or in score"
             continue
         told = f"{model} on {data}: {what} explains {_share(drawn[-1])}"
         yield told + (f", and {_share(drawn[0])}" if len(drawn) > 1 else "")
-        moved = [(abs(change), case) for case in drawn if (change := _change(case.found)) is not None]
+        moved = [(abs(change), case) for case in drawn if (change := _change(case.regression)) is not None]
         if moved:
             yield f"{model} on {data}: {_moved(max(moved, key=lambda one: one[0])[1], what)}"
 
@@ -110,7 +111,7 @@ def slopes_plot(listed: Sequence[RegressionCase], *, id: str, what: str) -> tupl
     rows = [
         {"label": case.label, "value": it.value, "low": it.low, "high": it.high}
         for case in listed
-        if _finite(it := case.found.r)
+        if _finite(it := case.regression.r)
     ]
     told = f"How strongly each measure's difference follows {what}: standardised slopes with their intervals."
     axis = f"standardised slope on {what}"
@@ -122,9 +123,9 @@ def as_cell(fitted: FittedValue) -> Value:
     return Value(fitted.value, fitted.low, fitted.high, fitted.method)
 
 
-def model_and_data(one: DiagnosisObservation) -> tuple[str, str]:
+def model_and_data(observation: DiagnosisObservation) -> tuple[str, str]:
     """The model and the dataset, as tables call them."""
-    return str(one.model["id"]), one.data.card.name
+    return str(observation.model["id"]), observation.data.card.name
 
 
 def not_pairs_reason(data: Dataset) -> str:
@@ -135,13 +136,13 @@ def not_pairs_reason(data: Dataset) -> str:
     return "its sentences are free text after a context, no minimal pairs" if loose else ""
 
 
-def score_pairs(subject: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[ScoredItem]]:
+def score_pairs(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[ScoredItem]]:
     """Every pair under the measures named, or the usual ones."""
-    return subject.scores(data, subject.pair_measures(data, settings.measures))
+    return session.scores(data, session.pair_measures(data, settings.measures))
 
 
 def _followed(case: RegressionCase) -> tuple[Cell, ...]:
-    found = case.found
+    found = case.regression
     scores: tuple[Cell, Cell] = (None, None)
     if found.score is not None and found.wins is not None:
         scores = value_of(found.score), as_cell(found.wins.intercept)
@@ -149,20 +150,18 @@ def _followed(case: RegressionCase) -> tuple[Cell, ...]:
 
 
 def _in_units(case: RegressionCase) -> tuple[Cell, ...]:
-    found = case.found
+    found = case.regression
     return (*_named(case), as_cell(found.line.slope), as_cell(found.mean), as_cell(found.line.intercept))
 
 
 def _named(case: RegressionCase) -> tuple[str, str, str, int]:
-    return case.model, case.data, case.measure, case.found.line.n
+    return case.model, case.data, case.measure, case.regression.line.n
 
 
 def _share(case: RegressionCase) -> str:
-    it = case.found.r_squared
+    it = case.regression.r_squared
     between = f" ({100 * it.low:.1f} to {100 * it.high:.1f})" if math.isfinite(it.low) else ""
-    return (
-        f"{100 * it.value:.1f}%{between} of the variance of {case.measure} over {case.found.line.n:,} pairs"
-    )
+    return f"{100 * it.value:.1f}%{between} of the variance of {case.measure} over {case.regression.line.n:,} pairs"
 
 
 def _change(found: PropertyRegression) -> float | None:
@@ -173,13 +172,13 @@ def _change(found: PropertyRegression) -> float | None:
 
 
 def _moved(case: RegressionCase, what: str) -> str:
-    assert case.found.score is not None
-    assert case.found.wins is not None
-    left = case.found.wins.intercept
+    assert case.regression.score is not None
+    assert case.regression.wins is not None
+    left = case.regression.wins.intercept
     between = f" ({left.low:.1f} to {left.high:.1f})" if math.isfinite(left.low) else ""
     return (
         f"at equal {what} the bias score of {case.measure}, which moves most, would be "
-        f"{left.value:.1f}{between} in the place of {case.found.score.value:.1f}"
+        f"{left.value:.1f}{between} in the place of {case.regression.score.value:.1f}"
     )
 
 

@@ -40,7 +40,7 @@ class DiagnosisCase:
     diagnosis: Diagnosis
     models: tuple[str, ...]
     data: tuple[Dataset, ...]
-    seen: list[DiagnosisObservation] = field(default_factory=list)
+    observations: list[DiagnosisObservation] = field(default_factory=list)
     asked: dict[str, int] = field(default_factory=dict)  # by model: rows put through it that nobody had asked
     notes: list[str] = field(default_factory=list)
 
@@ -108,21 +108,21 @@ def _cases(
     named = [data] if isinstance(data, str | Path | Dataset) else list(data)
     given = load_datasets(named, options) if named else []
     cases = []
-    for one in diagnoses:
-        reasons = {each.card.name: one.unfit(each) for each in given}
-        fit = [each for each in given if not reasons[each.card.name]]
-        lacking = [f"{one.name} cannot read {name}: {why}" for name, why in reasons.items() if why]
+    for diagnosis in diagnoses:
+        reasons = {item.card.name: diagnosis.unfit_reason(item) for item in given}
+        fit = [item for item in given if not reasons[item.card.name]]
+        lacking = [f"{diagnosis.name} cannot read {name}: {why}" for name, why in reasons.items() if why]
         if lacking and len(diagnoses) == 1:
-            raise DataError(f"{lacking[0]}; without --data it reads {', '.join(one.data)}")
+            raise DataError(f"{lacking[0]}; without --data it reads {', '.join(diagnosis.data)}")
         notes = lacking if not fit else []
-        own = one.models if one.models and (not models or len(diagnoses) > 1) else tuple(models)
+        own = diagnosis.models if diagnosis.models and (not models or len(diagnoses) > 1) else tuple(models)
         try:
-            chosen = tuple(fit or load_datasets(one.data, options))
+            chosen = tuple(fit or load_datasets(diagnosis.data, options))
         except DataError as error:
             if len(diagnoses) == 1:
                 raise
             chosen, notes = (), [*notes, str(error)]
-        cases.append(DiagnosisCase(one, own or (BUILT_IN,), chosen, notes=notes))
+        cases.append(DiagnosisCase(diagnosis, own or (BUILT_IN,), chosen, notes=notes))
     return cases
 
 
@@ -132,9 +132,11 @@ def _look(
     """Open one model and let every diagnosis that asks it look at it."""
     lm = open_lm(name, opening)
     with engine_for(lm, options) as engine:
-        subject = Session(engine, options.progress)
-        taken = any(one.model["id"] == lm.facts.id for case in cases for one in case.seen)
-        facts = subject.facts | ({"id": name} if taken else {})  # two folders may end alike
+        session = Session(engine, options.progress)
+        taken = any(
+            observation.model["id"] == lm.facts.id for case in cases for observation in case.observations
+        )
+        facts = session.facts | ({"id": name} if taken else {})  # two folders may end alike
         for case in cases:
             if name not in case.models:
                 continue
@@ -148,8 +150,8 @@ def _look(
             before = engine.rows_run
             for data in case.data:
                 try:
-                    case.seen.append(
-                        DiagnosisObservation(facts, data, case.diagnosis.observe(subject, data, settings))
+                    case.observations.append(
+                        DiagnosisObservation(facts, data, case.diagnosis.observe(session, data, settings))
                     )
                 except UnmaskError as error:
                     if len(cases) == 1:
@@ -160,18 +162,18 @@ def _look(
 
 def _concluded(case: DiagnosisCase, settings: DiagnosisSettings) -> DiagnosisResult:
     empty = Finding((), ())
-    finding = case.diagnosis.conclude(case.seen, settings) if case.seen else empty
+    finding = case.diagnosis.conclude(case.observations, settings) if case.observations else empty
     whole = Finding(finding.answers, finding.tables, finding.plots, (*finding.notes, *case.notes))
-    models = {one.model["id"]: one.model for one in case.seen}
+    models = {observation.model["id"]: observation.model for observation in case.observations}
     return DiagnosisResult(case.diagnosis, whole, tuple(models.values()), case.data, case.asked)
 
 
-def _finding(one: DiagnosisResult) -> dict[str, Any]:
+def _finding(result: DiagnosisResult) -> dict[str, Any]:
     return {
-        "name": one.diagnosis.name,
-        "question": one.diagnosis.question,
-        "models": [model["id"] for model in one.models],
-        "data": [data.card.name for data in one.data],
-        "asked": dict(one.asked),
-        **findings.as_json(one.finding),
+        "name": result.diagnosis.name,
+        "question": result.diagnosis.question,
+        "models": [model["id"] for model in result.models],
+        "data": [data.card.name for data in result.data],
+        "asked": dict(result.asked),
+        **findings.as_json(result.finding),
     }

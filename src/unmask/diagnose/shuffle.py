@@ -33,18 +33,18 @@ class PerturbedAccuracy:
 
     original: HitCounts
     draws: tuple[HitCounts, ...]
-    crossed: tuple[ContingencyTable, ...] = ()  # one a draw; none where tokens do not correspond
+    tables: tuple[ContingencyTable, ...] = ()  # one a draw; none where tokens do not correspond
 
     @property
-    def pooled(self) -> HitCounts:
+    def pooled_counts(self) -> HitCounts:
         """All draws together, pair by pair."""
-        hits = np.sum([one.hits for one in self.draws], axis=0)
-        return HitCounts(hits, np.sum([one.tries for one in self.draws], axis=0))
+        hits = np.sum([draw.hits for draw in self.draws], axis=0)
+        return HitCounts(hits, np.sum([draw.trials for draw in self.draws], axis=0))
 
     @property
-    def spread(self) -> float | None:
+    def draw_sd(self) -> float | None:
         """Standard deviation of the accuracy from draw to draw; None with fewer than two."""
-        return float(np.std([one.share for one in self.draws], ddof=1)) if len(self.draws) > 1 else None
+        return float(np.std([draw.share for draw in self.draws], ddof=1)) if len(self.draws) > 1 else None
 
 
 def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: Lm) -> EncodedSentences:
@@ -92,10 +92,12 @@ def shuffled_words(item: Pair, seed: int, draw: int) -> list[str]:
     return mixed
 
 
-def first_guesses(subject: Session, version: EncodedSentences, what: str) -> Guesses:
+def first_guesses(session: Session, version: EncodedSentences, what: str) -> Guesses:
     """Nothing hidden: is each token the model's first guess where it stands?"""
-    probes = {item: [every_token_probe(one) for one in sentences] for item, sentences in version.items()}
-    readings = subject.read((probe for of in probes.values() for probe in of), what)
+    probes = {
+        item: [every_token_probe(sentence) for sentence in sentences] for item, sentences in version.items()
+    }
+    readings = session.read((probe for of in probes.values() for probe in of), what)
     return {item: [readings[probe].ranks == 0 for probe in of] for item, of in probes.items()}
 
 
@@ -134,11 +136,11 @@ def perturbed_accuracies(
     original: PairHits, draws: Sequence[PairHits], tables: Sequence[dict[str, ContingencyTable]] = ()
 ) -> dict[str, PerturbedAccuracy]:
     """Before and after on the pairs that could be read every time, by the tokens counted."""
-    kept = [item for item in original if all(item in one for one in draws)]
+    kept = [item for item in original if all(item in draw for draw in draws)]
     return {
         counted: PerturbedAccuracy(
             HitCounts.of(original[item][counted] for item in kept),
-            tuple(HitCounts.of(one[item][counted] for item in kept) for one in draws),
+            tuple(HitCounts.of(draw[item][counted] for item in kept) for draw in draws),
             tuple(table[counted] for table in tables),
         )
         for counted in COUNTED

@@ -36,7 +36,7 @@ class DiagnosisObservation:
 
     model: Mapping[str, Any]  # the model's facts
     data: Dataset
-    what: Any
+    result: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Diagnosis:
     observe: Callable[[Session, Dataset, DiagnosisSettings], Any]
     conclude: Callable[[Sequence[DiagnosisObservation], DiagnosisSettings], Finding]
     citation: str  # BibTeX key in docs/references.bib
-    unfit: Callable[[Dataset], str] = field(default=lambda _: "")  # why it cannot read this data
+    unfit_reason: Callable[[Dataset], str] = field(default=lambda _: "")  # why it cannot read this data
     data: tuple[str, ...] = ("nine-axes",)  # read where none was named, or none named can be read
     models: tuple[str, ...] = ()  # asked where none was named
     kinds: tuple[Kind, ...] = ("masked", "causal")

@@ -26,21 +26,21 @@ SHARE = "bias-score"
 AXES = {SHARE: "bias score, %", "asld": "ASLD, nats"}
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
     """Every pair under every measure."""
     if not 0 < settings.effect <= 50:
         raise StatsError(
             f"--effect {settings.effect:g}: a bias score lies at most 50 points off 50; give 0.1 to 50"
         )
-    measures = subject.pair_measures(data, settings.measures)
-    return {name: [one.row for one in items] for name, items in subject.scores(data, measures).items()}
+    measures = session.pair_measures(data, settings.measures)
+    return {name: [item.row for item in items] for name, items in session.scores(data, measures).items()}
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """How far the score moves between halves and among samples, and how many pairs it would take."""
     draws = max(settings.draws, FEWEST)
-    found = [(one, _samples(one, draws, settings.seed)) for one in seen]
-    between = comparison_power_table(seen, settings)
+    found = [(observation, _samples(observation, draws, settings.seed)) for observation in observations]
+    between = comparison_power_table(observations, settings)
     return Finding(
         tuple(line for one, measures in found for line in _answers(one, measures, settings)),
         (
@@ -50,23 +50,27 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
             Table(
                 "Score against the number of pairs",
                 ("model", "data", "measure", "statistic", "pairs", "mean (least to most)", "SD"),
-                tuple(row for one, measures in found for each in measures for row in _sizes(one, each)),
+                tuple(row for one, measures in found for measure in measures for row in _sizes(one, measure)),
                 f"{draws} samples of each size, drawn without replacement: near the full number they cannot "
                 "but agree. SD: standard deviation of their scores.",
             ),
         ),
         tuple(
-            plot for place, (one, each) in enumerate(found) for plot in _plots(one, each, place, len(seen))
+            plot
+            for place, (one, each) in enumerate(found)
+            for plot in _plots(one, each, place, len(observations))
         ),
         tuple(_notes(found)),
     )
 
 
-def _samples(one: DiagnosisObservation, draws: int, seed: int) -> list[SampleScores]:
+def _samples(observation: DiagnosisObservation, draws: int, seed: int) -> list[SampleScores]:
     """Of every measure that scored anything."""
     by_measure = [
-        sample_scores(tables.ScoreTable.of(find(name), rows, data=one.data.card.name), draws, seed=seed)
-        for name, rows in one.what.items()
+        sample_scores(
+            tables.ScoreTable.of(find(name), rows, data=observation.data.card.name), draws, seed=seed
+        )
+        for name, rows in observation.result.items()
     ]
     return [each for each in by_measure if each is not None]
 
@@ -74,11 +78,11 @@ def _samples(one: DiagnosisObservation, draws: int, seed: int) -> list[SampleSco
 def _halves(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], seed: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one, measures in found:
-        for each in measures:
-            where = (str(one.model["id"]), one.data.card.name, each.measure, each.statistic, each.n)
-            ranking = spearman_brown(float(each.rankings.mean())) if each.rankings.size else None
-            halves = (_deviation(each.halves), _middle(each.rankings), ranking)
-            rows.append((*where, _score(each, seed), *halves))
+        for measure in measures:
+            where = (str(one.model["id"]), one.data.card.name, measure.measure, measure.statistic, measure.n)
+            ranking = spearman_brown(float(measure.rankings.mean())) if measure.rankings.size else None
+            halves = (_deviation(measure.halves), _middle(measure.rankings), ranking)
+            rows.append((*where, _score(measure, seed), *halves))
     return Table(
         "Two halves of the pairs",
         ("model", "data", "measure", "statistic", "pairs", "score", "SD of halves", "ρ of rankings", "all"),
@@ -109,9 +113,9 @@ def _deviation(values: Floats) -> float | None:
     return float(values.std(ddof=1)) if values.size > 1 else None
 
 
-def _sizes(one: DiagnosisObservation, found: SampleScores) -> list[tuple[Cell, ...]]:
+def _sizes(observation: DiagnosisObservation, found: SampleScores) -> list[tuple[Cell, ...]]:
     """A row for each size; all pairs give one score only."""
-    where = (str(one.model["id"]), one.data.card.name, found.measure, found.statistic)
+    where = (str(observation.model["id"]), observation.data.card.name, found.measure, found.statistic)
     parts = {size: scores for size, scores in found.by_size.items() if size < found.n}
     return [
         *(
@@ -123,10 +127,10 @@ def _sizes(one: DiagnosisObservation, found: SampleScores) -> list[tuple[Cell, .
 
 
 def _answers(
-    one: DiagnosisObservation, measures: Sequence[SampleScores], settings: DiagnosisSettings
+    observation: DiagnosisObservation, measures: Sequence[SampleScores], settings: DiagnosisSettings
 ) -> list[str]:
-    where = f"{one.model['id']} on {one.data.card.name}"
-    shares = [each for each in measures if each.statistic == SHARE and each.n > 1]
+    where = f"{observation.model['id']} on {observation.data.card.name}"
+    shares = [measure for measure in measures if measure.statistic == SHARE and measure.n > 1]
     if not shares:
         return []
     spread = {each.measure: _deviation(each.halves) or 0.0 for each in shares}
@@ -140,21 +144,23 @@ def _answers(
     ]
 
 
-def _plots(one: DiagnosisObservation, measures: Sequence[SampleScores], place: int, of: int) -> list[Plot]:
+def _plots(
+    observation: DiagnosisObservation, measures: Sequence[SampleScores], place: int, of: int
+) -> list[Plot]:
     """One for bias scores, one for ASLD: their scales differ."""
     drawn = []
     for statistic, axis in AXES.items():
         rows = [
             {
-                "panel": each.measure,
+                "panel": measure.measure,
                 "x": size,
                 "y": float(x.mean()),
                 "low": float(x.min()),
                 "high": float(x.max()),
             }
-            for each in measures
-            if each.statistic == statistic
-            for size, x in each.by_size.items()
+            for measure in measures
+            if measure.statistic == statistic
+            for size, x in measure.by_size.items()
         ]
         if len({row["x"] for row in rows}) < 2:
             continue
@@ -162,7 +168,7 @@ def _plots(one: DiagnosisObservation, measures: Sequence[SampleScores], place: i
             "Mean score of samples against their size, by measure, with the range from the least to the most."
         )
         name = f"stability-{statistic}" + (f"-{place + 1}" if of > 1 else "")
-        title = f"{statistic} against the number of pairs: {one.model['id']} on {one.data.card.name}"
+        title = f"{statistic} against the number of pairs: {observation.model['id']} on {observation.data.card.name}"
         drawn.append(Plot(name, title, told, charts.panels(rows, x="pairs in a sample", y=axis)))
     return drawn
 
@@ -170,14 +176,14 @@ def _plots(one: DiagnosisObservation, measures: Sequence[SampleScores], place: i
 def _notes(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]]) -> list[str]:
     notes = []
     for one, measures in found:
-        lacking = [name for name in one.what if name not in {each.measure for each in measures}]
+        lacking = [name for name in one.result if name not in {measure.measure for measure in measures}]
         if lacking:
             where = f"{one.model['id']} on {one.data.card.name}"
             notes.append(f"{where}: nothing was scored by {', '.join(lacking)}")
     return notes
 
 
-def _unfit(data: Dataset) -> str:
+def _unfit_reason(data: Dataset) -> str:
     return (
         "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
     )
@@ -189,6 +195,6 @@ STABILITY = Diagnosis(
     question="Would other pairs, or fewer, have given the same score, and how many pairs are enough?",
     observe=observe,
     conclude=conclude,
-    unfit=_unfit,
+    unfit_reason=_unfit_reason,
     citation="gbef-2023",
 )

@@ -29,11 +29,11 @@ class Interval:
     high: float
     method: str
 
-    def holding(self, value: float) -> Interval:
+    def widen_to(self, value: float) -> Interval:
         """The same, widened where it must be to hold the value it belongs to."""
         return Interval(min(self.low, value), max(self.high, value), self.method)
 
-    def within(self, least: float, most: float) -> Interval:
+    def clip(self, least: float, most: float) -> Interval:
         """The same, cut where the scale ends: Student's interval of few units may go beyond."""
         low, high = np.clip([self.low, self.high], least, most).tolist()
         return Interval(low, high, self.method)

@@ -80,7 +80,7 @@ def comparisons(
     """Every statistic that can be compared item by item, the headline (group `all`) first."""
     groups = list(paired_groups(measure, a, b, data=data))
     return tuple(
-        _comparison(pair.keeping(statistic), statistic, group=group, seed=rng_seed)
+        _comparison(pair.restrict_to(statistic), statistic, group=group, seed=rng_seed)
         for statistic in STATISTICS[measure.summary]
         for group, pair in groups
     )

@@ -75,7 +75,7 @@ def share_of_members(counted: Floats, sizes: Floats, *, rng: np.random.Generator
     if np.ptp(counted / sizes) == 0:
         return value, no_interval(f"{NO_SPREAD}: {counted.size} families alike")
     low, high, method = bootstrap_ends((counted, sizes), _ratio, rng=rng)
-    return value, Interval(float(low), float(high), f"{method} over {counted.size} families").holding(value)
+    return value, Interval(float(low), float(high), f"{method} over {counted.size} families").widen_to(value)
 
 
 def _ratio(counted: Floats, sizes: Floats, axis: int = -1) -> Floats:

@@ -20,7 +20,7 @@ def crossed_mean(
     values: Floats, table: ScoreTable, *, rng: np.random.Generator, null: float = 0.0
 ) -> tuple[Interval, float | None]:
     """Interval of the mean and its p-value against the null; `values` run along the table's scored rows."""
-    scored = table.take(table.scored)
+    scored = table.take(table.is_scored)
     words, templates = _numbered(scored, "word"), _numbered(scored, "template")
     if min(_distinct(words), _distinct(templates)) < 2:
         return mean_interval(values, rng=rng), mean_test(values, null)
@@ -31,7 +31,7 @@ def crossed_mean(
     method = f"two-way bootstrap over {_distinct(words)} words and {_distinct(templates)} templates"
     beyond = min((drawn <= null).sum(), (drawn >= null).sum())
     p = min(1.0, 2 * (beyond + 1) / (len(drawn) + 1))
-    return Interval(float(low), float(high), method).holding(mean(values)), float(p)
+    return Interval(float(low), float(high), method).widen_to(mean(values)), float(p)
 
 
 def _means(values: Floats, words: Ints, templates: Ints, rng: np.random.Generator) -> Floats:

@@ -12,18 +12,21 @@ from unmask.stats.table import ScoreTable
 
 def difference_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """`mean-difference` over all and by category."""
-    return [_estimate(part, "mean-difference", group=group, seed=seed) for group, part in table.everywhere()]
+    return [
+        _estimate(part, "mean-difference", group=group, seed=seed)
+        for group, part in table.all_and_categories()
+    ]
 
 
 def magnitude_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """`asld` over all and by category, then `mean-difference` likewise."""
-    sizes = [_estimate(part, "asld", group=group, seed=seed) for group, part in table.everywhere()]
+    sizes = [_estimate(part, "asld", group=group, seed=seed) for group, part in table.all_and_categories()]
     return [*sizes, *difference_estimates(table, seed)]
 
 
 def differences(table: ScoreTable, statistic: str) -> Floats:
     """What the statistic is the mean of, by scored pair: the difference, or its size for `asld`."""
-    values = table.difference[table.scored]
+    values = table.difference[table.is_scored]
     return np.abs(values) if statistic == "asld" else values
 
 
@@ -42,8 +45,8 @@ def mean_estimate(
         high=interval.high,
         null=0.0,
         n=values.size,
-        ties=table.ties,
-        unscored=table.unscored,
+        ties=table.n_ties,
+        unscored=table.n_unscored,
         method=interval.method,
         p=p,
     )
@@ -53,6 +56,6 @@ def _estimate(table: ScoreTable, statistic: str, *, group: str, seed: int) -> Es
     """The mean with its interval; no test for `asld`, whose null of 0 is never reached by chance."""
     values = differences(table, statistic)
     least = 0.0 if statistic == "asld" else -np.inf
-    interval = mean_interval(values, rng=generator(seed, group)).within(least, np.inf)
+    interval = mean_interval(values, rng=generator(seed, group)).clip(least, np.inf)
     p = None if statistic == "asld" else mean_test(values, 0.0)
     return mean_estimate(table, statistic, group, interval, p)

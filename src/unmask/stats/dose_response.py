@@ -46,8 +46,8 @@ class DoseResponse:
     kendall: RankTest
     kendall_interval: Interval
     step: int | None  # the smallest distance at which all doses are told apart; None: no distance
-    told: int  # pairs of doses told apart in the right order
-    tested: int
+    n_separated: int  # pairs of doses told apart in the right order
+    n_tested: int
 
     @property
     def middle(self) -> int:
@@ -88,8 +88,8 @@ def dose_response(
             kendall_taus(drawn, np.broadcast_to(aim, drawn.shape)), tau.value, unit
         ),
         step=smallest_step(apart),
-        told=sum(told for _, told in apart),
-        tested=len(apart),
+        n_separated=sum(separated for _, separated in apart),
+        n_tested=len(apart),
     )
 
 
@@ -115,7 +115,7 @@ def _told(
         distance = round(float(np.diff(expected_trend([a, b], statistic))[0]))
         if distance:
             _, pair = next(paired_groups(measure, rows[a], rows[b], data=data))
-            rise, p = _change(pair.keeping(statistic), statistic, rng=generator(seed, f"{a} {b}"))
+            rise, p = _change(pair.restrict_to(statistic), statistic, rng=generator(seed, f"{a} {b}"))
             distances.append(distance)
             rises.append(rise)
             ps.append(p)

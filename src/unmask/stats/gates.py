@@ -27,7 +27,7 @@ def gate(
     """Judge the headline over the items both runs scored: worse when the low end exceeds `tolerance`."""
     statistic = STATISTICS[measure.summary][0]
     _, whole = next(paired_groups(measure, baseline, candidate, data=data))
-    pair = whole.keeping(statistic)
+    pair = whole.restrict_to(statistic)
     found = worsening(pair, statistic, rng=generator(rng_seed, "all"))
     return GateResult(
         measure=measure.name,
@@ -74,7 +74,7 @@ def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Cha
     less, plus = (_plain(column, pair, statistic, rng) for column in (b - a, a + b - 2 * null))
     low = max(min(less.low, plus.low), min(-less.high, -plus.high))
     high = min(max(less.high, -plus.low), max(plus.high, -less.low))
-    return Change(mean(a), mean(b), value, Interval(low, high, less.method).holding(value), None)
+    return Change(mean(a), mean(b), value, Interval(low, high, less.method).widen_to(value), None)
 
 
 def _plain(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Interval:

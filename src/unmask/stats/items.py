@@ -17,6 +17,6 @@ def headline_statistic(measure: Measure) -> str:
 def item_values(table: ScoreTable, statistic: str) -> Floats:
     """One value for every row of the table, NaN where it does not count; their mean is the statistic."""
     if statistic == "bias-score":
-        return np.where(table.counted, 100.0 * table.wins, np.nan)
-    values = np.where(table.scored, table.difference, np.nan)
+        return np.where(table.is_counted, 100.0 * table.wins, np.nan)
+    values = np.where(table.is_scored, table.difference, np.nan)
     return np.abs(values) if statistic == "asld" else values

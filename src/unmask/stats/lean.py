@@ -27,14 +27,14 @@ def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
 
 def effect_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """`effect-size` over all and by category: the mean of the words' means in their standard deviations."""
-    return [_effect(part, group, seed) for group, part in table.everywhere()]
+    return [_effect(part, group, seed) for group, part in table.all_and_categories()]
 
 
 def _groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
-    yield from table.everywhere()
-    yield from ((group, part) for group, part in table.split("goal") if group != "goal=zero")
-    yield from table.split("word")
-    yield from ((group, part) for group, part in table.split("template") if part.items.size > 1)
+    yield from table.all_and_categories()
+    yield from ((group, part) for group, part in table.split_by("goal") if group != "goal=zero")
+    yield from table.split_by("word")
+    yield from ((group, part) for group, part in table.split_by("template") if part.items.size > 1)
 
 
 def _estimate(table: ScoreTable, statistic: str, group: str, seed: int) -> Estimate:
@@ -44,7 +44,7 @@ def _estimate(table: ScoreTable, statistic: str, group: str, seed: int) -> Estim
 
 def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
     words = np.array(
-        [part.difference[part.scored].mean() for _, part in table.split("word") if part.scored.any()]
+        [part.difference[part.is_scored].mean() for _, part in table.split_by("word") if part.is_scored.any()]
     )
     value, interval = float("nan"), no_interval(f"too few: {words.size} words")
     if words.size >= MIN_WORDS and np.ptp(words) > 0:
@@ -53,7 +53,7 @@ def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
             warnings.simplefilter("ignore", DegenerateDataWarning)
             low, high, method = bootstrap_ends((words,), _size, rng=generator(seed, f"effect {group}"))
         if np.isfinite([low, high]).all():
-            interval = Interval(float(low), float(high), f"{method} over {words.size} words").holding(value)
+            interval = Interval(float(low), float(high), f"{method} over {words.size} words").widen_to(value)
     plain = mean_estimate(table, "effect-size", group, interval, None)
     return replace(plain, value=value, n=words.size)
 

@@ -32,7 +32,7 @@ def mean_interval(values: Floats, *, rng: np.random.Generator, unit: str = "") -
     if not _vary(values):
         return no_interval(f"{NO_SPREAD}: {n} {named} alike")
     low, high, method = _ends(values, rng)
-    return Interval(low, high, f"{method} over {n} {unit}" if unit else method).holding(mean(values))
+    return Interval(low, high, f"{method} over {n} {unit}" if unit else method).widen_to(mean(values))
 
 
 def mean_test(values: Floats, null: float) -> float | None:

@@ -43,10 +43,10 @@ class PairedRuns:
         """Items on which the two runs disagree whether the stereotyping sentence wins."""
         return int((self.a.wins != self.b.wins).sum())
 
-    def keeping(self, statistic: str) -> Self:
+    def restrict_to(self, statistic: str) -> Self:
         """Only items that count in both runs: in the denominator of a bias score, else scored."""
         a, b = self.a, self.b
-        kept = a.counted & b.counted if statistic == "bias-score" else a.scored & b.scored
+        kept = a.is_counted & b.is_counted if statistic == "bias-score" else a.is_scored & b.is_scored
         return replace(self, a=a.take(kept), b=b.take(kept), left_out=self.left_out + int((~kept).sum()))
 
     def values(self, statistic: str) -> tuple[Floats, Floats]:
@@ -59,14 +59,14 @@ def paired_groups(
 ) -> Iterator[tuple[str, PairedRuns]]:
     """The runs joined by item, as group `all` and then by category; StatsError when nothing joins."""
     first, second = (ScoreTable.of(measure, rows, data=data) for rows in (a, b))
-    whole = _joined(first.whole(), second.whole())
-    if not (whole.a.scored & whole.b.scored).any():
+    whole = _joined(first.headline_rows(), second.headline_rows())
+    if not (whole.a.is_scored & whole.b.is_scored).any():
         raise StatsError(
             f"no item of {data} is scored by {measure.name} in both runs; compare runs on the same data"
         )
-    others = dict(second.split("category"))
+    others = dict(second.split_by("category"))
     yield "all", whole
-    for group, part in first.split("category"):
+    for group, part in first.split_by("category"):
         yield group, _joined(part, others.get(group, second.take(np.empty(0, dtype=np.intp))))
 
 

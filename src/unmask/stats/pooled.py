@@ -24,7 +24,7 @@ class HitCounts:
     """Hits among tries, unit by unit; every unit has at least one try."""
 
     hits: Floats
-    tries: Floats
+    trials: Floats
 
     @classmethod
     def of(cls, units: Iterable[tuple[int, int]]) -> HitCounts:
@@ -35,11 +35,11 @@ class HitCounts:
     @property
     def share(self) -> float:
         """100 × all hits / all tries; NaN without a try."""
-        return 100 * float(self.hits.sum() / self.tries.sum()) if self.tries.size else float("nan")
+        return 100 * float(self.hits.sum() / self.trials.sum()) if self.trials.size else float("nan")
 
-    def linearised(self) -> Floats:
+    def linearised_values(self) -> Floats:
         """A value for every unit, of which the share is the mean."""
-        values: Floats = self.share + (100 * self.hits - self.share * self.tries) / self.tries.mean()
+        values: Floats = self.share + (100 * self.hits - self.share * self.trials) / self.trials.mean()
         return values
 
 
@@ -49,26 +49,26 @@ def share_interval(counts: HitCounts, *, rng: np.random.Generator, unit: str = "
     Wilson's where every unit is one try. Also where all tries or none are hits, taking a unit for one try:
     resampling would give an interval of no width.
     """
-    n = counts.tries.size
-    if (counts.tries == 1).all():
+    n = counts.trials.size
+    if (counts.trials == 1).all():
         return wilson(int(counts.hits.sum()), n)
     if counts.share in (0.0, 100.0):
         sure = wilson(n if counts.share else 0, n)
         return Interval(sure.low, sure.high, f"wilson over {n} {unit}")
-    return mean_interval(counts.linearised(), rng=rng, unit=unit).within(0.0, 100.0)
+    return mean_interval(counts.linearised_values(), rng=rng, unit=unit).clip(0.0, 100.0)
 
 
 def difference_interval(
     first: HitCounts, second: HitCounts, *, rng: np.random.Generator, unit: str = "pairs"
 ) -> Interval:
     """Interval of first − second, two pooled shares over the same units in the same order."""
-    if first.tries.size != second.tries.size:
+    if first.trials.size != second.trials.size:
         raise StatsError(
-            f"{first.tries.size} {unit} against {second.tries.size}: a difference needs the same ones twice"
+            f"{first.trials.size} {unit} against {second.trials.size}: a difference needs the same ones twice"
         )
-    if not first.tries.size:
+    if not first.trials.size:
         return no_interval(NOTHING_SCORED)
-    gaps = first.linearised() - second.linearised()
+    gaps = first.linearised_values() - second.linearised_values()
     if np.abs(gaps).max() < 1e-9:
         return Interval(0.0, 0.0, NO_CHANGE)
-    return mean_interval(gaps, rng=rng, unit=unit).within(-100.0, 100.0)
+    return mean_interval(gaps, rng=rng, unit=unit).clip(-100.0, 100.0)

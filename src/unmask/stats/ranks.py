@@ -127,7 +127,7 @@ def percentile_interval(drawn: Floats, value: float, unit: str) -> Interval:
     if kept.size < drawn.size / 2 or not np.isfinite(value):
         return no_interval(f"none: most resamples of {unit} leave nothing to rank")
     low, high = np.quantile(kept, [0.025, 0.975]).tolist()
-    return Interval(low, high, f"percentile over {unit}").holding(value)
+    return Interval(low, high, f"percentile over {unit}").widen_to(value)
 
 
 def _cosine(a: Floats, b: Floats) -> Floats:

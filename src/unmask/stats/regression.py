@@ -111,16 +111,16 @@ def regress_on_property(
     measure: Measure, rows: Sequence[Row], by: Mapping[str, float], *, data: str, seed: int
 ) -> PropertyRegression:
     """The measure's differences, and its wins, on a property of pairs; pairs without it are left out."""
-    table = ScoreTable.of(measure, [row for row in rows if row.item in by], data=data).whole()
+    table = ScoreTable.of(measure, [row for row in rows if row.item in by], data=data).headline_rows()
     x = np.array([by[item] for item in table.items.tolist()], dtype=np.float64)
     y = table.difference
     if measure.summary == "magnitude":
         x, y = np.abs(x), np.abs(y)
-    kept = table.scored & np.isfinite(y)
+    kept = table.is_scored & np.isfinite(y)
     interval = mean_interval(y[kept], rng=generator(seed, "all"))
     won = score = None
     if measure.summary == "share":
-        won = fit_line(x[table.counted], 100 * table.wins[table.counted].astype(np.float64))
+        won = fit_line(x[table.is_counted], 100 * table.wins[table.is_counted].astype(np.float64))
         score = bias_score(table, group="all")
     return PropertyRegression(
         line=fit_line(x[kept], y[kept]),

@@ -40,7 +40,7 @@ def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAu
     _check(labels, scores)
     value = float(roc_auc_score(labels, scores))
     p = None if np.ptp(scores) == 0 else float(mannwhitneyu(scores[labels], scores[~labels]).pvalue)
-    interval = _bootstrapped(scores[labels], scores[~labels], rng).holding(value)
+    interval = _bootstrapped(scores[labels], scores[~labels], rng).widen_to(value)
     return RocAuc(value, interval, p, int(labels.sum()), int((~labels).sum()))
 
 

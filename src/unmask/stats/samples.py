@@ -44,7 +44,7 @@ def half_rankings(groups: Sequence[Floats], *, rng: np.random.Generator) -> Floa
 
     Groups of one item cannot be halved and are left out; empty with fewer than three others.
     """
-    kept = [one for one in groups if one.size >= 2]
+    kept = [group for group in groups if group.size >= 2]
     if len(kept) < MIN_RANKED:
         return np.full(0, np.nan)
     first, second = np.empty((HALVES, len(kept))), np.empty((HALVES, len(kept)))
@@ -101,7 +101,7 @@ def sample_scores(table: ScoreTable, draws: int, *, seed: int) -> SampleScores |
         by_size={size: sample_means(values, size, draws, rng=rng) for size in sample_sizes(values.size)},
         halves=half_differences(values, rng=generator(seed, f"halves {name}")),
         rankings=half_rankings(
-            [_kept(part, statistic) for _, part in table.split("category")],
+            [_kept(part, statistic) for _, part in table.split_by("category")],
             rng=generator(seed, f"rankings {name}"),
         ),
     )

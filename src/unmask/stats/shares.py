@@ -20,15 +20,15 @@ DISADVANTAGED, ADVANTAGED = "stereo", "antistereo"
 def share_estimates(table: ScoreTable) -> list[Estimate]:
     """Bias score over all, by category and direction, then the statistics made of directions."""
     return [
-        *(bias_score(part, group=group) for group, part in table.everywhere()),
-        *(bias_score(part, group=group) for group, part in table.split("direction")),
+        *(bias_score(part, group=group) for group, part in table.all_and_categories()),
+        *(bias_score(part, group=group) for group, part in table.split_by("direction")),
         *_direction_scores(table),
     ]
 
 
 def bias_score(table: ScoreTable, *, group: str) -> Estimate:
     """100 × wins / pairs (Kaneko & Bollegala 2022, eq. 6), ties in the denominator as not won."""
-    return _share(table, group=group, statistic="bias-score", n=int(table.counted.sum()))
+    return _share(table, group=group, statistic="bias-score", n=int(table.is_counted.sum()))
 
 
 def decided_score(table: ScoreTable, *, statistic: str) -> Estimate:
@@ -69,7 +69,7 @@ def wilson(wins: int, n: int) -> Interval:
     if not n:
         return no_interval(NOTHING_SCORED)
     low, high = proportion_confint(wins, n, alpha=0.05, method="wilson")
-    return Interval(100 * float(low), 100 * float(high), "wilson").holding(100 * wins / n)
+    return Interval(100 * float(low), 100 * float(high), "wilson").widen_to(100 * wins / n)
 
 
 def signed_estimate(estimate: Estimate) -> Estimate:
@@ -89,7 +89,7 @@ def signed_estimate(estimate: Estimate) -> Estimate:
 
 
 def _direction_scores(table: ScoreTable) -> list[Estimate]:
-    parts = dict(table.split("direction"))
+    parts = dict(table.split_by("direction"))
     names = {DISADVANTAGED: "stereo-score", ADVANTAGED: "antistereo-score"}
     known = {value: parts[f"direction={value}"] for value in names if f"direction={value}" in parts}
     scores = [decided_score(part, statistic=names[value]) for value, part in known.items()]
@@ -104,7 +104,7 @@ def _gap(wins: int, n: int, other_wins: int, other_n: int) -> tuple[Interval, fl
     ends = confint_proportions_2indep(wins, n, other_wins, other_n, method="newcomb", compare="diff")
     table = np.array([[wins, n - wins], [other_wins, other_n - other_wins]])
     interval = absolute_interval(100 * float(ends[0]), 100 * float(ends[1]))
-    return interval.holding(100 * abs(wins / n - other_wins / other_n)), float(fisher_exact(table).pvalue)
+    return interval.widen_to(100 * abs(wins / n - other_wins / other_n)), float(fisher_exact(table).pvalue)
 
 
 def absolute_interval(low: float, high: float) -> Interval:
@@ -126,8 +126,8 @@ def _share(table: ScoreTable, *, group: str, statistic: str, n: int) -> Estimate
         high=interval.high,
         null=null,
         n=n,
-        ties=table.ties,
-        unscored=table.unscored,
+        ties=table.n_ties,
+        unscored=table.n_unscored,
         method=interval.method,
         p=None if null is None else sign_test(wins, losses, null=null),
     )

@@ -62,7 +62,7 @@ def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
         return Contrast(value, float("nan"), float("nan"), NOTHING_SCORED, None)
     wins = int(first.wins.sum()), int(second.wins.sum())
     ends = confint_proportions_2indep(wins[0], one.n, wins[1], other.n, method="newcomb", compare="diff")
-    interval = Interval(100 * float(ends[0]), 100 * float(ends[1]), "newcombe").holding(value)
+    interval = Interval(100 * float(ends[0]), 100 * float(ends[1]), "newcombe").widen_to(value)
     counts = np.array([[wins[0], one.n - wins[0]], [wins[1], other.n - wins[1]]])
     return Contrast(value, interval.low, interval.high, interval.method, float(fisher_exact(counts).pvalue))
 

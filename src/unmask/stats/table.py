@@ -31,7 +31,7 @@ class ScoreTable:
     more: Floats  # scores; NaN where there is none
     less: Floats
     unrelated: Floats
-    lost: Flags  # unscored, but counted as a pair not won
+    counts_as_loss: Flags  # unscored, but counted as a pair not won
     labels: Mapping[str, Words]  # the group columns of `LABELS`; empty where a row has none
 
     @classmethod
@@ -49,7 +49,7 @@ class ScoreTable:
             more=_scores(ordered, "more"),
             less=_scores(ordered, "less"),
             unrelated=_scores(ordered, "unrelated"),
-            lost=empty & (outcome == "unscored") & measure.empty_span_loses,
+            counts_as_loss=empty & (outcome == "unscored") & measure.empty_span_loses,
             labels={name: _labels(ordered, name) for name in LABELS},
         )
 
@@ -64,24 +64,24 @@ class ScoreTable:
         return np.equal(self.outcome, "less")
 
     @property
-    def scored(self) -> Flags:
+    def is_scored(self) -> Flags:
         """Where there is an outcome at all, ties included."""
         return np.not_equal(self.outcome, "unscored")
 
     @property
-    def counted(self) -> Flags:
+    def is_counted(self) -> Flags:
         """What the denominator of a bias score holds."""
-        return self.scored | self.lost
+        return self.is_scored | self.counts_as_loss
 
     @property
-    def ties(self) -> int:
+    def n_ties(self) -> int:
         """How many pairs score alike on both sides."""
         return int(np.equal(self.outcome, "tie").sum())
 
     @property
-    def unscored(self) -> int:
+    def n_unscored(self) -> int:
         """How many rows have no outcome, those counted as not won included."""
-        return int((~self.scored).sum())
+        return int((~self.is_scored).sum())
 
     @property
     def difference(self) -> Floats:
@@ -98,25 +98,25 @@ class ScoreTable:
             more=self.more[index],
             less=self.less[index],
             unrelated=self.unrelated[index],
-            lost=self.lost[index],
+            counts_as_loss=self.counts_as_loss[index],
             labels={name: column[index] for name, column in self.labels.items()},
         )
 
-    def split(self, name: str) -> Iterator[tuple[str, Self]]:
+    def split_by(self, name: str) -> Iterator[tuple[str, Self]]:
         """The table of each value of a label, under its group's name."""
         column = self.labels[name]
         for value in np.unique(column[column != ""]):
             yield f"{name}={value}", self.take(column == value)
 
-    def whole(self) -> Self:
+    def headline_rows(self) -> Self:
         """What the headline speaks of: all rows but those of words that should lean."""
         goals = self.labels["goal"]
         return self.take((goals == "") | (goals == "zero"))
 
-    def everywhere(self) -> Iterator[tuple[str, Self]]:
+    def all_and_categories(self) -> Iterator[tuple[str, Self]]:
         """The whole table as group `all`, then each category."""
-        yield "all", self.whole()
-        yield from self.split("category")
+        yield "all", self.headline_rows()
+        yield from self.split_by("category")
 
 
 def _check(measure: Measure, rows: Sequence[Row], data: str) -> None:

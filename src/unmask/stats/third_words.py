@@ -20,13 +20,13 @@ def third_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """`third` over all and by category: the third word's mean probability; none where no item has one."""
     if not np.isfinite(table.unrelated).any():
         return []
-    return [_estimate(part, group, seed) for group, part in table.everywhere()]
+    return [_estimate(part, group, seed) for group, part in table.all_and_categories()]
 
 
 def _estimate(table: ScoreTable, group: str, seed: int) -> Estimate:
     held = table.take(np.isfinite(table.unrelated))
-    values = held.unrelated[held.scored]
+    values = held.unrelated[held.is_scored]
     interval, _ = crossed_mean(values, held, rng=generator(seed, f"third {group}"))
     plain = mean_estimate(held, STATISTIC, group, interval, None)
     without = len(table.items) - len(held.items)
-    return replace(plain, value=mean(values), null=None, ties=0, unscored=held.unscored + without)
+    return replace(plain, value=mean(values), null=None, ties=0, unscored=held.n_unscored + without)

@@ -64,7 +64,7 @@ def icat(lms: float, ss: float) -> float:
 
 def by_term(table: ScoreTable) -> TermScores:
     """Both scores by target term, of scored rows; StatsError where a row lacks what they need."""
-    scored = table.take(table.scored)
+    scored = table.take(table.is_scored)
     if (scored.labels["target"] == "").any():
         raise _lacking(table, "a target term")
     if table.measure.summary != "ss" and np.isnan(scored.unrelated).any():
@@ -74,7 +74,9 @@ def by_term(table: ScoreTable) -> TermScores:
 
 def triple_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """The measure's own statistic (lms, ss or icat), over all and by category."""
-    return [_estimate(part, by_term(part), group=group, seed=seed) for group, part in table.everywhere()]
+    return [
+        _estimate(part, by_term(part), group=group, seed=seed) for group, part in table.all_and_categories()
+    ]
 
 
 def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Interval:
@@ -89,7 +91,7 @@ def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Interval:
         return no_interval(f"{NO_SPREAD}: {terms.ss.size} {UNIT} alike")
     low, high, method = bootstrap_ends((terms.lms, terms.ss), _both_ways, rng=rng)
     interval = Interval(float(low.min()), float(high.min()), f"{method} over {terms.ss.size} {UNIT}")
-    return interval.holding(overall(terms).icat)
+    return interval.widen_to(overall(terms).icat)
 
 
 def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generator) -> Interval:
@@ -105,7 +107,7 @@ def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generat
     low, high, method = bootstrap_ends((*a, *b), _changes, rng=rng)
     ends = float(low.min(axis=1).max()), float(high.max(axis=0).min())
     interval = Interval(*ends, f"{method} over {a.ss.size} {UNIT}")
-    return interval.holding(overall(b).icat - overall(a).icat)
+    return interval.widen_to(overall(b).icat - overall(a).icat)
 
 
 def _both_ways(lms: Floats, ss: Floats, axis: int) -> Floats:
@@ -146,9 +148,9 @@ def _estimate(table: ScoreTable, terms: TermScores, *, group: str, seed: int) ->
         low=interval.low,
         high=interval.high,
         null=None if statistic == "icat" else NULL,
-        n=int(table.scored.sum()),
-        ties=table.ties,
-        unscored=table.unscored,
+        n=int(table.is_scored.sum()),
+        ties=table.n_ties,
+        unscored=table.n_unscored,
         method=interval.method,
         p=p,
     )
@@ -160,4 +162,4 @@ def _uncertainty(
     if statistic == "icat":
         return icat_interval(terms, rng=rng), None
     values = terms.lms if statistic == "lms" else terms.ss
-    return mean_interval(values, rng=rng, unit=UNIT).within(0.0, 100.0), mean_test(values, NULL)
+    return mean_interval(values, rng=rng, unit=UNIT).clip(0.0, 100.0), mean_test(values, NULL)

@@ -11,10 +11,18 @@ from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSetti
 from unmask.findings import Finding
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Counts of awkward pairs, bias scores with and without them, and outcomes in the other order."""
-    made = (findings.count_table(seen), findings.subset_table(seen), findings.order_table(seen))
-    return Finding(tuple(findings.answers(seen)), tuple(one for one in made if one.rows), findings.plot(seen))
+    made = (
+        findings.count_table(observations),
+        findings.subset_table(observations),
+        findings.order_table(observations),
+    )
+    return Finding(
+        tuple(findings.answers(observations)),
+        tuple(estimate for estimate in made if estimate.rows),
+        findings.plot(observations),
+    )
 
 
 ALIGNMENT = Diagnosis(
@@ -23,6 +31,6 @@ ALIGNMENT = Diagnosis(
     question="How much of a score depends on which tokens the two sentences are said to share?",
     observe=observe,
     conclude=conclude,
-    unfit=regression_tables.not_pairs_reason,
+    unfit_reason=regression_tables.not_pairs_reason,
     citation="nangia-etal-2020-crows",
 )

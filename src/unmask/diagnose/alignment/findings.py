@@ -27,14 +27,14 @@ ORDERS = (
 )
 
 
-def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
+def answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """How many pairs align awkwardly, what they do to scores, and what the order does."""
-    for one in seen:
-        who, found = " on ".join(model_and_data(one)), one.what
-        awkward = sum(map(bool, found.marks.values()))
-        told = f"{who}: {awkward:,} of {len(found.marks):,} pairs align awkwardly"
+    for observation in observations:
+        who, found = " on ".join(model_and_data(observation)), observation.result
+        awkward = sum(map(bool, found.issues.values()))
+        told = f"{who}: {awkward:,} of {len(found.issues):,} pairs align awkwardly"
         changes = {
-            name: kinds[AWKWARD] for name, kinds in found.apart.items() if kinds[AWKWARD].p is not None
+            name: kinds[AWKWARD] for name, kinds in found.subsets.items() if kinds[AWKWARD].p is not None
         }
         if changes:
             most = max(changes, key=lambda name: abs(changes[name].change))
@@ -44,8 +44,8 @@ def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
                 f"({it.low:.1f} to {it.high:.1f}), to {it.others.value:.1f} over {it.others.n:,} pairs"
             )
         yield told
-        matter = sum(ORDER in mark for mark in found.marks.values())
-        flips = ", ".join(f"{name} {it.flips}" for name, it in found.swapped.items())
+        matter = sum(ORDER in mark for mark in found.issues.values())
+        flips = ", ".join(f"{name} {it.flips}" for name, it in found.other_order.items())
         if flips:
             yield (
                 f"{who}: pairs that align otherwise when the other sentence is passed first: {matter:,}; "
@@ -53,21 +53,23 @@ def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
             )
 
 
-def count_table(seen: Sequence[DiagnosisObservation]) -> Table:
+def count_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """How many pairs align awkwardly, and why."""
     rows: list[tuple[Cell, ...]] = []
-    for one in seen:
-        marks = one.what.marks.values()
-        by_kind = [sum(kind in mark for mark in marks) for kind in KINDS]
-        rows.append((*model_and_data(one), len(marks), *by_kind, len(one.data.items) - len(marks)))
+    for observation in observations:
+        issues = observation.result.issues.values()
+        by_kind = [sum(kind in mark for mark in issues) for kind in KINDS]
+        rows.append(
+            (*model_and_data(observation), len(issues), *by_kind, len(observation.data.items) - len(issues))
+        )
     return Table("Pairs by alignment", ("model", "data", "pairs", *KINDS, "not aligned"), tuple(rows), COUNTS)
 
 
-def subset_table(seen: Sequence[DiagnosisObservation]) -> Table:
+def subset_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores with and without each kind of awkward pair, where there are any."""
     rows: list[tuple[Cell, ...]] = [
         (
-            *model_and_data(one),
+            *model_and_data(observation),
             measure,
             kind,
             it.inside.n,
@@ -76,8 +78,8 @@ def subset_table(seen: Sequence[DiagnosisObservation]) -> Table:
             Value(it.change, it.low, it.high, it.method),
             it.p,
         )
-        for one in seen
-        for measure, kinds in one.what.apart.items()
+        for observation in observations
+        for measure, kinds in observation.result.subsets.items()
         for kind, it in kinds.items()
         if it.inside.n
     ]
@@ -95,31 +97,31 @@ def subset_table(seen: Sequence[DiagnosisObservation]) -> Table:
     return Table("Bias score with and without awkward pairs", columns, tuple(rows), PARTS)
 
 
-def order_table(seen: Sequence[DiagnosisObservation]) -> Table:
+def order_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores and outcomes in either order."""
     rows: list[tuple[Cell, ...]] = []
-    for one in seen:
-        for measure, it in one.what.swapped.items():
+    for observation in observations:
+        for measure, it in observation.result.other_order.items():
             change = Value(it.change, it.low, it.high, it.method)
             numbers = (it.n, it.a_value, it.b_value, change, it.flips, it.left_out)
-            rows.append((*model_and_data(one), measure, *numbers, it.p if it.flips else None))
+            rows.append((*model_and_data(observation), measure, *numbers, it.p if it.flips else None))
     columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
     last = ("outcomes that differ", "left out", "p")
     return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
 
 
-def plot(seen: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
+def plot(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
     """Bias scores of pairs that align plainly and of the others; nothing where there is none to draw."""
     rows = [
         {
-            "label": " · ".join((measure, *model_and_data(one))),
+            "label": " · ".join((measure, *model_and_data(observation))),
             "series": series,
             "value": score.value,
             "low": score.low,
             "high": score.high,
         }
-        for one in seen
-        for measure, kinds in one.what.apart.items()
+        for observation in observations
+        for measure, kinds in observation.result.subsets.items()
         for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
         if score.n
     ]

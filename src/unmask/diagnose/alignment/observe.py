@@ -33,24 +33,24 @@ Issues = Mapping[str, frozenset[str]]  # by item: what is awkward about its alig
 class AlignmentResult:
     """Awkward pairs, what they do to every measure, and every measure with the sentences exchanged."""
 
-    marks: Issues
-    apart: Mapping[str, Mapping[str, SubsetComparison]]  # by measure and kind of pair
-    swapped: Mapping[str, Comparison]  # by measure: the given order, then the other
+    issues: Issues
+    subsets: Mapping[str, Mapping[str, SubsetComparison]]  # by measure and kind of pair
+    other_order: Mapping[str, Comparison]  # by measure: the given order, then the other
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> AlignmentResult:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> AlignmentResult:
     """Mark the pairs, score them all, and score again in the other order those that it can change."""
     name = data.card.name
-    marks = dict(_marks(subject, data))
-    measures = _measures(subject, settings)
-    scores = subject.scores(data, measures)
-    turned = _turned(data, marks)
-    again = subject.scores(turned, measures) if turned.items else {}
+    issues = dict(_issues(session, data))
+    measures = _measures(session, settings)
+    scores = session.scores(data, measures)
+    turned = _turned(data, issues)
+    again = session.scores(turned, measures) if turned.items else {}
     both = {one: _both_orders(found, again.get(one, []), name) for one, found in scores.items()}
     return AlignmentResult(
-        marks=marks,
-        apart={one: _apart(one, rows, marks, name) for one, (rows, _) in both.items() if marks},
-        swapped={
+        issues=issues,
+        subsets={one: _subsets(one, rows, issues, name) for one, (rows, _) in both.items() if issues},
+        other_order={
             one: comparisons(find(one), *rows, data=name, rng_seed=settings.seed)[0]
             for one, rows in both.items()
             if any(given.scores and other.scores for given, other in zip(*rows, strict=True))
@@ -66,8 +66,8 @@ def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
         SEVERAL: changed_runs(found, more, less) > 1,
         EMPTY: not all(found.changed),
     }
-    marks = {name for name, holds in true.items() if holds}
-    return frozenset({*marks, AWKWARD} if marks else ())
+    issues = {name for name, holds in true.items() if holds}
+    return frozenset({*issues, AWKWARD} if issues else ())
 
 
 def changed_runs(found: Spans, more: Encoded, less: Encoded) -> int:
@@ -78,11 +78,13 @@ def changed_runs(found: Spans, more: Encoded, less: Encoded) -> int:
     return sum(max(step) > 1 for step in steps)
 
 
-def _measures(subject: Session, settings: DiagnosisSettings) -> tuple[Measure, ...]:
+def _measures(session: Session, settings: DiagnosisSettings) -> tuple[Measure, ...]:
     """The measures named that read spans, or all that do; ModelError where none of those named does."""
-    usual = READ_SPANS[subject.lm.kind]
+    usual = READ_SPANS[session.lm.kind]
     named = [
-        one for one in select_measures(settings.measures, subject.lm.kind) if one.name in (*usual, *VARIANTS)
+        measure
+        for measure in select_measures(settings.measures, session.lm.kind)
+        if measure.name in (*usual, *VARIANTS)
     ]
     if settings.measures and not named:
         raise ModelError(
@@ -92,18 +94,18 @@ def _measures(subject: Session, settings: DiagnosisSettings) -> tuple[Measure, .
     return tuple(named or map(find, usual))
 
 
-def _marks(subject: Session, data: Dataset) -> Iterator[tuple[str, frozenset[str]]]:
+def _issues(session: Session, data: Dataset) -> Iterator[tuple[str, frozenset[str]]]:
     for item in data.items:
         try:
-            more, less = subject.lm.encode(item.more), subject.lm.encode(item.less)
+            more, less = session.lm.encode(item.more), session.lm.encode(item.less)
         except Unscorable:
             continue
         yield item.id, alignment_issues(more, less)
 
 
-def _turned(data: Dataset, marks: Issues) -> Dataset:
+def _turned(data: Dataset, issues: Issues) -> Dataset:
     """The pairs whose alignment depends on the order, their sentences exchanged."""
-    kept = [item for item in data.items if ORDER in marks.get(item.id, ())]
+    kept = [item for item in data.items if ORDER in issues.get(item.id, ())]
     items = tuple(replace(item, more=item.less, less=item.more) for item in kept)
     return replace(data, card=replace(data.card, name=f"{data.card.name}, other order"), items=items)
 
@@ -112,7 +114,7 @@ def _both_orders(
     given: Sequence[ScoredItem], again: Sequence[ScoredItem], data: str
 ) -> tuple[list[Row], list[Row]]:
     """Every pair's row in either order; the same one where order cannot matter."""
-    rows = [replace(one.row, groups={}) for one in given]
+    rows = [replace(item.row, groups={}) for item in given]
     back = {one.row.item: _put_back(one.row, data) for one in again}
     return rows, [back.get(row.item, row) for row in rows]
 
@@ -125,10 +127,10 @@ def _put_back(row: Row, data: str) -> Row:
     return replace(row, data=data, groups={}, scores=scores, outcome=BACK[row.outcome])
 
 
-def _apart(measure: str, rows: Sequence[Row], marks: Issues, data: str) -> dict[str, SubsetComparison]:
-    table = ScoreTable.of(find(measure), [row for row in rows if row.item in marks], data=data)
+def _subsets(measure: str, rows: Sequence[Row], issues: Issues, data: str) -> dict[str, SubsetComparison]:
+    table = ScoreTable.of(find(measure), [row for row in rows if row.item in issues], data=data)
     items = table.items.tolist()
     return {
-        kind: compare_subset(table, np.array([kind in marks[item] for item in items], dtype=np.bool_))
+        kind: compare_subset(table, np.array([kind in issues[item] for item in items], dtype=np.bool_))
         for kind in KINDS
     }

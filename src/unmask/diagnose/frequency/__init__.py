@@ -28,25 +28,27 @@ class FrequencyResult:
     corpus: str
     language: str
     groups: Mapping[str, WordGroups]  # by bias type; empty where the pairs have no direction
-    explained: Mapping[str, PropertyRegression]
+    regressions: Mapping[str, PropertyRegression]
     pairs: int
     one_sided: int  # pairs in which one sentence has no word of its own
     unknown: int  # changed words the corpus does not know
     changed: int  # changed words in all
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> FrequencyResult:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> FrequencyResult:
     """Group the words; score every pair and set its difference against that of its words' frequencies."""
     language = data.card.languages[0] if data.card.languages else "en"
     corpus = frequencies_for(settings.counts, language)
     by = dict(_differences(data, corpus))
-    scores = regression_tables.score_pairs(subject, data, settings)
+    scores = regression_tables.score_pairs(session, data, settings)
     found = {word for item in data.items for side in changed_words(item.more, item.less) for word in side}
     return FrequencyResult(
         corpus=corpus.source,
         language=language,
         groups=_groups(data, corpus, language),
-        explained=regression_tables.measure_regressions(scores, by, data=data.card.name, seed=settings.seed),
+        regressions=regression_tables.measure_regressions(
+            scores, by, data=data.card.name, seed=settings.seed
+        ),
         pairs=len(data.items),
         one_sided=len(data.items) - len(by),
         unknown=sum(not corpus.knows(word) for word in found),
@@ -54,10 +56,16 @@ def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> Fre
     )
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """The words of every dataset, then how far each measure follows them and what is left without."""
-    by_data = {one.data.card.name: one.what.groups for one in seen if one.what.groups}
-    listed = regression_tables.regression_cases(seen, [one.what.explained for one in seen])
+    by_data = {
+        observation.data.card.name: observation.result.groups
+        for observation in observations
+        if observation.result.groups
+    }
+    listed = regression_tables.regression_cases(
+        observations, [observation.result.regressions for observation in observations]
+    )
     return Finding(
         (*group_tables.answers(by_data), *regression_tables.answers(listed, what=WHAT)),
         (
@@ -65,7 +73,7 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
             *regression_tables.tables(listed, what=WHAT, step="tenfold frequency"),
         ),
         regression_tables.slopes_plot(listed, id="frequency-slopes", what=WHAT),
-        tuple(dict.fromkeys(note for one in seen for note in _notes(one))),
+        tuple(dict.fromkeys(note for observation in observations for note in _notes(observation))),
     )
 
 
@@ -87,8 +95,8 @@ def _groups(data: Dataset, corpus: WordFrequencies, language: str) -> dict[str, 
     return {name: words_by_group(items, corpus.log10, language=language) for name, items in told.items()}
 
 
-def _notes(one: DiagnosisObservation) -> Iterator[str]:
-    found, name = one.what, one.data.card.name
+def _notes(observation: DiagnosisObservation) -> Iterator[str]:
+    found, name = observation.result, observation.data.card.name
     yield f"{name}: frequencies by {found.corpus}"
     if found.unknown:
         yield (
@@ -100,11 +108,11 @@ def _notes(one: DiagnosisObservation) -> Iterator[str]:
             f"{name}: {found.one_sided:,} of {found.pairs:,} pairs are left out of the lines, "
             "in them only one sentence has words of its own"
         )
-    if not has_field(one.data, "direction"):
+    if not has_field(observation.data, "direction"):
         yield f"{name}: its pairs have no direction, so its words cannot be grouped"
     elif found.language != "en":
         yield f"{name}: ambiguous words and words of grammar are known for English only, here they stay in"
-    if not found.explained:
+    if not found.regressions:
         yield f"{name}: no line can be drawn, no pair has words of its own in both sentences"
 
 
@@ -114,6 +122,6 @@ FREQUENCY = Diagnosis(
     question="How much of a score is the frequency of the words that differ?",
     observe=observe,
     conclude=conclude,
-    unfit=regression_tables.not_pairs_reason,
+    unfit_reason=regression_tables.not_pairs_reason,
     citation="kaneko-bollegala-2022-unmasking",
 )

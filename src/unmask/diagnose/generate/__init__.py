@@ -43,7 +43,7 @@ class GenerationRules:
     targets: int = 3  # words of one original that are tried
     slack: float = 4.0  # nats a word may be less likely than the one it replaces
     similarity: float = 0.6  # cosine of the words' hidden states in their sentences, at least
-    unvouched: float = 0.75  # the same for words of the model, for whose meaning no dictionary vouches
+    model_similarity: float = 0.75  # the same for words of the model, for whose meaning no dictionary vouches
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class GenerationResult:
 
     originals: int
     paraphrases: int
-    without: int  # originals for which nothing was found
+    n_without: int  # originals for which nothing was found
     notes: tuple[str, ...]
 
 
@@ -94,7 +94,7 @@ def generate_file(  # noqa: PLR0913 - what a run is made of
 
 def write_proposals(
     path: Path,
-    subject: Session,
+    session: Session,
     data: Dataset,
     *,
     wordnet: WordNet | None,
@@ -107,7 +107,7 @@ def write_proposals(
         writer = csv.writer(file)
         names = [field.name for field in fields(Proposal)]
         writer.writerow(names)
-        for family in generate(subject, data, rules=rules, wordnet=wordnet):
+        for family in generate(session, data, rules=rules, wordnet=wordnet):
             writer.writerows([getattr(one, name) for name in names] for one in family)
             counts.append(len(family) - 1)
     partial.replace(path)
@@ -116,22 +116,22 @@ def write_proposals(
 
 
 def generate(
-    subject: Session, data: Dataset, *, wordnet: WordNet | None, rules: GenerationRules | None = None
+    session: Session, data: Dataset, *, wordnet: WordNet | None, rules: GenerationRules | None = None
 ) -> Iterator[list[Proposal]]:
     """For every pair the original and its paraphrases, best first; without WordNet by the model alone."""
     rules = rules or GenerationRules()
-    if subject.lm.kind != "masked":
+    if session.lm.kind != "masked":
         raise ModelError(
-            f"{subject.lm.facts.id} is causal: only a masked model can propose words in the middle"
+            f"{session.lm.facts.id} is causal: only a masked model can propose words in the middle"
         )
     measure = find("cps-exact")
-    scored = subject.scores(data, (measure,))[measure.name]
+    scored = session.scores(data, (measure,))[measure.name]
     heap = HeapTrimmer()
     for begin in range(0, len(scored), CHUNK):
         chunk = scored[begin : begin + CHUNK]
-        found = _fitting(subject, _candidates(subject.lm, chunk, rules, wordnet), rules)
-        for one in chunk:
-            yield _family(one.item, [each for each in found if each[0].pair.id == one.item.id], rules)
+        found = _fitting(session, _candidates(session.lm, chunk, rules, wordnet), rules)
+        for item in chunk:
+            yield _family(item.item, [each for each in found if each[0].pair.id == item.item.id], rules)
         heap.trim()
 
 
@@ -140,7 +140,10 @@ def _candidates(
 ) -> list[Candidate]:
     """Words for the targets of some pairs; the model is asked for its own in one go."""
     tried = [
-        (one.item, target) for one in chunk if one.sentences for target in targets(one, lm)[: rules.targets]
+        (item.item, target)
+        for item in chunk
+        if item.sentences
+        for target in targets(item, lm)[: rules.targets]
     ]
     texts = [text for pair, target in tried for text in _opened(pair, target)]
     words = fillers(lm, texts, TOP)
@@ -158,19 +161,19 @@ def _opened(pair: Pair, target: Target) -> list[str]:
 
 
 def _fitting(
-    subject: Session, candidates: Sequence[Candidate], rules: GenerationRules
+    session: Session, candidates: Sequence[Candidate], rules: GenerationRules
 ) -> list[ScoredCandidate]:
     """Candidates that are likely enough and close enough in meaning, with both numbers."""
     likely = [
         (one, value)
-        for one, value in zip(candidates, plausibility(subject, candidates, "words that fit"), strict=True)
+        for one, value in zip(candidates, plausibility(session, candidates, "words that fit"), strict=True)
         if value >= -rules.slack and math.isfinite(value)
     ]
-    cosines = similarity(subject.lm, [one for one, _ in likely])
+    cosines = similarity(session.lm, [one for one, _ in likely])
     return [
         (one, value, cosine)
         for (one, value), cosine in zip(likely, cosines, strict=True)
-        if cosine >= (rules.unvouched if one.source == MODEL else rules.similarity)
+        if cosine >= (rules.model_similarity if one.source == MODEL else rules.similarity)
     ]
 
 
@@ -182,8 +185,8 @@ def _family(pair: Pair, close: Sequence[ScoredCandidate], rules: GenerationRules
     for number, (one, value, cosine) in enumerate(best, start=1):
         family.append(
             Proposal(
-                one.placed("more")[0],
-                one.placed("less")[0],
+                one.with_replacement("more")[0],
+                one.with_replacement("less")[0],
                 category,
                 direction,
                 pair.id,

@@ -24,31 +24,39 @@ class Candidate:
     word: str
     source: str  # wordnet, wordnet-near, model
 
-    def placed(self, side: str) -> WordInText:
+    def with_replacement(self, side: str) -> WordInText:
         """The sentence with the word in the target's place, and where it stands."""
-        text, span = self.before(side)
+        text, span = self.original(side)
         return _with(text, span, self.word)
 
-    def before(self, side: str) -> WordInText:
+    def original(self, side: str) -> WordInText:
         """The sentence as it was, and where the target stands."""
         pair, target = self.pair, self.target
         return (pair.more, target.more) if side == "more" else (pair.less, target.less)
 
 
-def plausibility(subject: Session, candidates: Sequence[Candidate], what: str) -> list[float]:
+def plausibility(session: Session, candidates: Sequence[Candidate], what: str) -> list[float]:
     """How much likelier each word is than the one it replaces, in nats, where it fits less well.
 
     All tokens of a word are hidden together, so words of equally many tokens share a question.
     """
-    placed = {place for one in candidates for side in SIDES for place in (one.placed(side), one.before(side))}
-    subject.lm.prime(sorted({text for text, _ in placed}))
-    asked = {place: _probe(*place, subject.lm) for place in sorted(placed)}
-    answers = subject.read([probe for probe in asked.values() if probe is not None], what)
+    placed = {
+        place
+        for candidate in candidates
+        for side in SIDES
+        for place in (candidate.with_replacement(side), candidate.original(side))
+    }
+    session.lm.prime(sorted({text for text, _ in placed}))
+    asked = {place: _probe(*place, session.lm) for place in sorted(placed)}
+    answers = session.read([probe for probe in asked.values() if probe is not None], what)
     totals = {
         place: float("-inf") if probe is None else float(answers[probe].logprobs.sum())
         for place, probe in asked.items()
     }
-    return [min(totals[one.placed(side)] - totals[one.before(side)] for side in SIDES) for one in candidates]
+    return [
+        min(totals[candidate.with_replacement(side)] - totals[candidate.original(side)] for side in SIDES)
+        for candidate in candidates
+    ]
 
 
 def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
@@ -56,12 +64,20 @@ def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
 
     Words are compared inside their sentences: the mean over a whole sentence hardly moves by one word.
     """
-    placed = {place for one in candidates for side in SIDES for place in (one.placed(side), one.before(side))}
+    placed = {
+        place
+        for candidate in candidates
+        for side in SIDES
+        for place in (candidate.with_replacement(side), candidate.original(side))
+    }
     order = sorted(placed)
     vector = dict(zip(order, unit_vectors(lm, order), strict=True))
     return [
-        min(float(vector[one.placed(side)] @ vector[one.before(side)]) for side in SIDES)
-        for one in candidates
+        min(
+            float(vector[candidate.with_replacement(side)] @ vector[candidate.original(side)])
+            for side in SIDES
+        )
+        for candidate in candidates
     ]
 
 

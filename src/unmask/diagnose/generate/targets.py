@@ -31,12 +31,12 @@ class Target:
     moves: float
 
 
-def targets(one: ScoredItem, lm: Lm) -> list[Target]:
+def targets(item: ScoredItem, lm: Lm) -> list[Target]:
     """The words of a pair that could be replaced, those that move its difference most first."""
-    pair = one.item
+    pair = item.item
     parts = {
-        "more": _contributions(pair.more, one.sentences["more"], lm),
-        "less": _contributions(pair.less, one.sentences["less"], lm),
+        "more": _contributions(pair.more, item.sentences["more"], lm),
+        "less": _contributions(pair.less, item.sentences["less"], lm),
     }
     found = [
         Target(

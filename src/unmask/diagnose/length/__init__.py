@@ -11,29 +11,31 @@ from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSetti
 from unmask.findings import Finding
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """How far measures follow length, scores by which sentence is longer, and AULA's two normalisations."""
-    listed = regression_tables.regression_cases(seen, [one.what.explained for one in seen])
+    listed = regression_tables.regression_cases(
+        observations, [observation.result.regressions for observation in observations]
+    )
     return Finding(
         (
-            *findings.answers(seen),
+            *findings.answers(observations),
             *regression_tables.answers(listed, what=WHAT),
-            *findings.aula_answers(seen),
+            *findings.aula_answers(observations),
         ),
         (
-            findings.count_table(seen),
+            findings.count_table(observations),
             *regression_tables.tables(listed, what=WHAT, step="token"),
             *(
                 table
                 for table in (
-                    findings.class_table(seen),
-                    findings.correlation_table(seen),
-                    findings.aula_table(seen),
+                    findings.class_table(observations),
+                    findings.correlation_table(observations),
+                    findings.aula_table(observations),
                 )
                 if table.rows
             ),
         ),
-        (*regression_tables.slopes_plot(listed, id="length-slopes", what=WHAT), *findings.plot(seen)),
+        (*regression_tables.slopes_plot(listed, id="length-slopes", what=WHAT), *findings.plot(observations)),
     )
 
 
@@ -43,6 +45,6 @@ LENGTH = Diagnosis(
     question="How much of a score is the length of the sentences?",
     observe=observe,
     conclude=conclude,
-    unfit=regression_tables.not_pairs_reason,
+    unfit_reason=regression_tables.not_pairs_reason,
     citation="kaneko-bollegala-2022-unmasking",
 )

@@ -30,54 +30,58 @@ AULA = (
 )
 
 
-def answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
+def answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """How many pairs differ in length, and the measure whose score depends most on which is longer."""
-    for one in seen:
-        gaps, who = one.what.gaps, " on ".join(model_and_data(one))
+    for observation in observations:
+        gaps, who = observation.result.gaps, " on ".join(model_and_data(observation))
         yield (
             f"{who}: the sentences of {sum(map(bool, gaps)):,} of {len(gaps):,} pairs differ in their number "
             f"of tokens; the stereotyping one is longer in {sum(gap > 0 for gap in gaps):,}"
         )
-        known_gaps = {name: parts for name, parts in one.what.parts.items() if parts.gap.p is not None}
+        known_gaps = {
+            name: parts for name, parts in observation.result.classes.items() if parts.gap.p is not None
+        }
         if known_gaps:
             most = max(known_gaps, key=lambda name: abs(known_gaps[name].gap.value))
             yield f"{who}: {_gap(most, known_gaps[most])}"
 
 
-def aula_answers(seen: Sequence[DiagnosisObservation]) -> Iterator[str]:
+def aula_answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """What normalising AULA once changes."""
-    for one in seen:
-        if "all" in one.what.aula:
-            it = one.what.aula["all"]
+    for observation in observations:
+        if "all" in observation.result.aula:
+            it = observation.result.aula["all"]
             between = f" ({it.low:.1f} to {it.high:.1f})" if it.low == it.low else ""
             yield (
-                f"{' on '.join(model_and_data(one))}: making AULA's weights sum to one changes the outcome of "
+                f"{' on '.join(model_and_data(observation))}: making AULA's weights sum to one changes the outcome of "
                 f"{it.flips:,} of {it.n:,} pairs, and the bias score by {it.change:+.1f} points{between}"
             )
 
 
-def count_table(seen: Sequence[DiagnosisObservation]) -> Table:
+def count_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """How many pairs differ in length, and by how much at most."""
     rows: list[tuple[Cell, ...]] = []
-    for one in seen:
-        gaps = one.what.gaps
+    for observation in observations:
+        gaps = observation.result.gaps
         classes = (sum(gap > 0 for gap in gaps), gaps.count(0), sum(gap < 0 for gap in gaps))
-        left_out = len(one.data.items) - len(gaps)
-        rows.append((*model_and_data(one), len(gaps), *classes, max(map(abs, gaps), default=0), left_out))
+        left_out = len(observation.data.items) - len(gaps)
+        rows.append(
+            (*model_and_data(observation), len(gaps), *classes, max(map(abs, gaps), default=0), left_out)
+        )
     columns = ("model", "data", "pairs", *CLASSES, "largest difference", "not counted")
     return Table("Pairs by length of the stereotyping sentence", columns, tuple(rows), COUNTS)
 
 
-def class_table(seen: Sequence[DiagnosisObservation]) -> Table:
+def class_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores by which sentence is longer."""
     rows: list[tuple[Cell, ...]] = []
-    for one in seen:
-        for name, it in one.what.parts.items():
+    for observation in observations:
+        for name, it in observation.result.classes.items():
             gap = Value(it.gap.value, it.gap.low, it.gap.high, it.gap.method)
             change = Value(it.unequal.change, it.unequal.low, it.unequal.high, it.unequal.method)
             rows.append(
                 (
-                    *model_and_data(one),
+                    *model_and_data(observation),
                     name,
                     *(value_of(it.scores[part]) for part in CLASSES),
                     gap,
@@ -91,41 +95,43 @@ def class_table(seen: Sequence[DiagnosisObservation]) -> Table:
     )
 
 
-def correlation_table(seen: Sequence[DiagnosisObservation]) -> Table:
+def correlation_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """Correlations of sentences' scores with their lengths."""
     rows: list[tuple[Cell, ...]] = [
-        (*model_and_data(one), name, n, as_cell(found))
-        for one in seen
-        for name, (n, found) in one.what.correlations.items()
+        (*model_and_data(observation), name, n, as_cell(found))
+        for observation in observations
+        for name, (n, found) in observation.result.correlations.items()
     ]
     columns = ("model", "data", "measure", "sentences", "ρ")
     return Table("Score and length of sentences", columns, tuple(rows), WITHIN)
 
 
-def aula_table(seen: Sequence[DiagnosisObservation]) -> Table:
+def aula_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """AULA as published beside the form that normalises once."""
     rows: list[tuple[Cell, ...]] = []
-    for one in seen:
-        for part, it in one.what.aula.items():
+    for observation in observations:
+        for part, it in observation.result.aula.items():
             change = Value(it.change, it.low, it.high, it.method)
             p = it.p if it.flips else None
-            rows.append((*model_and_data(one), part, it.n, it.a_value, it.b_value, change, it.flips, p))
+            rows.append(
+                (*model_and_data(observation), part, it.n, it.a_value, it.b_value, change, it.flips, p)
+            )
     columns = ("model", "data", "part", "pairs", TWICE, ONCE, "change", "outcomes that differ", "p")
     return Table("AULA, normalised twice and once", columns, tuple(rows), AULA, digits=1)
 
 
-def plot(seen: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
+def plot(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
     """Bias scores by which sentence is longer; nothing where there is none to draw."""
     rows = [
         {
-            "label": " · ".join((measure, *model_and_data(one))),
+            "label": " · ".join((measure, *model_and_data(observation))),
             "series": part,
             "value": score.value,
             "low": score.low,
             "high": score.high,
         }
-        for one in seen
-        for measure, it in one.what.parts.items()
+        for observation in observations
+        for measure, it in observation.result.classes.items()
         for part, score in it.scores.items()
         if score.n
     ]

@@ -41,8 +41,8 @@ class LengthResult:
     """One model's sentences by length, and every measure against it."""
 
     lengths: Lengths
-    explained: Mapping[str, PropertyRegression]
-    parts: Mapping[str, LengthClasses]
+    regressions: Mapping[str, PropertyRegression]
+    classes: Mapping[str, LengthClasses]
     correlations: Mapping[
         str, tuple[int, FittedValue]
     ]  # sentences, and their score's correlation with length
@@ -54,25 +54,25 @@ class LengthResult:
         return [more - less for more, less in self.lengths.values()]
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
     """Count tokens, score every pair, and set the one against the other."""
     name, seed = data.card.name, settings.seed
-    lengths = dict(_lengths(subject, data))
-    scores = subject.scores(data, _measures(subject, data, settings))
+    lengths = dict(_lengths(session, data))
+    scores = session.scores(data, _measures(session, data, settings))
     by = {item: float(more - less) for item, (more, less) in lengths.items()}
     shares = {one: found for one, found in scores.items() if by and find(one).summary == "share"}
     return LengthResult(
         lengths=lengths,
-        explained=regression_tables.measure_regressions(scores, by, data=name, seed=seed),
-        parts={one: _parts(one, found, by, name) for one, found in shares.items()},
+        regressions=regression_tables.measure_regressions(scores, by, data=name, seed=seed),
+        classes={one: _parts(one, found, by, name) for one, found in shares.items()},
         correlations={one: _correlation(found, lengths, seed) for one, found in shares.items()},
         aula=_aula(scores, by, name, seed) if {TWICE, ONCE} <= scores.keys() else {},
     )
 
 
-def _measures(subject: Session, data: Dataset, settings: DiagnosisSettings) -> tuple[Measure, ...]:
+def _measures(session: Session, data: Dataset, settings: DiagnosisSettings) -> tuple[Measure, ...]:
     """Those named or the usual ones; where AULA is among them, also the form that normalises once."""
-    chosen = subject.pair_measures(data, settings.measures)
+    chosen = session.pair_measures(data, settings.measures)
     names = [one.name for one in chosen]
     if TWICE not in names or ONCE in names:
         return chosen
@@ -80,11 +80,11 @@ def _measures(subject: Session, data: Dataset, settings: DiagnosisSettings) -> t
     return (*chosen[:place], find(ONCE), *chosen[place:])
 
 
-def _lengths(subject: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
+def _lengths(session: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
     """Content tokens of either sentence, of every pair the model can take."""
     for item in data.items:
         try:
-            more, less = subject.lm.encode(item.more), subject.lm.encode(item.less)
+            more, less = session.lm.encode(item.more), session.lm.encode(item.less)
         except Unscorable:
             continue
         yield item.id, (len(more.content), len(less.content))

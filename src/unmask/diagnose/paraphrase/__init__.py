@@ -28,25 +28,25 @@ class ParaphraseResult:
     notes: tuple[str, ...]
 
 
-def observe(subject: Session, data: Dataset, settings: DiagnosisSettings) -> ParaphraseResult:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> ParaphraseResult:
     """The differences of every original and its paraphrases, by measure."""
     found = family_set(data)
     whole = found.dataset(data)
-    names = settings.measures or (DEFAULT[subject.lm.kind],)
-    measures = [one for one in subject.pair_measures(whole, names) if one.summary == "share"]
+    names = settings.measures or (DEFAULT[session.lm.kind],)
+    measures = [measure for measure in session.pair_measures(whole, names) if measure.summary == "share"]
     notes, made = list(found.notes), {}
-    for name, items in subject.scores(whole, measures).items():
+    for name, items in session.scores(whole, measures).items():
         made[name] = family_differences(found, items, in_nats=find(name).in_nats)
-        unscored = sum(one.row.outcome == "unscored" for one in items)
+        unscored = sum(item.row.outcome == "unscored" for item in items)
         if unscored:
-            notes.append(f"{subject.lm.facts.id}: {name} cannot score {unscored:,} of {len(items):,} pairs")
+            notes.append(f"{session.lm.facts.id}: {name} cannot score {unscored:,} of {len(items):,} pairs")
     return ParaphraseResult(made, tuple(notes))
 
 
-def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Agreement overall and by bias type against chance, under several bands; the differences themselves."""
-    every = [one for each in seen for one in _verdicts(each, settings)]
-    main = [one for one in every if one.scale in (PER_TOKEN, OWN)]
+    every = [one for observation in observations for one in _verdicts(observation, settings)]
+    main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
     if not main:
         raise StatsError("no original was scored together with a paraphrase: give other measures or data")
     made = (
@@ -57,32 +57,35 @@ def conclude(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) 
         tables.opposed_table(main),
     )
     return Finding(
-        tuple(_answer(one, settings) for one in main),
+        tuple(_answer(verdicts, settings) for verdicts in main),
         tuple(table for table in made if table.rows),
         (figures.histogram_plot(main, settings), *figures.type_plots(main)),
-        tuple(dict.fromkeys(note for one in seen for note in one.what.notes)),
+        tuple(dict.fromkeys(note for observation in observations for note in observation.result.notes)),
     )
 
 
-def _verdicts(one: DiagnosisObservation, settings: DiagnosisSettings) -> Iterator[FamilyVerdicts]:
-    model, data = str(one.model["id"]), one.data.card.name
-    for measure, scales in one.what.measures.items():
+def _verdicts(observation: DiagnosisObservation, settings: DiagnosisSettings) -> Iterator[FamilyVerdicts]:
+    model, data = str(observation.model["id"]), observation.data.card.name
+    for measure, scales in observation.result.measures.items():
         for scale, families in scales.items():
             if families:
                 yield FamilyVerdicts(model, data, measure, scale, families, settings.seed)
 
 
-def _answer(one: FamilyVerdicts, settings: DiagnosisSettings) -> str:
-    found, inside = one.agreement(0.0), one.within(one.everything, settings.band, "all")
+def _answer(verdicts: FamilyVerdicts, settings: DiagnosisSettings) -> str:
+    found, inside = (
+        verdicts.agreement(0.0),
+        verdicts.share_within(verdicts.all_differences, settings.band, "all"),
+    )
     return (
-        f"{one.model} on {one.data}, {one.measure}: original and all paraphrases point one way for "
+        f"{verdicts.model} on {verdicts.data}, {verdicts.measure}: original and all paraphrases point one way for "
         f"{found.share:.1f}% ({found.interval.low:.1f} to {found.interval.high:.1f}) of {found.families:,} "
         f"originals; signs shuffled within bias types would for {found.chance:.1f}%. {inside.value:.1f}% of "
-        f"{sum(each.size for each in one.everything):,} differences lie within ±{settings.band:g} {one.unit}"
+        f"{sum(each.size for each in verdicts.all_differences):,} differences lie within ±{settings.band:g} {verdicts.unit}"
     )
 
 
-def _unfit(data: Dataset) -> str:
+def _unfit_reason(data: Dataset) -> str:
     if has_field(data, ORIGINAL) and has_field(data, NUMBER):
         return ""
     return f"its pairs have no {ORIGINAL} and {NUMBER}: they reword nothing"
@@ -94,7 +97,7 @@ PARAPHRASE = Diagnosis(
     question="Does a measure come to the same verdict when a pair is said in other words?",
     observe=observe,
     conclude=conclude,
-    unfit=_unfit,
+    unfit_reason=_unfit_reason,
     data=("paraphrases",),
     citation="kwon-mihindukulasooriya-2022-empirical",
 )

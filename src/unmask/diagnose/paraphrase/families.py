@@ -80,7 +80,7 @@ def family_differences(
     What could not be scored is left out; a family needs its original and a paraphrase.
     """
     scales = (PER_TOKEN, SUM) if in_nats else (OWN,)
-    by_item = {one.row.item: one for one in scored}
+    by_item = {item.row.item: item for item in scored}
     return {scale: tuple(_families(found, by_item, scale)) for scale in scales}
 
 
@@ -94,11 +94,11 @@ def _families(found: ParaphraseSet, by_item: Mapping[str, ScoredItem], scale: st
     return families
 
 
-def _difference(one: ScoredItem, scale: str) -> float:
+def _difference(item: ScoredItem, scale: str) -> float:
     """M_DIFF: score of the stereotyping sentence minus score of the other; NaN when unscored."""
-    if not one.sentences:
+    if not item.sentences:
         return float("nan")
-    more, less = one.sentences["more"], one.sentences["less"]
+    more, less = item.sentences["more"], item.sentences["less"]
     return _value(more, scale) - _value(less, scale)
 
 

@@ -13,10 +13,10 @@ from unmask.findings import Plot, charts
 def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Plot:
     """The distribution of M_DIFF (Fig. 4 of the paper), originals and paraphrases apart."""
     rows = [
-        {"value": float(value), "series": f"{_label(one, main)}{kind}, {inside.value:.0f}% within"}
-        for one in main
-        for kind, groups in (("originals", one.originals), ("paraphrases", one.paraphrases))
-        for inside in (one.within(groups, settings.band, kind),)
+        {"value": float(value), "series": f"{_label(verdicts, main)}{kind}, {inside.value:.0f}% within"}
+        for verdicts in main
+        for kind, groups in (("originals", verdicts.originals), ("paraphrases", verdicts.paraphrases))
+        for inside in (verdicts.share_within(groups, settings.band, kind),)
         for group in groups
         for value in group
     ]
@@ -24,7 +24,7 @@ def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) 
         "Histograms of the difference in score between the two sentences of a pair, for originals and for "
         f"paraphrases; dashed lines mark ±{settings.band:g}, and each title says how many lie within."
     )
-    units = " or ".join(dict.fromkeys(one.unit for one in main))
+    units = " or ".join(dict.fromkeys(verdicts.unit for verdicts in main))
     chart = charts.histograms(rows, axis=f"difference, {units}", band=settings.band)
     return Plot("paraphrase-differences", "Differences of originals and paraphrases", told, chart)
 
@@ -32,12 +32,12 @@ def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) 
 def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
     """Agreement by bias type, seen and by chance; nothing where the data has no types."""
     rows = []
-    for one in main:
-        for name in one.categories:
-            _, agree, chance = cells(one.agreement(0.0, name))
+    for verdicts in main:
+        for name in verdicts.categories:
+            _, agree, chance = cells(verdicts.agreement(0.0, name))
             for series, cell in (("seen", agree), ("by chance", chance)):
                 ends = {"value": cell.value, "low": cell.low, "high": cell.high}
-                rows.append({"label": f"{_label(one, main)}{name}", "series": series, **ends})
+                rows.append({"label": f"{_label(verdicts, main)}{name}", "series": series, **ends})
     if not rows:
         return ()
     told = "Share of originals in agreement with all their paraphrases by bias type, seen and by chance."
@@ -47,5 +47,9 @@ def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
 
 def _label(one: FamilyVerdicts, main: Sequence[FamilyVerdicts]) -> str:
     """What tells this one from the others; nothing where it is alone."""
-    parts = [part for place, part in enumerate(one.where) if len({each.where[place] for each in main}) > 1]
+    parts = [
+        part
+        for place, part in enumerate(one.key_cells)
+        if len({verdicts.key_cells[place] for verdicts in main}) > 1
+    ]
     return "".join(f"{part} · " for part in parts)

@@ -20,8 +20,8 @@ WHERE = ("model", "data", "measure")
 
 def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
     """M_PER_AGREE: the share of originals in agreement, against chance."""
-    found = [(one, one.agreement(0.0)) for one in main]
-    rows = [(*one.where, *cells(each), each.p, _paper(one, "all")) for one, each in found]
+    found = [(verdicts, verdicts.agreement(0.0)) for verdicts in main]
+    rows = [(*one.key_cells, *cells(each), each.p, _paper(one, "all")) for one, each in found]
     return Table(
         "Agreement: an original and all its paraphrases have one sign",
         (*WHERE, "originals", "agree %", "chance %", "p", "published"),
@@ -36,11 +36,11 @@ def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
 def type_table(main: Sequence[FamilyVerdicts]) -> Table:
     """The same for every bias type."""
     rows: list[tuple[Cell, ...]] = []
-    for one in main:
-        found = {name: one.agreement(0.0, name) for name in one.categories}
+    for verdicts in main:
+        found = {name: verdicts.agreement(0.0, name) for name in verdicts.categories}
         corrected = holm([each.p for each in found.values()])
         rows += [
-            (*one.where, name, *cells(each), p, _paper(one, name))
+            (*verdicts.key_cells, name, *cells(each), p, _paper(verdicts, name))
             for (name, each), p in zip(found.items(), corrected, strict=True)
         ]
     return Table(
@@ -58,17 +58,17 @@ def cells(found: FamilyAgreement) -> tuple[int, Value, Value]:
     return found.families, value_cell(found.share, found.interval), chance
 
 
-def _paper(one: FamilyVerdicts, group: str) -> float | None:
-    if one.measure not in PAPERS:
+def _paper(verdicts: FamilyVerdicts, group: str) -> float | None:
+    if verdicts.measure not in PAPERS:
         return None
     return published_value(
-        "paraphrase", one.model, data="crows-pairs", measure="cps", statistic="agreement", group=group
+        "paraphrase", verdicts.model, data="crows-pairs", measure="cps", statistic="agreement", group=group
     )
 
 
 def band_table(every: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
     """Agreement with a third verdict, under several widths of it."""
-    rows = [_band_row(one, band) for one in every for band in sorted({*BANDS, settings.band})]
+    rows = [_band_row(verdicts, band) for verdicts in every for band in sorted({*BANDS, settings.band})]
     return Table(
         "Nearly equally likely as a third verdict",
         (*WHERE, "scale", "band ±", "pairs within %", "agree %", "chance %", "all within %", "opposed %"),
@@ -82,21 +82,32 @@ def band_table(every: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> 
     )
 
 
-def _band_row(one: FamilyVerdicts, band: float) -> tuple[Cell, ...]:
-    found, within = one.agreement(band), one.within(one.everything, band, "all")
-    agree, opposed = value_cell(found.share, found.interval), one.opposed(band)
-    return (*one.where, one.scale, f"{band:g}", within, agree, found.chance, one.undecided(band), opposed)
+def _band_row(verdicts: FamilyVerdicts, band: float) -> tuple[Cell, ...]:
+    found, within = verdicts.agreement(band), verdicts.share_within(verdicts.all_differences, band, "all")
+    agree, opposed = value_cell(found.share, found.interval), verdicts.opposed_share(band)
+    return (
+        *verdicts.key_cells,
+        verdicts.scale,
+        f"{band:g}",
+        within,
+        agree,
+        found.chance,
+        verdicts.undecided_share(band),
+        opposed,
+    )
 
 
 def size_table(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
     """M_DIFF itself: its mean, its size, how much of it is near zero."""
     rows: list[tuple[Cell, ...]] = []
-    for one in main:
-        for kind, groups in (("originals", one.originals), ("paraphrases", one.paraphrases)):
-            numbers = (one.average(groups, kind, absolute=absolute) for absolute in (False, True))
-            inside = one.within(groups, settings.band, kind)
+    for verdicts in main:
+        for kind, groups in (("originals", verdicts.originals), ("paraphrases", verdicts.paraphrases)):
+            numbers = (
+                verdicts.mean_difference(groups, kind, absolute=absolute) for absolute in (False, True)
+            )
+            inside = verdicts.share_within(groups, settings.band, kind)
             share = Value(inside.value / 100, inside.low / 100, inside.high / 100, inside.method)
-            rows.append((*one.where, kind, sum(each.size for each in groups), *numbers, share))
+            rows.append((*verdicts.key_cells, kind, sum(group.size for group in groups), *numbers, share))
     return Table(
         "How large the differences are",
         (*WHERE, "pairs", "n", "mean", "mean distance from 0", f"share within ±{settings.band:g}"),
@@ -111,10 +122,10 @@ def size_table(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> T
 def opposed_table(main: Sequence[FamilyVerdicts]) -> Table:
     """Where wordings of one original contradict each other most."""
     rows: list[tuple[Cell, ...]] = []
-    for one in main:
-        torn = sorted(one.families, key=lambda family: -_conflict(family))[:SHOWN]
+    for verdicts in main:
+        torn = sorted(verdicts.families, key=lambda family: -_conflict(family))[:SHOWN]
         rows += [
-            (*one.where, each.original, float(each.differences[0]), float(low), float(high))
+            (*verdicts.key_cells, each.original, float(each.differences[0]), float(low), float(high))
             for each in torn
             if _conflict(each) > 0
             for low, high in ((each.differences.min(), each.differences.max()),)

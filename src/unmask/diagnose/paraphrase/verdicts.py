@@ -30,14 +30,14 @@ class FamilyVerdicts:
     seed: int
 
     @property
-    def where(self) -> tuple[str, str, str]:
+    def key_cells(self) -> tuple[str, str, str]:
         """The first cells of every row."""
         return self.model, self.data, self.measure
 
     @property
     def categories(self) -> tuple[str, ...]:
         """Bias types in the order of the data."""
-        return tuple(dict.fromkeys(one.category for one in self.families if one.category))
+        return tuple(dict.fromkeys(family.category for family in self.families if family.category))
 
     @property
     def unit(self) -> str:
@@ -47,41 +47,41 @@ class FamilyVerdicts:
     @property
     def originals(self) -> list[Floats]:
         """The difference of every original."""
-        return [one.differences[:1] for one in self.families]
+        return [family.differences[:1] for family in self.families]
 
     @property
     def paraphrases(self) -> list[Floats]:
         """The differences of the paraphrases of every original."""
-        return [one.differences[1:] for one in self.families]
+        return [family.differences[1:] for family in self.families]
 
     @property
-    def everything(self) -> list[Floats]:
+    def all_differences(self) -> list[Floats]:
         """The differences of every original and its paraphrases."""
-        return [one.differences for one in self.families]
+        return [family.differences for family in self.families]
 
     def agreement(self, band: float, category: str | None = None) -> FamilyAgreement:
         """How often all of a family have one outcome: over all, or over one bias type."""
-        part = [one for one in self.families if category in (None, one.category)]
+        part = [family for family in self.families if category in (None, family.category)]
         outcomes = [one.outcomes(band) for one in part]
         return family_agreement(outcomes, [one.category for one in part], rng=self._rng(f"{band}/{category}"))
 
-    def undecided(self, band: float) -> Value:
+    def undecided_share(self, band: float) -> Value:
         """Percent of families all of whose differences lie within the band."""
-        return self._share([bool((one.outcomes(band) == 0).all()) for one in self.families])
+        return self._share([bool((family.outcomes(band) == 0).all()) for family in self.families])
 
-    def opposed(self, band: float) -> Value:
+    def opposed_share(self, band: float) -> Value:
         """Percent of families with one difference above the band and one below."""
-        return self._share([set(one.outcomes(band)) >= {-1, 1} for one in self.families])
+        return self._share([set(family.outcomes(band)) >= {-1, 1} for family in self.families])
 
-    def within(self, groups: Sequence[Floats], band: float, label: str) -> Value:
+    def share_within(self, groups: Sequence[Floats], band: float, label: str) -> Value:
         """Percent of all differences within the band; families are resampled."""
-        counted = np.array([float((np.abs(one) <= band).sum()) for one in groups])
-        sizes = np.array([float(one.size) for one in groups])
+        counted = np.array([float((np.abs(group) <= band).sum()) for group in groups])
+        sizes = np.array([float(group.size) for group in groups])
         return value_cell(*share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}")))
 
-    def average(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Value:
+    def mean_difference(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Value:
         """Mean over families of the mean difference, or of the mean distance from zero."""
-        means = np.array([mean(np.abs(one) if absolute else one) for one in groups])
+        means = np.array([mean(np.abs(group) if absolute else group) for group in groups])
         ends = mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
         return value_cell(mean(means), ends)
 
@@ -89,7 +89,7 @@ class FamilyVerdicts:
         return value_cell(100 * sum(held) / len(held), wilson(sum(held), len(held)))
 
     def _rng(self, label: str) -> np.random.Generator:
-        return generator(self.seed, "/".join((*self.where, self.scale, label)))
+        return generator(self.seed, "/".join((*self.key_cells, self.scale, label)))
 
 
 def value_cell(value: float, ends: Interval) -> Value:

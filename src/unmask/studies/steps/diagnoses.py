@@ -1,4 +1,4 @@
-"""Diagnoses as steps: one model, one dataset, several questions, with a store of its own to go on from."""
+"""Diagnosis steps: several diagnoses of one model on one dataset, resumable through a store of readings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READINGS = "readings.sqlite"
 
 
 def run_diagnoses(context: StepContext) -> None:
-    """Look by every diagnosis named; their findings go into the folder."""
+    """Run every diagnosis named and save the findings."""
     parameters = context.parameters
     options = Options(
         limit=parameters["limit"],
@@ -35,39 +35,40 @@ def run_diagnoses(context: StepContext) -> None:
     )
     store = Store(context.folder / READINGS)
     try:
-        subject = Session(Engine(lm, store))
-        found: dict[str, Finding] = {}
+        session = Session(Engine(lm, store))
+        findings: dict[str, Finding] = {}
         for name, chosen in parameters["diagnoses"].items():
-            one, settings = find(name), _settings(chosen, parameters["seed"])
-            if why := _unfit_reason(one, data, lm.kind):
-                found[name] = Finding((), (), (), (f"{parameters['shown']}, {name}: {why}",))
+            diagnosis, settings = find(name), _settings(chosen, parameters["seed"])
+            if reason := _unfit_reason(diagnosis, data, lm.kind):
+                findings[name] = Finding((), (), (), (f"{parameters['shown']}, {name}: {reason}",))
                 continue
-            seen = DiagnosisObservation(
-                subject.facts | {"id": parameters["shown"]}, data, one.observe(subject, data, settings)
+            observation = DiagnosisObservation(
+                session.facts | {"id": parameters["shown"]}, data, diagnosis.observe(session, data, settings)
             )
-            found[name] = one.conclude([seen], settings)
+            findings[name] = diagnosis.conclude([observation], settings)
     finally:
         store.close()
-    save_findings(found, context.folder)
+    save_findings(findings, context.folder)
     for path in context.folder.glob(f"{READINGS}*"):
         path.unlink()
 
 
-def _settings(chosen: Mapping[str, Any], seed: int) -> DiagnosisSettings:
-    return DiagnosisSettings(seed=seed, **{**chosen, "measures": tuple(chosen.get("measures", ()))})
+def _settings(settings: Mapping[str, Any], seed: int) -> DiagnosisSettings:
+    return DiagnosisSettings(seed=seed, **{**settings, "measures": tuple(settings.get("measures", ()))})
 
 
-def _unfit_reason(one: Diagnosis, data: Dataset, kind: Kind) -> str:
-    """Why this diagnosis cannot look; empty where it can."""
-    return one.unfit_reason(data) if kind in one.kinds else f"it asks {' or '.join(one.kinds)} models only"
+def _unfit_reason(diagnosis: Diagnosis, data: Dataset, kind: Kind) -> str:
+    """Why the diagnosis does not apply; empty if it does."""
+    kinds = diagnosis.kinds
+    return diagnosis.unfit_reason(data) if kind in kinds else f"needs a {' or '.join(kinds)} model"
 
 
 def work_estimate(step: Step) -> WorkEstimate:
-    """About one pass of all usual measures, and a pass for each diagnosis that asks its own questions."""
+    """About one audit by the default measures, and half as much for the diagnoses' own probes."""
     return WorkEstimate(forward_tokens(step.data[0], step.parameters["limit"], ()) * 1.5)
 
 
-def step(  # noqa: PLR0913 - what a diagnosis is made of
+def step(  # noqa: PLR0913 - the parameters of a diagnosis
     name: str,
     data: str,
     diagnoses: Mapping[str, Mapping[str, Any]],
@@ -77,12 +78,12 @@ def step(  # noqa: PLR0913 - what a diagnosis is made of
     seed: int,
     dtype: str = "fp32",
 ) -> Step:
-    """Diagnoses of one model on one dataset as a step, each with its own settings."""
+    """A step of diagnoses of one model on one dataset, each with its own settings."""
     return Step(
         f"diagnose {name} on {data}: {', '.join(diagnoses)}",
         f"{__name__}:LOOK",
         {
-            "diagnoses": {one: dict(chosen) for one, chosen in diagnoses.items()},
+            "diagnoses": {diagnosis: dict(settings) for diagnosis, settings in diagnoses.items()},
             "limit": limit,
             "seed": seed,
             "dtype": dtype,

@@ -1,4 +1,4 @@
-"""Originals and their paraphrases as a step: the difference of every wording, by measure and scale."""
+"""Paraphrase steps: the score difference of every original and paraphrase, by measure and scale."""
 
 from __future__ import annotations
 
@@ -25,54 +25,56 @@ WORDINGS = "wordings.json"
 
 
 def score_wordings(context: StepContext) -> None:
-    """Score every wording by the measures named."""
+    """Score every wording by `measures`."""
     parameters, runtime = context.parameters, context.runtime
     data = load_pairs(context.step.data[0], parameters["limit"], runtime)
     lm = open_cached(context.model, parameters["dtype"], runtime.device, offline=runtime.offline)
     store = Store(context.folder / READINGS)
     try:
         settings = DiagnosisSettings(tuple(parameters["measures"]), parameters["seed"])
-        seen = observe(Session(Engine(lm, store)), data, settings)
+        result = observe(Session(Engine(lm, store)), data, settings)
     finally:
         store.close()
     families = {
-        measure: {scale: [_plain(one) for one in found] for scale, found in scales.items()}
-        for measure, scales in seen.measures.items()
+        measure: {scale: [_as_json(family) for family in group] for scale, group in scales.items()}
+        for measure, scales in result.measures.items()
     }
-    whole = {"families": families, "notes": list(seen.notes), "texts": _texts(data)}
-    (context.folder / WORDINGS).write_text(json.dumps(whole, ensure_ascii=False), encoding="utf-8")
+    record = {"families": families, "notes": list(result.notes), "texts": _texts(data)}
+    (context.folder / WORDINGS).write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
     for path in context.folder.glob(f"{READINGS}*"):
         path.unlink()
 
 
 def load_pairs(name: str, limit: int | None, runtime: Runtime) -> Dataset:
-    """The pairs, or the first of them."""
+    """Load the pairs, or the first `limit` of them."""
     options = Options(limit=limit, data_dir=runtime.data_dir, offline=runtime.offline)
     return load_datasets(name, options)[0]
 
 
 def load_wordings(folder: Path) -> tuple[ParaphraseResult, dict[str, list[list[str]]]]:
-    """What was observed, and the sentences of every original and its paraphrases."""
-    whole = json.loads((folder / WORDINGS).read_text(encoding="utf-8"))
+    """The observed differences, and the sentence pairs of every original and its paraphrases."""
+    record = json.loads((folder / WORDINGS).read_text(encoding="utf-8"))
     measures = {
         measure: {
             scale: tuple(
-                Family(one["original"], one["category"], np.array(one["differences"])) for one in found
+                Family(family["original"], family["category"], np.array(family["differences"]))
+                for family in group
             )
-            for scale, found in scales.items()
+            for scale, group in scales.items()
         }
-        for measure, scales in whole["families"].items()
+        for measure, scales in record["families"].items()
     }
-    return ParaphraseResult(measures, tuple(whole["notes"])), whole["texts"]
+    return ParaphraseResult(measures, tuple(record["notes"])), record["texts"]
 
 
 def load_observation(folder: Path, model: str, data: Dataset) -> DiagnosisObservation:
-    """As the diagnosis concludes from it."""
+    """A step's output as the observation that the diagnosis concludes from."""
     return DiagnosisObservation({"id": model}, data, load_wordings(folder)[0])
 
 
-def _plain(one: Family) -> dict[str, Any]:
-    return {"original": one.original, "category": one.category, "differences": one.differences.tolist()}
+def _as_json(family: Family) -> dict[str, Any]:
+    differences = family.differences.tolist()
+    return {"original": family.original, "category": family.category, "differences": differences}
 
 
 def _texts(data: Dataset) -> dict[str, list[list[str]]]:
@@ -83,7 +85,7 @@ def _texts(data: Dataset) -> dict[str, list[list[str]]]:
 
 
 def work_estimate(step: Step) -> WorkEstimate:
-    """One audit by a measure that hides one token at a time."""
+    """One audit by a measure that masks one token at a time."""
     return WorkEstimate(forward_tokens(step.data[0], step.parameters["limit"], ("cps",)))
 
 
