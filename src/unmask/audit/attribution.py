@@ -48,16 +48,16 @@ class Explanation:
         Tokens both sentences share are taken together: what counts is how much likelier one is beside the
         other sentence's changed words. Their parts and those of the changed tokens add up to the difference.
         """
-        shared = [[one for one in side if not one.in_span] for side in (self.more, self.less)]
+        shared = [[token for token in side if not token.in_span] for side in (self.more, self.less)]
         parts: list[tuple[str, float, bool]] = []
         if len(shared[0]) == len(shared[1]):
             both = zip(*shared, strict=True)
             parts += [(a.token, a.part - b.part, False) for a, b in both]
         else:
-            parts += [(one.token, one.part, False) for one in shared[0]]
-            parts += [(one.token, -one.part, False) for one in shared[1]]
-        parts += [(one.token, one.part, True) for one in self.more if one.in_span]
-        parts += [(one.token, -one.part, True) for one in self.less if one.in_span]
+            parts += [(token.token, token.part, False) for token in shared[0]]
+            parts += [(token.token, -token.part, False) for token in shared[1]]
+        parts += [(token.token, token.part, True) for token in self.more if token.in_span]
+        parts += [(token.token, -token.part, True) for token in self.less if token.in_span]
         return sorted(parts, key=lambda part: -abs(part[1]))
 
 
@@ -77,8 +77,8 @@ def explain_item(result: Result, item: str, measure: str | None = None) -> Expla
     if row["outcome"] == "unscored":
         raise ResultError(f"{item} was not scored by {row['measure']}: {row['reason']}")
     tokens = result.tokens
-    mine = pc.and_(pc.equal(tokens["item"], item), pc.equal(tokens["measure"], row["measure"]))
-    parts = tokens.filter(mine).to_pylist()
+    of_item = pc.and_(pc.equal(tokens["item"], item), pc.equal(tokens["measure"], row["measure"]))
+    parts = tokens.filter(of_item).to_pylist()
     return Explanation(
         item,
         row["measure"],
@@ -93,7 +93,7 @@ def explain_item(result: Result, item: str, measure: str | None = None) -> Expla
 
 def _side(parts: Sequence[dict[str, Any]], side: str) -> tuple[TokenPart, ...]:
     return tuple(
-        TokenPart(one["position"], one["token"], one["logprob"], one["weight"], one["in_span"])
-        for one in parts
-        if one["side"] == side
+        TokenPart(part["position"], part["token"], part["logprob"], part["weight"], part["in_span"])
+        for part in parts
+        if part["side"] == side
     )

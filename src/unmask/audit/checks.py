@@ -32,16 +32,16 @@ class Evidence:
     unequal: set[str] = field(default_factory=set)  # sentences of different length in tokens
     too_long: int = 0
 
-    def more_probes(self, items: Sequence[Pair], asked: Iterable[Probe], lm: Lm) -> list[Probe]:
+    def more_probes(self, items: Sequence[Pair], probes: Iterable[Probe], lm: Lm) -> list[Probe]:
         """Probes for the kinds of accuracy that no measure's own probes show, on the first items."""
         wanted: set[How] = {"causal"} if lm.kind == "causal" else {"masked", "unmasked"}
         lacking = wanted - self.asked
         self.asked |= wanted
-        for probe in asked:
+        for probe in probes:
             if not lacking:
                 return []
             lacking.discard(_how(probe, lm))
-        sentences = [one for item in items[:SAMPLE] for one in _encoded(item, lm)]
+        sentences = [sentence for item in items[:SAMPLE] for sentence in _encoded(item, lm)]
         return [_probe(sentence, how) for how in sorted(lacking) for sentence in sentences]
 
     def add_items(self, items: Sequence[Pair], lm: Lm) -> None:
@@ -62,8 +62,10 @@ class Evidence:
     def _add_item(self, item: Pair, lm: Lm) -> None:
         self.pairs += 1
         sentences = _encoded(item, lm)
-        self.tokens += sum(len(one.content) for one in sentences)
-        self.unknown += sum(one.ids.count(lm.unknown_id) for one in sentences if lm.unknown_id != lm.begin)
+        self.tokens += sum(len(sentence.content) for sentence in sentences)
+        self.unknown += sum(
+            sentence.ids.count(lm.unknown_id) for sentence in sentences if lm.unknown_id != lm.begin
+        )
         if len(sentences) < 2:
             self.too_long += 1
             return
@@ -96,7 +98,7 @@ def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
         if lm.kind == "causal"
         else {"masked": MASKED_FLOOR, "unmasked": UNMASKED_FLOOR}
     )
-    made = []
+    results = []
     for how, floor in floors.items():
         share, n = evidence.accuracy(how), evidence.reads.get(how, 0)
         verdict = (
@@ -105,15 +107,19 @@ def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
             else f"; under {floor:.0%} it hardly knows this language: do not read its scores"
         )
         name = "next-token-accuracy" if how == "causal" else f"{how}-accuracy"
-        made.append(
+        results.append(
             Check(name, share >= floor, f"{share:.1%} of {n:,} tokens are the model's first guess{verdict}")
         )
-    return made
+    return results
 
 
 def _counted(name: str, rows: Mapping[str, Sequence[Row]], outcome: str, words: str) -> Check:
-    counts = {measure: sum(row.outcome == outcome for row in some) for measure, some in rows.items()}
-    worst = max((counts[measure] / len(some) for measure, some in rows.items() if some), default=0.0)
+    counts = {
+        measure: sum(row.outcome == outcome for row in of_measure) for measure, of_measure in rows.items()
+    }
+    worst = max(
+        (counts[measure] / len(of_measure) for measure, of_measure in rows.items() if of_measure), default=0.0
+    )
     listed = ", ".join(f"{measure} {count}" for measure, count in counts.items() if count) or "none"
     return Check(name, worst <= 0.05, f"pairs that {words}: {listed}")
 
@@ -124,8 +130,8 @@ def _too_long(evidence: Evidence) -> Check:
 
 
 def _alignment(evidence: Evidence) -> Check:
-    some = ", ".join(evidence.ambiguous[:3]) + (" …" if len(evidence.ambiguous) > 3 else "")
-    named = f" ({some})" if some else ""
+    examples = ", ".join(evidence.ambiguous[:3]) + (" …" if len(evidence.ambiguous) > 3 else "")
+    named = f" ({examples})" if examples else ""
     detail = (
         f"{len(evidence.ambiguous)} pairs align otherwise when the sentences are passed the other way{named}"
     )
@@ -153,9 +159,9 @@ def _unequal_lengths(
 def _near_zero(measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]) -> list[Check]:
     shares = {}
     for measure in measures:
-        kept = [row for row in rows[measure.name] if row.scores]
-        if measure.in_nats and kept:
-            shares[measure.name] = sum(abs(row.difference) <= NEAR for row in kept) / len(kept)
+        scored = [row for row in rows[measure.name] if row.scores]
+        if measure.in_nats and scored:
+            shares[measure.name] = sum(abs(row.difference) <= NEAR for row in scored) / len(scored)
     if not shares:
         return []
     listed = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
@@ -177,13 +183,13 @@ def _bias_score(rows: Collection[Row]) -> float:
 
 def _encoded(item: Pair, lm: Lm) -> list[Encoded]:
     """The two sentences of an item, without those that cannot be encoded."""
-    found = []
+    sentences = []
     for text in (item.more, item.less):
         try:
-            found.append(lm.encode(text))
+            sentences.append(lm.encode(text))
         except Unscorable:
             continue
-    return found
+    return sentences
 
 
 def _probe(sentence: Encoded, how: How) -> Probe:
@@ -208,9 +214,9 @@ def _how(probe: Probe, lm: Lm) -> How | None:
     """Which accuracy a probe's ranks speak of; None when it does not read the sentence's own tokens."""
     if probe.head != "lm" or not probe.reads:
         return None
-    place, token = probe.reads[0]  # a probe reads the sentence's own tokens throughout, or nowhere
+    position, token = probe.reads[0]  # a probe reads the sentence's own tokens throughout, or nowhere
     if lm.kind == "causal":
-        return "causal" if probe.ids[place + 1 : place + 2] == (token,) else None
-    if probe.ids[place] != token or lm.mask_id in probe.ids:
+        return "causal" if probe.ids[position + 1 : position + 2] == (token,) else None
+    if probe.ids[position] != token or lm.mask_id in probe.ids:
         return None
     return "masked" if probe.one_at_a_time else "unmasked" if not probe.masked else None

@@ -61,9 +61,9 @@ class Tables:
 
     def add(self, scored: Sequence[ScoredItem], lm: Lm) -> None:
         """Append one chunk."""
-        rows = [self._item(one) for one in scored]
+        rows = [self._item(item) for item in scored]
         self._items.write_table(pa.Table.from_pylist(rows, schema=self._items.schema))
-        columns = zip(*(row for one in scored for row in _token_rows(one, lm)), strict=True)
+        columns = zip(*(row for item in scored for row in _token_rows(item, lm)), strict=True)
         arrays = [pa.array(column, type=field.type) for column, field in zip(columns, _TOKENS, strict=False)]
         if arrays:
             self._tokens.write_table(pa.Table.from_arrays(arrays, schema=_TOKENS))
@@ -74,8 +74,8 @@ class Tables:
             writer.close()
             (self.folder / f"{name}.partial").replace(self.folder / name)
 
-    def _item(self, one: ScoredItem) -> dict[str, Any]:
-        row, item = one.row, one.item
+    def _item(self, scored: ScoredItem) -> dict[str, Any]:
+        row, item = scored.row, scored.item
         return {
             "measure": row.measure,
             "data": row.data,
@@ -92,35 +92,39 @@ class Tables:
 _TAKEN = {name for name, _ in (*_LEADING, *_TRAILING)}
 
 
-def _token_rows(one: ScoredItem, lm: Lm) -> Iterable[tuple[Any, ...]]:
-    if not one.sentences:
+def _token_rows(scored: ScoredItem, lm: Lm) -> Iterable[tuple[Any, ...]]:
+    if not scored.sentences:
         return
-    encoded, changed = _encoded(one.item, lm)
-    for side, score in one.sentences.items():
+    encoded, changed = _encoded(scored.item, lm)
+    for side, score in scored.sentences.items():
         for row in _sentence_rows(score, encoded.get(side), changed.get(side, frozenset()), lm):
-            yield (one.row.measure, one.row.item, side, *row)
+            yield (scored.row.measure, scored.row.item, side, *row)
 
 
 def _sentence_rows(
     score: SentenceScore, sentence: Encoded | None, changed: frozenset[int], lm: Lm
 ) -> Iterable[tuple[Any, ...]]:
     """Every content token of the sentence, scored or not; or the tokens that were read in its stead."""
-    places, tokens = score.positions, score.tokens
+    positions, tokens = score.positions, score.tokens
     if (
         tokens is not None
         and sentence is not None
         and tokens == tuple(sentence.ids[p] for p in sentence.content)
     ):
-        places, tokens = sentence.content, None
+        positions, tokens = sentence.content, None
     if tokens is not None or sentence is None:
         names = lm.tokens(tokens or ())
-        for place, name, logprob, weight in zip(places, names, score.logprobs, score.weights, strict=True):
-            yield place, name, float(logprob), float(weight), True
+        for position, name, logprob, weight in zip(
+            positions, names, score.logprobs, score.weights, strict=True
+        ):
+            yield position, name, float(logprob), float(weight), True
         return
-    parts = {p: (float(lp), float(w)) for p, lp, w in zip(places, score.logprobs, score.weights, strict=True)}
-    names = lm.tokens([sentence.ids[place] for place in sentence.content])
-    for place, name in zip(sentence.content, names, strict=True):
-        yield place, name, *parts.get(place, (None, 0.0)), place in changed
+    parts = {
+        p: (float(lp), float(w)) for p, lp, w in zip(positions, score.logprobs, score.weights, strict=True)
+    }
+    names = lm.tokens([sentence.ids[position] for position in sentence.content])
+    for position, name in zip(sentence.content, names, strict=True):
+        yield position, name, *parts.get(position, (None, 0.0)), position in changed
 
 
 def _encoded(item: Pair, lm: Lm) -> tuple[Mapping[Side, Encoded], Mapping[Side, frozenset[int]]]:
@@ -133,5 +137,5 @@ def _encoded(item: Pair, lm: Lm) -> tuple[Mapping[Side, Encoded], Mapping[Side, 
             continue
     if "more" not in encoded or "less" not in encoded:
         return encoded, {}
-    found = align(encoded["more"], encoded["less"])
-    return encoded, {"more": frozenset(found.changed[0]), "less": frozenset(found.changed[1])}
+    alignment = align(encoded["more"], encoded["less"])
+    return encoded, {"more": frozenset(alignment.changed[0]), "less": frozenset(alignment.changed[1])}

@@ -42,16 +42,16 @@ def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset
     wanted = [data] if isinstance(data, str | Path | Dataset) else list(data)
     if not wanted:
         raise DataError(f"no data named: give one of {', '.join(datasets.names())}, or a file of pairs")
-    found = [
-        one
-        if isinstance(one, Dataset)
-        else datasets.load(one, data_dir=options.data_dir, offline=options.offline)
-        for one in wanted
+    loaded = [
+        dataset
+        if isinstance(dataset, Dataset)
+        else datasets.load(dataset, data_dir=options.data_dir, offline=options.offline)
+        for dataset in wanted
     ]
-    names = [one.card.name for one in found]
+    names = [dataset.card.name for dataset in loaded]
     if len(set(names)) < len(names):
         raise DataError(f"two of the datasets have one name ({', '.join(names)}): rename a file")
-    return [_limited(one, options.limit) for one in found]
+    return [_limited(dataset, options.limit) for dataset in loaded]
 
 
 def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[Measure, ...]:
@@ -60,8 +60,8 @@ def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[M
     Of a template neither sentence is the stereotyping one, so only measures made for templates read it.
     """
     if named:
-        fit = [one for one in named if all(has_field(data, need) for need in one.needs)]
-        return tuple(one for one in fit if ("slot" in one.needs) == has_field(data, "slot"))
+        fit = [measure for measure in named if all(has_field(data, need) for need in measure.needs)]
+        return tuple(measure for measure in fit if ("slot" in measure.needs) == has_field(data, "slot"))
     if has_field(data, "slot"):
         return tuple(find(name) for name in TEMPLATE_DEFAULTS)
     usual = DEFAULTS[kind]
@@ -95,7 +95,7 @@ def refuse_foreign(folder: Path, ours: Sequence[str]) -> None:
     """A folder with files that are not of an earlier result is never written to."""
     if folder.exists() and not folder.is_dir():
         raise ResultError(f"{folder} is a file: give a new folder for the result")
-    known = {name for whole in ours for name in (whole, f"{whole}.partial")}
+    known = {name for file in ours for name in (file, f"{file}.partial")}
     if folder.is_dir() and any(folder.iterdir()) and not any((folder / name).exists() for name in known):
         raise ResultError(f"{folder} holds other files: give a new or empty folder for the result")
 

@@ -33,12 +33,12 @@ class Result:
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
         """Every estimate, headline first within its measure and data."""
-        return tuple(Estimate(**_known(one)) for one in self.meta["estimates"])
+        return tuple(Estimate(**_known(stored)) for stored in self.meta["estimates"])
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
         """Evidence that the model was really read."""
-        return tuple(Check(one["name"], one["ok"], one["detail"]) for one in self.meta["checks"])
+        return tuple(Check(stored["name"], stored["ok"], stored["detail"]) for stored in self.meta["checks"])
 
     @cached_property
     def items(self) -> pa.Table:
@@ -57,8 +57,8 @@ class Result:
     def headlines(self) -> tuple[Estimate, ...]:
         """The first estimate of every measure on every dataset."""
         first: dict[tuple[str, str], Estimate] = {}
-        for one in self.estimates:
-            first.setdefault((one.measure, one.data), one)
+        for estimate in self.estimates:
+            first.setdefault((estimate.measure, estimate.data), estimate)
         return tuple(first.values())
 
     def explain(self, item: str, measure: str | None = None) -> Explanation:
@@ -102,7 +102,7 @@ def load(folder: str | Path) -> Result:
 
 def measures_of(result: Result) -> tuple[str, ...]:
     """The measures of a result, in its order."""
-    return tuple(dict.fromkeys(one.measure for one in result.estimates))
+    return tuple(dict.fromkeys(estimate.measure for estimate in result.estimates))
 
 
 def require_measure(result: Result, name: str) -> None:
@@ -115,10 +115,10 @@ def as_json(value: Estimate | Check | Comparison | GateResult) -> dict[str, Any]
     """A record as JSON has it: NaN becomes null; an estimate's signed form is added."""
     more = {"signed": value.signed} if isinstance(value, Estimate) else {}
     items = (asdict(value) | more).items()
-    return {key: None if one != one else one for key, one in items}  # noqa: PLR0124 - only NaN differs from itself
+    return {key: None if cell != cell else cell for key, cell in items}  # noqa: PLR0124 - only NaN differs from itself
 
 
-def _known(one: dict[str, Any]) -> dict[str, Any]:
+def _known(stored: dict[str, Any]) -> dict[str, Any]:
     """An estimate as stored, null interval ends read back as NaN; later versions' extra keys left out."""
-    kept = {key: value for key, value in one.items() if key in Estimate.__dataclass_fields__}
-    return {**kept, **{key: float("nan") for key in ("value", "low", "high") if kept[key] is None}}
+    fields = {key: value for key, value in stored.items() if key in Estimate.__dataclass_fields__}
+    return {**fields, **{key: float("nan") for key in ("value", "low", "high") if fields[key] is None}}

@@ -62,18 +62,20 @@ def audit(
         raise StatsError(f"--seed {options.seed}: give a number of at least 0")
     if out is not None:
         refuse_foreign(Path(out), (RESULT, ITEMS, TOKENS))
-    found = load_datasets(data, options)
+    datasets = load_datasets(data, options)
     names = [measures] if isinstance(measures, str) else list(measures)
     for name in names:
         find(name)
     lm = model if isinstance(model, Lm) else open_lm(model, opening_for(opening, options))
-    plan = [(one, measures_for(one, select_measures(names, lm.kind), lm.kind)) for one in found]
+    plan = [
+        (dataset, measures_for(dataset, select_measures(names, lm.kind), lm.kind)) for dataset in datasets
+    ]
     if data is DEFAULT_DATA:  # of what nobody named, only what the measures can read
-        plan = [(one, some) for one, some in plan if some] or plan
+        plan = [(dataset, usable) for dataset, usable in plan if usable] or plan
     _refuse_unused(names, plan)
     folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
-    seen = _run(lm, plan, folder, options)
-    meta = write_json(folder / RESULT, _meta(lm, [one for one, _ in plan], seen, names, options))
+    output = _run(lm, plan, folder, options)
+    meta = write_json(folder / RESULT, _meta(lm, [dataset for dataset, _ in plan], output, names, options))
     result = Result(meta, folder)
     if out is None:
         weakref.finalize(result, shutil.rmtree, folder, True)
@@ -87,14 +89,14 @@ def compare(
 
     P-values are corrected for the number of comparisons made; `run` says which of the others one is of.
     """
-    a, *rest = (one if isinstance(one, Result) else load(one) for one in (first, *others))
+    a, *rest = (result if isinstance(result, Result) else load(result) for result in (first, *others))
     return apply_holm(
         [
-            replace(one, run=number)
+            replace(comparison, run=number)
             for number, b in enumerate(rest, start=1)
             for measure, data, rows_a, rows_b in _shared_rows(a, b)
-            for one in comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed)
-            if categories or one.group == "all"
+            for comparison in comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed)
+            if categories or comparison.group == "all"
         ]
     )
 
@@ -124,7 +126,7 @@ class _AuditOutput:
 def _run(
     lm: Lm, plan: Sequence[tuple[Dataset, Sequence[Measure]]], folder: Path, options: Options
 ) -> _AuditOutput:
-    found = _AuditOutput([], [])
+    output = _AuditOutput([], [])
     with engine_for(lm, options) as engine:
         (folder / RESULT).unlink(missing_ok=True)
         tables = Tables(folder, group_columns(item for data, _ in plan for item in data.items))
@@ -139,20 +141,23 @@ def _run(
                 progress=_step(options, data),
             ):
                 tables.add(chunk, lm)
-                for one in chunk:
-                    rows[one.row.measure].append(one.row)
+                for scored in chunk:
+                    rows[scored.row.measure].append(scored.row)
             for measure in measures:
-                mine = rows[measure.name]
-                found.estimates.extend(estimates(measure, mine, data=data.card.name, rng_seed=options.seed))
-            found.checks.extend(_labelled(checks(evidence, measures, rows, lm), data, several=len(plan) > 1))
+                of_measure = rows[measure.name]
+                output.estimates.extend(
+                    estimates(measure, of_measure, data=data.card.name, rng_seed=options.seed)
+                )
+            output.checks.extend(_labelled(checks(evidence, measures, rows, lm), data, several=len(plan) > 1))
         tables.close()
-    return found
+    return output
 
 
-def _labelled(made: Sequence[Check], data: Dataset, *, several: bool) -> list[Check]:
+def _labelled(unlabelled: Sequence[Check], data: Dataset, *, several: bool) -> list[Check]:
     """With several datasets a check's name says which it is of."""
     return [
-        Check(f"{data.card.name}/{one.name}" if several else one.name, one.ok, one.detail) for one in made
+        Check(f"{data.card.name}/{check.name}" if several else check.name, check.ok, check.detail)
+        for check in unlabelled
     ]
 
 
@@ -178,13 +183,13 @@ def _step(options: Options, data: Dataset) -> Callable[[float], None]:
 
 
 def _meta(
-    lm: Lm, asked: Sequence[Dataset], found: _AuditOutput, names: Sequence[str], options: Options
+    lm: Lm, datasets: Sequence[Dataset], output: _AuditOutput, names: Sequence[str], options: Options
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "unmask": version("unmask"),
         "model": asdict(lm.facts),
-        "data": [data_facts(one) for one in asked],
+        "data": [data_facts(dataset) for dataset in datasets],
         "options": {
             "measures": list(names),
             "limit": options.limit,
@@ -192,8 +197,8 @@ def _meta(
             "tokens": options.tokens,
         },
         "versions": versions(),
-        "estimates": [as_json(one) for one in found.estimates],
-        "checks": [as_json(one) for one in found.checks],
+        "estimates": [as_json(estimate) for estimate in output.estimates],
+        "checks": [as_json(check) for check in output.checks],
     }
 
 
@@ -211,9 +216,17 @@ def _rows(result: Result) -> dict[tuple[str, str], list[Row]]:
     rows: dict[tuple[str, str], list[Row]] = {}
     sides: tuple[Side, ...] = ("more", "less", "unrelated")
     fixed = {"measure", "data", "item", "more", "less", "unrelated", "difference", "outcome", "reason"}
-    for one in result.items.to_pylist():
-        groups = {key: value for key, value in one.items() if key not in fixed and isinstance(value, str)}
-        scores = {side: one[side] for side in sides if one[side] is not None}
-        row = Row(one["measure"], one["data"], one["item"], groups, scores, one["outcome"], one["reason"])
+    for record in result.items.to_pylist():
+        groups = {key: value for key, value in record.items() if key not in fixed and isinstance(value, str)}
+        scores = {side: record[side] for side in sides if record[side] is not None}
+        row = Row(
+            record["measure"],
+            record["data"],
+            record["item"],
+            groups,
+            scores,
+            record["outcome"],
+            record["reason"],
+        )
         rows.setdefault((row.measure, row.data), []).append(row)
     return rows

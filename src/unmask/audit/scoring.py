@@ -58,7 +58,11 @@ def _asked(
     engine.lm.prime([text for item in chunk for text in item.sides().values()])
     plan = [(item, measure, _planned(item, measure, engine.lm)) for item in chunk for measure in measures]
     probes = [
-        probe for _, _, ask in plan if not isinstance(ask, str) for one in ask.values() for probe in one
+        probe
+        for _, _, ask in plan
+        if not isinstance(ask, str)
+        for of_side in ask.values()
+        for probe in of_side
     ]
     return plan, engine.submit([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
 
@@ -102,7 +106,7 @@ def _scored_item(
 ) -> ScoredItem:
     if isinstance(plan, str):
         return ScoredItem(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
-    sentences = {side: measure.score(ask, [readings[one] for one in ask]) for side, ask in plan.items()}
+    sentences = {side: measure.score(ask, [readings[probe] for probe in ask]) for side, ask in plan.items()}
     scores = {side: sentence.value for side, sentence in sentences.items()}
     outcome = _outcome(scores["more"], scores["less"], measure.decimals)
     return ScoredItem(Row(measure.name, data, item.id, item.groups, scores, outcome), item, sentences)

@@ -35,28 +35,28 @@ class Session:
 
     def read(self, probes: Iterable[Probe], what: str) -> Readings:
         """Answers to questions of a diagnosis's own; `what` names them beside the progress bar."""
-        asked = list(probes)
-        return self.engine.read(asked, self._step(what, len(asked)))
+        listed = list(probes)
+        return self.engine.read(listed, self._step(what, len(listed)))
 
     def pair_measures(self, data: Dataset, names: Sequence[str]) -> tuple[Measure, ...]:
         """The measures that give each pair a difference: those named, or the usual ones."""
         fit = measures_for(data, select_measures(names, self.lm.kind), self.lm.kind)
-        return tuple(one for one in fit if one.summary in ("share", "magnitude"))
+        return tuple(measure for measure in fit if measure.summary in ("share", "magnitude"))
 
     def scores(self, data: Dataset, measures: Sequence[Measure]) -> dict[str, list[ScoredItem]]:
         """Every item under every measure, as an audit scores it; nothing is scored twice."""
         name = data.card.name
-        lacking = [one for one in measures if (name, one.name) not in self._scored]
+        lacking = [measure for measure in measures if (name, measure.name) not in self._scored]
         if lacking:
-            made: dict[str, list[ScoredItem]] = {one.name: [] for one in lacking}
+            scored: dict[str, list[ScoredItem]] = {measure.name: [] for measure in lacking}
             step = self._step(name, len(data.items))
             for chunk in score_items(
                 name, data.items, lacking, self.engine, evidence=Evidence(), progress=step
             ):
-                for one in chunk:
-                    made[one.row.measure].append(one)
-            self._scored |= {(name, measure): rows for measure, rows in made.items()}
-        return {one.name: self._scored[name, one.name] for one in measures}
+                for item in chunk:
+                    scored[item.row.measure].append(item)
+            self._scored |= {(name, measure): rows for measure, rows in scored.items()}
+        return {measure.name: self._scored[name, measure.name] for measure in measures}
 
     def _step(self, what: str, total: int) -> Callable[[float], None]:
         report = self._progress

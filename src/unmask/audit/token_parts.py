@@ -64,11 +64,11 @@ Blocks = Mapping[int, Sequence[float]]
 
 
 def _by_block(values: Values, keys: Sequence[int]) -> Blocks:
-    found: dict[int, list[float]] = defaultdict(list)
+    by_block: dict[int, list[float]] = defaultdict(list)
     for value, key in zip(values, keys, strict=True):
         if value is not None:
-            found[key].append(value)
-    return dict(found)
+            by_block[key].append(value)
+    return dict(by_block)
 
 
 def _part(

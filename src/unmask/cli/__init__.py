@@ -66,8 +66,8 @@ app.command("store")(store.store)
 app.command("study")(study.study)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         typer.echo(version("unmask"))

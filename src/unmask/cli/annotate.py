@@ -57,20 +57,22 @@ def annotate(  # noqa: PLR0913, PLR0917 - one parameter an option
 def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
     """Ask for one answer after the other until none is left or the person stops; how many were judged."""
     waiting = list(folder.pending(judge))
-    place, done = 0, 0
+    index, done = 0, 0
     if waiting:
-        typer.echo(f"{len(waiting)} answers of {folder.model_answers.model} wait for {judge}.\n{HELP}", err=True)
-    while place < len(waiting):
-        _show(waiting[place], place, len(waiting))
+        typer.echo(
+            f"{len(waiting)} answers of {folder.model_answers.model} wait for {judge}.\n{HELP}", err=True
+        )
+    while index < len(waiting):
+        _show(waiting[index], index, len(waiting))
         key = _key()
         if key in KEYS:
-            folder.save(waiting[place].prompt, judge, KEYS[key])
+            folder.save(waiting[index].prompt, judge, KEYS[key])
             typer.echo(f"  {KEYS[key]}", err=True)
-            place, done = place + 1, done + 1
+            index, done = index + 1, done + 1
         elif key == "s":
-            place += 1
+            index += 1
         elif key == "z":
-            place = max(0, place - 1)
+            index = max(0, index - 1)
         elif key in ("q", ""):
             break
         else:
@@ -79,9 +81,9 @@ def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
     return done
 
 
-def _show(answer: PromptAnswer, place: int, total: int) -> None:
+def _show(answer: PromptAnswer, index: int, total: int) -> None:
     words = ", ".join(f"{word.text} ({word.probability:.3f})" for word in answer.words)
-    typer.echo(f"\n{place + 1} of {total}  {answer.prompt}  {answer.category}, {answer.form}", err=True)
+    typer.echo(f"\n{index + 1} of {total}  {answer.prompt}  {answer.category}, {answer.form}", err=True)
     typer.echo(f"  {answer.text.replace('{slot}', '____')}", err=True)
     typer.secho(f"  {words}", bold=True, err=True)
 

@@ -63,9 +63,9 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     folder = out or new_folder(model or BUILT_IN)
     with progress_bar(quiet=quiet) as progress:
         settings = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
-        asked = split_names(data) or DEFAULT_DATA
+        datasets = split_names(data) or DEFAULT_DATA
         result = run(
-            model, data=asked, measures=split_names(measure), out=folder, opening=how, options=settings
+            model, data=datasets, measures=split_names(measure), out=folder, opening=how, options=settings
         )
     if not no_report:
         from unmask.report import write
@@ -109,40 +109,48 @@ def _leanings(result: Result, data: str) -> list[str]:
     from unmask.findings.numbers import number, signed_number
     from unmask.report.wording import interval
 
-    made = [one for one in result.estimates if one.data == data and one.statistic in ("appd", "third")]
-    mine = [one for one in made if one.measure == made[0].measure]  # of several such measures the first
-    found = {one.group: one.value for one in mine if one.statistic == "appd"}
+    estimates = [
+        estimate
+        for estimate in result.estimates
+        if estimate.data == data and estimate.statistic in ("appd", "third")
+    ]
+    of_measure = [
+        estimate for estimate in estimates if estimate.measure == estimates[0].measure
+    ]  # of several such measures the first
+    by_group = {estimate.group: estimate.value for estimate in of_measure if estimate.statistic == "appd"}
     neutral = {f"word={row['word']}" for row in result.items.to_pylist() if row.get("goal") == "zero"}
-    words = sorted((value, group) for group, value in found.items() if group in neutral)
+    words = sorted((value, group) for group, value in by_group.items() if group in neutral)
     if not words:
         return []
     ends = {"men": words[: -SHOWN - 1 : -1], "women": words[:SHOWN]}
-    proper = {"women": found.get("goal=female"), "men": found.get("goal=male")}
+    proper = {"women": by_group.get("goal=female"), "men": by_group.get("goal=male")}
     lines = [
         f"furthest towards {whom}: "
-        + ", ".join(f"{group.partition('=')[2]} {signed_number(value)}" for value, group in some)
-        for whom, some in ends.items()
+        + ", ".join(f"{group.partition('=')[2]} {signed_number(value)}" for value, group in ranked)
+        for whom, ranked in ends.items()
     ]
     lines += [
-        f"the third word has {number(one.value, 3)} on average ({interval(one, 3)}, n {one.n})"
-        for one in mine
-        if (one.statistic, one.group) == ("third", "all")
+        f"the third word has {number(estimate.value, 3)} on average ({interval(estimate, 3)}, n {estimate.n})"
+        for estimate in of_measure
+        if (estimate.statistic, estimate.group) == ("third", "all")
     ]
-    said = ", ".join(
+    gendered_text = ", ".join(
         f"to {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None
     )
-    return [*lines, f"words proper {said}: these should lean"] if said else lines
+    return [*lines, f"words proper {gendered_text}: these should lean"] if gendered_text else lines
 
 
 def _checks(result: Result) -> list[str]:
     """Every check of one dataset; of several, those that failed and one line each for the rest."""
     if len(result.meta["data"]) == 1:
-        return [f"{'ok  ' if one.ok else 'FAIL'} {one.name}: {one.detail}" for one in result.checks]
-    lines = [f"FAIL {one.name}: {one.detail}" for one in result.checks if not one.ok]
+        return [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in result.checks]
+    lines = [f"FAIL {check.name}: {check.detail}" for check in result.checks if not check.ok]
     for card in result.meta["data"]:
-        passed = [one for one in result.checks if one.ok and one.name.startswith(f"{card['name']}/")]
+        passed = [check for check in result.checks if check.ok and check.name.startswith(f"{card['name']}/")]
         known = [
-            one.detail for one in passed if one.name.endswith(("/masked-accuracy", "/next-token-accuracy"))
+            check.detail
+            for check in passed
+            if check.name.endswith(("/masked-accuracy", "/next-token-accuracy"))
         ]
         lines.append(f"ok   {card['name']}: {len(passed)} passed{f'; {known[0]}' if known else ''}")
     return lines
@@ -169,17 +177,17 @@ def _table(result: Result, card: dict[str, object], *, broken: bool) -> Table:
     ):
         table.add_column(name, justify="right" if right else "left", no_wrap=True)
     table.add_column("what it means")
-    for one in result.headlines():
-        if one.data != card["name"]:
+    for estimate in result.headlines():
+        if estimate.data != card["name"]:
             continue
-        digits = digits_of(one.statistic)
-        meaning = "a check failed: do not read this number" if broken else reading(one)
-        counts = (str(one.n), str(one.ties), str(one.unscored))
+        digits = digits_of(estimate.statistic)
+        meaning = "a check failed: do not read this number" if broken else reading(estimate)
+        counts = (str(estimate.n), str(estimate.ties), str(estimate.unscored))
         table.add_row(
-            one.measure,
-            number(one.value, digits),
-            interval(one, digits),
+            estimate.measure,
+            number(estimate.value, digits),
+            interval(estimate, digits),
             *counts,
-            f"{meaning} ({MEASURES[one.measure].reads})",
+            f"{meaning} ({MEASURES[estimate.measure].reads})",
         )
     return table

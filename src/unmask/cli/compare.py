@@ -35,8 +35,10 @@ def compare(
     everything = compared(first, *others, categories=categories, seed=seed)
     listed = []
     for number, run in enumerate(runs[1:], start=1):
-        rows = [one for one in everything if one.run == number]
-        listed.append({"a": runs[0].name, "b": run.name, "comparisons": [as_plain(one) for one in rows]})
+        rows = [comparison for comparison in everything if comparison.run == number]
+        listed.append(
+            {"a": runs[0].name, "b": run.name, "comparisons": [as_plain(comparison) for comparison in rows]}
+        )
         if not as_json:
             console().print(_table(f"{runs[0].name} → {run.name}", rows))
     if as_json:
@@ -64,15 +66,17 @@ def _table(title: str, rows: Sequence[Comparison]) -> Table:
         "flips",
     ):
         table.add_column(name, no_wrap=name != "group")
-    for one in rows:
-        digits = digits_of(one.statistic)
-        span = f"{signed_number(one.low, digits)} to {signed_number(one.high, digits)}"
+    for comparison in rows:
+        digits = digits_of(comparison.statistic)
+        span = f"{signed_number(comparison.low, digits)} to {signed_number(comparison.high, digits)}"
         values = (
-            number(one.a_value, digits),
-            number(one.b_value, digits),
-            signed_number(one.change, digits),
+            number(comparison.a_value, digits),
+            number(comparison.b_value, digits),
+            signed_number(comparison.change, digits),
             span,
         )
-        tail = (p_value(one.p_holm), str(one.n), str(one.flips))
-        table.add_row(one.data, one.measure, one.statistic, one.group, *values, *tail)
+        tail = (p_value(comparison.p_holm), str(comparison.n), str(comparison.flips))
+        table.add_row(
+            comparison.data, comparison.measure, comparison.statistic, comparison.group, *values, *tail
+        )
     return table

@@ -113,20 +113,20 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
         if per_document
         else nullcontext()
     )
-    with _bytes_bar(files, quiet=quiet) as tell, rows as each:
-        counts = counted(files, counter, processes=processes, progress=tell, on_part=each)
-    found = count_finding(counts, counter, [Path(one).name for one in files], seed=seed)
-    whole = _counted_json(found, counts, counter, files, seed)
+    with _bytes_bar(files, quiet=quiet) as tell, rows as on_part:
+        counts = counted(files, counter, processes=processes, progress=tell, on_part=on_part)
+    finding = count_finding(counts, counter, [Path(file).name for file in files], seed=seed)
+    content = _counted_json(finding, counts, counter, files, seed)
     if as_json:
-        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        terminal.show(found)
+        terminal.show(finding)
     for line in counts.problems.first[1:]:
         stderr_printer(quiet)(f"problem: {line}")
     if out is not None:
         title = "Words of two groups in a corpus"
-        lead = f"Counted: {', '.join(Path(one).name for one in files[:5])}."
-        _write(out, title, lead, found, whole, report=not no_report)
+        lead = f"Counted: {', '.join(Path(file).name for file in files[:5])}."
+        _write(out, title, lead, finding, content, report=not no_report)
         stderr_printer(quiet)(f"result in {out}")
     if per_document is not None:
         stderr_printer(quiet)(f"counts of {counts.documents:,} documents in {per_document}")
@@ -195,15 +195,15 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
         plan = TrainingPlan(
             model, how, settings, Options(None, seed, tokens, not no_store, None, offline, progress), length
         )
-        made = measure_effect(plan, learnt, control, text.held_out_sentences, folder, progress=bar)
-    found = effect_finding(made, seed=seed)
-    whole = _effect_json(found, made, text)
+        effect = measure_effect(plan, learnt, control, text.held_out_sentences, folder, progress=bar)
+    finding = effect_finding(effect, seed=seed)
+    content = _effect_json(finding, effect, text)
     if as_json:
-        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        terminal.show(found)
-    lead = f"{made.model['id']} trained further on {', '.join(Path(one).name for one in files[:5])}."
-    _write(folder, "What a corpus does to a model", lead, found, whole, report=not no_report)
+        terminal.show(finding)
+    lead = f"{effect.model['id']} trained further on {', '.join(Path(file).name for file in files[:5])}."
+    _write(folder, "What a corpus does to a model", lead, finding, content, report=not no_report)
     stderr_printer(quiet)(f"result and both checkpoints in {folder}")
 
 
@@ -212,11 +212,16 @@ def _text(files: list[str], layout: TextLayout, limit: int | None) -> TrainingCo
     from unmask.corpus.sentences import split_sentences
     from unmask.mitigate.texts import build_corpus
 
-    paths = [Path(one) for one in files]
-    return build_corpus((one.text for one in read_documents(paths, layout)), split_sentences, files=paths, limit=limit)
+    paths = [Path(file) for file in files]
+    return build_corpus(
+        (document.text for document in read_documents(paths, layout)),
+        split_sentences,
+        files=paths,
+        limit=limit,
+    )
 
 
-def _effect_json(found: Finding, made: TrainingEffect, text: TrainingCorpus) -> dict[str, Any]:
+def _effect_json(finding: Finding, effect: TrainingEffect, text: TrainingCorpus) -> dict[str, Any]:
     from importlib.metadata import version
 
     from unmask.audit.plan import versions
@@ -225,16 +230,16 @@ def _effect_json(found: Finding, made: TrainingEffect, text: TrainingCorpus) -> 
     return {
         "schema": 1,
         "unmask": version("unmask"),
-        "model": made.model,
+        "model": effect.model,
         "data": {
-            "files": [dict(one) for one in text.files],
+            "files": [dict(file) for file in text.files],
             "documents": len(text.documents),
             "held_out": len(text.held_out),
-            "placebo": made.placebo_about,
+            "placebo": effect.placebo_about,
         },
-        "trainings": made.trainings,
+        "trainings": effect.trainings,
         "versions": versions(),
-        **as_json(found),
+        **as_json(finding),
     }
 
 
@@ -245,11 +250,15 @@ def _terms(terms: Path | None, lists: tuple[Path, Path] | None, *, professions: 
         raise DataError("--terms and --lists: give one of them")
     if terms is not None:
         return read_terms(terms, professions=professions)
-    return builtin_terms(professions=professions) if lists is None else read_lists(*lists, professions=professions)
+    return (
+        builtin_terms(professions=professions)
+        if lists is None
+        else read_lists(*lists, professions=professions)
+    )
 
 
 def _counted_json(
-    found: Finding, counts: CorpusCounts, counter: TermCounter, files: list[str], seed: int
+    finding: Finding, counts: CorpusCounts, counter: TermCounter, files: list[str], seed: int
 ) -> dict[str, Any]:
     from importlib.metadata import version
 
@@ -260,7 +269,7 @@ def _counted_json(
     return {
         "schema": 1,
         "unmask": version("unmask"),
-        "files": [Path(one).name for one in files],
+        "files": [Path(file).name for file in files],
         "sets": counter.terms.source,
         "seed": seed,
         "documents": counts.documents,
@@ -274,21 +283,23 @@ def _counted_json(
         "professions": professions_json(counts, counter),
         "versions": {name: version(name) for name in ("unmask", "numpy", "scipy", "statsmodels")},
         "problems": {"count": counts.problems.count, "first": counts.problems.first},
-        **as_json(found),
+        **as_json(finding),
     }
 
 
-def _write(out: Path, title: str, lead: str, found: Finding, whole: dict[str, Any], *, report: bool) -> None:
+def _write(
+    out: Path, title: str, lead: str, finding: Finding, content: dict[str, Any], *, report: bool
+) -> None:
     """The result object, and the page where one is wanted."""
     from unmask.audit.plan import refuse_foreign, write_json
 
     refuse_foreign(out, (RESULT, "corpus"))
     out.mkdir(parents=True, exist_ok=True)
-    made = write_json(out / RESULT, whole)
+    written = write_json(out / RESULT, content)
     if report:
         from unmask.findings.html import Section, write
 
-        write(title, lead, [Section("corpus", title, lead, found)], made, out, download=RESULT)
+        write(title, lead, [Section("corpus", title, lead, finding)], written, out, download=RESULT)
 
 
 @contextmanager
@@ -298,7 +309,7 @@ def _bytes_bar(files: list[str], *, quiet: bool) -> Iterator[Callable[[int], Non
         if step is None:
             yield None
             return
-        total = sum(Path(one).stat().st_size for one in files if Path(one).is_file())
+        total = sum(Path(file).stat().st_size for file in files if Path(file).is_file())
         done = 0
 
         def tell(size: int) -> None:

@@ -90,11 +90,11 @@ def _kinds(table: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         yield "", [asdict(record) for record in table]
         return
     for field in fields(table):
-        found = getattr(table, field.name)
-        if isinstance(found, Mapping):
-            yield field.name, [{key: value} for key, value in found.items()]
+        records = getattr(table, field.name)
+        if isinstance(records, Mapping):
+            yield field.name, [{key: value} for key, value in records.items()]
         else:
-            yield field.name, [asdict(record) for record in found]
+            yield field.name, [asdict(record) for record in records]
 
 
 def _checksum(sha256: str, *, verified: bool) -> None:

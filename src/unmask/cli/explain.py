@@ -38,20 +38,22 @@ def _most_decided(result: Result, measure: str, top: int) -> list[str]:
     import pyarrow.compute as pc
 
     table = result.items
-    mine = table.filter(pc.and_(pc.equal(table["measure"], measure), pc.is_valid(table["difference"])))
-    order = pc.sort_indices(pc.abs(mine["difference"]), sort_keys=[("", "descending")])
-    return list(mine["item"].take(order[:top]).to_pylist())
+    scored = table.filter(pc.and_(pc.equal(table["measure"], measure), pc.is_valid(table["difference"])))
+    order = pc.sort_indices(pc.abs(scored["difference"]), sort_keys=[("", "descending")])
+    return list(scored["item"].take(order[:top]).to_pylist())
 
 
-def _show(one: Explanation, top: int) -> None:
+def _show(explanation: Explanation, top: int) -> None:
     screen = console()
     winner = {"more": "the stereotyping sentence", "less": "the other sentence", "tie": "neither"}[
-        one.outcome
+        explanation.outcome
     ]
-    screen.print(f"{one.item}  {one.measure}: {winner} wins by {abs(one.difference):.4f}")
-    screen.print(f"  more: {_marked(one.more) or one.text_more}")
-    screen.print(f"  less: {_marked(one.less) or one.text_less}")
-    for token, part, in_span in one.deciding()[:top]:
+    screen.print(
+        f"{explanation.item}  {explanation.measure}: {winner} wins by {abs(explanation.difference):.4f}"
+    )
+    screen.print(f"  more: {_marked(explanation.more) or explanation.text_more}")
+    screen.print(f"  less: {_marked(explanation.less) or explanation.text_less}")
+    for token, part, in_span in explanation.deciding()[:top]:
         where = "changed word" if in_span else "shared word"
         screen.print(f"    {part:+9.4f}  {token}  ({where})")
     screen.print("")
@@ -59,4 +61,4 @@ def _show(one: Explanation, top: int) -> None:
 
 def _marked(tokens: tuple[TokenPart, ...]) -> str:
     """The sentence token by token, changed tokens in brackets."""
-    return " ".join(f"[{one.token}]" if one.in_span else one.token for one in tokens)
+    return " ".join(f"[{token.token}]" if token.in_span else token.token for token in tokens)

@@ -45,17 +45,17 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
     from unmask.explorer.server import page_url, open_socket, create_server
 
     results, desk = open_folders(runs if runs else find_folders(RUNS))
-    place = open_socket(port)
+    socket = open_socket(port)
     token = token_urlsafe(24)
-    url = page_url(place, token)
+    url = page_url(socket, token)
     live = None if no_live else _live(model, device, offline=offline)
     screen = console()
     screen.print(f"{_counted(len(results.results))}{'' if desk is None else ', answers to judge'}")
     screen.print(f"open {url}", soft_wrap=True)
     screen.print("only this machine can; Ctrl+C ends it")
-    with place, suppress(KeyboardInterrupt):
+    with socket, suppress(KeyboardInterrupt):
         create_server(Site(results, token, live, desk), lambda: _launch(url, wanted=not no_browser)).run(
-            [place]
+            [socket]
         )
 
 

@@ -38,12 +38,12 @@ def gate(
     verdicts = judged(candidate, before, measures=split_names(measure), tolerance=tolerance, seed=seed)
     unread = [check for check in candidate.checks if not check.ok and "accuracy" in check.name]
     if as_json:
-        typer.echo(json.dumps([as_plain(one) for one in verdicts], indent=2))
+        typer.echo(json.dumps([as_plain(verdict) for verdict in verdicts], indent=2))
     else:
         _show(verdicts)
         for check in unread:
             console().print(f"FAIL check {check.name}: {check.detail}")
-    if unread or any(one.worse for one in verdicts):
+    if unread or any(verdict.worse for verdict in verdicts):
         raise typer.Exit(1)
 
 
@@ -51,11 +51,11 @@ def _show(verdicts: Sequence[GateResult]) -> None:
     from unmask.findings.numbers import number, signed_number
     from unmask.report.wording import digits_of
 
-    for one in verdicts:
-        digits = digits_of(one.statistic)
-        change = f"{number(one.a_value, digits)} → {number(one.b_value, digits)}"
-        span = f"{signed_number(one.low, digits)} to {signed_number(one.high, digits)}"
+    for verdict in verdicts:
+        digits = digits_of(verdict.statistic)
+        change = f"{number(verdict.a_value, digits)} → {number(verdict.b_value, digits)}"
+        span = f"{signed_number(verdict.low, digits)} to {signed_number(verdict.high, digits)}"
         console().print(
-            f"{'FAIL' if one.worse else 'pass'} {one.data} {one.measure}: {change}, "
-            f"worse by {signed_number(one.worsening, digits)} ({span}; allowed {one.tolerance:g}; n {one.n})"
+            f"{'FAIL' if verdict.worse else 'pass'} {verdict.data} {verdict.measure}: {change}, "
+            f"worse by {signed_number(verdict.worsening, digits)} ({span}; allowed {verdict.tolerance:g}; n {verdict.n})"
         )

@@ -38,7 +38,10 @@ def listing(
 def _measures() -> list[tuple[str, str]]:
     from unmask.measures import MEASURES
 
-    return [(one.name, f"[{'/'.join(one.kinds)}] {one.title}: {one.reads}") for one in MEASURES.values()]
+    return [
+        (measure.name, f"[{'/'.join(measure.kinds)}] {measure.title}: {measure.reads}")
+        for measure in MEASURES.values()
+    ]
 
 
 def _data() -> list[tuple[str, str]]:
@@ -47,8 +50,11 @@ def _data() -> list[tuple[str, str]]:
     kinds = {**dict.fromkeys(data.names(), "pairs"), **dict.fromkeys(data.tables(), "table")}
     cards = [(data.card(name), kind) for name, kind in kinds.items()]
     return [
-        (one.name, f"[{kind}] {one.title}; {one.size:,} items, {', '.join(one.languages)}, {one.licence}")
-        for one, kind in cards
+        (
+            card.name,
+            f"[{kind}] {card.title}; {card.size:,} items, {', '.join(card.languages)}, {card.licence}",
+        )
+        for card, kind in cards
     ]
 
 
@@ -56,7 +62,7 @@ def _models() -> list[tuple[str, str]]:
     from unmask.models.builtin import builtin_models
 
     return [
-        *((name, one.about) for name, one in builtin_models().items()),
+        *((name, model.about) for name, model in builtin_models().items()),
         ("NAME[@REVISION]", "any masked or causal model of the Hugging Face hub"),
         ("FOLDER", "a model saved on this machine"),
     ]
@@ -65,7 +71,7 @@ def _models() -> list[tuple[str, str]]:
 def _diagnoses() -> list[tuple[str, str]]:
     from unmask.diagnose import DIAGNOSES
 
-    return [(one.name, one.question) for one in DIAGNOSES.values()]
+    return [(diagnosis.name, diagnosis.question) for diagnosis in DIAGNOSES.values()]
 
 
 def _vectors() -> list[tuple[str, str]]:
@@ -73,7 +79,8 @@ def _vectors() -> list[tuple[str, str]]:
 
     kinds = {True: "models", False: "files and models"}
     return [
-        (one.name, f"[{kinds[one.models_only]}] {one.title}: {one.reads}") for one in VECTOR_MEASURES.values()
+        (measure.name, f"[{kinds[measure.models_only]}] {measure.title}: {measure.reads}")
+        for measure in VECTOR_MEASURES.values()
     ]
 
 
@@ -81,16 +88,16 @@ def _tasks() -> list[tuple[str, str]]:
     from unmask.tasks import TASKS
 
     needs = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
-    return [(one.name, f"[{needs[one.needs]}] {one.question}") for one in TASKS.values()]
+    return [(task.name, f"[{needs[task.needs]}] {task.question}") for task in TASKS.values()]
 
 
 def _mitigations() -> list[tuple[str, str]]:
     from unmask.mitigate import methods
 
-    return [(one.name, f"[{'/'.join(one.kinds)}] {one.about}") for one in methods().values()]
+    return [(method.name, f"[{'/'.join(method.kinds)}] {method.about}") for method in methods().values()]
 
 
 def _studies() -> list[tuple[str, str]]:
     from unmask.studies import STUDIES
 
-    return [(one.name, one.question) for one in STUDIES.values()]
+    return [(study.name, study.question) for study in STUDIES.values()]

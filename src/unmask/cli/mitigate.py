@@ -106,20 +106,20 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
         run.train_along()
         return
     if curve is not None:
-        whole, finding = run.curve(curve, draws)
+        content, finding = run.curve(curve, draws)
     else:
         with progress_bar(quiet=quiet) as progress:
             limits = Options(None, seed, tokens, not no_store, data_dir, offline, progress)
-            whole, finding = run.mitigated(limits)
+            content, finding = run.mitigated(limits)
     if as_json:
-        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
         show(finding)
     if not no_report:
-        _page(chosen, whole, finding, out, curve=curve is not None)
-    made = "curve" if curve is not None else "checkpoint"
+        _page(chosen, content, finding, out, curve=curve is not None)
+    output = "curve" if curve is not None else "checkpoint"
     stderr_printer(quiet)(
-        f"{made} in {out}" + ("" if no_report else f"; open {out / 'report.html'} in a browser")
+        f"{output} in {out}" + ("" if no_report else f"; open {out / 'report.html'} in a browser")
     )
 
 
@@ -137,15 +137,15 @@ def _text(
 
     layout = TextLayout(columns=columns, unit=unit)  # type: ignore[arg-type]
     if not files and not method.trains:
-        tested = [one.text for one in read_documents(held, layout)] if held else []
+        tested = [document.text for document in read_documents(held, layout)] if held else []
         return evaluation_only_corpus(split_sentences, tested, list(map(Path, held)))
     if not files:
         raise DataError("no text to learn from: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
     return build_corpus(
-        (one.text for one in read_documents(files, layout)),
+        (document.text for document in read_documents(files, layout)),
         split_sentences,
-        held_out=(one.text for one in read_documents(held, layout)) if held else None,
-        files=[Path(one) for one in [*files, *held]],
+        held_out=(document.text for document in read_documents(held, layout)) if held else None,
+        files=[Path(file) for file in [*files, *held]],
         limit=limit,
     )
 
@@ -190,8 +190,8 @@ class _Run:
         with engine_for(open_lm(self.out, self.how), limits) as engine:
             after = evaluate_model(engine, held, seed=seed, progress=limits.progress)
         finding = compare_evaluations(before, after, seed=seed, probe=record["did"].get("probe"))
-        whole = {**_made_by(), **record, "judged": as_json(finding)}
-        return write_json(self.out / RECORD, whole), finding
+        content = {**_made_by(), **record, "judged": as_json(finding)}
+        return write_json(self.out / RECORD, content), finding
 
     def train_along(self) -> None:
         """Train beside the process that measures, speaks and writes."""
@@ -214,13 +214,13 @@ class _Run:
             )
         numbers = sorted({int(part) for part in sizes.split(",")})
         with training_bar(quiet=self.quiet) as bar:
-            found = measure_curve(
+            measured = measure_curve(
                 *(self.method, lambda: open_lm(self.model, self.how), self.text, numbers, draws, self.out),
                 settings=self.settings,
                 options=self.choices,
                 progress=lambda size, draw: bar(f"{size:,} sentences, draw {draw + 1} of {draws}"),
             )
-        return {**_made_by(), **found}, curve_finding(found, self.settings.seed)
+        return {**_made_by(), **measured}, curve_finding(measured, self.settings.seed)
 
 
 def _made_by() -> dict[str, Any]:
@@ -231,17 +231,17 @@ def _made_by() -> dict[str, Any]:
     return {"unmask": version("unmask"), "versions": versions()}
 
 
-def _page(method: Method, whole: dict[str, Any], finding: Finding, out: Path, *, curve: bool) -> None:
+def _page(method: Method, content: dict[str, Any], finding: Finding, out: Path, *, curve: bool) -> None:
     from unmask.findings.html import Section, write
     from unmask.mitigate.curve import CURVE
     from unmask.mitigate.run import RECORD
 
     behaviour = "as published" if method.published else "corrected, see the documentation"
     lead = f"{method.title}: {method.about}. Behaviour: {behaviour}."
-    told = (
+    title_and_lead = (
         ("How much text it takes", "ASLD after training on so many sentences, drawn several times.")
         if curve
         else ("Before and after", "What became of bias, of words that have a gender, and of ability.")
     )
-    section = Section(method.name, *told, finding)
-    write(f"Mitigation by {method.name}", lead, [section], whole, out, download=CURVE if curve else RECORD)
+    section = Section(method.name, *title_and_lead, finding)
+    write(f"Mitigation by {method.name}", lead, [section], content, out, download=CURVE if curve else RECORD)

@@ -71,17 +71,17 @@ def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     folder = out or new_folder(f"prompts-{Path(model or BUILT_IN).name}")
     refuse_foreign(folder, FILES)
-    asked, about = _prompts(file)
+    questions, about = _prompts(file)
     taken = () if judgements is None else import_annotations(judgements, "")
     other = ranking_of(pll)
     how = Opening(kind, device, dtype, False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     lm = open_lm(model, how)
-    stderr_printer(quiet)(f"asking {lm.facts.id} {len(asked[:limit])} prompts")
-    opened = create_folder(folder, fill_prompts(lm, asked[:limit], top, counting=counting))  # type: ignore[arg-type]
+    stderr_printer(quiet)(f"asking {lm.facts.id} {len(questions[:limit])} prompts")
+    opened = create_folder(folder, fill_prompts(lm, questions[:limit], top, counting=counting))  # type: ignore[arg-type]
     opened.add(taken)
     meta = {
         "model": asdict(lm.facts),
-        "data": about | {"n": len(asked[:limit])},
+        "data": about | {"n": len(questions[:limit])},
         "options": {"top": top, "counting": counting, "limit": limit, "seed": seed},
         "versions": versions(),
     }
@@ -103,15 +103,17 @@ def finish(  # noqa: PLR0913 - what the two commands end with
     from unmask.prompts.findings import conclude
     from unmask.prompts.folder import RESULT, UNDECIDED
 
-    found = conclude(folder.model_answers, folder.read_annotations(), data=meta["data"]["name"], seed=seed, other=other)
-    whole = write_json(folder.path / RESULT, _meta(meta, found))
+    result = conclude(
+        folder.model_answers, folder.read_annotations(), data=meta["data"]["name"], seed=seed, other=other
+    )
+    content = write_json(folder.path / RESULT, _meta(meta, result))
     left = folder.export()
     if not no_report:
-        _page(folder, found, whole)
+        _page(folder, result, content)
     if as_json:
-        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        terminal.show(found.finding)
+        terminal.show(result.finding)
     speak = stderr_printer(quiet)
     speak(
         f"result in {folder.path}"
@@ -140,9 +142,9 @@ def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
     from unmask.data.pairs import slug
     from unmask.prompts.user_prompts import read_prompts
 
-    found = read_prompts(file)
+    read = read_prompts(file)
     title = f"Prompts of {file.name}"
-    return found, {"name": slug(file.stem), "title": title, "sha256": sha256_of(file)}
+    return read, {"name": slug(file.stem), "title": title, "sha256": sha256_of(file)}
 
 
 def ranking_of(pll: Path | None) -> Any:
@@ -155,7 +157,7 @@ def ranking_of(pll: Path | None) -> Any:
     return ranking_from_audit(load(pll).estimates)
 
 
-def _meta(meta: dict[str, Any], found: PromptsResult) -> dict[str, Any]:
+def _meta(meta: dict[str, Any], result: PromptsResult) -> dict[str, Any]:
     from dataclasses import asdict
     from importlib.metadata import version
 
@@ -163,30 +165,32 @@ def _meta(meta: dict[str, Any], found: PromptsResult) -> dict[str, Any]:
     from unmask.findings import as_json
     from unmask.findings.embed import plain
 
-    kept = {key: meta[key] for key in ("model", "data", "options", "versions")}
-    whole = {
+    run_facts = {key: meta[key] for key in ("model", "data", "options", "versions")}
+    content = {
         "schema": 1,
         "unmask": version("unmask"),
-        **kept,
-        "estimates": [as_plain(one) for one in found.estimates],
-        "agreement": [asdict(one) for one in found.agreement],
-        "ranking": [{"category": name, "value": value} for name, value in found.ranking],
-        "rank_correlation": None if found.ranks is None else asdict(found.ranks),
-        "finding": as_json(found.finding),
+        **run_facts,
+        "estimates": [as_plain(estimate) for estimate in result.estimates],
+        "agreement": [asdict(agreement) for agreement in result.agreement],
+        "ranking": [{"category": name, "value": value} for name, value in result.ranking],
+        "rank_correlation": None if result.ranks is None else asdict(result.ranks),
+        "finding": as_json(result.finding),
     }
-    return dict(plain(whole))
+    return dict(plain(content))
 
 
-def _page(folder: AnnotationFolder, found: PromptsResult, whole: dict[str, Any]) -> None:
+def _page(folder: AnnotationFolder, result: PromptsResult, content: dict[str, Any]) -> None:
     from unmask.findings.html import Section, write
     from unmask.prompts.folder import RESULT
 
     sections = [
-        Section("hld", "Share judged biased", "How many answers are judged biased?", found.finding),
-        Section("answers", "Every answer", "The likeliest words and what was decided.", found.answers),
+        Section("hld", "Share judged biased", "How many answers are judged biased?", result.finding),
+        Section("answers", "Every answer", "The likeliest words and what was decided.", result.answers),
     ]
     lead = (
         f"What {folder.model_answers.model} puts into {len(folder.model_answers.answers)} prompts with one open word, judged "
         "by rules where a prompt's own lists make the case clear, and by people where they do not."
     )
-    write(f"Human-level diagnosis of {folder.model_answers.model}", lead, sections, whole, folder.path, RESULT)
+    write(
+        f"Human-level diagnosis of {folder.model_answers.model}", lead, sections, content, folder.path, RESULT
+    )

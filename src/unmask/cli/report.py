@@ -64,11 +64,11 @@ def report(
     from unmask.report import write_text
 
     results = [load(run) for run in runs]
-    asked = _checked(results, kind, table or [], card)
-    found = _compared(
-        results, needed=kind is Format.html or TableName.changes in asked or figures is not None
+    tables = _checked(results, kind, table or [], card)
+    comparison = _compared(
+        results, needed=kind is Format.html or TableName.changes in tables or figures is not None
     )
-    text = _page(results, found) if kind is Format.html else _tables(results, kind, asked, found)
+    text = _page(results, comparison) if kind is Format.html else _tables(results, kind, tables, comparison)
     path = out or (Path("report.html") if kind is Format.html else None)
     tell = stderr_printer(quiet=False) if path is None else _print
     if path is None:
@@ -76,7 +76,7 @@ def report(
     else:
         tell(f"wrote {write_text(text, path)}")
     if figures is not None:
-        tell(f"wrote {_figures(results, found, figures)} files into {figures}")
+        tell(f"wrote {_figures(results, comparison, figures)} files into {figures}")
     if card is not None:
         tell(f"wrote {_card(results[0], card)}")
 
@@ -95,7 +95,7 @@ def _checked(
         raise ResultError(f"a card is about one model: {len(results)} runs given, name one with --card")
     if tables or kind in (Format.html, Format.csv):
         return tables
-    return [one for one in TableName if one is not TableName.changes or len(results) > 1]
+    return [name for name in TableName if name is not TableName.changes or len(results) > 1]
 
 
 def _compared(results: Sequence[Result], *, needed: bool) -> RunComparison | None:
@@ -104,55 +104,59 @@ def _compared(results: Sequence[Result], *, needed: bool) -> RunComparison | Non
     return comparison_page.compare_runs(results) if needed and len(results) > 1 else None
 
 
-def _page(results: Sequence[Result], found: RunComparison | None) -> str:
+def _page(results: Sequence[Result], comparison: RunComparison | None) -> str:
     from unmask.report import audit_page, comparison_page
 
-    return audit_page.page(results[0]) if found is None else comparison_page.page(results, found)
+    return audit_page.page(results[0]) if comparison is None else comparison_page.page(results, comparison)
 
 
 def _tables(
-    results: Sequence[Result], kind: Format, asked: Sequence[TableName], found: RunComparison | None
+    results: Sequence[Result], kind: Format, chosen: Sequence[TableName], comparison: RunComparison | None
 ) -> str:
     from unmask.findings import latex, markdown
     from unmask.report import readable
     from unmask.report.selection import model_names
 
     if kind is Format.csv:
-        return _csv(results, asked, found)
-    names, changes = model_names(results), [*found.whole, *found.split] if found else []
-    made = {
+        return _csv(results, chosen, comparison)
+    names, changes = model_names(results), [*comparison.whole, *comparison.split] if comparison else []
+    builders = {
         TableName.headline: lambda: readable.headline(results, names),
         TableName.category: lambda: readable.category(results, names),
         TableName.changes: lambda: readable.changes(changes, names),
         TableName.checks: lambda: readable.checks(results, names),
     }
-    tables = [made[one]() for one in asked]
+    tables = [builders[name]() for name in chosen]
     return latex.document(tables) if kind is Format.latex else markdown.document(tables)
 
 
-def _csv(results: Sequence[Result], asked: Sequence[TableName], found: RunComparison | None) -> str:
+def _csv(results: Sequence[Result], chosen: Sequence[TableName], comparison: RunComparison | None) -> str:
     """One table, for a file of CSV holds no more: every estimate where none was named."""
     from unmask.report import tabular
     from unmask.report.selection import model_names
 
     names = model_names(results)
-    if found is not None and TableName.changes in asked:
-        return tabular.as_csv(tabular.changes([*found.whole, *found.split], names=names))
-    if TableName.checks in asked:
+    if comparison is not None and TableName.changes in chosen:
+        return tabular.as_csv(tabular.changes([*comparison.whole, *comparison.split], names=names))
+    if TableName.checks in chosen:
         return tabular.as_csv(tabular.checks(results, names=names))
     table = tabular.estimates(results, names=names)
-    if asked:
-        whole = table["group"] == "all"
-        table = table[whole if TableName.headline in asked else table["group"].str.startswith("category=")]
+    if chosen:
+        over_all = table["group"] == "all"
+        table = table[
+            over_all if TableName.headline in chosen else table["group"].str.startswith("category=")
+        ]
     return tabular.as_csv(table)
 
 
-def _figures(results: Sequence[Result], found: RunComparison | None, folder: Path) -> int:
+def _figures(results: Sequence[Result], comparison: RunComparison | None, folder: Path) -> int:
     from unmask.findings import export
     from unmask.report import audit_page, comparison_page
 
     groups = (
-        audit_page.draw_figures(results[0]) if found is None else comparison_page.draw_figures(results, found)
+        audit_page.draw_figures(results[0])
+        if comparison is None
+        else comparison_page.draw_figures(results, comparison)
     )
     return len(export.write([figure for group in groups.values() for figure in group], folder))
 

@@ -27,6 +27,6 @@ def store(
     screen.print(
         f"{kept.store_dir()}: {sum(size for _, size, _ in listed) / 1e6:.1f} MB in {len(listed)} stores"
     )
-    for one, size, count in listed:
+    for namespace, size, count in listed:
         readings = f"{count:,} sentences" if count >= 0 else "damaged; begun anew at the next run"
-        screen.print(f"  {one}  {size / 1e6:8.1f} MB  {readings}")
+        screen.print(f"  {namespace}  {size / 1e6:8.1f} MB  {readings}")

@@ -115,24 +115,24 @@ def _engine(name: str, address: str | None) -> Backend:
     return RayBackend(address) if name == "ray" else local.run
 
 
-def _settings(told: Sequence[str]) -> dict[str, Any]:
+def _settings(assignments: Sequence[str]) -> dict[str, Any]:
     """`use.steps=500` as nested names; values are JSON where they can be read so, else text."""
     import json
 
-    found: dict[str, Any] = {}
-    for one in told:
-        name, equals, value = one.partition("=")
+    settings: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
         if not name or not equals:
-            raise DataError(f"--set {one}: expected NAME=VALUE, as in --set use.steps=500")
+            raise DataError(f"--set {assignment}: expected NAME=VALUE, as in --set use.steps=500")
         *parts, last = name.split(".")
-        inner = found
+        inner = settings
         for part in parts:
             inner = inner.setdefault(part, {})
         try:
             inner[last] = json.loads(value)
         except json.JSONDecodeError:
             inner[last] = value
-    return found
+    return settings
 
 
 def _at_least_one(option: str, value: int | None) -> int | None:
@@ -172,17 +172,17 @@ def _forecast(plan: StudyPlan, root: Path) -> None:
     for title in (CPU.name, GPU.name):
         grid.add_column(title, justify="right")
     for number, step in enumerate(plan.steps, 1):
-        after = ", ".join(str(_place(plan, one.name)) for one in step.inputs.values()) or "–"
+        after = ", ".join(str(_place(plan, needed.name)) for needed in step.inputs.values()) or "–"
         cost = expected_duration(step)
         times = (
             ("done", "done") if done[step.name] else (format_duration(cost.cpu), format_duration(cost.gpu))
         )
         grid.add_row(f"{number}. {step.name}", after, *times)
     screen.print(grid)
-    whole = total_duration(plan.steps, done)
+    duration = total_duration(plan.steps, done)
     screen.print(
-        f"{sum(not one for one in done.values())} of {len(done)} steps to do: about {format_duration(whole.cpu)} on "
-        f"{CPU.name}, or {format_duration(whole.gpu)} ({whole.gpu / 3600:.2f} GPU hours) on {GPU.name}; from the "
+        f"{sum(not is_done for is_done in done.values())} of {len(done)} steps to do: about {format_duration(duration.cpu)} on "
+        f"{CPU.name}, or {format_duration(duration.gpu)} ({duration.gpu / 3600:.2f} GPU hours) on {GPU.name}; from the "
         "rates in docs/speed.md, no interval: expect to be off by a factor of two"
     )
 
@@ -196,12 +196,12 @@ def _status(folder: Path | None) -> None:
         raise DataError("study status: give the folder of a study")
     from unmask.studies.status import study_status
 
-    found = study_status(folder)
+    status = study_status(folder)
     screen = console()
-    for one in found.steps:
-        took = f" in {one.seconds:.1f} s" if one.seconds is not None else ""
-        why = f": {one.message}" if one.message else ""
-        screen.print(f"{one.state:<11}  {one.name}{took}{why}", soft_wrap=True)
-    counts = {state: found.count(state) for state in dict.fromkeys(one.state for one in found.steps)}
+    for step in status.steps:
+        took = f" in {step.seconds:.1f} s" if step.seconds is not None else ""
+        why = f": {step.message}" if step.message else ""
+        screen.print(f"{step.state:<11}  {step.name}{took}{why}", soft_wrap=True)
+    counts = {state: status.count(state) for state in dict.fromkeys(step.state for step in status.steps)}
     listed = ", ".join(f"{count} {state}" for state, count in counts.items())
-    screen.print(f"{found.study}: {listed}; {'running now' if found.running else 'not running'}")
+    screen.print(f"{status.study}: {listed}; {'running now' if status.running else 'not running'}")

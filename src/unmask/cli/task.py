@@ -117,18 +117,18 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
         done = run(chosen, models or [], settings=settings, out=folder, opening=how, options=limits)
     if not is_main_process():
         return
-    found = result_json(done, settings)
+    content = result_json(done, settings)
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
         _show(done)
     if not no_report:
         from unmask.findings.html import Section, write
 
-        files = ", ".join(f"{one['name']} (sha256 {one['sha256'][:12]}…)" for one in done.files)
+        files = ", ".join(f"{file['name']} (sha256 {file['sha256'][:12]}…)" for file in done.files)
         section = Section(chosen.name, chosen.title, chosen.question, done.finding, files)
-        models_ = ", ".join(str(one.model["id"]) for one in done.observations)
-        write(f"{chosen.title}: {models_}", chosen.question, [section], found, folder, download="task.json")
+        models_ = ", ".join(str(observation.model["id"]) for observation in done.observations)
+        write(f"{chosen.title}: {models_}", chosen.question, [section], content, folder, download="task.json")
     stderr_printer(quiet)(
         f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser")
     )

@@ -95,22 +95,27 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     _refuse(pooling, ("first", "last", "mean", "mean-all"), "--pooling")
     _refuse(variance, ("published", "sampling"), "--variance")
-    chosen = [find(one) for one in split_names(measure) or ["weat" if _is_file(source) else "seat"]]
+    chosen = [find(name) for name in split_names(measure) or ["weat" if _is_file(source) else "seat"]]
     spread = "population" if population else "sample"
-    settings = VectorSettings(layer, pooling, spread, lower, seed, corpus, each, draws, variance, k, vocabulary)  # type: ignore[arg-type]
-    asked = {one.name: _questions(one, split_names(questions), data_dir) for one in chosen}
+    settings = VectorSettings(
+        layer, pooling, spread, lower, seed, corpus, each, draws, variance, k, vocabulary
+    )  # type: ignore[arg-type]
+    questions_by_measure = {
+        measure_spec.name: _questions(measure_spec, split_names(questions), data_dir)
+        for measure_spec in chosen
+    }
     sets = _sets(words, pairs)
     folder = out or new_folder(f"vectors-{Path(source or 'builtin').name}")
     how = Opening(kind, device, dtype, False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
-    found = _run(source, how, chosen, asked, sets, settings, folder, quiet=quiet)
-    whole = found[1]
+    found = _run(source, how, chosen, questions_by_measure, sets, settings, folder, quiet=quiet)
+    content = found[1]
     if as_json:
-        typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
-        for one in found[0]:
-            terminal.show(one)
+        for finding in found[0]:
+            terminal.show(finding)
     if not no_report:
-        _page(found[0], chosen, whole, folder)
+        _page(found[0], chosen, content, folder)
     stderr_printer(quiet)(
         f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser")
     )
@@ -120,7 +125,7 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     named: str | None,
     how: Opening,
     chosen: list[VectorMeasure],
-    asked: dict[str, Any],
+    questions_by_measure: dict[str, Any],
     sets: WordSets,
     settings: VectorSettings,
     folder: Path,
@@ -135,12 +140,12 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     refuse_foreign(folder, (RESULT,))
     source, facts = _source(named, how)
     answers = []
-    for one in chosen:
-        stderr_printer(quiet)(f"{one.name}: {facts['id']}")
-        answers.append(run_measure(one, source, asked[one.name], sets, settings))
-    made = [conclude(one, str(facts["id"])) for one in answers]
+    for measure in chosen:
+        stderr_printer(quiet)(f"{measure.name}: {facts['id']}")
+        answers.append(run_measure(measure, source, questions_by_measure[measure.name], sets, settings))
+    findings = [conclude(result, str(facts["id"])) for result in answers]
     folder.mkdir(parents=True, exist_ok=True)
-    return made, write_json(folder / RESULT, _meta(facts, answers, made, settings))
+    return findings, write_json(folder / RESULT, _meta(facts, answers, findings, settings))
 
 
 def _source(named: str | None, how: Opening) -> tuple[Source, dict[str, Any]]:
@@ -179,8 +184,10 @@ def _sets(words: Path | None, pairs: Path | None) -> WordSets:
     from unmask.vectors.questions import weat_questions
     from unmask.vectors.run import WordSets
 
-    kept = (
-        tuple(dict.fromkeys(_lines(words))) if words else tuple(one.name for one in data.read("occupations"))
+    neutral = (
+        tuple(dict.fromkeys(_lines(words)))
+        if words
+        else tuple(occupation.name for occupation in data.read("occupations"))
     )
     both = list(GENDER)
     if pairs is not None:
@@ -191,9 +198,9 @@ def _sets(words: Path | None, pairs: Path | None) -> WordSets:
             raise DataError(f"{pairs.name}: expected a header and two columns of words, the man's first")
         both = [(row[0].strip(), row[1].strip()) for row in rows]
     known = data.read("word-pairs")
-    more = [word for one in known.pairs for word in (one.masculine, one.feminine)]
+    more = [word for pair in known.pairs for word in (pair.masculine, pair.feminine)]
     others = dict.fromkeys([*more, *(text for question in weat_questions() for text in question.texts())])
-    return WordSets(kept, tuple(both), tuple(word for word in others if word not in kept))
+    return WordSets(neutral, tuple(both), tuple(word for word in others if word not in neutral))
 
 
 def _lines(path: Path) -> list[str]:
@@ -212,7 +219,7 @@ def _refuse(value: str | None, known: tuple[str, ...], option: str) -> None:
 
 
 def _meta(
-    facts: dict[str, Any], answers: list[VectorResult], made: list[Any], settings: VectorSettings
+    facts: dict[str, Any], answers: list[VectorResult], findings: list[Any], settings: VectorSettings
 ) -> dict[str, Any]:
     from dataclasses import asdict
     from importlib.metadata import version
@@ -222,32 +229,32 @@ def _meta(
     from unmask.findings.embed import plain
 
     options = asdict(settings) | {"corpus": None if settings.corpus is None else settings.corpus.name}
-    found = [
-        {"measure": one.measure.name, "citation": one.measure.citation, **as_json(finding)}
-        for one, finding in zip(answers, made, strict=True)
+    records = [
+        {"measure": result.measure.name, "citation": result.measure.citation, **as_json(finding)}
+        for result, finding in zip(answers, findings, strict=True)
     ]
-    whole = {
+    content = {
         "schema": 1,
         "unmask": version("unmask"),
         "source": facts,
         "settings": options,
         "versions": versions(),
-        "findings": found,
+        "findings": records,
     }
-    return dict(plain(whole))
+    return dict(plain(content))
 
 
-def _page(made: list[Any], chosen: list[VectorMeasure], whole: dict[str, Any], folder: Path) -> None:
+def _page(findings: list[Any], chosen: list[VectorMeasure], content: dict[str, Any], folder: Path) -> None:
     from unmask.findings.html import Section, write
 
     sections = [
-        Section(one.name, one.title, f"{one.reads[:1].upper()}{one.reads[1:]}.", finding)
-        for one, finding in zip(chosen, made, strict=True)
+        Section(measure.name, measure.title, f"{measure.reads[:1].upper()}{measure.reads[1:]}.", finding)
+        for measure, finding in zip(chosen, findings, strict=True)
     ]
-    source = whole["source"]["id"]
+    source = content["source"]["id"]
     lead = (
         f"Do the vectors of {source} tie some words to others? These numbers describe the geometry of "
         "vectors; they predict poorly what a model does in use, and hang on the words, the layer and the "
         "pooling chosen."
     )
-    write(f"Vectors of {source}", lead, sections, whole, folder, RESULT)
+    write(f"Vectors of {source}", lead, sections, content, folder, RESULT)
