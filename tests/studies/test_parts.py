@@ -12,10 +12,10 @@ import pytest
 
 import zoo
 from studies import toys
-from unmask import audit
 from unmask import data as datasets
 from unmask.audit.plan import Options
 from unmask.audit.result import load
+from unmask.audit.run import audit
 from unmask.core.errors import DataError
 from unmask.findings import Finding, Plot, Table, Value, charts
 from unmask.findings.storage import load_findings, save_findings

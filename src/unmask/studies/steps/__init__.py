@@ -1,1 +1,1 @@
-"""What steps do, one file a kind: each writes its output into the folder it is given."""
+"""The step kinds, one module each: each writes its output into the folder of its context."""

@@ -1,4 +1,4 @@
-"""Audits as steps: the items in shards, each asked alone, so that who asks which changes no digit."""
+"""Audit steps: items are scored in independent shards, so that results do not depend on their scheduling."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.shards import merge_shards
 
 SHARDS = "shards"
-PAIRS_FILE = "pairs.csv"  # what a step that makes pairs leaves for an audit
+PAIRS_FILE = "pairs.csv"  # output of a step that generates pairs, input of an audit
 
 
 def run_audit(context: StepContext) -> None:
-    """Audit a model on one dataset; `measures`, `limit`, `seed`, `dtype` and `audit_shard` are parameters."""
+    """Audit a model on one dataset; parameters: `measures`, `limit`, `seed`, `dtype` and `shard`."""
     parts = [
         {
             "folder": str(context.folder / SHARDS / f"{number:05}"),
@@ -32,10 +32,10 @@ def run_audit(context: StepContext) -> None:
             "parameters": dict(context.parameters),
             "runtime": context.runtime,
         }
-        for number, begin in enumerate(range(0, _items(context), context.parameters["shard"]))
+        for number, begin in enumerate(range(0, _item_count(context), context.parameters["shard"]))
     ]
-    folders = [Path(one) for one in context.parallel_map(audit_shard, parts)]
-    merge_shards([load(one) for one in folders], context.folder, seed=context.parameters["seed"])
+    folders = [Path(path) for path in context.parallel_map(audit_shard, parts)]
+    merge_shards([load(folder) for folder in folders], context.folder, seed=context.parameters["seed"])
     for folder in folders:
         for name in (ITEMS, TOKENS, RESULT):
             (folder / name).unlink()
@@ -44,7 +44,7 @@ def run_audit(context: StepContext) -> None:
 
 
 def audit_shard(part: Mapping[str, Any]) -> str:
-    """Audit some items into a folder of their own, unless an earlier try has done it; the folder."""
+    """Audit one shard into its own folder, unless an earlier attempt finished it; return the folder."""
     folder, parameters, runtime = Path(part["folder"]), part["parameters"], part["runtime"]
     if not (folder / RESULT).is_file():
         options = Options(
@@ -55,26 +55,26 @@ def audit_shard(part: Mapping[str, Any]) -> str:
             offline=runtime.offline,
         )
         (data,) = load_datasets(part["data"], options)
-        some = data.items[part["from"] : part["from"] + parameters["shard"]]
+        items = data.items[part["from"] : part["from"] + parameters["shard"]]
         lm = open_cached(part["model"], parameters["dtype"], runtime.device, offline=runtime.offline)
         audit(
-            lm, data=replace(data, items=some), measures=parameters["measures"], out=folder, options=options
+            lm, data=replace(data, items=items), measures=parameters["measures"], out=folder, options=options
         )
     return str(folder)
 
 
 @functools.lru_cache(maxsize=1)
 def open_cached(model: str, dtype: str, device: str | None, *, offline: bool) -> Lm:
-    """The model; the last one stays open in each process."""
+    """Open a model; each process keeps the last one loaded."""
     return open_lm(model, Opening(device=device, dtype=dtype, offline=offline))
 
 
 def _source(context: StepContext) -> str:
-    """The dataset: from outside, or the pairs that the step named `data` made."""
+    """The dataset: an external one, or the pairs of the input step `data`."""
     return context.step.data[0] if context.step.data else str(context.inputs["data"] / PAIRS_FILE)
 
 
-def _items(context: StepContext) -> int:
+def _item_count(context: StepContext) -> int:
     options = Options(
         limit=context.parameters["limit"], data_dir=context.runtime.data_dir, offline=context.runtime.offline
     )
@@ -82,12 +82,12 @@ def _items(context: StepContext) -> int:
 
 
 def work_estimate(step: Step) -> WorkEstimate:
-    """By the size of the data and what the measures ask."""
-    data = step.data[0] if step.data else "prompts"  # made pairs: about as many
+    """From the size of the data and the passes of the measures."""
+    data = step.data[0] if step.data else "prompts"  # generated pairs: about as many
     return WorkEstimate(forward_tokens(data, step.parameters["limit"], step.parameters["measures"]))
 
 
-def step(  # noqa: PLR0913 - what an audit is made of
+def step(  # noqa: PLR0913 - the parameters of an audit
     name: str,
     data: str | Step,
     measures: tuple[str, ...],
@@ -98,7 +98,7 @@ def step(  # noqa: PLR0913 - what an audit is made of
     dtype: str = "fp32",
     shard: int = 1000,
 ) -> Step:
-    """An audit as a step; model and data are from outside, or what other steps made."""
+    """An audit step; model and data are external, or outputs of other steps."""
     inputs = {"model": model, "data": data}
     return Step(
         f"audit {name} on {data if isinstance(data, str) else data.name}: {', '.join(measures)}",
@@ -106,12 +106,12 @@ def step(  # noqa: PLR0913 - what an audit is made of
         {"measures": list(measures), "limit": limit, "seed": seed, "dtype": dtype, "shard": shard},
         models=(model,) if isinstance(model, str) else (),
         data=(data,) if isinstance(data, str) else (),
-        inputs={role: one for role, one in inputs.items() if isinstance(one, Step)},
+        inputs={role: source for role, source in inputs.items() if isinstance(source, Step)},
     )
 
 
 def has_several_shards(step: Step) -> bool:
-    """Whether there may be several shards."""
+    """Whether the audit may have several shards."""
     limit = step.parameters["limit"]
     return limit is None or limit > step.parameters["shard"]
 

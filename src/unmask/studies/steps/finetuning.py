@@ -1,4 +1,4 @@
-"""Uses of a model as steps: it is taught a task, its bias followed, its body put back under its LM head."""
+"""Fine-tuning steps: fine-tune a model on a task, track its bias, and put its encoder back into the LM."""
 
 from __future__ import annotations
 
@@ -26,121 +26,123 @@ from unmask.tasks.finetune import fine_tune
 from unmask.tasks.metrics import beats_baseline, majority_share, sample_examples, score_with_interval
 
 CURVE, COUNTS, BEST, WORK = "curve.json", "counts.json", "best.json", "work"
-LENGTH = 60.0  # tokens of an example, about
+LENGTH = 60.0  # mean tokens per example, approximate
 
 
 @dataclass(frozen=True, slots=True)
 class TaskScore:
-    """Accuracy or Pearson's r on development data, and what saying always the same would get."""
+    """Accuracy or Pearson's r on the validation set, and the score of a constant prediction."""
 
     score: Value
     guessing: float
 
     @property
     def beats_baseline(self) -> bool:
-        """Whether it is better than guessing beyond chance; else its bias means nothing."""
+        """Whether the score is significantly above the baseline; otherwise the bias is not interpretable."""
         return beats_baseline(self.score, self.guessing)
 
 
 def finetune_and_track(context: StepContext) -> None:
-    """Fine-tune by the first of each list, look every so many steps, keep the language model it becomes."""
+    """Fine-tune once, record the bias every `every` steps, and save the resulting language model."""
     parameters, runtime = context.parameters, context.runtime
-    how = Opening(device=runtime.device, offline=runtime.offline)
+    opening = Opening(device=runtime.device, offline=runtime.offline)
     task, settings = find(parameters["task"]), _settings(context)
-    lesson = task.load_data(settings) if task.load_data else None
-    if lesson is None:
-        raise ModelError(f"{task.name} teaches nothing: name a task that does")
+    data = task.load_data(settings) if task.load_data else None
+    if data is None:
+        raise ModelError(f"{task.name} is zero-shot: name a task with fine-tuning")
     last: list[Classifier] = []
 
-    def observe(judge: Classifier, chosen: TaskSettings) -> Any:
-        last[:] = [judge]
-        return task.observe(judge, chosen)
+    def observe(classifier: Classifier, settings: TaskSettings) -> Any:
+        last[:] = [classifier]
+        return task.observe(classifier, settings)
 
     curve = bias_curve(
         replace(task, observe=observe),
         context.model,
-        lesson,
+        data,
         settings,
         context.folder / WORK,
-        how,
+        opening,
         Options(store=False),
     )
-    lm = open_lm(context.model, how)
+    lm = open_lm(context.model, opening)
     copy_encoder(last[0].model, lm)
     _save(lm, context.folder)
-    judged = sample_examples(lesson.dev, settings)
-    learnt = TaskScore(
-        score_with_interval(last[0], judged, lesson.labels, seed=settings.seed),
-        majority_share(judged) if lesson.labels else 0.0,
+    examples = sample_examples(data.dev, settings)
+    score = TaskScore(
+        score_with_interval(last[0], examples, data.labels, seed=settings.seed),
+        majority_share(examples) if data.labels else 0.0,
     )
-    whole = {"points": [asdict(one) for one in curve.points], "learnt": asdict(learnt)}
-    (context.folder / CURVE).write_text(json.dumps(whole), encoding="utf-8")
+    record = {"points": [asdict(point) for point in curve.points], "learnt": asdict(score)}
+    (context.folder / CURVE).write_text(json.dumps(record), encoding="utf-8")
     shutil.rmtree(context.folder / WORK, ignore_errors=True)
 
 
 def finetune_with_search(context: StepContext) -> None:
-    """Fine-tune as the paper does, by greedy search on development data; the bias of the best."""
+    """Fine-tune as in the paper, by greedy search on the validation set; save the best model's bias."""
     task, settings = find(context.parameters["task"]), _settings(context)
-    how = Opening(device=context.runtime.device, offline=context.runtime.offline)
+    opening = Opening(device=context.runtime.device, offline=context.runtime.offline)
     assert task.load_data is not None
     (context.folder / WORK).mkdir(exist_ok=True)
-    told = fine_tune(context.model, task.load_data(settings), settings, context.folder / WORK, opening=how)
-    head = task.headline(task.observe(told.classifier, settings))
-    learnt = TaskScore(told.dev, told.majority_share or 0.0)
-    whole = {"bias": asdict(head.number), "n": head.n, "learnt": asdict(learnt)}
-    (context.folder / BEST).write_text(json.dumps(whole), encoding="utf-8")
+    fine_tuned = fine_tune(
+        context.model, task.load_data(settings), settings, context.folder / WORK, opening=opening
+    )
+    headline = task.headline(task.observe(fine_tuned.classifier, settings))
+    score = TaskScore(fine_tuned.dev, fine_tuned.majority_share or 0.0)
+    record = {"bias": asdict(headline.number), "n": headline.n, "learnt": asdict(score)}
+    (context.folder / BEST).write_text(json.dumps(record), encoding="utf-8")
     shutil.rmtree(context.folder / WORK, ignore_errors=True)
 
 
-def copy_encoder(taught: Any, lm: Lm) -> None:
-    """Give a language model the body of a classifier made from it; its head stays."""
+def copy_encoder(classifier: Any, lm: Lm) -> None:
+    """Copy the encoder of a fine-tuned classifier into the language model; the LM head is unchanged."""
     model = lm.network.model
-    lacking, _ = model.base_model.load_state_dict(taught.base_model.state_dict(), strict=False)
-    if lacking:
-        raise ModelError(f"the fine-tuned model has no weights for {', '.join(lacking[:3])}")
+    missing, _ = model.base_model.load_state_dict(classifier.base_model.state_dict(), strict=False)
+    if missing:
+        raise ModelError(f"the fine-tuned model has no weights for {', '.join(missing[:3])}")
 
 
 def count_gendered_words(context: StepContext) -> None:
-    """Words of either gender in what a task teaches with (Table 1)."""
+    """Count gendered words in a task's training data (Table 1)."""
     task, settings = find(context.parameters["task"]), _settings(context)
     assert task.load_data is not None
     path = context.folder / "texts.txt"
     with path.open("w", encoding="utf-8") as file:
-        for one in task.load_data(settings).train:
-            text = " ".join(f"{one.text} {one.second or ''}".split())
+        for example in task.load_data(settings).train:
+            text = " ".join(f"{example.text} {example.second or ''}".split())
             file.write(f"{text}\n")
     counter = TermCounter(builtin_terms(professions=False))
     sums = (
         count([path], counter, processes=1) if context.parallel_map is map else count_on_ray([path], counter)
     )
-    found = ilps(sums.groups, seed=settings.seed)
-    sides = {name: sums.set_total(side) for side, name in enumerate(counter.terms.names)}
-    whole = {"counts": sides, "ilps": asdict(found), "documents": sums.documents, "words": sums.words}
-    (context.folder / COUNTS).write_text(json.dumps(whole), encoding="utf-8")
+    ratio = ilps(sums.groups, seed=settings.seed)
+    totals = {name: sums.set_total(side) for side, name in enumerate(counter.terms.names)}
+    record = {"counts": totals, "ilps": asdict(ratio), "documents": sums.documents, "words": sums.words}
+    (context.folder / COUNTS).write_text(json.dumps(record), encoding="utf-8")
     path.unlink()
 
 
 def curve_points(folder: Path) -> list[CurvePoint]:
-    """The looks of a step that followed."""
+    """The evaluation points that a FOLLOWED step recorded."""
     rows = json.loads((folder / CURVE).read_text(encoding="utf-8"))["points"]
     return [CurvePoint(**{**row, "bias": Value(**row["bias"])}) for row in rows]
 
 
 def best_bias(folder: Path) -> tuple[Value, int]:
-    """The bias a search ended with, and over how many items."""
+    """The bias of a SEARCHED step's best model, and the number of items."""
     row = json.loads((folder / BEST).read_text(encoding="utf-8"))
     return Value(**row["bias"]), int(row["n"])
 
 
 def task_score(folder: Path) -> TaskScore:
-    """How well the task is done by the model whose bias a step ended with."""
+    """The validation score of the final model of a FOLLOWED or SEARCHED step."""
     (path,) = (folder / name for name in (CURVE, BEST) if (folder / name).is_file())
     row = json.loads(path.read_text(encoding="utf-8"))["learnt"]
     return TaskScore(Value(**row["score"]), float(row["guessing"]))
 
 
 def word_counts(folder: Path) -> Mapping[str, Any]:
-    """What was counted."""
+    """The counts of a TALLIED step."""
     return dict(json.loads((folder / COUNTS).read_text(encoding="utf-8")))
 
 
@@ -161,12 +163,12 @@ def _save(lm: Lm, folder: Path) -> None:
 
 
 def work_estimate(step: Step) -> WorkEstimate:
-    """Steps of fine-tuning by their batches; looking costs about as much again."""
+    """Training steps × batch size; evaluation costs about as much in forward passes."""
     chosen = step.parameters["settings"]
     batch = (chosen.get("grid") or {"batch": [32]})["batch"][0]
     steps = chosen.get("steps") or 5500
-    tried = 7 if step.kind.endswith(":SEARCHED") else 1
-    return WorkEstimate(forward_tokens=steps * batch * LENGTH, train_tokens=tried * steps * batch * LENGTH)
+    trials = 7 if step.kind.endswith(":SEARCHED") else 1
+    return WorkEstimate(forward_tokens=steps * batch * LENGTH, train_tokens=trials * steps * batch * LENGTH)
 
 
 FOLLOWED = StepKind(finetune_and_track, version=3, estimate_work=work_estimate, resumable=True)

@@ -1,4 +1,4 @@
-"""Mitigations as steps, and further training as it is: the output is a checkpoint."""
+"""Mitigation steps, and plain further training; the output is a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from unmask.models.loading import Opening
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.texts import load_corpus
 
-PLAIN = "plain"  # further training on the text as it is
-ROW = 60.0  # tokens of a document, about
+PLAIN = "plain"  # further training on the unchanged text
+ROW = 60.0  # mean tokens per document, approximate
 
 
 def run_mitigation(context: StepContext) -> None:
-    """Change the model by `method` on the corpus; `train` and `choices` are what the user may tell it."""
+    """Mitigate the model by `method` on `corpus`; `train` and `choices` hold training and method options."""
     parameters, runtime = context.parameters, context.runtime
-    for left in context.folder.iterdir():  # of a try that ended after the training: written again
-        if left.name != WORK and left.is_file():
-            left.unlink()
+    for path in context.folder.iterdir():  # of an attempt interrupted after training: rewritten below
+        if path.name != WORK and path.is_file():
+            path.unlink()
     lm = open_lm(context.model, Opening(device=runtime.device, offline=runtime.offline))
     method = PLAIN_TRAINING if parameters["method"] == PLAIN else find(parameters["method"])
     texts = load_corpus(context.step.data[0], parameters["corpus"], runtime.data_dir)
@@ -38,20 +38,22 @@ def run_mitigation(context: StepContext) -> None:
     )
 
 
-def _as_it_is(context: MitigationContext, texts: TrainingCorpus) -> Outcome:
-    return train_language_model(context, [" ".join(one) for one in texts.documents], {}, reminded=False)
+def _train_plain(context: MitigationContext, texts: TrainingCorpus) -> Outcome:
+    return train_language_model(
+        context, [" ".join(document) for document in texts.documents], {}, reminded=False
+    )
 
 
 PLAIN_TRAINING = Method(
     name=PLAIN,
     title="Further training",
-    about="language modelling on the text as it is; no mitigation",
-    apply=_as_it_is,
+    about="language modelling on the unchanged text; no mitigation",
+    apply=_train_plain,
     citation="gbef-2023",
 )
 
 
-def step(  # noqa: PLR0913 - what a mitigation is made of
+def step(  # noqa: PLR0913 - the parameters of a mitigation
     name: str,
     method: str,
     text: str,
@@ -62,7 +64,7 @@ def step(  # noqa: PLR0913 - what a mitigation is made of
     seed: int,
     options: Mapping[str, Any] | None = None,
 ) -> Step:
-    """A mitigation of one model as a step."""
+    """A step that mitigates one model."""
     return Step(
         name,
         f"{__name__}:MITIGATED",
@@ -80,7 +82,7 @@ def step(  # noqa: PLR0913 - what a mitigation is made of
 
 
 def work_estimate(step: Step) -> WorkEstimate:
-    """Every document once an epoch; augmentation doubles them."""
+    """Every document once per epoch, doubled by augmentation."""
     documents = step.parameters["corpus"].get("limit") or 2_000
     epochs = step.parameters["train"].get("epochs", 3.0)
     return WorkEstimate(train_tokens=2.0 * documents * ROW * epochs)

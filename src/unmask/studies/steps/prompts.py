@@ -1,4 +1,4 @@
-"""Prompts as steps: what a model puts into them (human-level diagnosis), and prompts filled as pairs."""
+"""Prompt steps: the words a model fills in (human-level diagnosis), and prompts filled as sentence pairs."""
 
 from __future__ import annotations
 
@@ -18,49 +18,51 @@ SLOT = "{slot}"
 
 
 def ask_prompts(context: StepContext) -> None:
-    """Ask all prompts; one answer a line."""
+    """Fill in all prompts and write one answer per line."""
     parameters, runtime = context.parameters, context.runtime
     lm = open_cached(context.model, parameters["dtype"], runtime.device, offline=runtime.offline)
-    asked = fill_prompts(lm, select_prompts(parameters["limit"]))
-    lines = [json.dumps(row, ensure_ascii=False) for row in asked.to_rows()]
+    answers = fill_prompts(lm, select_prompts(parameters["limit"]))
+    lines = [json.dumps(row, ensure_ascii=False) for row in answers.to_rows()]
     (context.folder / ANSWERS).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def load_answers(folder: Path) -> ModelAnswers:
-    """The answers a step kept."""
+    """The answers of an ASKED step."""
     lines = (folder / ANSWERS).read_text(encoding="utf-8").splitlines()
     return ModelAnswers.from_rows(json.loads(line) for line in lines)
 
 
 def write_prompt_pairs(context: StepContext) -> None:
-    """Every prompt as a pair: filled with its first biased word, and with its first fair one."""
+    """Write every prompt as a pair: filled with its first biased word and with its first fair word."""
     with (context.folder / PAIRS_FILE).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("more", "less", "category", "direction", "form"))
-        for one in select_prompts(context.parameters["limit"]):
-            if one.biased and one.fair:
-                more, less = (_filled(one.text, words[0]) for words in (one.biased, one.fair))
-                writer.writerow((more, less, one.category, "stereo", one.form))
+        for prompt in select_prompts(context.parameters["limit"]):
+            if prompt.biased and prompt.fair:
+                more, less = (_fill_slot(prompt.text, words[0]) for words in (prompt.biased, prompt.fair))
+                writer.writerow((more, less, prompt.category, "stereo", prompt.form))
 
 
-def _filled(text: str, word: str) -> str:
-    """The word in its place, with a capital where it begins a sentence."""
+def _fill_slot(text: str, word: str) -> str:
+    """Put the word into the slot, capitalised at the start of a sentence."""
     before, _, after = text.partition(SLOT)
-    opens = not before.strip() or before.rstrip()[-1] in ".?!:"
-    return f"{before}{word[:1].upper() + word[1:] if opens else word}{after}"
+    starts_sentence = not before.strip() or before.rstrip()[-1] in ".?!:"
+    return f"{before}{word[:1].upper() + word[1:] if starts_sentence else word}{after}"
 
 
 def select_prompts(limit: int | None) -> list[Prompt]:
-    """All prompts, or so many of every bias type."""
+    """All prompts, or the first `limit` of every bias type."""
     prompts = datasets.read("prompts")
     if limit is None:
         return list(prompts)
-    types = dict.fromkeys(one.category for one in prompts)
-    return [one for name in types for one in [each for each in prompts if each.category == name][:limit]]
+    by_type: dict[str, list[Prompt]] = {}
+    for prompt in prompts:
+        by_type.setdefault(prompt.category, []).append(prompt)
+    return [prompt for group in by_type.values() for prompt in group[:limit]]
 
 
 def work_estimate(step: Step) -> WorkEstimate:
-    """A few passes for every prompt: words of several tokens are searched for."""
+    """Some 40 passes per prompt: the search covers words of several tokens."""
     return WorkEstimate(100.0 * TOKENS * 40)
 
 

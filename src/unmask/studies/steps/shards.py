@@ -1,4 +1,4 @@
-"""Shards of an audit put together: the tables one after the other, estimates made anew from all rows."""
+"""Merge the shards of an audit: concatenate the tables and recompute the estimates from all rows."""
 
 from __future__ import annotations
 
@@ -20,47 +20,50 @@ SIDES: tuple[Side, ...] = ("more", "less", "unrelated")
 
 
 def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
-    """One result folder out of several, of the same measures on parts of one dataset."""
-    items = pa.concat_tables([one.items for one in shards], promote_options="default")
+    """Write one result folder from the shards of an audit, which share measures and dataset."""
+    items = pa.concat_tables([shard.items for shard in shards], promote_options="default")
     pq.write_table(items, folder / ITEMS, compression="zstd")
-    pq.write_table(pa.concat_tables([one.tokens for one in shards]), folder / TOKENS, compression="zstd")
+    tokens = pa.concat_tables([shard.tokens for shard in shards])
+    pq.write_table(tokens, folder / TOKENS, compression="zstd")
     meta = dict(shards[0].meta)
-    meta["data"] = [{**meta["data"][0], "n": sum(one.meta["data"][0]["n"] for one in shards)}]
-    meta["estimates"] = [as_json(one) for one in _estimates(items, seed)]
+    meta["data"] = [{**meta["data"][0], "n": sum(shard.meta["data"][0]["n"] for shard in shards)}]
+    meta["estimates"] = [as_json(estimate) for estimate in _estimates(items, seed)]
     meta["checks"] = _checks(shards)
     write_json(folder / RESULT, meta)
 
 
 def _estimates(items: pa.Table, seed: int) -> list[Any]:
     rows: dict[tuple[str, str], list[Row]] = {}
-    for one in items.to_pylist():
+    for item in items.to_pylist():
         groups = {
             name: value
-            for name, value in one.items()
+            for name, value in item.items()
             if isinstance(value, str) and name not in FIXED and not name.startswith("text_")
         }
-        scores = {side: one[side] for side in SIDES if one[side] is not None}
-        row = Row(one["measure"], one["data"], one["item"], groups, scores, one["outcome"], one["reason"])
+        scores = {side: item[side] for side in SIDES if item[side] is not None}
+        row = Row(
+            item["measure"], item["data"], item["item"], groups, scores, item["outcome"], item["reason"]
+        )
         rows.setdefault((row.measure, row.data), []).append(row)
     return [
-        each
-        for (measure, data), some in rows.items()
-        for each in estimates(find(measure), some, data=data, rng_seed=seed)
+        estimate
+        for (measure, data), group in rows.items()
+        for estimate in estimates(find(measure), group, data=data, rng_seed=seed)
     ]
 
 
 def _checks(shards: Sequence[Result]) -> list[dict[str, Any]]:
-    """Of one shard as they are; of several each is passed where every shard passes it."""
+    """The checks of all shards; a check passes if it passes in every shard."""
     if len(shards) == 1:
-        return [as_json(one) for one in shards[0].checks]
-    made = []
-    for name in dict.fromkeys(one.name for shard in shards for one in shard.checks):
-        found = [
-            (number, one)
+        return [as_json(check) for check in shards[0].checks]
+    merged = []
+    for name in dict.fromkeys(check.name for shard in shards for check in shard.checks):
+        checks = [
+            (number, check)
             for number, shard in enumerate(shards, 1)
-            for one in shard.checks
-            if one.name == name
+            for check in shard.checks
+            if check.name == name
         ]
-        told = "; ".join(f"part {number} of {len(shards)}: {one.detail}" for number, one in found)
-        made.append({"name": name, "ok": all(one.ok for _, one in found), "detail": told})
-    return made
+        detail = "; ".join(f"part {number} of {len(shards)}: {check.detail}" for number, check in checks)
+        merged.append({"name": name, "ok": all(check.ok for _, check in checks), "detail": detail})
+    return merged
