@@ -135,7 +135,7 @@ def test_a_cache_that_cannot_be_written_is_said_and_done_without(
         said = say(*audit("--measure", "aul"))
     assert said.code == 0
     assert "own.csv" in said.err
-    assert "going on without" in said.err
+    assert "continuing without a store" in said.err
 
 
 def test_a_page_makes_the_folder_it_goes_into(say, runs: tuple[Path, Path]) -> None:

@@ -118,7 +118,7 @@ def test_a_hub_name_is_fetched_then_opened_offline(hub: dict[str, str], said: li
 
 def test_offline_refuses_what_is_not_in_the_cache(said: list[str]) -> None:
     assert said[0].startswith("refused: cannot open team/tiny")
-    assert "the network is off" in said[0]
+    assert "offline mode is on" in said[0]
 
 
 def test_an_unknown_name_is_one_line(said: list[str]) -> None:

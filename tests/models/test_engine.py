@@ -56,7 +56,7 @@ def assert_same(one: Readings, other: Readings) -> None:
     for probe, reading in one.items():
         np.testing.assert_allclose(other[probe].logprobs, reading.logprobs, atol=1e-5, rtol=0)
         if reading.attention_received is not None:
-            np.testing.assert_allclose(other[probe].received, reading.attention_received, atol=1e-6, rtol=0)  # type: ignore[arg-type]
+            np.testing.assert_allclose(other[probe].attention_received, reading.attention_received, atol=1e-6, rtol=0)  # type: ignore[arg-type]
 
 
 # ----------------------------------------------------------------------------- asking things once

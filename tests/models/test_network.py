@@ -42,7 +42,7 @@ def test_the_head_of_a_gpu_gives_the_models_logits(name: str) -> None:
     ids = torch.arange(5, 17).view(2, 6)
     whole = network.model(input_ids=ids).logits.flatten(0, 1)
     head = network.model.get_output_embeddings()
-    network._even = (head, pad_outputs(head))
+    network._padded_head = (head, pad_outputs(head))
     torch.testing.assert_close(network.logits(network.hidden_states(ids, None).flatten(0, 1)), whole)
     torch.testing.assert_close(network.model(input_ids=ids).logits.flatten(0, 1), whole)
 
@@ -54,7 +54,7 @@ def test_the_head_of_a_gpu_gives_the_models_logits(name: str) -> None:
 def test_padding_is_not_seen_whichever_mask_is_given(name: str, quick: bool) -> None:
     """A mask over keys alone serves only where every layer sees the whole sentence in both directions."""
     network = open_lm(zoo.folder(name)).network
-    assert network._broadcasts == quick
+    assert network._key_mask == quick
     ids, kept = torch.arange(5, 21).view(2, 8), torch.ones(2, 8, dtype=torch.long)
     kept[1, 5:] = 0
     alone = network.model(input_ids=ids[1:, :5]).logits[0]

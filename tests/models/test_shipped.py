@@ -69,7 +69,7 @@ def test_a_sibling_without_a_change_scores_like_the_model() -> None:
 
 @pytest.mark.usefixtures("package")
 def test_an_unknown_one_is_named_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match=r"no model in the package named 'builtin-dose\+7'.*builtin-causal"):
+    with pytest.raises(UnknownName, match=r"no built-in model named 'builtin-dose\+7'.*builtin-causal"):
         open_lm("builtin-dose+7")
 
 
@@ -78,4 +78,4 @@ def test_a_change_of_another_model_is_refused(package: Path) -> None:
         {"other.weight.a": torch.ones(1, 1), "other.weight.b": torch.ones(1, 1)}, package / "x.safetensors"
     )
     with pytest.raises(ModelError, match=r"x\.safetensors changes other\.weight"):
-        builtin.add_low_rank_change(open_lm(package / "masked").network.model, package / "x.safetensors")
+        builtin.add_low_rank_update(open_lm(package / "masked").network.model, package / "x.safetensors")

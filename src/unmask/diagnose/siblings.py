@@ -19,18 +19,24 @@ OTHER: dict[Outcome, Outcome] = {"more": "less", "less": "more", "tie": "tie", "
 
 def dose_of(model: str) -> int:
     """The dose planted in a sibling, by its name."""
-    found = DOSE_NAME.search(model)
-    if found is None:
-        asked = f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else "models named builtin-dose+1 and the like"
-        raise ModelError(f"{model} has no known dose of bias: calibration asks {asked}; name no model")
-    return int(found[1])
+    match = DOSE_NAME.search(model)
+    if match is None:
+        siblings = (
+            f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else "models named builtin-dose+1 and the like"
+        )
+        raise ModelError(f"{model} has no known dose of bias: calibration asks {siblings}; name no model")
+    return int(match[1])
 
 
 def planted_rows(rows: Sequence[Row], *, templates: bool) -> list[Row]:
     """The rows that speak of what was planted, `more` being the stereotype in each of them."""
     if not templates:
         return [row for row in rows if row.groups.get("category") == PLANTED]
-    women = {one.name: one.women for one in read("occupations") if not one.bls.endswith(" occupations")}
+    women = {
+        occupation.name: occupation.women
+        for occupation in read("occupations")
+        if not occupation.bls.endswith(" occupations")
+    }
     about = [row for row in rows if row.groups.get("word") in women]
     return [_turned(row) if women[row.groups["word"]] > 0.5 else row for row in about]
 

@@ -1,6 +1,6 @@
-"""Language models: opened safely, asked in batches, remembered on disk.
+"""Language models: safe loading, batched scoring, and readings cached on disk.
 
-`open_lm` gives an `Lm`; `Engine` turns probes into readings with the help of a `Store`.
+`open_lm` gives an `Lm`; `Engine` answers probes with readings and keeps them in a `Store`.
 """
 
 from unmask.models.engine import Engine

@@ -1,4 +1,4 @@
-"""A padded batch on the host: distinct rows, and where each read is found in them."""
+"""A padded batch on the host: its distinct rows, and where each read is found in them."""
 
 from __future__ import annotations
 
@@ -13,39 +13,37 @@ from unmask.models.requests import Piece
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows to put through a network; equal rows of different pieces stand once."""
+    """Rows for one forward pass; equal rows of different pieces are kept once."""
 
     pieces: Sequence[Piece]
     ids: Ints  # distinct rows, padded
     lengths: Ints
     splits: Ints
-    row_of: Ints  # of every row asked: which distinct row holds it
+    row_of: Ints  # for every requested row, the index of its distinct row
     reads: Ints  # (n, 3): distinct row, position, token
-    owners: list[
-        tuple[bytes, list[tuple[int, int]]]
-    ]  # in the order of `reads`: whose they are, what was read
+    owners: list[tuple[bytes, list[tuple[int, int]]]]  # in the order of `reads`: request key and its reads
 
     @property
     def width(self) -> int:
-        """Positions of a row that states come back for; the next-sentence head gives one."""
+        """Positions per row for which states are returned; the next-sentence head gives one."""
         return 1 if self.pieces[0].request.head == "next" else self.ids.shape[1]
 
     def head_reads(self) -> HeadReads:
-        """The reads by place: each place once, however many tokens are read there."""
-        where = self.reads[:, 0] * self.width + self.reads[:, 1]
-        order = np.argsort(where, kind="stable")
-        places, number = np.unique(where[order], return_inverse=True)
-        return HeadReads(places, number, self.reads[order, 2], np.argsort(order, kind="stable"))
+        """The reads grouped by position: each position once, however many tokens are read there."""
+        flat = self.reads[:, 0] * self.width + self.reads[:, 1]
+        order = np.argsort(flat, kind="stable")
+        positions, index = np.unique(flat[order], return_inverse=True)
+        return HeadReads(positions, index, self.reads[order, 2], np.argsort(order, kind="stable"))
 
 
 @dataclass(frozen=True, slots=True)
 class HeadReads:
-    """Where the head is applied and what is read there, in the order of places."""
+    """Positions at which the head is applied and the tokens read there, sorted by position."""
 
-    places: Ints  # rows laid end to end
-    number: Ints  # of every read: which of the places
+    positions: Ints  # indices into the flattened batch (row × width + position)
+    index: Ints  # for every read, the index of its position in `positions`
     tokens: Ints
-    back: Ints  # to the order of `Batch.reads`
+    inverse: Ints  # permutation back to the order of `Batch.reads`
 
 
 def build_batch(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:
@@ -53,43 +51,43 @@ def build_batch(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:
     rows = sum(piece.rows for piece in pieces)
     ids = np.full((rows, max(len(piece.request.ids) for piece in pieces)), pad, dtype=np.int64)
     facts = np.empty((rows, 2), dtype=np.int64)  # length, split
-    where: list[Ints] = []
+    reads: list[Ints] = []
     owners: list[tuple[bytes, list[tuple[int, int]]]] = []
     begin = 0
     for piece in pieces:
         request, end = piece.request, begin + piece.rows
         ids[begin:end, : len(request.ids)] = request.ids
         facts[begin:end] = len(request.ids), request.split
-        if piece.places:
-            ids[np.arange(begin, end) if request.apart else begin, piece.places] = mask
-        mine = piece.reads()
-        where.append(_found(piece, mine, begin))
-        owners.append((request.key, mine))
+        if piece.positions:
+            ids[np.arange(begin, end) if request.one_at_a_time else begin, piece.positions] = mask
+        piece_reads = piece.reads()
+        reads.append(_read_indices(piece, piece_reads, begin))
+        owners.append((request.key, piece_reads))
         begin = end
-    return _distinct(pieces, ids, facts, np.concatenate(where), owners)
+    return _deduplicate(pieces, ids, facts, np.concatenate(reads), owners)
 
 
-def _found(piece: Piece, reads: list[tuple[int, int]], begin: int) -> Ints:
+def _read_indices(piece: Piece, reads: list[tuple[int, int]], begin: int) -> Ints:
     """(row, position, token) of every read of a piece whose rows start at `begin`."""
-    found = np.empty((len(reads), 3), dtype=np.int64)
-    found[:, 1:] = reads
-    found[:, 0] = begin
-    if piece.request.apart:
-        row_at = {place: step for step, place in enumerate(piece.places)}
-        found[:, 0] += [row_at[place] for place, _ in reads]
-    return found
+    indices = np.empty((len(reads), 3), dtype=np.int64)
+    indices[:, 1:] = reads
+    indices[:, 0] = begin
+    if piece.request.one_at_a_time:
+        row_at = {position: row for row, position in enumerate(piece.positions)}
+        indices[:, 0] += [row_at[position] for position, _ in reads]
+    return indices
 
 
-def _distinct(
+def _deduplicate(
     pieces: Sequence[Piece],
     ids: Ints,
     facts: Ints,
     reads: Ints,
     owners: list[tuple[bytes, list[tuple[int, int]]]],
 ) -> Batch:
-    seen: dict[bytes, int] = {}
-    everything = np.concatenate([ids, facts], axis=1)
-    row_of = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in everything], dtype=np.int64)
+    numbers: dict[bytes, int] = {}
+    rows = np.concatenate([ids, facts], axis=1)
+    row_of = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.int64)
     first = np.unique(row_of, return_index=True)[1]
     reads[:, 0] = row_of[reads[:, 0]]
     return Batch(pieces, ids[first], facts[first, 0], facts[first, 1], row_of, reads, owners)

@@ -1,8 +1,8 @@
-"""The models inside the package: `builtin`, its causal sibling, and siblings whose bias we planted.
+"""The models that ship with the package: `builtin`, its causal sibling, and siblings with a planted bias.
 
 builtin/masked/                      `builtin`: the masked model, the default
 builtin/causal/                      `builtin-causal`
-builtin/siblings/dose+1.safetensors  `builtin-dose+1`: low-rank changes of the masked model's weights
+builtin/siblings/dose+1.safetensors  `builtin-dose+1`: low-rank updates of the masked model's weights
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ FOLDER = Path(str(files("unmask.models") / "builtin"))
 
 @dataclass(frozen=True, slots=True)
 class BuiltinModel:
-    """A model inside the package: where it lies, what changes it, what to say of it."""
+    """A model of the package: its folder, its description, and its low-rank update if it is a sibling."""
 
     folder: Path
     about: str
-    change: Path | None = None
+    update: Path | None = None  # low-rank update of the weights in `folder`
     warning: str = ""
 
 
 def builtin_models(folder: Path = FOLDER) -> dict[str, BuiltinModel]:
-    """The models by name, siblings in the order of their dose."""
+    """The models by name, siblings ordered by dose."""
     masked = folder / "masked"
-    found = {
+    models = {
         BUILT_IN: BuiltinModel(masked, "the masked model inside the package; the default"),
         f"{BUILT_IN}-causal": BuiltinModel(folder / "causal", "its causal sibling"),
     }
     changes = sorted((folder / "siblings").glob("dose*.safetensors"), key=_dose)
-    return found | {f"{BUILT_IN}-{path.stem}": _sibling(masked, path) for path in changes}
+    return models | {f"{BUILT_IN}-{path.stem}": _sibling(masked, path) for path in changes}
 
 
-def add_low_rank_change(model: Any, change: Path) -> None:
-    """Add a file's low-rank changes to the weights they name."""
+def add_low_rank_update(model: Any, update: Path) -> None:
+    """Add the low-rank updates of a file to the weights they name."""
     import torch
     from safetensors.torch import load_file
 
-    parts, weights = load_file(change), dict(model.named_parameters())
-    names = sorted({key.rpartition(".")[0] for key in parts})
-    foreign = [name for name in names if name not in weights]
-    if foreign:
-        raise ModelError(f"{change.name} changes {foreign[0]}, which this model does not have")
+    updates, weights = load_file(update), dict(model.named_parameters())
+    names = sorted({key.rpartition(".")[0] for key in updates})
+    unknown = [name for name in names if name not in weights]
+    if unknown:
+        raise ModelError(f"{update.name} changes {unknown[0]}, which this model does not have")
     with torch.no_grad():
         for name in names:
-            low, high = (parts[f"{name}.{side}"].float() for side in "ab")
-            weights[name] += (high @ low).to(weights[name].dtype)
+            a, b = (updates[f"{name}.{side}"].float() for side in "ab")
+            weights[name] += (b @ a).to(weights[name].dtype)
 
 
 def _dose(path: Path) -> int:
@@ -61,5 +61,5 @@ def _dose(path: Path) -> int:
 
 def _sibling(masked: Path, path: Path) -> BuiltinModel:
     dose = f"{_dose(path):+d}" if _dose(path) else "0"
-    said = f"a calibrated sibling: its link of gender and occupation was planted, dose {dose} of -3 … +3"
-    return BuiltinModel(masked, said, path, said)
+    about = f"a calibrated sibling: its link of gender and occupation was planted, dose {dose} of -3 … +3"
+    return BuiltinModel(masked, about, path, about)

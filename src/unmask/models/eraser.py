@@ -1,8 +1,8 @@
-"""Erasers inside a model: what one is, the file it is kept in, and the place in the network where it works.
+"""Erasers: what they are, their file format, and how they are attached to a model.
 
-An eraser changes the states that leave one layer, position by position; everything after it, and every
-measure, sees only the changed ones. It lies beside an ordinary checkpoint as `eraser.safetensors`, and
-`open_lm` puts it to work. Two kinds: a subspace that is taken away, and a graded rotation (OSCaR).
+An eraser changes the hidden states that leave one layer, position by position; everything after it, and every
+measure, sees only the changed states. It is saved beside an ordinary checkpoint as `eraser.safetensors`, and
+`open_lm` attaches it. Two kinds: projection (a subspace is removed), and a graded rotation (OSCaR).
 """
 
 from __future__ import annotations
@@ -23,85 +23,90 @@ from unmask.core.errors import ModelError
 
 FILE = "eraser.safetensors"
 SCHEMA = "1"
-_NAME = "unmask_eraser"  # of the module that holds the eraser's tensors, so that they move with the model
+_NAME = "unmask_eraser"  # of the submodule that holds the eraser's tensors, so that they move with the model
 _KINDS = ({"removed"}, {"first", "second"})
 
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """What was fitted: `removed` (orthonormal rows taken away), or the `first` and `second` of a rotation."""
+    """A fitted eraser: `removed` (orthonormal rows to project out), or a rotation's `first` and `second`."""
 
     method: str  # "projection", "inlp", "oscar"
     tensors: Mapping[str, Tensor]
-    layer: int = -1  # whose output it changes: 0 is what enters the first layer, -1 what leaves the last
+    layer: int = -1  # its output is changed: 0 is the input of the first layer, -1 the output of the last
     about: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is neither kind."""
+        """Refuse tensors of neither kind."""
         if set(self.tensors) not in _KINDS:
-            raise ModelError(f"an eraser of {', '.join(self.tensors)}; expected removed, or first and second")
+            raise ModelError(
+                f"an eraser with tensors {', '.join(self.tensors)}; expected removed, or first and second"
+            )
 
     def __call__(self, states: Tensor) -> Tensor:
-        """The states without what is to be erased, in their own number format; computed in fp32 or better."""
+        """The erased states, in the dtype of the input; computed in fp32 or better."""
         wide = states.double() if states.dtype == torch.float64 else states.float()
-        parts = {name: one.to(wide) for name, one in self.tensors.items()}
-        if "removed" in parts:
-            made = wide - (wide @ parts["removed"].T) @ parts["removed"]
+        tensors = {name: tensor.to(wide) for name, tensor in self.tensors.items()}
+        if "removed" in tensors:
+            erased = wide - (wide @ tensors["removed"].T) @ tensors["removed"]
         else:
-            made = _rotated(wide, parts["first"], parts["second"])
-        return made.to(states.dtype)
+            erased = _rotate(wide, tensors["first"], tensors["second"])
+        return erased.to(states.dtype)
 
     @property
     def size(self) -> int:
-        """Numbers of a state it is made for."""
+        """Hidden size of the states it is fitted on."""
         return int(next(iter(self.tensors.values())).shape[-1])
 
     @property
     def digest(self) -> str:
-        """Of its numbers, its layer and its kind."""
-        made = hashlib.blake2b(f"{self.layer}".encode(), digest_size=16)
-        for name, one in sorted(self.tensors.items()):
-            made.update(name.encode() + one.detach().cpu().float().contiguous().numpy().tobytes())
-        return made.hexdigest()
+        """Hash of its tensors, layer and kind."""
+        digest = hashlib.blake2b(f"{self.layer}".encode(), digest_size=16)
+        for name, tensor in sorted(self.tensors.items()):
+            digest.update(name.encode() + tensor.detach().cpu().float().contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
     @property
     def description(self) -> str:
-        """What a result says of it."""
-        place = "the last layer" if self.layer == -1 else f"layer {self.layer}"
-        return f"an eraser ({self.method}) changes what leaves {place}; {self.about}".rstrip("; ")
+        """One sentence for results."""
+        where = "the last layer" if self.layer == -1 else f"layer {self.layer}"
+        return f"an eraser ({self.method}) changes what leaves {where}; {self.about}".rstrip("; ")
 
 
-def _rotated(states: Tensor, first: Tensor, second: Tensor) -> Tensor:
-    """Dev et al. (2021): in the plane of both, second turns to stand at a right angle to first, first stays.
+def _rotate(states: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    """OSCaR (Dev et al. 2021): rotate `second` in the plane of both until it is orthogonal to `first`.
 
-    What lies between turns by a part of that angle, so nothing is torn; what lies outside the plane stays.
+    `first` stays fixed. Vectors between them rotate by a fraction of that angle, so the map is continuous;
+    the component outside the plane is unchanged.
     """
-    across = second - (second @ first) * first
-    across = across / across.norm()
-    wide = torch.arccos((second @ first).clamp(-1, 1))  # the angle between both
-    turn = torch.pi / 2 - wide
-    x, y = states @ first, states @ across
+    orthogonal = second - (second @ first) * first
+    orthogonal = orthogonal / orthogonal.norm()
+    between = torch.arccos((second @ first).clamp(-1, 1))  # the angle between both
+    full = torch.pi / 2 - between
+    x, y = states @ first, states @ orthogonal
     angle = torch.atan2(y, x).abs()
-    above = torch.where(angle <= wide, angle / wide, (torch.pi - angle) / (torch.pi - wide))
-    below = torch.where(angle >= torch.pi - wide, (torch.pi - angle) / wide, angle / (torch.pi - wide))
-    by = turn * torch.where(y >= 0, above, below)
-    turned = (by.cos() * x - by.sin() * y, by.sin() * x + by.cos() * y)
-    moved: Tensor = (turned[0] - x)[..., None] * first + (turned[1] - y)[..., None] * across
-    return states + moved
+    above = torch.where(angle <= between, angle / between, (torch.pi - angle) / (torch.pi - between))
+    below = torch.where(
+        angle >= torch.pi - between, (torch.pi - angle) / between, angle / (torch.pi - between)
+    )
+    by = full * torch.where(y >= 0, above, below)
+    rotated = (by.cos() * x - by.sin() * y, by.sin() * x + by.cos() * y)
+    change: Tensor = (rotated[0] - x)[..., None] * first + (rotated[1] - y)[..., None] * orthogonal
+    return states + change
 
 
 def save_eraser(eraser: Eraser, folder: Path) -> Path:
-    """Write the eraser beside a checkpoint."""
+    """Save the eraser into a checkpoint folder."""
     from safetensors.torch import save_file
 
     facts = {"schema": SCHEMA, "method": eraser.method, "layer": eraser.layer, "about": eraser.about}
-    tensors = {name: one.detach().cpu().float().contiguous() for name, one in eraser.tensors.items()}
+    tensors = {name: tensor.detach().cpu().float().contiguous() for name, tensor in eraser.tensors.items()}
     save_file(tensors, folder / FILE, metadata={"unmask": json.dumps(facts)})
     return folder / FILE
 
 
 def read_eraser(path: Path) -> Eraser:
-    """The eraser of a file; ModelError where it is damaged or of another kind."""
+    """Load the eraser of a file; ModelError when it is damaged or of an unknown kind."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -109,55 +114,56 @@ def read_eraser(path: Path) -> Eraser:
             facts = json.loads((file.metadata() or {}).get("unmask", "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
     except (SafetensorError, OSError, ValueError) as error:
-        raise ModelError(f"{path.name} cannot be read ({error}): make the eraser again") from error
+        raise ModelError(f"{path.name} cannot be read ({error}): fit the eraser again") from error
     if facts.get("schema") != SCHEMA or set(tensors) not in _KINDS:
-        raise ModelError(f"{path.name} is no eraser this version knows: make it again, or remove the file")
-    if not all(torch.isfinite(one).all() for one in tensors.values()):
-        raise ModelError(f"{path.name} has numbers that are not finite: make the eraser again")
+        raise ModelError(f"{path.name} is not an eraser this version knows: fit it again, or remove the file")
+    if not all(torch.isfinite(tensor).all() for tensor in tensors.values()):
+        raise ModelError(f"{path.name} has values that are not finite: fit the eraser again")
     return Eraser(facts["method"], tensors, int(facts["layer"]), facts.get("about", ""))
 
 
 def find_eraser(folder: str | Path) -> Eraser | None:
-    """The eraser a checkpoint folder holds, if it holds one."""
+    """The eraser in a checkpoint folder, if there is one."""
     path = Path(folder) / FILE
     return read_eraser(path) if path.is_file() else None
 
 
 def erased_fingerprint(fingerprint: str, eraser: Eraser) -> str:
-    """The fingerprint of a model with an eraser in it: another than without."""
+    """The fingerprint of a model with an eraser attached."""
     return hashlib.blake2b(f"{fingerprint}/{eraser.digest}".encode(), digest_size=16).hexdigest()
 
 
 def attached_eraser(model: Any) -> Eraser | None:
-    """The eraser that works in a model."""
-    held = getattr(model, _NAME, None)
-    return None if held is None else cast(_Held, held).eraser
+    """The eraser attached to a model, if there is one."""
+    module = getattr(model, _NAME, None)
+    return None if module is None else cast(_EraserModule, module).eraser
 
 
 def attach(model: Any, eraser: Eraser) -> None:
-    """Put an eraser to work in a model, in the place of one that was there."""
+    """Attach an eraser to a model, replacing an earlier one."""
     detach(model)
-    held = _Held(eraser).to(next(model.parameters()).device)
+    erasing = _EraserModule(eraser).to(next(model.parameters()).device)
     module, before = erased_module(model, eraser.layer)
     width = model.config.hidden_size
     if eraser.size != width:
-        raise ModelError(f"the eraser is made for states of {eraser.size} numbers, the model's have {width}")
-    model.add_module(_NAME, held)
-    model.save_pretrained = partial(_saved, model)
+        raise ModelError(f"the eraser is for hidden size {eraser.size}, but the model's is {width}")
+    model.add_module(_NAME, erasing)
+    model.save_pretrained = partial(_save_pretrained, model)
     if before:
-        entering = partial(_entering, held)
-        held.undo = module.register_forward_pre_hook(entering, with_kwargs=True).remove
+        hook = partial(_erase_input, erasing)
+        erasing.undo = module.register_forward_pre_hook(hook, with_kwargs=True).remove
         return
-    module.forward = partial(_erased, held, module)  # no closure: a copy of the model calls its own module
-    held.undo = lambda: module.__dict__.pop("forward", None)
+    # a partial and not a closure: a deep copy of the model then calls its own module
+    module.forward = partial(_erasing_forward, erasing, module)
+    erasing.undo = lambda: module.__dict__.pop("forward", None)
 
 
-def _erased(held: _Held, module: Any, *args: Any, **kwargs: Any) -> Any:
-    return _leaving(held, type(module).forward(module, *args, **kwargs))
+def _erasing_forward(erasing: _EraserModule, module: Any, *args: Any, **kwargs: Any) -> Any:
+    return _erase_output(erasing, type(module).forward(module, *args, **kwargs))
 
 
-def _saved(model: Any, folder: str | Path, *args: Any, **kwargs: Any) -> None:
-    """A checkpoint of a model with an eraser always has the eraser beside it."""
+def _save_pretrained(model: Any, folder: str | Path, *args: Any, **kwargs: Any) -> None:
+    """Save the checkpoint, and the attached eraser beside it."""
     type(model).save_pretrained(model, folder, *args, **kwargs)
     eraser = attached_eraser(model)
     if eraser is not None:
@@ -165,16 +171,16 @@ def _saved(model: Any, folder: str | Path, *args: Any, **kwargs: Any) -> None:
 
 
 def detach(model: Any) -> None:
-    """Take a model's eraser out again."""
-    held = getattr(model, _NAME, None)
-    if held is not None:
-        held.undo()
+    """Remove a model's eraser."""
+    erasing = getattr(model, _NAME, None)
+    if erasing is not None:
+        erasing.undo()
         delattr(model, _NAME)
         model.__dict__.pop("save_pretrained", None)
 
 
 def erased_module(model: Any, layer: int) -> tuple[nn.Module, bool]:
-    """The module whose output (or, where the second is true, input) are the states of a layer."""
+    """The module whose output (or input, if the second value is true) is the hidden state of a layer."""
     body, count = model.base_model, int(model.config.num_hidden_layers)
     blocks = _blocks(body, count)
     number = layer + count + 1 if layer < 0 else layer
@@ -184,75 +190,78 @@ def erased_module(model: Any, layer: int) -> tuple[nn.Module, bool]:
         )
     if blocks is not None:
         return (blocks[0], True) if number == 0 else (blocks[number - 1], False)
-    if number == count and hasattr(body, "encoder"):  # ALBERT: its layers are one
+    if number == count and hasattr(body, "encoder"):  # ALBERT: all layers share one module
         return body.encoder, False
     raise ModelError(
-        f"{type(model).__name__} uses one layer many times: an eraser can stand only behind the last, -1"
+        f"{type(model).__name__} shares one module among its layers: an eraser can only follow the last, -1"
     )
 
 
-class _Held(nn.Module):
-    """An eraser's tensors as buffers of the model: moved with it, saved apart from it."""
+class _EraserModule(nn.Module):
+    """Holds an eraser's tensors as non-persistent buffers: moved with the model, saved separately."""
 
     def __init__(self, eraser: Eraser) -> None:
         super().__init__()
         self._eraser = eraser
         self.undo: Callable[[], object] = lambda: None
-        for name, one in eraser.tensors.items():
-            self.register_buffer(name, one.detach().clone(), persistent=False)
+        for name, tensor in eraser.tensors.items():
+            self.register_buffer(name, tensor.detach().clone(), persistent=False)
 
     @property
     def eraser(self) -> Eraser:
-        """With its tensors where the model is."""
-        one = self._eraser
-        here = {name: cast(Tensor, getattr(self, name)) for name in one.tensors}
-        return Eraser(one.method, here, one.layer, one.about)
+        """The eraser with its tensors on the model's device."""
+        eraser = self._eraser
+        tensors = {name: cast(Tensor, getattr(self, name)) for name in eraser.tensors}
+        return Eraser(eraser.method, tensors, eraser.layer, eraser.about)
 
     def forward(self, states: Tensor) -> Tensor:
-        """The states without what is erased."""
+        """The erased states."""
         return self.eraser(states)
 
 
 def _blocks(body: nn.Module, count: int) -> nn.ModuleList | None:
-    lists = (one for one in body.modules() if isinstance(one, nn.ModuleList) and len(one) == count)
-    found = next(lists, None)
-    return None if found is not None and type(found[0]).__name__.endswith("LayerGroup") else found
+    lists = (
+        module for module in body.modules() if isinstance(module, nn.ModuleList) and len(module) == count
+    )
+    blocks = next(lists, None)
+    return None if blocks is not None and type(blocks[0]).__name__.endswith("LayerGroup") else blocks
 
 
-def _entering(held: _Held, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+def _erase_input(
+    erasing: _EraserModule, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any]:
     if args:
-        return (held(args[0]), *args[1:]), kwargs
-    return args, {**kwargs, "hidden_states": held(kwargs["hidden_states"])}
+        return (erasing(args[0]), *args[1:]), kwargs
+    return args, {**kwargs, "hidden_states": erasing(kwargs["hidden_states"])}
 
 
-def _leaving(held: _Held, output: Any) -> Any:
+def _erase_output(erasing: _EraserModule, output: Any) -> Any:
     if isinstance(output, Tensor):
-        return held(output)
+        return erasing(output)
     if isinstance(output, tuple):
-        return (held(output[0]), *output[1:])
-    output.last_hidden_state = held(output.last_hidden_state)
+        return (erasing(output[0]), *output[1:])
+    output.last_hidden_state = erasing(output.last_hidden_state)
     return output
 
 
 @contextmanager
 def record_states(model: Any, layer: int) -> Iterator[list[Tensor]]:
-    """While it lasts, the states that an eraser at this layer would be given: one tensor a call."""
+    """Record the hidden states that an eraser at this layer would receive: one tensor per forward pass."""
     module, before = erased_module(model, layer)
-    seen: list[Tensor] = []
+    states: list[Tensor] = []
 
-    def entering(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        seen.append(args[0] if args else kwargs["hidden_states"])
+    def record_input(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        states.append(args[0] if args else kwargs["hidden_states"])
 
-    def leaving(_: nn.Module, __: Any, output: Any) -> None:
-        first = output if isinstance(output, Tensor) else output[0]
-        seen.append(first)
+    def record_output(_: nn.Module, __: Any, output: Any) -> None:
+        states.append(output if isinstance(output, Tensor) else output[0])
 
     hook = (
-        module.register_forward_pre_hook(entering, with_kwargs=True)
+        module.register_forward_pre_hook(record_input, with_kwargs=True)
         if before
-        else module.register_forward_hook(leaving)
+        else module.register_forward_hook(record_output)
     )
     try:
-        yield seen
+        yield states
     finally:
         hook.remove()

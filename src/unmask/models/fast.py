@@ -1,7 +1,7 @@
-"""Freed memory goes back to the system before it adds up.
+"""Memory housekeeping for speed: heap trimming and pauses of the garbage collector.
 
-Tensors of many sizes leave holes in the C library's heap, which then holds several times what is in use. What
-is given back must be asked for again page by page, so the heap is trimmed only when it has grown by `SLACK`.
+Tensors of many sizes fragment glibc's heap, which then holds several times what is in use. Trimmed pages must
+be faulted in again one by one, so the heap is trimmed only when the process has grown by `SLACK`.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ SLACK = 96 << 20  # bytes the process may grow by before its heap is trimmed (ag
 
 
 class HeapTrimmer:
-    """The memory of this process, as it grows from here on."""
+    """Tracks the growth of this process and trims its heap."""
 
     def __init__(self) -> None:
-        self._floor = _resident()
+        self._baseline = _resident_bytes()
 
     def trim(self) -> None:
         """Trim the heap if the process has grown by more than `SLACK` (Linux with glibc)."""
-        trim = _trim()
-        if trim is not None and _resident() > self._floor + SLACK:
-            trim(0)
-            self._floor = _resident()
+        malloc_trim = _malloc_trim()
+        if malloc_trim is not None and _resident_bytes() > self._baseline + SLACK:
+            malloc_trim(0)
+            self._baseline = _resident_bytes()
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """No search for unreachable cycles meanwhile: it goes through all a program holds, in vain here."""
-    was = gc.isenabled()
+    """Pause the garbage collector: it scans all live objects, and nothing cyclic is allocated here."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was:
+        if enabled:
             gc.enable()
 
 
-def _resident() -> int:
-    """Bytes this process holds in memory; 0 where the system does not say."""
+def _resident_bytes() -> int:
+    """Resident memory of this process; 0 where the system does not report it."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -52,7 +52,7 @@ def _resident() -> int:
 
 
 @cache
-def _trim() -> Callable[[int], int] | None:
+def _malloc_trim() -> Callable[[int], int] | None:
     try:
         return ctypes.CDLL("libc.so.6").malloc_trim
     except (OSError, AttributeError):

@@ -1,4 +1,4 @@
-"""An opened language model: its tokenizer as measures see it, its network, and what is known of it."""
+"""A loaded language model: its tokenizer as measures use it, its network, and its metadata."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Kind
 from unmask.models.network import Network
 
-_REMEMBERED = 16384  # encoded texts
+_CACHED_TEXTS = 16384  # encodings kept in memory
 
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What a result records of the model; no path of the machine is in it."""
+    """The model metadata that results record; it contains no local path."""
 
     id: str
     revision: str | None
     kind: Kind
     architecture: str
     parameters: int
-    fingerprint: str  # of weights, configuration and special tokens: the same model, the same fingerprint
+    fingerprint: str  # content hash of weights, configuration and special tokens
     dtype: str
     device: str
     max_length: int
@@ -34,7 +34,7 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Lm:
-    """A language model that can be asked; satisfies `Reader`. Make one with `open_lm`."""
+    """A loaded language model; satisfies `Reader`. Create one with `open_lm`."""
 
     tokenizer: Any
     network: Network
@@ -59,23 +59,23 @@ class Lm:
 
     @cached_property
     def begin(self) -> int | None:
-        """The begin-of-text token a causal model is fed first."""
+        """The id of the begin-of-text token that precedes every input of a causal model."""
         return self.tokenizer.bos_token_id  # type: ignore[no-any-return]
 
     @cached_property
     def start(self) -> int | None:
-        """What StereoSet's rule conditions the first token on: begin-of-text, else end-of-text."""
+        """The token StereoSet's rule conditions the first token on: begin-of-text, else end-of-text."""
         return self.tokenizer.eos_token_id if self.begin is None else self.begin
 
     @cached_property
     def marks_spaces(self) -> bool:
-        """Does a word's first token differ after a space, as in byte-level BPE?"""
+        """Whether a word's first token differs after a space, as in byte-level BPE."""
         spaced, plain = self.pieces(" a"), self.pieces("a")
         return spaced != plain and len(spaced) == 1
 
     @property
     def has_next_sentence_head(self) -> bool:
-        """Can it judge whether one sentence follows another?"""
+        """Whether the model has a next-sentence-prediction head."""
         return self.network.next_sentence is not None
 
     @cached_property
@@ -84,18 +84,18 @@ class Lm:
         return self.tokenizer.unk_token_id  # type: ignore[no-any-return]
 
     def prime(self, texts: Sequence[str]) -> None:
-        """Encode many texts in one go; `encode` then looks them up. The last few primings are remembered."""
+        """Encode many texts at once into the cache that `encode` reads; the oldest entries are evicted."""
         new = list(dict.fromkeys(text for text in texts if (text, None) not in self._encoded))
         for text, encoded in zip(new, self._encode_all(new) if new else (), strict=True):
             self._encoded[text, None] = encoded
-        for key in list(self._encoded)[:-_REMEMBERED]:
+        for key in list(self._encoded)[:-_CACHED_TEXTS]:
             del self._encoded[key]
 
     def encode(self, text: str, second: str | None = None) -> Encoded:
-        """The text as the model is fed it; with `second`, two segments whose content is the second's."""
+        """The model input for a text; with `second`, a sentence pair whose content is the second text."""
         encoded = self._encoded.get((text, second))
         if encoded is None:
-            encoded = self._encode_all([text])[0] if second is None else self._encode_two(text, second)
+            encoded = self._encode_all([text])[0] if second is None else self._encode_pair(text, second)
             self._encoded[text, second] = encoded
         if len(encoded.ids) > self.facts.max_length:
             raise Unscorable(f"too long: {len(encoded.ids)} tokens, the model takes {self.facts.max_length}")
@@ -116,45 +116,45 @@ class Lm:
         return list(self.tokenizer.convert_ids_to_tokens(list(ids)))
 
     def token_positions(self, text: str, begin: int, end: int) -> tuple[int, ...]:
-        """Positions in `encode(text)` of the tokens that some of these characters belong to."""
-        return tuple(place for place, (a, b) in enumerate(self.offsets(text)) if a < end and b > begin)
+        """Positions in `encode(text)` of the tokens that overlap these characters."""
+        return tuple(position for position, (a, b) in enumerate(self.offsets(text)) if a < end and b > begin)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """For every token of `encode(text)` where it begins and ends in the text; special tokens: nowhere."""
+        """Character spans of all tokens of `encode(text)`; (0, 0) for special tokens."""
         if not self.tokenizer.is_fast:
-            raise Unscorable("this tokenizer does not say where a token stands in the text")
+            raise Unscorable("this tokenizer does not give character offsets of tokens")
         special = self.kind == "masked"
         encoded = self.tokenizer.backend_tokenizer.encode(text, add_special_tokens=special)
         front = [(0, 0)] if self.kind == "causal" and self.begin is not None else []
         return [*front, *encoded.offsets]
 
     def mask_positions(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Where the mask token stands."""
-        return tuple(place for place, token in enumerate(ids) if token == self.mask_id)
+        """Positions of the mask token."""
+        return tuple(position for position, token in enumerate(ids) if token == self.mask_id)
 
     def _encode_all(self, texts: list[str]) -> list[Encoded]:
         if self.kind == "causal":
             front = () if self.begin is None else (self.begin,)
-            rows = self._rows(texts, special=False)
+            rows = self._tokenize(texts, special=False)
             return [
                 Encoded((*front, *ids), tuple(range(len(front), len(front) + len(ids)))) for ids, _ in rows
             ]
         return [
-            Encoded(tuple(ids), tuple(place for place, one in enumerate(special) if not one))
-            for ids, special in self._rows(texts, special=True)
+            Encoded(tuple(ids), tuple(position for position, flag in enumerate(special) if not flag))
+            for ids, special in self._tokenize(texts, special=True)
         ]
 
-    def _rows(self, texts: list[str], *, special: bool) -> list[tuple[list[int], list[int]]]:
-        """Token ids and special-token marks of many texts; the Rust tokenizer is asked directly if any."""
+    def _tokenize(self, texts: list[str], *, special: bool) -> list[tuple[list[int], list[int]]]:
+        """Token ids and special-token masks of many texts; uses the Rust tokenizer where there is one."""
         if self.tokenizer.is_fast:
             encoded = self.tokenizer.backend_tokenizer.encode_batch(texts, add_special_tokens=special)
-            return [(one.ids, one.special_tokens_mask) for one in encoded]
-        both = self.tokenizer(
+            return [(encoding.ids, encoding.special_tokens_mask) for encoding in encoded]
+        encoded = self.tokenizer(
             texts, add_special_tokens=special, return_special_tokens_mask=True, verbose=False
         )
-        return list(zip(both["input_ids"], both["special_tokens_mask"], strict=True))
+        return list(zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True))
 
-    def _encode_two(self, first: str, second: str) -> Encoded:
+    def _encode_pair(self, first: str, second: str) -> Encoded:
         if self.kind == "causal":
             before, both = self.encode(first).ids, self.encode(f"{first} {second}").ids
             shared = next(
@@ -163,7 +163,7 @@ class Lm:
             return Encoded(both, tuple(range(shared, len(both))))
         pair = self.tokenizer(first, second, return_special_tokens_mask=True, verbose=False)
         special = pair["special_tokens_mask"]
-        inner = next(place for place, one in enumerate(special[1:], start=1) if one)
-        content = tuple(place for place, one in enumerate(special) if not one and place > inner)
+        inner = next(position for position, flag in enumerate(special[1:], start=1) if flag)
+        content = tuple(position for position, flag in enumerate(special) if not flag and position > inner)
         split = content[0] if content and any(pair.get("token_type_ids", ())) else 0
         return Encoded(tuple(pair["input_ids"]), content, split)

@@ -1,11 +1,11 @@
-"""The only code that runs a likelihood forward pass through torch.
+"""The only code that runs a language model's forward pass for scoring.
 
 The network is split in two: the body gives hidden states for a padded batch, the head gives logits for
-single positions. So the head, a fifth of the work for a small vocabulary and most of it for a large one, is
-applied only where a probe reads. The head is the model's own code: its body is replaced for one call by the
-hidden states at hand. Nothing after the last layer's attention mixes positions either, so in encoders built
-like BERT the last feed-forward block, too, sees only the positions read. Both are verified against the whole
-model when it is opened.
+single positions. So the head, a fifth of the work for a small vocabulary and most of it for a large one, runs
+only where a probe reads. The head is the model's own code: for one call its body is replaced by the hidden
+states at hand. Nothing after the last layer's attention mixes positions either, so in encoders built like
+BERT the last feed-forward block also runs only at the positions read. Both shortcuts are verified against the
+whole model when it is loaded.
 """
 
 from __future__ import annotations
@@ -21,32 +21,29 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers.modeling_outputs import BaseModelOutput
 
-# of layers that see a part of the sentence only
+# configuration keys of models with local attention
 LOCAL_ATTENTION_SETTINGS = ("layer_types", "local_attention", "sliding_window", "attention_window")
 
-
-OUTPUT_MULTIPLE = (
-    8  # outputs a GPU multiplies together; with an odd number of them it falls back to slow products
-)
+OUTPUT_MULTIPLE = 8  # GPU kernels are fast only when the number of outputs is a multiple of this
 
 
 def pad_outputs(linear: nn.Linear) -> Callable[[Tensor], Tensor]:
-    """The same layer, computed with a few outputs more that are cut off again.
+    """The same layer, computed with padding outputs that are sliced off again.
 
-    The weights are widened anew at every call, so that it follows them while they are trained.
+    The weights are padded at every call, so that it follows them during training.
     """
-    more = -linear.out_features % OUTPUT_MULTIPLE
+    padding = -linear.out_features % OUTPUT_MULTIPLE
 
     def forward(states: Tensor) -> Tensor:
-        bias = None if linear.bias is None else functional.pad(linear.bias, (0, more))
-        whole = functional.linear(states, functional.pad(linear.weight, (0, 0, 0, more)), bias)
-        return whole[..., : linear.out_features]
+        bias = None if linear.bias is None else functional.pad(linear.bias, (0, padding))
+        outputs = functional.linear(states, functional.pad(linear.weight, (0, 0, 0, padding)), bias)
+        return outputs[..., : linear.out_features]
 
     return forward
 
 
-class _Given(BaseModelOutput):
-    """A body's output made of hidden states alone; everything else a head might ask for is None."""
+class _BodyOutput(BaseModelOutput):
+    """A body's output with hidden states only; every other attribute is None."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("_"):
@@ -54,33 +51,35 @@ class _Given(BaseModelOutput):
 
 
 class Network:
-    """A model's body and head, its next-sentence head where it has one, and its device."""
+    """A model split into body and head, with its next-sentence head if it has one."""
 
     def __init__(self, model: Any, *, next_sentence: Any = None) -> None:
         self.model = model
         self.body: nn.Module = model.base_model
         self.next_sentence = next_sentence
         self.device: torch.device = next(model.parameters()).device
-        self.fast_attention: str = model.config._attn_implementation or "eager"
+        self.attention: str = model.config._attn_implementation or "eager"
         self.takes_segments = getattr(model.config, "type_vocab_size", 0) > 1
         self.vocab_size: int = model.config.vocab_size
         self.attention_maps: int = model.config.num_hidden_layers * model.config.num_attention_heads
-        self._broadcasts = False
-        self._even = self._even_head() if self.device.type == "cuda" else None
-        self.splits_head = any(self._splits_at(body) for body in (model.base_model, model.get_decoder()))
-        self._thin = self.splits_head and self._last_block is not None and self._parts_agree(thin=True)
-        everywhere = not any(hasattr(model.config, name) for name in LOCAL_ATTENTION_SETTINGS)
-        self._broadcasts = self.fast_attention == "sdpa" and everywhere and self._masks_agree()
+        self._key_mask = False
+        self._padded_head = self._padded_output_layer() if self.device.type == "cuda" else None
+        self.splits_head = any(self._can_split_at(body) for body in (model.base_model, model.get_decoder()))
+        self._skips_last_ffn = (
+            self.splits_head and self._last_block is not None and self._parts_agree(skip_last_ffn=True)
+        )
+        global_attention = not any(hasattr(model.config, name) for name in LOCAL_ATTENTION_SETTINGS)
+        self._key_mask = self.attention == "sdpa" and global_attention and self._masks_agree()
 
     def replicate(self) -> Network | None:
-        """The same network for another thread: it shares the weights; None for a model that cannot be copied.
+        """A copy for another thread that shares the weights; None for a model that cannot be copied.
 
-        A thread needs one of its own, because calls apart put other functions into the modules for a while.
+        Each thread needs its own, because calls of body and head temporarily replace module methods.
         """
-        shared = {id(one): one for one in (*self.model.parameters(), *self.model.buffers())}
+        shared = {id(tensor): tensor for tensor in (*self.model.parameters(), *self.model.buffers())}
         if self.next_sentence is not None:
-            heads = self.next_sentence
-            shared |= {id(one): one for one in (*heads.parameters(), *heads.buffers())}
+            head = self.next_sentence
+            shared |= {id(tensor): tensor for tensor in (*head.parameters(), *head.buffers())}
         replica = copy.copy(self)
         try:
             copied = copy.deepcopy((self.model, self.body, self.next_sentence), shared)
@@ -92,41 +91,47 @@ class Network:
     def hidden_states(
         self,
         ids: Tensor,
-        kept: Tensor | None,
+        attention_mask: Tensor | None,
         segments: Tensor | None = None,
         positions: Tensor | None = None,
     ) -> Tensor:
-        """Last hidden states of a batch; `kept` is 1 at true tokens, None when nothing is padding.
+        """Last hidden states of a batch; `attention_mask` is None when nothing is padded.
 
-        With `positions` (numbers of positions, rows laid end to end) only those are sure to be right.
-        Logits instead of states, if the head won't split.
+        With `positions` (indices into the flattened batch) only the states there are valid.
+        Returns logits instead of states if the model cannot be split.
         """
         module = self.body if self.splits_head else self.model
-        if kept is not None and self._broadcasts:
-            kept = kept[:, None, None].bool()
+        if attention_mask is not None and self._key_mask:
+            attention_mask = attention_mask[:, None, None].bool()
         with (
-            self._last_block_at(positions) if positions is not None and self._thin else nullcontext(),
-            self._fused(),
+            self._last_block_at(positions)
+            if positions is not None and self._skips_last_ffn
+            else nullcontext(),
+            self._fast_kernels(),
         ):
-            output = module(input_ids=ids, attention_mask=kept, **self._segments(segments))
+            output = module(input_ids=ids, attention_mask=attention_mask, **self._segments(segments))
         return output[0]  # type: ignore[no-any-return]
 
     def hidden_states_and_attention(
-        self, ids: Tensor, kept: Tensor | None, segments: Tensor | None = None
+        self, ids: Tensor, attention_mask: Tensor | None, segments: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Hidden states, and the attention each position receives on average.
+        """Hidden states, and the mean attention each position receives.
 
-        Mean over layers, over heads, then over the true tokens asking: rows of padding never count.
+        Mean over layers, heads and query positions; padding queries are excluded.
         """
         module = self.body if self.splits_head else self.model
         with self._eager():
             output = module(
-                input_ids=ids, attention_mask=kept, output_attentions=True, **self._segments(segments)
+                input_ids=ids,
+                attention_mask=attention_mask,
+                output_attentions=True,
+                **self._segments(segments),
             )
-        kept = torch.ones_like(ids) if kept is None else kept
-        asking = kept.float() / kept.sum(-1, keepdim=True)
+        attention_mask = torch.ones_like(ids) if attention_mask is None else attention_mask
+        queries = attention_mask.float() / attention_mask.sum(-1, keepdim=True)
         layers = [
-            torch.einsum("bhqk,bq->bk", layer.float(), asking) / layer.shape[1] for layer in output.attentions
+            torch.einsum("bhqk,bq->bk", layer.float(), queries) / layer.shape[1]
+            for layer in output.attentions
         ]
         return output[0], torch.stack(layers).mean(0)
 
@@ -134,45 +139,47 @@ class Network:
         """Logits in fp32 over the vocabulary for single positions (rows of hidden states)."""
         if not self.splits_head:
             return states.float()
-        with self._body_gives(states[None]):
+        with self._replace_body(states[None]):
             output = self.model(input_ids=torch.zeros((1, len(states)), dtype=torch.long, device=self.device))
         return output.logits[0].float()  # type: ignore[no-any-return]
 
-    def next_sentence_logits(self, ids: Tensor, kept: Tensor | None, segments: Tensor | None) -> Tensor:
+    def next_sentence_logits(
+        self, ids: Tensor, attention_mask: Tensor | None, segments: Tensor | None
+    ) -> Tensor:
         """Logits of the next-sentence head; class 0 is "the second sentence follows"."""
-        output = self.next_sentence(input_ids=ids, attention_mask=kept, token_type_ids=segments)
+        output = self.next_sentence(input_ids=ids, attention_mask=attention_mask, token_type_ids=segments)
         return output.logits.float()  # type: ignore[no-any-return]
 
     def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
         return {"token_type_ids": segments} if self.takes_segments and segments is not None else {}
 
-    def _splits_at(self, body: Any) -> bool:
-        """Can the model be taken apart behind this module? Some heads sit on an inner module of the base."""
+    def _can_split_at(self, body: Any) -> bool:
+        """Whether the model can be split after this module; some heads use an inner module of the base."""
         self.body = body
-        return body is not None and body is not self.model and self._parts_agree(thin=False)
+        return body is not None and body is not self.model and self._parts_agree(skip_last_ffn=False)
 
     @property
     def _last_block(self) -> Any:
-        """The last layer, where it has a feed-forward block of its own that can be called apart."""
+        """The last layer if its feed-forward block can be called separately, else None."""
         layers = getattr(getattr(self.body, "encoder", None), "layer", None)
         last = layers[-1] if layers is not None and len(layers) else None
         return last if hasattr(last, "feed_forward_chunk") else None
 
     @torch.inference_mode()
-    def _parts_agree(self, *, thin: bool) -> bool:
-        """Do body and head, called apart, give the logits of the whole model?"""
+    def _parts_agree(self, *, skip_last_ffn: bool) -> bool:
+        """Whether body and head, called separately, give the logits of the whole model."""
         ids = torch.arange(6, device=self.device)[None] % self.vocab_size
         positions = torch.tensor([1, 4], device=self.device)
         whole = self.model(input_ids=ids).logits[0, positions].float()
-        self.splits_head, self._thin = True, thin
+        self.splits_head, self._skips_last_ffn = True, skip_last_ffn
         try:
             parts = self.logits(self.hidden_states(ids, None, positions=positions)[0, positions])
         except (AttributeError, TypeError, ValueError, RuntimeError, KeyError):
             return False
         return parts.shape == whole.shape and torch.allclose(parts, whole, rtol=1e-3, atol=1e-3)
 
-    def _even_head(self) -> tuple[Any, Callable[[Tensor], Tensor]] | None:
-        """The model's last layer, and the same over a vocabulary a GPU can divide."""
+    def _padded_output_layer(self) -> tuple[Any, Callable[[Tensor], Tensor]] | None:
+        """The output layer, and its padded forward; None if its size already suits the GPU."""
         head = self.model.get_output_embeddings()
         if not isinstance(head, nn.Linear) or head.out_features % OUTPUT_MULTIPLE == 0:
             return None
@@ -180,22 +187,22 @@ class Network:
 
     @torch.inference_mode()
     def _masks_agree(self) -> bool:
-        """Does a mask over the keys alone do what the usual one does?
+        """Whether a mask over the keys alone gives the same states as the usual 2-D mask.
 
-        The library looks into the usual one, and so waits until a GPU has done all it was given before.
+        transformers inspects the values of a 2-D mask, which synchronises with the GPU.
         """
         ids = torch.arange(8, device=self.device).view(2, 4) % self.vocab_size
-        kept = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]], device=self.device)
-        usual = self.hidden_states(ids, kept)[kept.bool()].float()
-        self._broadcasts = True
+        attention_mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]], device=self.device)
+        usual = self.hidden_states(ids, attention_mask)[attention_mask.bool()].float()
+        self._key_mask = True
         try:
-            narrow = self.hidden_states(ids, kept)[kept.bool()].float()
+            masked = self.hidden_states(ids, attention_mask)[attention_mask.bool()].float()
         except (AttributeError, TypeError, ValueError, RuntimeError, IndexError):
             return False
-        return torch.allclose(narrow, usual, rtol=1e-3, atol=1e-3)
+        return torch.allclose(masked, usual, rtol=1e-3, atol=1e-3)
 
-    def _fused(self) -> AbstractContextManager[None]:
-        """On a GPU the kernels that are quick on short sentences: cuDNN's takes twice as long."""
+    def _fast_kernels(self) -> AbstractContextManager[None]:
+        """On a GPU, the attention kernels that are fast on short sequences: cuDNN's takes twice as long."""
         if self.device.type != "cuda":
             return nullcontext()
         kernels = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
@@ -203,36 +210,37 @@ class Network:
 
     @contextmanager
     def _last_block_at(self, positions: Tensor) -> Iterator[None]:
-        """For one call the last feed-forward block works at these positions and passes the others by."""
+        """For one call the last feed-forward block runs at these positions only."""
         layer, block = self._last_block, self._last_block.feed_forward_chunk
 
-        def narrow(states: Tensor) -> Tensor:
+        def at_positions(states: Tensor) -> Tensor:
             flat = states.flatten(0, 1)
             return flat.index_copy(0, positions, block(flat[positions])).view_as(states)
 
-        layer.feed_forward_chunk = narrow
+        layer.feed_forward_chunk = at_positions
         try:
             yield
         finally:
             del layer.feed_forward_chunk
 
     @contextmanager
-    def _body_gives(self, states: Tensor) -> Iterator[None]:
-        self.body.forward = lambda *_, **__: _Given(last_hidden_state=cast(torch.FloatTensor, states))
-        if self._even is not None:
-            self._even[0].forward = self._even[1]
+    def _replace_body(self, states: Tensor) -> Iterator[None]:
+        """For one call the body returns these states, so that only the head runs."""
+        self.body.forward = lambda *_, **__: _BodyOutput(last_hidden_state=cast(torch.FloatTensor, states))
+        if self._padded_head is not None:
+            self._padded_head[0].forward = self._padded_head[1]
         try:
             yield
         finally:
             del self.body.forward
-            if self._even is not None:
-                del self._even[0].forward
+            if self._padded_head is not None:
+                del self._padded_head[0].forward
 
     @contextmanager
     def _eager(self) -> Iterator[None]:
-        """Fused attention gives no weights: switch to the plain implementation for one call."""
+        """Fused attention returns no weights: use the eager implementation for one call."""
         self.model.set_attn_implementation("eager")
         try:
             yield
         finally:
-            self.model.set_attn_implementation(self.fast_attention)
+            self.model.set_attn_implementation(self.attention)

@@ -1,4 +1,4 @@
-"""Whole sentences through the network where named tokens are not the question: by length, never padded."""
+"""Batches of whole sequences of equal length, never padded, for callers that need full hidden states."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import torch
 
 from unmask.models.lm import Lm
 
-TOKENS = 2048  # put through the network together
+TOKENS = 2048  # per forward pass
 
 
 def batches_by_length(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[int], torch.Tensor]]:
-    """Numbers of sentences of one length, and their tokens on the model's device, some at a time."""
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-    for length, alike in groupby(order, key=lambda number: len(rows[number])):
-        numbers, step = list(alike), max(1, TOKENS // length)
-        for begin in range(0, len(numbers), step):
-            some = numbers[begin : begin + step]
-            yield some, torch.tensor([rows[number] for number in some], device=lm.network.device)
+    """Yield the indices of rows of one length and their token ids on the model's device."""
+    order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
+    for length, group in groupby(order, key=lambda index: len(rows[index])):
+        indices, step = list(group), max(1, TOKENS // length)
+        for begin in range(0, len(indices), step):
+            chunk = indices[begin : begin + step]
+            yield chunk, torch.tensor([rows[index] for index in chunk], device=lm.network.device)

@@ -1,8 +1,8 @@
-"""Readings on disk, so that nothing is computed twice: one SQLite file for each model namespace.
+"""Readings cached on disk so that nothing is computed twice: one SQLite file for each model namespace.
 
-A batch is written in one transaction, so a killed process loses at most the batch in flight, and two
-processes may share a store. Every row carries a checksum: a damaged row is asked again, a damaged file is
-put aside and begun anew; both are said, neither is trusted.
+A batch is written in one transaction, so a killed process loses at most the batch in flight, and several
+processes may share a store. Every row carries a checksum: a damaged row is computed again, a damaged file is
+moved aside and a new one started; both cases raise a `StoreWarning`.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _SCHEMA = (
 
 @dataclass(slots=True)
 class StoredReadings:
-    """What is known of one question so far."""
+    """The readings of one model input stored so far."""
 
     answers: Answers = field(default_factory=dict)
-    received: Floats | None = None
+    attention_received: Floats | None = None
 
     def merge(self, other: StoredReadings) -> None:
-        """Add what the other knows; what was known first stays, so that repeated runs agree exactly."""
+        """Add the readings of `other`; existing ones win, so that repeated runs agree exactly."""
         self.answers = {**other.answers, **self.answers}
-        if self.received is None:
-            self.received = other.received
+        if self.attention_received is None:
+            self.attention_received = other.attention_received
 
 
 class StoreWarning(UserWarning):
-    """A store was damaged; what could not be trusted is computed again."""
+    """A store is damaged or cannot be written; its readings are computed again."""
 
 
 def store_dir() -> Path:
@@ -53,7 +53,7 @@ def store_dir() -> Path:
 
 
 class Store:
-    """The readings of one model. `Store(None)` keeps nothing."""
+    """The readings of one model; `Store(None)` stores nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -63,7 +63,7 @@ class Store:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._open()
             except OSError as error:
-                self._without(error)
+                self._disable(error)
 
     @classmethod
     def of(cls, namespace: str) -> Store:
@@ -71,26 +71,26 @@ class Store:
         return cls(store_dir() / f"{namespace}.sqlite")
 
     def fetch(self, keys: Sequence[bytes]) -> dict[bytes, StoredReadings]:
-        """What is known of these questions; damaged rows are left out and said."""
+        """The stored readings of these inputs; damaged rows are dropped with a warning."""
         if self._connection is None or not keys:
             return {}
-        found: dict[bytes, StoredReadings] = {}
+        readings: dict[bytes, StoredReadings] = {}
         with self._rebuilding():
-            damaged = self._fetch_into(found, keys)
+            damaged = self._fetch_into(readings, keys)
             if damaged:
                 warnings.warn(
-                    f"{len(damaged)} damaged readings in {self.path} are asked again",
+                    f"{len(damaged)} damaged readings in {self.path} are computed again",
                     StoreWarning,
                     stacklevel=2,
                 )
                 with self._connection:
                     self._connection.executemany(
-                        "DELETE FROM readings WHERE key = ?", [(k,) for k in damaged]
+                        "DELETE FROM readings WHERE key = ?", [(key,) for key in damaged]
                     )
-        return found
+        return readings
 
     def save(self, new: Mapping[bytes, StoredReadings]) -> None:
-        """Add the answers of one batch, in one transaction."""
+        """Add the readings of one batch, in one transaction."""
         if self._connection is None or not new:
             return
         with self._rebuilding():
@@ -101,32 +101,34 @@ class Store:
                 for key, stored in new.items():
                     if key in known:
                         known[key].merge(stored)
-                rows = [_packed(key, known.get(key, stored)) for key, stored in new.items()]
+                rows = [_pack(key, known.get(key, stored)) for key, stored in new.items()]
                 self._connection.executemany("INSERT OR REPLACE INTO readings VALUES (?, ?, ?, ?)", rows)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection to the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _without(self, error: Exception) -> None:
-        """Go on without remembering."""
+    def _disable(self, error: Exception) -> None:
+        """Continue without a store."""
         self.close()
         warnings.warn(
-            f"readings cannot be kept in {self.path} ({error}); going on without", StoreWarning, stacklevel=3
+            f"readings cannot be stored in {self.path} ({error}); continuing without a store",
+            StoreWarning,
+            stacklevel=3,
         )
 
-    def _fetch_into(self, found: dict[bytes, StoredReadings], keys: Sequence[bytes]) -> list[bytes]:
+    def _fetch_into(self, readings: dict[bytes, StoredReadings], keys: Sequence[bytes]) -> list[bytes]:
         assert self._connection is not None
         damaged = []
         for begin in range(0, len(keys), 500):
-            some = keys[begin : begin + 500]
-            marks = ",".join("?" * len(some))
+            chunk = keys[begin : begin + 500]
+            marks = ",".join("?" * len(chunk))
             query = f"SELECT key, sum, reads, received FROM readings WHERE key IN ({marks})"
-            for key, checksum, reads, received in self._connection.execute(query, some):
+            for key, checksum, reads, received in self._connection.execute(query, chunk):
                 if _checksum(key, reads, received) == checksum:
-                    found[key] = _unpacked(reads, received)
+                    readings[key] = _unpack(reads, received)
                 else:
                     damaged.append(key)
         return damaged
@@ -144,21 +146,21 @@ class Store:
 
     @contextmanager
     def _rebuilding(self) -> Iterator[None]:
-        """Put a damaged file aside and begin anew; the caller's readings of it count as unknown."""
+        """Move a damaged file aside and start a new one; the caller treats its readings as missing."""
         try:
             yield
-        except sqlite3.OperationalError as error:  # no room, no permission, held by another for too long
-            self._without(error)
+        except sqlite3.OperationalError as error:  # disk full, no permission, locked for too long
+            self._disable(error)
         except sqlite3.DatabaseError as error:
             assert self.path is not None
             self.close()
             aside = self.path.with_suffix(".damaged")
-            with suppress(FileNotFoundError):  # another process may have put it aside already
+            with suppress(FileNotFoundError):  # another process may have moved it already
                 self.path.replace(aside)
-            for tail in ("-wal", "-shm"):
-                Path(f"{self.path}{tail}").unlink(missing_ok=True)
+            for suffix in ("-wal", "-shm"):
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
             warnings.warn(
-                f"the store {self.path} is damaged ({error}); it was moved to {aside.name} and begun anew",
+                f"the store {self.path} is damaged ({error}): moved to {aside.name}, a new one started",
                 StoreWarning,
                 stacklevel=3,
             )
@@ -166,18 +168,20 @@ class Store:
 
 
 def list_stores() -> list[tuple[str, int, int]]:
-    """All stores of this user: name, bytes, readings kept."""
-    listed = []
+    """All stores of this user: name, size in bytes, number of readings."""
+    rows = []
     for path in sorted(store_dir().glob("*.sqlite")):
         size = sum(
-            Path(f"{path}{tail}").stat().st_size for tail in ("", "-wal") if Path(f"{path}{tail}").exists()
+            Path(f"{path}{suffix}").stat().st_size
+            for suffix in ("", "-wal")
+            if Path(f"{path}{suffix}").exists()
         )
-        listed.append((path.stem, size, _count(path)))
-    return listed
+        rows.append((path.stem, size, _count(path)))
+    return rows
 
 
 def clear_stores(names: Iterable[str] | None = None) -> int:
-    """Delete the named stores, or all, with what was put aside; gives the bytes freed."""
+    """Delete the named stores, or all, damaged files included; returns the bytes freed."""
     wanted = None if names is None else set(names)
     freed = 0
     for path in sorted(store_dir().glob("*")):
@@ -198,14 +202,16 @@ def _count(path: Path) -> int:
         return -1
 
 
-def _packed(key: bytes, stored: StoredReadings) -> tuple[Any, ...]:
+def _pack(key: bytes, stored: StoredReadings) -> tuple[Any, ...]:
     rows = [(*read, *answer) for read, answer in stored.answers.items()]
     reads = np.array(rows, dtype=_READ).tobytes()
-    received = None if stored.received is None else stored.received.astype("<f4").tobytes()
+    received = (
+        None if stored.attention_received is None else stored.attention_received.astype("<f4").tobytes()
+    )
     return key, _checksum(key, reads, received), reads, received
 
 
-def _unpacked(reads: bytes, received: bytes | None) -> StoredReadings:
+def _unpack(reads: bytes, received: bytes | None) -> StoredReadings:
     answers = {(p, t): (logprob, rank) for p, t, logprob, rank in np.frombuffer(reads, dtype=_READ).tolist()}
     weights = None if received is None else np.frombuffer(received, dtype="<f4").astype(np.float64)
     return StoredReadings(answers, weights)

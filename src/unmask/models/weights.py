@@ -1,4 +1,4 @@
-"""Are these weights the model's own, all of them, and finite? And what is their fingerprint?"""
+"""Check that a checkpoint holds all weights and that they are finite; compute their fingerprint."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from typing import Any
 from unmask.core.errors import ModelError
 from unmask.core.types import Kind
 
-STORE_FORMAT = 1  # raise when the engine's numbers change meaning
+STORE_FORMAT = 1  # increase when the meaning of stored readings changes
 
 
 def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str) -> None:
-    """Raise ModelError when weights are missing, of another shape, untied by accident, NaN or infinite."""
+    """Raise ModelError when weights are missing, mis-shaped, untied by accident, NaN or infinite."""
     missing = sorted(loading["missing_keys"])
     if missing:
         raise ModelError(
-            f"{name} has no weights for {_listed(missing)}: they would be random, and so would every "
+            f"{name} has no weights for {_format_names(missing)}: they would be random, and so would every "
             "score; give a checkpoint saved with its LM head "
             "(not a bare encoder, a sentence embedder or a classifier)"
         )
-    mismatched = sorted(str(one[0] if isinstance(one, tuple) else one) for one in loading["mismatched_keys"])
+    mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in loading["mismatched_keys"])
     if mismatched:
         raise ModelError(
-            f"{name} has weights of another shape than its config.json says: {_listed(mismatched)}"
+            f"{name} has weights of another shape than its config.json says: {_format_names(mismatched)}"
         )
     if loading.get("error_msgs"):
         raise ModelError(
-            f"{name} could not be loaded whole: {' '.join(str(loading['error_msgs']).split())[:300]}"
+            f"{name} could not be loaded completely: {' '.join(str(loading['error_msgs']).split())[:300]}"
         )
     _refuse_untied(model, name)
     _refuse_not_finite(model, name)
@@ -41,21 +41,21 @@ def fingerprint(model: Any, tokenizer: Any, kind: Kind) -> str:
     """A content hash of the weights, the configuration and the special tokens."""
     tensors = sorted(model.state_dict().items())
     with ThreadPoolExecutor() as pool:
-        digests = list(pool.map(lambda pair: _tensor_digest(*pair), tensors))
+        digests = list(pool.map(lambda item: _tensor_digest(*item), tensors))
     config = {key: value for key, value in model.config.to_dict().items() if key not in _NOT_CONTENT}
     facts = [kind, tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.bos_token_id, config]
-    whole = hashlib.blake2b(digest_size=16)
-    whole.update(json.dumps(facts, sort_keys=True, default=str).encode())
+    total = hashlib.blake2b(digest_size=16)
+    total.update(json.dumps(facts, sort_keys=True, default=str).encode())
     for digest in digests:
-        whole.update(digest)
-    return whole.hexdigest()
+        total.update(digest)
+    return total.hexdigest()
 
 
-def namespace_of(digest: str, numbers: str) -> str:
-    """Readings are interchangeable only for equal weights, number format and library versions."""
+def namespace_of(digest: str, dtype: str) -> str:
+    """The name of a store: readings are shared only for equal weights, dtype and library versions."""
     libraries = "/".join(version(package) for package in ("torch", "transformers"))
-    tail = hashlib.blake2b(f"{libraries}/{numbers}/{STORE_FORMAT}".encode(), digest_size=4).hexdigest()
-    return f"{digest}-{tail}"
+    suffix = hashlib.blake2b(f"{libraries}/{dtype}/{STORE_FORMAT}".encode(), digest_size=4).hexdigest()
+    return f"{digest}-{suffix}"
 
 
 _NOT_CONTENT = {
@@ -78,7 +78,7 @@ def _tensor_digest(name: str, tensor: Any) -> bytes:
 
 
 def _refuse_untied(model: Any, name: str) -> None:
-    """The configuration promises that head and embeddings share weights; the checkpoint holds two."""
+    """Refuse a checkpoint that ties its embeddings by configuration but holds two different matrices."""
     import torch
 
     head, embeddings = model.get_output_embeddings(), model.get_input_embeddings()
@@ -90,16 +90,18 @@ def _refuse_untied(model: Any, name: str) -> None:
         raise ModelError(
             f"{name} says tie_word_embeddings=true, but its checkpoint holds an output matrix that differs "
             "from its embeddings: one of them is stale; set the flag to false in config.json if "
-            "the head is meant"
+            "the output matrix is the right one"
         )
 
 
 def _refuse_not_finite(model: Any, name: str) -> None:
     bad = [key for key, tensor in model.named_parameters() if not tensor.isfinite().all()]
     if bad:
-        raise ModelError(f"{name} has NaN or infinite weights in {_listed(bad)}: the checkpoint is damaged")
+        raise ModelError(
+            f"{name} has NaN or infinite weights in {_format_names(bad)}: the checkpoint is damaged"
+        )
 
 
-def _listed(names: Sequence[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _format_names(names: Sequence[str], limit: int = 6) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more

@@ -1,4 +1,4 @@
-"""The likeliest whole words for an open place in a text, by masked and by causal models."""
+"""The most probable whole words for a slot in a text, for masked and causal models."""
 
 from __future__ import annotations
 

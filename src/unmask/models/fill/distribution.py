@@ -1,6 +1,6 @@
-"""The whole distribution over the vocabulary at one place of many sentences.
+"""The distribution over the whole vocabulary at one position of many sequences.
 
-The engine answers questions about tokens that are named; here the tokens are what is asked for.
+The engine reads the log-probabilities of given tokens; here every token is of interest.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from unmask.models.states import batches_by_length
 
 
 @torch.inference_mode()
-def distributions(lm: Lm, asked: Sequence[tuple[tuple[int, ...], int]]) -> Iterator[tuple[int, Floats]]:
-    """Probabilities at the place named of every sentence, by its number; equal lengths go together."""
-    for some, ids in batches_by_length(lm, [ids for ids, _ in asked]):
+def distributions(lm: Lm, slots: Sequence[tuple[tuple[int, ...], int]]) -> Iterator[tuple[int, Floats]]:
+    """Yield the index of each slot (token ids, position) and the probabilities there."""
+    for chunk, ids in batches_by_length(lm, [ids for ids, _ in slots]):
         states = lm.network.hidden_states(ids, None)
-        for row, number in enumerate(some):
-            logits = lm.network.logits(states[row, asked[number][1]][None])[0]
-            yield number, logits.double().softmax(-1).cpu().numpy()
+        for row, index in enumerate(chunk):
+            logits = lm.network.logits(states[row, slots[index][1]][None])[0]
+            yield index, logits.double().softmax(-1).cpu().numpy()

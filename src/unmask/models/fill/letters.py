@@ -1,4 +1,4 @@
-"""What counts as a word: letters alone, with the marks that belong to them."""
+"""What counts as a word: letters and their combining marks."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import unicodedata
 
 
 def is_word(text: str) -> bool:
-    """A letter first, then letters and combining marks; no digits, hyphens or apostrophes."""
-    return text[:1].isalpha() and all(sign.isalpha() or _is_mark(sign) for sign in text)
+    """Whether the text is a letter followed by letters and combining marks only."""
+    return text[:1].isalpha() and all(character.isalpha() or _is_mark(character) for character in text)
 
 
-def continues_word(sign: str) -> bool:
-    """Does a word that this sign follows go on? With a letter, a digit or a mark it does."""
-    return sign.isalnum() or _is_mark(sign)
+def continues_word(character: str) -> bool:
+    """Whether a word continues with this character: a letter, a digit or a combining mark."""
+    return character.isalnum() or _is_mark(character)
 
 
 def leading_word_characters(text: str) -> str:
-    """The signs with which a word before this text would go on."""
-    end = next((place for place, sign in enumerate(text) if not continues_word(sign)), len(text))
+    """The leading characters of the text that would continue a word before it."""
+    end = next((index for index, character in enumerate(text) if not continues_word(character)), len(text))
     return text[:end]
 
 
-def _is_mark(sign: str) -> bool:
-    return unicodedata.category(sign).startswith("M")
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")
