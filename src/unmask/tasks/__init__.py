@@ -1,10 +1,10 @@
-"""Extrinsic bias: uses of a language model in which bias does harm, one file each.
+"""Extrinsic bias: downstream tasks in which a biased language model does harm, one file each.
 
 from unmask.tasks import find, run
-done = run(find("winobias"), ["bert-base-cased"])
-done.finding.answers, done.finding.tables
+result = run(find("winobias"), ["bert-base-cased"])
+result.finding.answers, result.finding.tables
 
-To add a task: write its file with a `Task`, then name it here.
+To add a task: write a module with a `Task` and list it in `_ALL`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from unmask.tasks.callback import BiasCallback
 
 _ALL = (BIASBIOS, STSBIAS, NLIBIAS, WINOBIAS, WINOGENDER, SENTIMENT, TOXICITY)
-TASKS: dict[str, Task] = {one.name: one for one in _ALL}
+TASKS: dict[str, Task] = {task.name: task for task in _ALL}
 
 
 def find(name: str) -> Task:
@@ -38,7 +38,7 @@ def find(name: str) -> Task:
 
 
 def __getattr__(name: str) -> Any:
-    """The callback brings the Trainer with it, which is heavy: only where it is wanted."""
+    """Import `BiasCallback` on first use: it imports transformers' Trainer, which is slow."""
     if name == "BiasCallback":
         from unmask.tasks.callback import BiasCallback
 

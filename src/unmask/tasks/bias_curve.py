@@ -1,6 +1,6 @@
-"""Re-learning: the bias of a task every so many steps of fine-tuning, for several models (C9 of the papers).
+"""Bias during fine-tuning: the headline of a task every N steps, for several models ("re-learning").
 
-Each look is written down at once, so a run that was killed keeps those before its last checkpoint.
+Each evaluation point is written at once, so an interrupted run keeps those before its last checkpoint.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ POINTS = "points.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One look: the bias with its interval, and how well the task is done by then."""
+    """One evaluation point: the bias with its interval, and the validation score at that step."""
 
     step: int
     name: str
@@ -41,86 +41,87 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class BiasCurve:
-    """All looks at one model, and what the task saw at the last."""
+    """All evaluation points of one model, and the task's result at the last."""
 
     points: tuple[CurvePoint, ...]
     last: Any
 
 
 def run_bias_curves(
-    task: Task, names: Sequence[str], settings: TaskSettings, folder: Path, how: Opening, options: Options
+    task: Task, names: Sequence[str], settings: TaskSettings, folder: Path, opening: Opening, options: Options
 ) -> TaskResult:
-    """Fine-tune every model alike and follow its bias."""
+    """Fine-tune every model with the same settings and measure its bias along the way."""
     from unmask.tasks.run import TaskResult
 
     if task.load_data is None:
-        raise DataError(f"{task.name} teaches nothing, so there is nothing to follow: leave --every out")
-    lesson = task.load_data(settings)
-    seen: list[TaskObservation] = []
+        raise DataError(f"{task.name} does no fine-tuning, so `every` does not apply: leave it out")
+    data = task.load_data(settings)
+    observations: list[TaskObservation] = []
     curves: list[tuple[str, BiasCurve]] = []
     for at, name in enumerate(names):
-        about = asdict(open_lm(name, how).facts)
-        if any(one.model["id"] == about["id"] for one in seen):
-            about["id"] = name
-        curve = bias_curve(task, name, lesson, settings, folder / f"{at}-{Path(name).name}", how, options)
-        seen.append(TaskObservation(about, curve.last))
-        curves.append((str(about["id"]), curve))
-    files = {one.name: one.facts() for one in (*lesson.sources, *task.sources(settings))}
-    return TaskResult(task, curve_finding(task, curves, lesson), tuple(seen), tuple(files.values()))
+        facts = asdict(open_lm(name, opening).facts)
+        if any(observation.model["id"] == facts["id"] for observation in observations):
+            facts["id"] = name
+        curve = bias_curve(task, name, data, settings, folder / f"{at}-{Path(name).name}", opening, options)
+        observations.append(TaskObservation(facts, curve.last))
+        curves.append((str(facts["id"]), curve))
+    files = {source.name: source.facts() for source in (*data.sources, *task.sources(settings))}
+    return TaskResult(task, curve_finding(task, curves, data), tuple(observations), tuple(files.values()))
 
 
-def bias_curve(  # noqa: PLR0913, PLR0917 - what teaching needs
+def bias_curve(  # noqa: PLR0913, PLR0917 - the parts of a run
     task: Task,
     name: str,
-    lesson: TaskData,
+    data: TaskData,
     settings: TaskSettings,
     folder: Path,
-    how: Opening,
+    opening: Opening,
     options: Options,
 ) -> BiasCurve:
-    """One model's points, from the file where an earlier run left some."""
+    """The evaluation points of one model; those of an interrupted run are read from its file."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / POINTS
     known = on_main_process(lambda: _read(path))
-    seen: dict[int, Any] = {}
-    judged = sample_examples(lesson.dev, settings)
+    latest: dict[int, Any] = {}
+    dev_examples = sample_examples(data.dev, settings)
 
-    def look(step: int, judge: Classifier) -> None:
-        if step in known and seen:
+    def evaluate(step: int, classifier: Classifier) -> None:
+        if step in known and latest:
             return
-        seen.clear()
-        seen[step], known[step] = on_main_process(lambda: looked(step, judge))
+        latest.clear()
+        latest[step], known[step] = on_main_process(lambda: measure_point(step, classifier))
 
-    def looked(step: int, judge: Classifier) -> tuple[Any, CurvePoint]:
-        what = task.observe(judge, settings)
-        head = task.headline(what)
-        point = CurvePoint(step, head.name, head.number, head.n, score(judge, judged, lesson.labels))
+    def measure_point(step: int, classifier: Classifier) -> tuple[Any, CurvePoint]:
+        result = task.observe(classifier, settings)
+        headline = task.headline(result)
+        dev_score = score(classifier, dev_examples, data.labels)
+        point = CurvePoint(step, headline.name, headline.number, headline.n, dev_score)
         with path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(asdict(point)) + "\n")
-        return what, point
+        return result, point
 
-    judge, steps = fine_tune_once(
-        name, lesson, settings, folder, opening=how, look=look, tell=options.progress
+    classifier, steps = fine_tune_once(
+        name, data, settings, folder, opening=opening, evaluate=evaluate, progress=options.progress
     )
-    last = seen[steps] if steps in seen else task.observe(judge, settings)
+    last = latest[steps] if steps in latest else task.observe(classifier, settings)
     return BiasCurve(tuple(known[step] for step in sorted(known)), last)
 
 
-def curve_finding(task: Task, curves: Sequence[tuple[str, BiasCurve]], lesson: TaskData) -> Finding:
-    """One table, one plot."""
+def curve_finding(task: Task, curves: Sequence[tuple[str, BiasCurve]], data: TaskData) -> Finding:
+    """One table and one plot of all curves."""
     from unmask.findings import charts
 
-    head = curves[0][1].points[0].name
+    headline = curves[0][1].points[0].name
     table = Table(
-        "Bias while the task is learnt",
-        ("model", "step", head, f"development, {lesson.metric}", "n"),
+        "Bias during fine-tuning",
+        ("model", "step", headline, f"validation, {data.metric}", "n"),
         tuple(
             (name, point.step, point.bias, point.score, point.n)
             for name, curve in curves
             for point in curve.points
         ),
-        "Step 0: the head is random, so the bias there says nothing of the model. Intervals are of the items "
-        "asked, not of other fine-tunings: another seed gives another curve.",
+        "At step 0 the head is random, so its bias says nothing about the model. Intervals are over the test "
+        "items, not over fine-tuning runs: another seed gives another curve.",
         digits=3,
     )
     rows = [
@@ -134,27 +135,30 @@ def curve_finding(task: Task, curves: Sequence[tuple[str, BiasCurve]], lesson: T
         for name, curve in curves
         for point in curve.points
     ]
-    told = f"{head} against steps of fine-tuning, a line for every model, with intervals."
+    description = f"{headline} against fine-tuning steps, one line per model, with intervals."
     plot = Plot(
-        f"relearning-{task.name}", "Re-learning", told, charts.curves(rows, x="step", y=head, band=True)
+        f"relearning-{task.name}",
+        "Re-learning",
+        description,
+        charts.curves(rows, x="step", y=headline, band=True),
     )
     answers = tuple(
-        f"{name}: {head} {curve.points[0].bias.value:+.3f} before, {curve.points[-1].bias.value:+.3f} "
+        f"{name}: {headline} {curve.points[0].bias.value:+.3f} before, {curve.points[-1].bias.value:+.3f} "
         f"({curve.points[-1].bias.low:+.3f} to {curve.points[-1].bias.high:+.3f}) after "
-        f"{curve.points[-1].step:,} steps; development {lesson.metric} {curve.points[-1].score:.3f}"
+        f"{curve.points[-1].step:,} steps; validation {data.metric} {curve.points[-1].score:.3f}"
         for name, curve in curves
     )
-    return Finding(answers, (table,), (plot,), lesson.notes)
+    return Finding(answers, (table,), (plot,), data.notes)
 
 
 def _read(path: Path) -> dict[int, CurvePoint]:
     if not path.is_file():
         return {}
-    found = {}
+    points = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
             row = json.loads(line)
-        except json.JSONDecodeError:  # cut short by a kill
+        except json.JSONDecodeError:  # truncated when the run was killed
             continue
-        found[row["step"]] = CurvePoint(**{**row, "bias": Value(**row["bias"])})
-    return found
+        points[row["step"]] = CurvePoint(**{**row, "bias": Value(**row["bias"])})
+    return points

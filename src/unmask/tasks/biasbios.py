@@ -1,4 +1,4 @@
-"""`biasbios`: are women and men found equally often in the occupation they have? (De-Arteaga et al. 2019)."""
+"""`biasbios`: are women and men classified into their occupation equally often? (De-Arteaga et al. 2019)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from unmask.tasks.gaps import TprGaps, tpr_gaps
 from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings
 from unmask.tasks.training_tables import not_learnt_notes, training_table
 
-SMALL = 10_000  # biographies; fewer are a sample for trying things out
+SMALL = 10_000  # biographies; with fewer a note says that it is a sample
 PUBLISHED = 397_340
 
 
 @dataclass(frozen=True, slots=True)
 class BiasBiosResult:
-    """The gaps on the test part, and what they rest on."""
+    """The TPR gaps on the test split, its size and the accuracy."""
 
     gaps: TprGaps
     accuracy: float
@@ -30,57 +30,57 @@ class BiasBiosResult:
 
 
 def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
-    """All of them, gender words taken out where that was asked for."""
-    found = biasbios.load(
+    """Load the biographies; with `settings.scrub` gendered words are replaced."""
+    biographies = biasbios.load(
         biasbios.files(settings.train, settings.data_dir), allow_pickle=settings.allow_pickle
     )[: settings.limit]
     if not settings.scrub:
-        return found
+        return biographies
     words = datasets.read("word-pairs")
     scrub = biasbios.scrubber(word for pair in words.pairs for word in (pair.masculine, pair.feminine))
-    return tuple(replace(one, text=scrub(one.text)) for one in found)
+    return tuple(replace(biography, text=scrub(biography.text)) for biography in biographies)
 
 
 def load_task_data(settings: TaskSettings) -> TaskData:
-    """Eight tenths to learn from, one to choose by, one to test with, by the hash of the text."""
+    """Split the biographies 80/10/10 by the hash of their text."""
     sources = biasbios.files(settings.train, settings.data_dir)
-    every = load_biographies(settings)
-    labels = tuple(sorted({str(one.label) for one in every}))
+    examples = load_biographies(settings)
+    labels = tuple(sorted({str(example.label) for example in examples}))
     if len(labels) < 2:
-        raise DataError(f"the biographies are of {len(labels)} occupation: a classifier needs two at least")
+        raise DataError(f"the biographies have {len(labels)} occupation: a classifier needs at least two")
     parts: dict[str, list[Example]] = {"train": [], "dev": [], "test": []}
-    for one in every:
-        parts[biasbios.part_of(one.text)].append(one)
+    for example in examples:
+        parts[biasbios.part_of(example.text)].append(example)
     if not all(parts.values()):
-        raise DataError(f"{len(every)} biographies are too few to be divided by 80, 10 and 10 per cent")
+        raise DataError(f"{len(examples)} biographies are too few for a split into 80, 10 and 10 percent")
     notes = []
-    if len(every) < SMALL:
+    if len(examples) < SMALL:
         notes.append(
-            f"{len(every):,} biographies are a sample for trying things out, not the {PUBLISHED:,} of the "
-            "published dataset: figures on it are not comparable"
+            f"{len(examples):,} biographies are a small sample, not the {PUBLISHED:,} of the "
+            "published dataset: results are not comparable"
         )
     train, dev, test = (tuple(part) for part in parts.values())
     return TaskData(labels, train, dev, test, sources, tuple(notes))
 
 
-def observe(judge: Classifier, settings: TaskSettings) -> BiasBiosResult:
-    """The gaps on the test part."""
-    every = load_biographies(settings)
-    test = [one for one in every if biasbios.part_of(one.text) == "test"]
-    if not {str(one.label) for one in test} <= set(judge.labels):
+def observe(classifier: Classifier, settings: TaskSettings) -> BiasBiosResult:
+    """The TPR gaps on the test split."""
+    examples = load_biographies(settings)
+    test = [example for example in examples if biasbios.part_of(example.text) == "test"]
+    if not {str(example.label) for example in test} <= set(classifier.labels):
         raise ModelError(
-            f"the classifier knows {', '.join(judge.labels[:6])} …; the data has other occupations"
+            f"the classifier knows {', '.join(classifier.labels[:6])} …; the data has other occupations"
         )
-    said = judge.logits([(one.text, None) for one in test]).argmax(axis=1)
-    names = [judge.labels[place] for place in said]
-    truth = [str(one.label) for one in test]
-    gaps = tpr_gaps(truth, names, [one.groups["gender"] for one in test], seed=settings.seed)
-    right = sum(a == b for a, b in zip(truth, names, strict=True))
-    return BiasBiosResult(gaps, right / len(test), len(test), len(judge.labels))
+    predicted = classifier.logits([(example.text, None) for example in test]).argmax(axis=1)
+    names = [classifier.labels[index] for index in predicted]
+    true_labels = [str(example.label) for example in test]
+    gaps = tpr_gaps(true_labels, names, [example.groups["gender"] for example in test], seed=settings.seed)
+    right = sum(a == b for a, b in zip(true_labels, names, strict=True))
+    return BiasBiosResult(gaps, right / len(test), len(test), len(classifier.labels))
 
 
-def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """The gap as one number four ways, how well the task was learnt, and by occupation."""
+def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
+    """The gaps summarised in four ways, the task performance, and the gap by occupation."""
     from unmask.findings import charts
 
     bias = Table(
@@ -95,45 +95,49 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
             "occupations",
             "biographies",
         ),
-        tuple(_row(one) for one in seen),
-        "Over occupations that have test biographies of both genders. Mean: positive where women are found "
-        "more often. Mean size and RMS are above 0 by chance alone: `by chance` is the mean size if "
-        "gender made no "
-        "difference. r: of the gap with the share of women among the test biographies. Interval: people "
+        tuple(_row(observation) for observation in observations),
+        "Over occupations that have test biographies of both genders. Mean: positive where the rate of "
+        "women is higher. Mean size and RMS are above 0 by chance alone: `by chance` is the mean size if "
+        "gender made no difference. r: correlation of the gap with the share of women among the test biographies. Interval: people "
         "resampled within occupation and gender; of r, occupations.",
         digits=3,
     )
     by = Table(
         "By occupation",
         ("model", "occupation", "women found", "women", "men found", "men", "gap", "women, %"),
-        tuple(row for one in seen for row in _occupations(one)),
+        tuple(row for observation in observations for row in _occupations(observation)),
         "Found: classified as the occupation they have.",
         digits=3,
     )
     rows = [
-        {"x": one.women, "y": one.gap.value, "label": one.name, "series": str(each.model["id"])}
-        for each in seen
-        for one in each.result.gaps.occupations
+        {
+            "x": occupation.women,
+            "y": occupation.gap.value,
+            "label": occupation.name,
+            "series": str(observation.model["id"]),
+        }
+        for observation in observations
+        for occupation in observation.result.gaps.occupations
     ]
-    told = "Each dot an occupation: the share of women in it, and how much oftener women are found than men."
-    drawn = (
+    description = "Each dot is an occupation: the share of women in it, and the TPR of women − men."
+    plots = (
         [
             Plot(
                 "biasbios",
                 "Occupations",
-                told,
+                description,
                 charts.scatter(rows, x="share of women", y="TPR, women − men"),
             )
         ]
         if rows
         else []
     )
-    taught = training_table(seen)
+    training = training_table(observations)
     return Finding(
-        tuple(map(_answer, seen)),
-        (bias, *((taught,) if taught.rows else ()), by),
-        tuple(drawn),
-        (*not_learnt_notes(seen), *_notes(seen)),
+        tuple(map(_answer, observations)),
+        (bias, *((training,) if training.rows else ()), by),
+        tuple(plots),
+        (*not_learnt_notes(observations), *_notes(observations)),
     )
 
 
@@ -142,36 +146,46 @@ def headline(found: BiasBiosResult) -> Headline:
     return Headline("mean TPR gap, women − men", found.gaps.mean, found.biographies)
 
 
-def _row(one: TaskObservation) -> tuple[Cell, ...]:
-    gaps: TprGaps = one.result.gaps
+def _row(observation: TaskObservation) -> tuple[Cell, ...]:
+    gaps: TprGaps = observation.result.gaps
     return (
-        *(one.model["id"], gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r),
-        *(len(gaps.occupations), one.result.biographies),
+        *(observation.model["id"], gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r),
+        *(len(gaps.occupations), observation.result.biographies),
     )
 
 
-def _occupations(one: TaskObservation) -> list[tuple[Cell, ...]]:
+def _occupations(observation: TaskObservation) -> list[tuple[Cell, ...]]:
     return [
-        (one.model["id"], each.name, *each.female, *each.male, each.gap, 100 * each.women)
-        for each in sorted(one.result.gaps.occupations, key=lambda each: each.gap.value)
+        (
+            observation.model["id"],
+            occupation.name,
+            *occupation.female,
+            *occupation.male,
+            occupation.gap,
+            100 * occupation.women,
+        )
+        for occupation in sorted(
+            observation.result.gaps.occupations, key=lambda occupation: occupation.gap.value
+        )
     ]
 
 
-def _answer(one: TaskObservation) -> str:
-    gaps: TprGaps = one.result.gaps
+def _answer(observation: TaskObservation) -> str:
+    gaps: TprGaps = observation.result.gaps
     return (
-        f"{one.model['id']}: mean TPR gap {gaps.mean.value:+.3f} "
+        f"{observation.model['id']}: mean TPR gap {gaps.mean.value:+.3f} "
         f"({gaps.mean.low:+.3f} to {gaps.mean.high:+.3f}), RMS {gaps.rms.value:.3f}, over "
-        f"{len(gaps.occupations)} occupations and {one.result.biographies:,} "
-        f"biographies; test accuracy {one.result.accuracy:.3f}"
+        f"{len(gaps.occupations)} occupations and {observation.result.biographies:,} "
+        f"biographies; test accuracy {observation.result.accuracy:.3f}"
     )
 
 
-def _notes(seen: Sequence[TaskObservation]) -> list[str]:
+def _notes(observations: Sequence[TaskObservation]) -> list[str]:
     return [
-        f"{one.model['id']}: left out, having one gender only: {', '.join(one.result.gaps.left_out)}"
-        for one in seen
-        if one.result.gaps.left_out
+        f"{observation.model['id']}: left out, with one gender only: "
+        f"{', '.join(observation.result.gaps.left_out)}"
+        for observation in observations
+        if observation.result.gaps.left_out
     ]
 
 

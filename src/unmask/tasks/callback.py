@@ -1,10 +1,10 @@
-"""See bias while anything is trained: a callback for Hugging Face's Trainer.
+"""Log bias during any training: a callback for Hugging Face's Trainer.
 
     trainer = Trainer(model, args, …)
     trainer.add_callback(BiasCallback(trainer, "winobias", every=500))
 
-Figures are logged by the Trainer itself, so they go wherever its reporters send its losses: TensorBoard, W&B,
-MLflow. The training is not disturbed: dropout, gradients and dice are as they were.
+Values are logged by the Trainer itself, so they go wherever it reports its losses: TensorBoard, W&B, MLflow.
+The training is not affected: train mode, gradients and the RNG state are restored.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from unmask.tasks.spec import Headline, Task, TaskSettings
 
 
 class BiasCallback(TrainerCallback):
-    """Logs the headline of a task, with the ends of its interval, every so many steps and at the end.
+    """Logs the headline of a task with its interval every `every` steps and at the end of training.
 
-    Tasks that ask a language model (`winobias`, `winogender`) want one to be trained; the others a classifier
-    with the labels of the task.
+    `winobias` and `winogender` need a language model in training; the other tasks a classifier with the
+    labels of the task.
     """
 
     def __init__(
@@ -52,24 +52,26 @@ class BiasCallback(TrainerCallback):
         self.headlines: dict[int, Headline] = {}
         if self.tokenizer is None:
             raise ModelError(
-                "the Trainer has no tokenizer: give processing_class= to it or tokenizer= to this"
+                "the Trainer has no tokenizer: give it processing_class=, or give tokenizer= to the callback"
             )
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        """Look, when it is time."""
+        """Evaluate every `every` steps."""
         if state.global_step % self.every == 0:
-            self._look(state.global_step, model)
+            self._evaluate(state.global_step, model)
 
     def on_train_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        """Look at what came of it."""
-        self._look(state.global_step, model)
+        """Evaluate the final model."""
+        self._evaluate(state.global_step, model)
 
-    def _look(self, step: int, model: Any) -> None:
+    def _evaluate(self, step: int, model: Any) -> None:
         if step in self.headlines:
             return
         with evaluation_mode(model):
-            found = self.headlines[step] = headline_of_model(model, self.tokenizer, self.task, self.settings)
-        self.trainer.log(dict(log_entries(self.task, found)))
+            headline = self.headlines[step] = headline_of_model(
+                model, self.tokenizer, self.task, self.settings
+            )
+        self.trainer.log(dict(log_entries(self.task, headline)))
 
 
 def headline_of_model(model: Any, tokenizer: Any, task: Task, settings: TaskSettings) -> Headline:
@@ -79,33 +81,33 @@ def headline_of_model(model: Any, tokenizer: Any, task: Task, settings: TaskSett
     return task.headline(task.observe(Classifier(model, tokenizer, length=settings.length), settings))
 
 
-def log_entries(task: Task, found: Headline) -> Iterator[tuple[str, float]]:
-    """What is logged: the number and the ends of its interval, where it has one."""
+def log_entries(task: Task, headline: Headline) -> Iterator[tuple[str, float]]:
+    """What is logged: the value and the ends of its interval, where it has one."""
     parts: Mapping[str, float] = {
-        "": found.number.value,
-        "_low": found.number.low,
-        "_high": found.number.high,
+        "": headline.number.value,
+        "_low": headline.number.low,
+        "_high": headline.number.high,
     }
     return ((f"bias_{task.name}{end}", value) for end, value in parts.items() if math.isfinite(value))
 
 
 def wrap_lm(model: Any, tokenizer: Any) -> Lm:
-    """A language model in memory as measures see it; its readings are not remembered, for it will change."""
+    """Wrap a language model in memory for scoring; nothing is cached, because its weights change."""
     name = type(model).__name__
     kind: Kind = "masked" if name.endswith(("MaskedLM", "PreTraining")) else "causal"
     if not name.endswith(("MaskedLM", "PreTraining", "CausalLM", "LMHeadModel")):
-        raise ModelError(f"a {name} is trained, which is no language model: name a task for classifiers")
-    most = getattr(model.config, "max_position_embeddings", None) or 10**6
+        raise ModelError(f"the model is a {name}, not a language model: choose a task for classifiers")
+    max_positions = getattr(model.config, "max_position_embeddings", None) or 10**6
     facts = ModelFacts(
         id="in training",
         revision=None,
         kind=kind,
         architecture=name,
-        parameters=sum(one.numel() for one in model.parameters()),
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
         fingerprint="",
         dtype=str(model.dtype).removeprefix("torch."),
         device=str(model.device),
-        max_length=int(min(most, tokenizer.model_max_length or 10**6)),
+        max_length=int(min(max_positions, tokenizer.model_max_length or 10**6)),
         begin_rule="",
         built_in=False,
     )
@@ -114,7 +116,7 @@ def wrap_lm(model: Any, tokenizer: Any) -> Lm:
 
 @contextmanager
 def evaluation_mode(model: Any) -> Iterator[None]:
-    """Evaluation mode for a while, and the dice where they were."""
+    """eval() inside the block; train mode and the RNG state are restored on exit."""
     training = model.training
     devices = [model.device] if model.device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):

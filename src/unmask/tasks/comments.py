@@ -1,4 +1,4 @@
-"""Sentences for `toxicity`: the user's, the published templates, or our own; which term each names."""
+"""Sentences for `toxicity` and their identity terms: from a user's file, published or built-in templates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from unmask.tasks import terms
 from unmask.tasks.spec import TaskSettings
 
 MADLIBS = "wiki_toxicity/bias_madlibs_77k.csv"
-SAMPLE = 4_000  # of many sentences, drawn by the seed
+SAMPLE = 4_000  # sentences sampled from a large file
 TEXT = ("text", "Text", "comment_text", "comment", "tweet", "sentence")
 LABEL = ("toxic", "label", "Label", "class", "toxicity")
 _TRUE = {"1", "1.0", "true", "bad", "toxic"}
@@ -82,57 +82,57 @@ _MADLIB_TERMS = (
 
 @dataclass(frozen=True, slots=True)
 class LabelledSentence:
-    """One sentence: toxic or not, the term it names, and what it is but for the term."""
+    """One sentence, its toxicity label, the identity term it names, and its template."""
 
     text: str
     toxic: bool
-    term: str  # "" where it names none
+    term: str  # "" if it names none, or several
     template: str
 
 
 def load_sentences(settings: TaskSettings) -> tuple[list[LabelledSentence], str, tuple[Source, ...]]:
-    """The user's file, else the published templates if they are there, else our own."""
-    place = settings.data or find_local(MADLIBS, data_dir=settings.data_dir)
-    if place is None:
-        every = [
+    """Load the user's file, else the published templates if present, else the built-in sentences."""
+    path = settings.data or find_local(MADLIBS, data_dir=settings.data_dir)
+    if path is None:
+        sentences = [
             LabelledSentence(terms.fill_template(text, term), toxic, term, text)
             for toxic, texts in ((False, terms.HARMLESS), (True, terms.HATEFUL))
             for text in texts
-            for some in terms.TERMS.values()
-            for term in some
+            for group in terms.TERMS.values()
+            for term in group
         ]
-        return every[: settings.limit], "our own sentences", ()
-    source = user_source(place)
+        return sentences[: settings.limit], "our own sentences", ()
+    source = user_source(path)
     rows = read_sentences(source)
-    most = min(settings.limit or SAMPLE, len(rows))
-    drawn = np.sort(generator(settings.seed, "sentences").permutation(len(rows))[:most]).tolist()
-    return [rows[at] for at in drawn], f"{most:,} of {len(rows):,} sentences of {source.name}", (source,)
+    count = min(settings.limit or SAMPLE, len(rows))
+    sampled = np.sort(generator(settings.seed, "sentences").permutation(len(rows))[:count]).tolist()
+    return [rows[at] for at in sampled], f"{count:,} of {len(rows):,} sentences of {source.name}", (source,)
 
 
 def read_sentences(source: Source) -> list[LabelledSentence]:
-    """A table of texts and whether they are toxic; terms are found as whole words."""
+    """Read a table of texts with toxicity labels; identity terms are matched as whole words."""
     rows = rows_of(source)
     text, label = column(rows, TEXT, source), column(rows, LABEL, source)
-    find = identity_term_pattern(source)
-    return [_said(str(row[text]), _toxic(row[label], label), find) for row in rows]
+    pattern = identity_term_pattern(source)
+    return [_labelled_sentence(str(row[text]), _toxic(row[label], label), pattern) for row in rows]
 
 
 def identity_term_pattern(source: Source) -> re.Pattern[str]:
-    """What finds the terms; the published templates have a list of their own."""
-    names = {term.lower() for some in terms.TERMS.values() for term in some}
+    """A pattern that matches the identity terms; the published templates have a list of their own."""
+    names = {term.lower() for group in terms.TERMS.values() for term in group}
     if source.path.name.startswith("bias_madlibs"):
         names |= set(_MADLIB_TERMS)
     listed = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     return re.compile(rf"\b(?:{listed})\b", re.IGNORECASE)
 
 
-def _said(text: str, toxic: bool, find: re.Pattern[str]) -> LabelledSentence:
-    terms_ = [each.group(0) for each in find.finditer(text)]
-    term = terms_[0].lower() if len({each.lower() for each in terms_}) == 1 else ""
-    return LabelledSentence(text, toxic, term, find.sub("{}", text) if term else text)
+def _labelled_sentence(text: str, toxic: bool, pattern: re.Pattern[str]) -> LabelledSentence:
+    matches = [match.group(0) for match in pattern.finditer(text)]
+    term = matches[0].lower() if len({match.lower() for match in matches}) == 1 else ""
+    return LabelledSentence(text, toxic, term, pattern.sub("{}", text) if term else text)
 
 
 def _toxic(value: object, name: str) -> bool:
-    """Toxic? In Davidson et al.'s `class`, 2 is neither hate nor offensive."""
+    """Is the label toxic? In Davidson et al.'s `class` column 2 is neither hateful nor offensive."""
     text = str(value).strip().lower()
     return text in ("0", "1") if name == "class" else text in _TRUE

@@ -1,8 +1,8 @@
-"""Teach a language model a task: a new head on its [CLS] representation, all trained (Kaneko et al. 2022).
+"""Fine-tune a language model on a task: a new head on [CLS], all weights trained (Kaneko et al. 2022).
 
-The best batch size is sought first, then the best rate, then the best number of epochs, each on development
-data with the others held where they are best so far: a greedy search, begun at the middle of each list.
-What was tried is kept on disk: a search that was killed goes on, within a training from its last checkpoint.
+Greedy hyper-parameter search on the validation set, starting from the middle of each list: first the batch
+size, then the learning rate, then the number of epochs, with the others fixed at their best value so far.
+Trials are saved to disk: an interrupted search resumes, and an unfinished trial from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ from unmask.tasks.spec import Grid, TaskData, TaskSettings
 from unmask.training import EvalCallback, TrainSettings, TrainStep, train
 from unmask.training.distributed import on_main_process, world_size
 
-WARMUP = 0.1  # share of the steps in which the rate rises: from full rate on, a new head can ruin the body
+WARMUP = (
+    0.1  # share of the steps; without warm-up the gradients of a new head can ruin the pretrained encoder
+)
 TRIALS, BEST = "trials.json", "model"
-TrialProgress = Callable[[str, float, int], None]  # what, share done, steps in all
+TrialProgress = Callable[[str, float, int], None]  # label, fraction done, total steps
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One way to fine-tune, and how it did on development data."""
+    """One setting of the hyper-parameters, and its score on the validation set."""
 
     batch: int
     rate: float
@@ -43,137 +45,150 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """Also the name of its folder."""
+        """The name of the trial and of its folder."""
         return f"batch{self.batch}-rate{self.rate:g}-epochs{self.epochs:g}"
 
 
 @dataclass(frozen=True, slots=True)
 class FineTuned:
-    """A model that has learnt its task: how, and how well."""
+    """A fine-tuned classifier, the trials of its search, and its scores."""
 
     classifier: Classifier
     chosen: Trial
     trials: tuple[Trial, ...]
     dev: Value
     test: Value | None
-    majority_share: (
-        float | None
-    )  # accuracy of always predicting the commonest class of the test (or dev) data
+    majority_share: float | None  # share of the commonest class in the test (or validation) data
     metric: str
     train_examples: int
-    test_examples: int  # that the test score rests on
+    test_examples: int
 
 
 def fine_tune(
     ref: str | Path,
-    lesson: TaskData,
+    data: TaskData,
     settings: TaskSettings,
     folder: Path,
     *,
     opening: Opening,
-    tell: TrialProgress | None = None,
+    progress: TrialProgress | None = None,
 ) -> FineTuned:
-    """Search for the best way to fine-tune, and give the model it made."""
-    rows = sample_examples(lesson.train, settings)
-    trials = _known(folder)
+    """Search the grid and return the classifier with the best validation score."""
+    examples = sample_examples(data.train, settings)
+    trials = _load_trials(folder)
 
-    def tried(trial: Trial) -> Trial:
-        done = next((one for one in trials if replace(one, score=None, steps=None) == trial), None)
-        if done is not None:
-            return done
-        judge = new_classifier(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
-        steps = _train(judge, rows, lesson.labels, trial, settings, folder / trial.name, tell=tell)
+    def run_trial(trial: Trial) -> Trial:
+        known = next((done for done in trials if replace(done, score=None, steps=None) == trial), None)
+        if known is not None:
+            return known
+        classifier = new_classifier(
+            ref, opening, labels=data.labels, seed=settings.seed, length=settings.length
+        )
+        steps = _train(
+            classifier, examples, data.labels, trial, settings, folder / trial.name, progress=progress
+        )
         trials.append(
-            on_main_process(lambda: _judged(judge, lesson, replace(trial, steps=steps), trials, folder))
+            on_main_process(
+                lambda: _score_trial(classifier, data, replace(trial, steps=steps), trials, folder)
+            )
         )
         return trials[-1]
 
-    best = greedy_search(settings.grid, tried)
-    judge = _reopened(ref, lesson, settings, folder, opening)
-    test = lesson.test or lesson.dev
+    best = greedy_search(settings.grid, run_trial)
+    classifier = _load_best(ref, data, settings, folder, opening)
+    test = data.test or data.dev
     return FineTuned(
-        classifier=judge,
+        classifier=classifier,
         chosen=best,
         trials=tuple(trials),
-        dev=score_with_interval(judge, lesson.dev, lesson.labels, seed=settings.seed),
-        test=score_with_interval(judge, lesson.test, lesson.labels, seed=settings.seed)
-        if lesson.test
+        dev=score_with_interval(classifier, data.dev, data.labels, seed=settings.seed),
+        test=score_with_interval(classifier, data.test, data.labels, seed=settings.seed)
+        if data.test
         else None,
-        majority_share=majority_share(test) if lesson.labels else None,
-        metric=lesson.metric,
-        train_examples=len(rows),
+        majority_share=majority_share(test) if data.labels else None,
+        metric=data.metric,
+        train_examples=len(examples),
         test_examples=len(test),
     )
 
 
-def greedy_search(grid: Grid, tried: Callable[[Trial], Trial]) -> Trial:
-    """Greedy: the best batch size, then rate, then epochs; the earlier one of equals."""
+def greedy_search(grid: Grid, evaluate: Callable[[Trial], Trial]) -> Trial:
+    """The best batch size, then learning rate, then epochs; ties go to the earlier trial."""
     middle = {name: values[len(values) // 2] for name, values in asdict(grid).items()}
-    best = tried(Trial(**middle))
+    best = evaluate(Trial(**middle))
     for name in ("batch", "rate", "epochs"):
         for value in getattr(grid, name):
-            one = tried(replace(best, **{name: value}, score=None, steps=None))
-            if _better(one, best):
-                best = one
+            trial = evaluate(replace(best, **{name: value}, score=None, steps=None))
+            if _better(trial, best):
+                best = trial
     return best
 
 
-def fine_tune_once(  # noqa: PLR0913 - what teaching needs
+def fine_tune_once(  # noqa: PLR0913 - the parts of a fine-tuning
     ref: str | Path,
-    lesson: TaskData,
+    data: TaskData,
     settings: TaskSettings,
     folder: Path,
     *,
     opening: Opening,
-    look: Callable[[int, Classifier], None],
-    tell: TrialProgress | None = None,
+    evaluate: Callable[[int, Classifier], None],
+    progress: TrialProgress | None = None,
 ) -> tuple[Classifier, int]:
-    """Fine-tune once, by the first of each list, and look at the model every so many steps, and before.
+    """Fine-tune with the first value of each list; call `evaluate` before and every `settings.every` steps.
 
-    The model, and how many steps it was taught.
+    Returns the classifier and the number of training steps.
     """
     grid = settings.grid
     trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
-    judge = new_classifier(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
-    look(0, judge)
-    watcher = EvalCallback(
+    classifier = new_classifier(ref, opening, labels=data.labels, seed=settings.seed, length=settings.length)
+    evaluate(0, classifier)
+    callback = EvalCallback(
         settings.every or 500,
-        lambda step, model: look(step, Classifier(model, judge.tokenizer, length=judge.length)),
+        lambda step, model: evaluate(step, Classifier(model, classifier.tokenizer, length=classifier.length)),
     )
-    rows = sample_examples(lesson.train, settings)
-    place = folder / "training"
-    return judge, _train(judge, rows, lesson.labels, trial, settings, place, tell=tell, callbacks=(watcher,))
+    examples = sample_examples(data.train, settings)
+    training_folder = folder / "training"
+    return classifier, _train(
+        classifier,
+        examples,
+        data.labels,
+        trial,
+        settings,
+        training_folder,
+        progress=progress,
+        callbacks=(callback,),
+    )
 
 
-def _train(  # noqa: PLR0913 - what a training is made of
-    judge: Classifier,
-    rows: Sequence[Example],
+def _train(  # noqa: PLR0913 - the parts of a training
+    classifier: Classifier,
+    examples: Sequence[Example],
     labels: Sequence[str],
     trial: Trial,
     settings: TaskSettings,
     folder: Path,
     *,
-    tell: TrialProgress | None,
+    progress: TrialProgress | None,
     callbacks: Sequence[EvalCallback] = (),
 ) -> int:
     import torch
 
-    rescale_pooler(judge, rows)
+    rescale_pooler(classifier, examples)
     if not labels:
-        init_regression_bias(judge.model, float(np.mean(target_values(rows, labels))))
+        init_regression_bias(classifier.model, float(np.mean(target_values(examples, labels))))
 
-    def collate(some: Sequence[Example], _: np.random.Generator) -> Any:
-        batch = dict(judge.batch([(one.text, one.second) for one in some]))
-        real = target_values(some, labels)
-        batch["labels"] = torch.tensor(real, dtype=torch.long if labels else torch.float32)
+    def collate(batch_examples: Sequence[Example], _: np.random.Generator) -> Any:
+        batch = dict(classifier.batch([(example.text, example.second) for example in batch_examples]))
+        targets = target_values(batch_examples, labels)
+        batch["labels"] = torch.tensor(targets, dtype=torch.long if labels else torch.float32)
         return batch
 
-    def progress(moment: TrainStep) -> None:
-        if tell is not None:
-            tell(f"fine-tuning {trial.name}", moment.step / moment.steps, moment.steps)
+    def report_step(step: TrainStep) -> None:
+        if progress is not None:
+            progress(f"fine-tuning {trial.name}", step.step / step.steps, step.steps)
 
-    steps = trial.epochs * len(rows) / (trial.batch * world_size())
-    how = TrainSettings(
+    steps = trial.epochs * len(examples) / (trial.batch * world_size())
+    train_settings = TrainSettings(
         epochs=trial.epochs,
         rate=trial.rate,
         batch=trial.batch,
@@ -183,43 +198,52 @@ def _train(  # noqa: PLR0913 - what a training is made of
         steps=settings.steps,
     )
     return train(
-        judge.model, list(rows), collate, how, folder, callbacks=callbacks, progress=progress, key=trial.name
+        classifier.model,
+        list(examples),
+        collate,
+        train_settings,
+        folder,
+        callbacks=callbacks,
+        progress=report_step,
+        key=trial.name,
     ).steps
 
 
-def _judged(
-    judge: Classifier, lesson: TaskData, trial: Trial, others: Sequence[Trial], folder: Path
+def _score_trial(
+    classifier: Classifier, data: TaskData, trial: Trial, others: Sequence[Trial], folder: Path
 ) -> Trial:
-    """How a trial did, written down; its model is kept if it did best."""
-    done = replace(trial, score=score(judge, lesson.dev, lesson.labels))
-    if all(_better(done, one) for one in others):
+    """Score a trial and save it; save its model if it is the best so far."""
+    scored = replace(trial, score=score(classifier, data.dev, data.labels))
+    if all(_better(scored, other) for other in others):
         with quiet():
-            judge.model.save_pretrained(folder / BEST)
-    _write(folder, [*others, done])
-    return done
+            classifier.model.save_pretrained(folder / BEST)
+    _save_trials(folder, [*others, scored])
+    return scored
 
 
-def _better(one: Trial, other: Trial) -> bool:
-    return one.score is not None and (other.score is None or one.score > other.score)
+def _better(trial: Trial, other: Trial) -> bool:
+    return trial.score is not None and (other.score is None or trial.score > other.score)
 
 
-def _known(folder: Path) -> list[Trial]:
+def _load_trials(folder: Path) -> list[Trial]:
     path = folder / TRIALS
-    return [Trial(**one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []
+    return (
+        [Trial(**record) for record in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []
+    )
 
 
-def _write(folder: Path, trials: Sequence[Trial]) -> None:
+def _save_trials(folder: Path, trials: Sequence[Trial]) -> None:
     partial = folder / f"{TRIALS}.partial"
-    partial.write_text(json.dumps([asdict(one) for one in trials], indent=2), encoding="utf-8")
+    partial.write_text(json.dumps([asdict(trial) for trial in trials], indent=2), encoding="utf-8")
     partial.replace(folder / TRIALS)
 
 
-def _reopened(
-    ref: str | Path, lesson: TaskData, settings: TaskSettings, folder: Path, opening: Opening
+def _load_best(
+    ref: str | Path, data: TaskData, settings: TaskSettings, folder: Path, opening: Opening
 ) -> Classifier:
-    """The best model as it was saved."""
+    """Load the best model that was saved."""
     from safetensors.torch import load_file
 
-    judge = new_classifier(ref, opening, labels=lesson.labels, seed=settings.seed, length=settings.length)
-    judge.model.load_state_dict(load_file(folder / BEST / "model.safetensors"), strict=False)
-    return judge
+    classifier = new_classifier(ref, opening, labels=data.labels, seed=settings.seed, length=settings.length)
+    classifier.model.load_state_dict(load_file(folder / BEST / "model.safetensors"), strict=False)
+    return classifier

@@ -1,4 +1,4 @@
-"""True positive rates by gender and what is made of their differences (De-Arteaga et al. 2019).
+"""True positive rates by gender and summaries of their gaps (De-Arteaga et al. 2019).
 
 gap(y) = TPR(y, female) − TPR(y, male), over the biographies whose occupation is y.
 """
@@ -20,10 +20,10 @@ GENDERS = ("female", "male")
 
 @dataclass(frozen=True, slots=True)
 class OccupationGap:
-    """One class: how many of either gender, how many found, the gap, and the share of women."""
+    """One occupation: hits and totals by gender, the TPR gap, and the share of women."""
 
     name: str
-    female: tuple[int, int]  # found, in all
+    female: tuple[int, int]  # correctly classified, total
     male: tuple[int, int]
     gap: Value
     women: float  # share among the people of this class
@@ -31,91 +31,94 @@ class OccupationGap:
 
 @dataclass(frozen=True, slots=True)
 class TprGaps:
-    """Gaps of all classes that have both genders, and what they add up to."""
+    """The gaps of all occupations with both genders, and their summaries."""
 
     occupations: tuple[OccupationGap, ...]
-    mean: Value  # of the gaps, signed: positive where women are found more often
-    absolute: Value  # mean of their sizes: never 0 by chance
+    mean: Value  # signed: positive where the TPR of women is higher
+    absolute: Value  # mean absolute gap: above 0 by chance alone
     rms: Value
     r: Value  # correlation of gap and share of women
     n: int
-    left_out: tuple[str, ...]  # classes without one of the genders
-    chance: float  # mean size of the gaps if gender were drawn anew within each class
+    left_out: tuple[str, ...]  # occupations with one gender only
+    chance: float  # mean absolute gap when gender is permuted within each occupation
 
 
 def tpr_gaps(
     truth: Sequence[str],
-    said: Sequence[str],
+    predicted: Sequence[str],
     genders: Sequence[str],
     *,
     seed: int,
     women: dict[str, float] | None = None,
 ) -> TprGaps:
-    """All of it, people resampled within class and gender.
+    """Compute all gaps; intervals resample people within occupation and gender.
 
-    `women` gives shares from elsewhere; otherwise they are those of the people at hand.
+    `women` gives external shares of women; by default they are computed from the data.
     """
-    right = np.array([a == b for a, b in zip(truth, said, strict=True)])
-    real, gender = np.array(truth), np.array(genders)
+    right = np.array([a == b for a, b in zip(truth, predicted, strict=True)])
+    true_labels, gender = np.array(truth), np.array(genders)
     names = sorted(set(truth))
     counts = {
         name: tuple(
             (
-                int(right[(real == name) & (gender == side)].sum()),
-                int(((real == name) & (gender == side)).sum()),
+                int(right[(true_labels == name) & (gender == side)].sum()),
+                int(((true_labels == name) & (gender == side)).sum()),
             )
             for side in GENDERS
         )
         for name in names
     }
-    kept = [name for name in names if all(n for _, n in counts[name])]
-    found = np.array([[counts[name][side] for side in range(2)] for name in kept], dtype=np.int64).reshape(
-        -1, 2, 2
-    )
-    drawn = _drawn(found, seed)
-    gaps = _gaps(found[..., 0], found[..., 1])
-    shares = np.array([(women or {}).get(name, _share(counts[name])) for name in kept])
+    with_both = [name for name in names if all(n for _, n in counts[name])]
+    table = np.array(
+        [[counts[name][side] for side in range(2)] for name in with_both], dtype=np.int64
+    ).reshape(-1, 2, 2)
+    resampled = _resampled_gaps(table, seed)
+    gaps = _gaps(table[..., 0], table[..., 1])
+    shares = np.array([(women or {}).get(name, _share(counts[name])) for name in with_both])
     return TprGaps(
         occupations=tuple(
             OccupationGap(
-                name, counts[name][0], counts[name][1], _ranged(gaps[at], drawn[:, at]), float(shares[at])
+                name, counts[name][0], counts[name][1], _value(gaps[at], resampled[:, at]), float(shares[at])
             )
-            for at, name in enumerate(kept)
+            for at, name in enumerate(with_both)
         ),
-        mean=_ranged(_mean(gaps), drawn.mean(axis=1) if kept else drawn[:, 0:0]),
-        absolute=_ranged(_mean(np.abs(gaps)), np.abs(drawn).mean(axis=1) if kept else drawn[:, 0:0]),
-        rms=_ranged(
-            float(np.sqrt(_mean(gaps**2))), np.sqrt((drawn**2).mean(axis=1)) if kept else drawn[:, 0:0]
+        mean=_value(_mean(gaps), resampled.mean(axis=1) if with_both else resampled[:, 0:0]),
+        absolute=_value(
+            _mean(np.abs(gaps)), np.abs(resampled).mean(axis=1) if with_both else resampled[:, 0:0]
         ),
-        r=_correlated(shares, gaps, seed),
+        rms=_value(
+            float(np.sqrt(_mean(gaps**2))),
+            np.sqrt((resampled**2).mean(axis=1)) if with_both else resampled[:, 0:0],
+        ),
+        r=_correlation(shares, gaps, seed),
         n=len(truth),
-        left_out=tuple(name for name in names if name not in kept),
-        chance=_by_chance(found, seed),
+        left_out=tuple(name for name in names if name not in with_both),
+        chance=_chance_gap(table, seed),
     )
 
 
-def _drawn(found: Ints, seed: int) -> Floats:
-    """Gaps in every resample; people are drawn anew within their class and gender, so counts are binomial.
+def _resampled_gaps(table: Ints, seed: int) -> Floats:
+    """The gaps in every resample: people are resampled within class and gender, so hits are binomial.
 
-    Half a person found and half a person missed are added to each: else two people, both found, would
-    leave no doubt at all.
+    Half a hit and half a miss are added to each cell: otherwise two people, both classified correctly, would
+    give an interval of width 0.
     """
     rng = generator(seed, "gaps")
-    share = (found[..., 0] + 0.5) / (found[..., 1] + 1)
-    hits = rng.binomial(found[..., 1], share, size=(RESAMPLES, *share.shape))
-    return np.asarray(_gaps(hits, found[..., 1]))
+    share = (table[..., 0] + 0.5) / (table[..., 1] + 1)
+    hits = rng.binomial(table[..., 1], share, size=(RESAMPLES, *share.shape))
+    return np.asarray(_gaps(hits, table[..., 1]))
 
 
-def _by_chance(found: Ints, seed: int) -> float:
-    """The mean size of gaps that sampling alone makes: as many of each gender, found at one rate a class."""
-    if not len(found):
+def _chance_gap(table: Ints, seed: int) -> float:
+    """The mean absolute gap due to sampling alone: one TPR per class, the same number of each gender."""
+    if not len(table):
         return float("nan")
     rng = generator(seed, "chance")
-    total = found.sum(axis=1)
+    total = table.sum(axis=1)
     women = rng.hypergeometric(
-        total[:, 0], total[:, 1] - total[:, 0], found[:, 0, 1], size=(RESAMPLES, len(found))
+        total[:, 0], total[:, 1] - total[:, 0], table[:, 0, 1], size=(RESAMPLES, len(table))
     )
-    gaps = women / found[:, 0, 1] - (total[:, 0] - women) / found[:, 1, 1]
+    gaps = women / table[:, 0, 1] - (total[:, 0] - women) / table[:, 1, 1]
     return float(np.abs(gaps).mean())
 
 
@@ -133,10 +136,10 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if values.size else float("nan")
 
 
-def _ranged(value: float, drawn: Floats) -> Value:
-    if not drawn.size:
+def _value(value: float, resampled: Floats) -> Value:
+    if not resampled.size:
         return Value(float("nan"), float("nan"), float("nan"), "no class has both genders")
-    low, high = np.quantile(drawn, [0.025, 0.975])
+    low, high = np.quantile(resampled, [0.025, 0.975])
     return Value(
         float(value),
         min(float(low), value),
@@ -145,6 +148,6 @@ def _ranged(value: float, drawn: Floats) -> Value:
     )
 
 
-def _correlated(shares: Floats, gaps: Floats, seed: int) -> Value:
+def _correlation(shares: Floats, gaps: Floats, seed: int) -> Value:
     r = correlation([shares], [gaps], rng=generator(seed, "r"))
     return Value(r.value, r.low, r.high, f"{r.method}, classes resampled" if r.low == r.low else r.method)

@@ -1,4 +1,4 @@
-"""How well a task is done: accuracy, or Pearson's r of numbers, and what guessing gets."""
+"""Task performance: accuracy for classes, Pearson's r for regression, and the majority baseline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from unmask.tasks.spec import TaskSettings
 
 
 def sample_examples(examples: Sequence[Example], settings: TaskSettings) -> Sequence[Example]:
-    """All examples, or as many as asked for, drawn by the seed."""
+    """All examples, or `settings.rows` of them, sampled with the seed."""
     if settings.rows is None or settings.rows >= len(examples):
         return examples
     sampled = generator(settings.seed, "rows").permutation(len(examples))[: settings.rows]
@@ -26,9 +26,9 @@ def sample_examples(examples: Sequence[Example], settings: TaskSettings) -> Sequ
 
 
 def score(classifier: Classifier, examples: Sequence[Example], labels: Sequence[str]) -> float:
-    """Accuracy from 0 to 1, or Pearson's r of numbers."""
+    """Accuracy (0 to 1), or Pearson's r for regression."""
     if not examples:
-        raise DataError("no development data: give --dev FILE, or more data")
+        raise DataError("no validation data: give `dev`, or more data")
     logits = classifier.logits([(example.text, example.second) for example in examples])
     return _score(logits, target_values(examples, labels), classes=bool(labels))
 
@@ -36,7 +36,7 @@ def score(classifier: Classifier, examples: Sequence[Example], labels: Sequence[
 def score_with_interval(
     classifier: Classifier, examples: Sequence[Example], labels: Sequence[str], *, seed: int
 ) -> Value:
-    """The same with its interval, examples resampled; Wilson's where all or none are right."""
+    """The score with an interval over examples; Wilson's where all or none are right."""
     from unmask.stats.regression import correlation
 
     logits = classifier.logits([(example.text, example.second) for example in examples])
@@ -53,23 +53,25 @@ def score_with_interval(
 
 
 def target_values(examples: Sequence[Example], labels: Sequence[str]) -> Floats:
-    """The numbers, or the places of the classes."""
+    """The labels as numbers: class indices, or the targets of a regression."""
     if not labels:
         return np.array([float(example.label) for example in examples])
     index_of = {name: at for at, name in enumerate(labels)}
     unknown = sorted({str(example.label) for example in examples} - index_of.keys())
     if unknown:
-        raise DataError(f"label {unknown[0]!r} was not taught: the classes are {', '.join(labels)}")
+        raise DataError(
+            f"label {unknown[0]!r} is not in the training data: the classes are {', '.join(labels)}"
+        )
     return np.array([float(index_of[str(example.label)]) for example in examples])
 
 
 def beats_baseline(score: Value, guessing: float | None) -> bool:
-    """Whether a task was learnt: better than saying always the same (of numbers: than 0) beyond chance."""
+    """Is the score significantly better than the majority baseline (for regression: than 0)?"""
     return score.low > (guessing or 0.0)
 
 
 def majority_share(examples: Sequence[Example]) -> float:
-    """Share of the commonest class."""
+    """The share of the commonest class."""
     _, counts = np.unique([str(example.label) for example in examples], return_counts=True)
     return float(counts.max() / counts.sum())
 
@@ -78,7 +80,7 @@ def _score(logits: Floats, targets: Floats, *, classes: bool) -> float:
     if classes:
         return float((logits.argmax(axis=1) == targets).mean())
     if np.ptp(logits[:, 0]) == 0:
-        return float("-inf")  # says the same of everything: worse than any other
+        return float("-inf")  # a constant prediction is worse than any other
     if targets.size < 2 or np.ptp(targets) == 0:
-        raise StatsError("development data must have at least two different numbers")
+        raise StatsError("validation data must have at least two different labels")
     return float(np.corrcoef(logits[:, 0], targets)[0, 1])

@@ -1,4 +1,4 @@
-"""`nlibias`: is a premise that says nothing of gender taken to say something of it? (Dev et al. 2020).
+"""`nlibias`: does a model infer gender from a premise that does not mention it? (Dev et al. 2020).
 
 "The man ate a bagel" neither follows from "The accountant ate a bagel" nor contradicts it. Fraction neutral
 (FN): share of pairs called neutral. Net neutral (NN): mean probability of neutral. T:τ: share with that above
@@ -25,13 +25,13 @@ from unmask.tasks import triples
 from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings
 from unmask.tasks.training_tables import not_learnt_notes, training_table
 
-CHUNK = 20_000  # triples held at a time
+CHUNK = 20_000  # triples in memory at a time
 SIDES = ("female", "male")
 
 
 @dataclass(frozen=True, slots=True)
 class Neutrality:
-    """One measure of neutrality: either side, and female − male."""
+    """One measure of neutrality: for women, for men, and the difference female − male."""
 
     female: Value
     male: Value
@@ -40,16 +40,16 @@ class Neutrality:
 
 @dataclass(frozen=True, slots=True)
 class NliBiasResult:
-    """The measures, and what is said by occupation."""
+    """The measures of neutrality, and the fraction neutral by occupation."""
 
     measures: dict[str, Neutrality]  # fn, nn, t:0.5, …
     occupations: dict[str, tuple[float, float, int]]  # FN female, FN male, triples
     n: int
-    possible: int
+    possible: int  # triples that exist
 
 
 def load_task_data(settings: TaskSettings) -> TaskData:
-    """The user's files; else counterfactual NLI, with MNLI's matched development set if it is there."""
+    """Load the user's files; else counterfactual NLI, plus MNLI's matched development set if present."""
     if settings.train is not None:
         files = [user_source(settings.train), *([user_source(settings.dev)] if settings.dev else [])]
         parts = [nli.load(file) for file in files]
@@ -59,78 +59,86 @@ def load_task_data(settings: TaskSettings) -> TaskData:
     files = list(published_sources(nli.CARD, data_dir=settings.data_dir))
     train, dev, test = (nli.load(file) for file in files)
     notes = []
-    place = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
-    if place is not None:
-        files.append(user_source(place))
+    index = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
+    if index is not None:
+        files.append(user_source(index))
         more = nli.load(files[-1])
         train, dev = (*train, *more[: len(more) * 9 // 10]), (*dev, *more[len(more) * 9 // 10 :])
         notes.append(
-            "taught with nine tenths of MNLI's matched development set, judged on the rest: not MNLI itself"
+            "fine-tuned on nine tenths of MNLI's matched development set, validated on the rest, "
+            "not on MNLI itself"
         )
     return TaskData(nli.LABELS, train, dev, test, tuple(files), tuple(notes))
 
 
-def observe(judge: Classifier, settings: TaskSettings) -> NliBiasResult:
-    """Triples drawn by the seed, judged some at a time."""
-    order = label_order(judge.labels)
+def observe(classifier: Classifier, settings: TaskSettings) -> NliBiasResult:
+    """Sample triples and classify them in chunks."""
+    order = label_order(classifier.labels)
     rng = generator(settings.seed, "triples")
-    made = triples.sample_triples(settings.triples, rng)
-    jobs: list[str] = []
+    sampled = triples.sample_triples(settings.triples, rng)
+    occupations: list[str] = []
     parts: list[Floats] = []
-    for some in _chunks(made, CHUNK):
-        jobs += [one.occupation for one in some]
-        pairs = [(one.premise, text) for one in some for text in (one.female, one.male)]
-        said = judge.probabilities(pairs)[:, order]
-        parts.append(said.reshape(len(some), 2, len(nli.LABELS)))
-    return summarize(jobs, np.concatenate(parts), settings)
+    for chunk in _chunks(sampled, CHUNK):
+        occupations += [triple.occupation for triple in chunk]
+        pairs = [(triple.premise, text) for triple in chunk for text in (triple.female, triple.male)]
+        probabilities = classifier.probabilities(pairs)[:, order]
+        parts.append(probabilities.reshape(len(chunk), 2, len(nli.LABELS)))
+    return summarize(occupations, np.concatenate(parts), settings)
 
 
 def label_order(labels: Sequence[str]) -> list[int]:
-    """Where entailment, neutral and contradiction stand among a classifier's labels."""
+    """The indices of entailment, neutral and contradiction among a classifier's labels."""
     names = [name.lower() for name in labels]
-    found = [
-        next((at for at, name in enumerate(names) if name.startswith(one[:6])), -1) for one in nli.LABELS
+    order = [
+        next((at for at, name in enumerate(names) if name.startswith(label[:6])), -1) for label in nli.LABELS
     ]
-    if -1 in found or len(names) != len(nli.LABELS):
+    if -1 in order or len(names) != len(nli.LABELS):
         raise ModelError(f"the classifier's labels are {', '.join(labels)}; expected {', '.join(nli.LABELS)}")
-    return found
+    return order
 
 
-def summarize(jobs: Sequence[str], said: Floats, settings: TaskSettings) -> NliBiasResult:
-    """The figures of given probabilities: triples × (female, male) × (entailment, neutral, contradiction)."""
-    neutral = said[..., 1]
-    values = {"fn": (said.argmax(axis=-1) == 1).astype(np.float64), "nn": neutral}
+def summarize(occupations: Sequence[str], probabilities: Floats, settings: TaskSettings) -> NliBiasResult:
+    """The result from probabilities: triples × (female, male) × (entailment, neutral, contradiction)."""
+    neutral = probabilities[..., 1]
+    values = {"fn": (probabilities.argmax(axis=-1) == 1).astype(np.float64), "nn": neutral}
     values |= {f"t:{bound:g}": (neutral > bound).astype(np.float64) for bound in settings.thresholds}
-    names, place = np.unique(np.array(jobs), return_inverse=True)
-    counts = np.bincount(place)
-    by = {
-        key: np.stack([np.bincount(place, one[:, side]) / counts for side in range(2)], axis=1)
-        for key, one in values.items()
+    names, index = np.unique(np.array(occupations), return_inverse=True)
+    counts = np.bincount(index)
+    by_occupation = {
+        key: np.stack([np.bincount(index, measured[:, side]) / counts for side in range(2)], axis=1)
+        for key, measured in values.items()
     }
-    found = {
+    measures = {
         key: Neutrality(
-            _ranged(one[:, 0], by[key][:, 0], settings.seed, f"{key}/female"),
-            _ranged(one[:, 1], by[key][:, 1], settings.seed, f"{key}/male"),
-            _ranged(one[:, 0] - one[:, 1], by[key][:, 0] - by[key][:, 1], settings.seed, key),
+            _clustered_value(measured[:, 0], by_occupation[key][:, 0], settings.seed, f"{key}/female"),
+            _clustered_value(measured[:, 1], by_occupation[key][:, 1], settings.seed, f"{key}/male"),
+            _clustered_value(
+                measured[:, 0] - measured[:, 1],
+                by_occupation[key][:, 0] - by_occupation[key][:, 1],
+                settings.seed,
+                key,
+            ),
         )
-        for key, one in values.items()
+        for key, measured in values.items()
     }
-    per = {
-        str(name): (float(by["fn"][at, 0]), float(by["fn"][at, 1]), int(counts[at]))
+    fn_by_occupation = {
+        str(name): (float(by_occupation["fn"][at, 0]), float(by_occupation["fn"][at, 1]), int(counts[at]))
         for at, name in enumerate(names)
     }
-    return NliBiasResult(found, per, len(jobs), triples.triple_count())
+    return NliBiasResult(measures, fn_by_occupation, len(occupations), triples.triple_count())
 
 
-def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """The measures, how well the task was learnt, and the occupations that differ most."""
+def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
+    """The measures, the task performance, and the occupations that differ most."""
     from unmask.findings import charts
 
     bias = Table(
         "Neutral towards women and men",
         ("model", "measure", "female", "male", "female − male", "triples"),
-        tuple(_row(one, name) for one in seen for name in one.result.measures),
-        "fn: share called neutral; nn: mean probability of neutral; t:τ: share with probability above "
+        tuple(
+            _row(observation, name) for observation in observations for name in observation.result.measures
+        ),
+        "fn: share classified as neutral; nn: mean probability of neutral; t:τ: share with probability above "
         "τ. 1 is "
         "right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "
         "each with "
@@ -139,84 +147,101 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     )
     rows = [
         {
-            "label": f"{name} · {one.model['id']}",
+            "label": f"{name} · {observation.model['id']}",
             "series": side,
-            "value": getattr(found, side).value,
-            "low": getattr(found, side).low,
-            "high": getattr(found, side).high,
+            "value": getattr(neutrality, side).value,
+            "low": getattr(neutrality, side).low,
+            "high": getattr(neutrality, side).high,
         }
-        for one in seen
-        for name, found in one.result.measures.items()
+        for observation in observations
+        for name, neutrality in observation.result.measures.items()
         for side in SIDES
     ]
-    told = "Measures of neutrality for hypotheses about women and about men, with intervals."
-    plot = Plot("nlibias", "Neutrality", told, charts.intervals(rows, axis="share, or mean probability"))
-    taught = training_table(seen)
+    fine_tuned = "Measures of neutrality for hypotheses about women and about men, with intervals."
+    plot = Plot(
+        "nlibias", "Neutrality", fine_tuned, charts.intervals(rows, axis="share, or mean probability")
+    )
+    training = training_table(observations)
     return Finding(
-        tuple(map(_answer, seen)),
-        (bias, *((taught,) if taught.rows else ()), _occupations(seen)),
+        tuple(map(_answer, observations)),
+        (bias, *((training,) if training.rows else ()), _occupations(observations)),
         (plot,),
-        tuple(not_learnt_notes(seen)),
+        tuple(not_learnt_notes(observations)),
     )
 
 
-def headline(found: NliBiasResult) -> Headline:
+def headline(result: NliBiasResult) -> Headline:
     """FN of women − FN of men."""
-    return Headline("fraction neutral, female − male", found.measures["fn"].difference, found.n)
+    return Headline("fraction neutral, female − male", result.measures["fn"].difference, result.n)
 
 
 def sources(settings: TaskSettings) -> tuple[Source, ...]:
-    """Nothing but our own lists."""
+    """No files: the triples are built in."""
     return ()
 
 
-def _chunks(made: Iterator[triples.Triple], size: int) -> Iterator[list[triples.Triple]]:
-    while some := list(islice(made, size)):
-        yield some
+def _chunks(sampled: Iterator[triples.Triple], size: int) -> Iterator[list[triples.Triple]]:
+    while chunk := list(islice(sampled, size)):
+        yield chunk
 
 
-def _ranged(values: Floats, by_job: Floats, seed: int, label: str) -> Value:
-    """The mean over triples; its interval is that of the mean over occupations, moved to it."""
+def _clustered_value(values: Floats, by_occupation: Floats, seed: int, label: str) -> Value:
+    """The mean over triples; its interval is that of the mean over occupations, shifted to it."""
     if not values.size:
-        raise DataError("no triple was judged: give --triples of at least 1")
+        raise DataError("no triple was classified: give `triples` of at least 1")
     value = mean(values)
-    interval = mean_interval(by_job, rng=generator(seed, label), unit="occupations")
-    shift = value - mean(by_job)
+    interval = mean_interval(by_occupation, rng=generator(seed, label), unit="occupations")
+    shift = value - mean(by_occupation)
     return Value(value, interval.low + shift, interval.high + shift, interval.method)
 
 
-def _row(one: TaskObservation, name: str) -> tuple[Cell, ...]:
-    found: Neutrality = one.result.measures[name]
-    return (one.model["id"], name, found.female, found.male, found.difference, one.result.n)
+def _row(observation: TaskObservation, name: str) -> tuple[Cell, ...]:
+    neutrality: Neutrality = observation.result.measures[name]
+    return (
+        observation.model["id"],
+        name,
+        neutrality.female,
+        neutrality.male,
+        neutrality.difference,
+        observation.result.n,
+    )
 
 
-def _occupations(seen: Sequence[TaskObservation]) -> Table:
+def _occupations(observations: Sequence[TaskObservation]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for one in seen:
-        by = one.result.occupations
-        ranked = sorted(by, key=lambda name: by[name][0] - by[name][1])
+    for observation in observations:
+        by_occupation = observation.result.occupations
+        ranked = sorted(by_occupation, key=lambda name: by_occupation[name][0] - by_occupation[name][1])
         chosen = ranked if len(ranked) <= 10 else [*ranked[:5], *ranked[-5:]]
         rows += [
-            (one.model["id"], name, *by[name][:2], by[name][0] - by[name][1], by[name][2]) for name in chosen
+            (
+                observation.model["id"],
+                name,
+                *by_occupation[name][:2],
+                by_occupation[name][0] - by_occupation[name][1],
+                by_occupation[name][2],
+            )
+            for name in chosen
         ]
     return Table(
         "Occupations that differ most",
         ("model", "occupation", "fn, female", "fn, male", "female − male", "triples"),
         tuple(rows),
-        "Below 0: the woman is less often left open than the man. Single occupations have no interval here.",
+        "Below 0: hypotheses about women are less often neutral. Single occupations have no interval here.",
         digits=3,
     )
 
 
-def _answer(one: TaskObservation) -> str:
-    found: Neutrality = one.result.measures["fn"]
-    told = one.fine_tuned
-    learnt_ = f"; development accuracy {told.dev.value:.3f}" if told else ""
+def _answer(observation: TaskObservation) -> str:
+    neutrality: Neutrality = observation.result.measures["fn"]
+    fine_tuned = observation.fine_tuned
+    difference = neutrality.difference
+    accuracy = f"; validation accuracy {fine_tuned.dev.value:.3f}" if fine_tuned else ""
     return (
-        f"{one.model['id']}: neutral {found.female.value:.3f} for women, {found.male.value:.3f} for "
-        "men, difference "
-        f"{found.difference.value:+.4f} ({found.difference.low:+.4f} to {found.difference.high:+.4f}), "
-        f"{one.result.n:,} of {one.result.possible:,} triples{learnt_}"
+        f"{observation.model['id']}: neutral {neutrality.female.value:.3f} for women, "
+        f"{neutrality.male.value:.3f} for men, difference {difference.value:+.4f} "
+        f"({difference.low:+.4f} to {difference.high:+.4f}), "
+        f"{observation.result.n:,} of {observation.result.possible:,} triples{accuracy}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Tasks run: every model is opened, taught where it must be, looked at, and closed again."""
+"""Run a task: open every model, fine-tune it where needed, and measure its bias."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RESULT, WORK = "task.json", "work"
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """What a task found, of which models, and on which files."""
+    """The finding of a task, the observations of each model, and the files that were read."""
 
     task: Task
     finding: Finding
@@ -45,126 +45,132 @@ def run(
     opening: Opening | None = None,
     options: Options | None = None,
 ) -> TaskResult:
-    """Look at every model by one task; `out` gets `task.json` and, while teaching, what a killed run needs.
+    """Run a task on every model; `out` receives `task.json` and the checkpoints to resume from.
 
-    A model that has a classification head already is judged as it is; others are taught by the task's lesson.
-    With `settings.every` the bias is followed while they are taught, in the place of a search.
+    A model that already has a classification head is evaluated as it is; others are fine-tuned on the task's
+    data first. With `settings.every` bias is measured during one fine-tuning instead of after a search.
     """
     settings, options = settings or TaskSettings(), options or Options()
-    how = opening_for(opening, options)
+    opening = opening_for(opening, options)
     if out is not None:
         refuse_foreign(Path(out), (RESULT, WORK))
-    names = [str(one) for one in models] or [BUILT_IN]
+    names = [str(model) for model in models] or [BUILT_IN]
     if out is None:
         if world_size() > 1:
-            raise DataError("several processes need a folder that all of them see: give out")
-        with TemporaryDirectory(prefix="unmask-task-") as passing:
-            return _run(task, names, settings, Path(passing), how, options)
+            raise DataError("several processes need a folder that all of them can write to: give `out`")
+        with TemporaryDirectory(prefix="unmask-task-") as temporary:
+            return _run(task, names, settings, Path(temporary), opening, options)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    done = _run(task, names, settings, folder / WORK, how, options)
-    on_main_process(lambda: write_json(folder / RESULT, result_json(done, settings)))
-    return done
+    result = _run(task, names, settings, folder / WORK, opening, options)
+    on_main_process(lambda: write_json(folder / RESULT, result_json(result, settings)))
+    return result
 
 
-def result_json(done: TaskResult, settings: TaskSettings) -> dict[str, Any]:
-    """Everything that was found, in full precision; no path of the machine in it."""
-    told = {key: _plain(value) for key, value in asdict(settings).items() if key != "data_dir"}
+def result_json(result: TaskResult, settings: TaskSettings) -> dict[str, Any]:
+    """The result as JSON, in full precision and without local paths."""
+    settings_json = {key: _plain(value) for key, value in asdict(settings).items() if key != "data_dir"}
     return {
         "schema": SCHEMA,
         "unmask": version("unmask"),
-        "task": done.task.name,
-        "question": done.task.question,
-        "models": [dict(one.model) for one in done.observations],
-        "files": [dict(one) for one in done.files],
-        "settings": told,
-        "headlines": [_headline(done.task, one) for one in done.observations],
-        "taught": [_taught(one) for one in done.observations if one.fine_tuned is not None],
+        "task": result.task.name,
+        "question": result.task.question,
+        "models": [dict(observation.model) for observation in result.observations],
+        "files": [dict(file) for file in result.files],
+        "settings": settings_json,
+        "headlines": [_headline_json(result.task, observation) for observation in result.observations],
+        "taught": [_training_json(each) for each in result.observations if each.fine_tuned is not None],
         "versions": versions(),
-        "finding": as_json(done.finding),
+        "finding": as_json(result.finding),
     }
 
 
 def _run(
-    task: Task, names: Sequence[str], settings: TaskSettings, folder: Path, how: Opening, options: Options
+    task: Task, names: Sequence[str], settings: TaskSettings, folder: Path, opening: Opening, options: Options
 ) -> TaskResult:
     from unmask.tasks.bias_curve import run_bias_curves
 
     if settings.every is not None:
-        return run_bias_curves(task, names, settings, folder, how, options)
-    taught = task.load_data is not None and any(not is_classifier(name, how) for name in names)
-    lesson = task.load_data(settings) if task.load_data is not None and taught else None
-    seen = tuple(
-        evaluate_model(task, name, lesson, settings, folder / _slug(at, name), how, options)
+        return run_bias_curves(task, names, settings, folder, opening, options)
+    needs_training = task.load_data is not None and any(not is_classifier(name, opening) for name in names)
+    data = task.load_data(settings) if task.load_data is not None and needs_training else None
+    observations = tuple(
+        evaluate_model(task, name, data, settings, folder / _slug(at, name), opening, options)
         for at, name in enumerate(names)
     )
-    finding = task.conclude(seen, settings)
-    notes = (*finding.notes, *(lesson.notes if lesson else ()))
-    files = {one.name: one.facts() for one in (*(lesson.sources if lesson else ()), *task.sources(settings))}
-    return TaskResult(
-        task, Finding(finding.answers, finding.tables, finding.plots, notes), seen, tuple(files.values())
-    )
+    finding = task.conclude(observations, settings)
+    notes = (*finding.notes, *(data.notes if data else ()))
+    sources = (*(data.sources if data else ()), *task.sources(settings))
+    files = {source.name: source.facts() for source in sources}
+    finding = Finding(finding.answers, finding.tables, finding.plots, notes)
+    return TaskResult(task, finding, observations, tuple(files.values()))
 
 
-def evaluate_model(  # noqa: PLR0913, PLR0917 - what looking needs
+def evaluate_model(  # noqa: PLR0913, PLR0917 - the parts of a run
     task: Task,
     name: str,
-    lesson: TaskData | None,
+    data: TaskData | None,
     settings: TaskSettings,
     folder: Path,
-    how: Opening,
+    opening: Opening,
     options: Options,
 ) -> TaskObservation:
-    """One model by one task: asked, judged, or taught first."""
+    """Observe one model: as a language model, as a classifier, or after fine-tuning."""
     if task.needs == "lm":
-        lm = open_lm(name, how)
+        lm = open_lm(name, opening)
         with engine_for(lm, options) as engine:
-            subject = Session(engine, options.progress)
-            return TaskObservation(subject.facts, task.observe(subject, settings))
-    if task.needs == "classifier" or is_classifier(name, how):
-        judge = open_classifier(name, how, length=settings.length)
-        return TaskObservation(classifier_facts(judge, name), task.observe(judge, settings))
-    assert lesson is not None
-    about = asdict(open_lm(name, how).facts)  # also refuses damaged weights before anything is taught
+            session = Session(engine, options.progress)
+            return TaskObservation(session.facts, task.observe(session, settings))
+    if task.needs == "classifier" or is_classifier(name, opening):
+        classifier = open_classifier(name, opening, length=settings.length)
+        return TaskObservation(classifier_facts(classifier, name), task.observe(classifier, settings))
+    assert data is not None
+    facts = asdict(open_lm(name, opening).facts)  # also refuses damaged weights before training starts
     folder.mkdir(parents=True, exist_ok=True)
-    told = fine_tune(name, lesson, settings, folder, opening=how, tell=options.progress)
-    return TaskObservation(about, on_main_process(lambda: task.observe(told.classifier, settings)), told)
+    fine_tuned = fine_tune(name, data, settings, folder, opening=opening, progress=options.progress)
+    result = on_main_process(lambda: task.observe(fine_tuned.classifier, settings))
+    return TaskObservation(facts, result, fine_tuned)
 
 
-def classifier_facts(judge: Classifier, name: str) -> dict[str, Any]:
-    """What a result records of a classifier."""
+def classifier_facts(classifier: Classifier, name: str) -> dict[str, Any]:
+    """The facts about a classifier that a result records."""
     return {
         "id": Path(name).name if Path(name).is_dir() else name,
         "kind": "classifier",
-        "architecture": type(judge.model).__name__,
-        "parameters": sum(one.numel() for one in judge.model.parameters()),
-        "labels": list(judge.labels),
-        "device": str(next(judge.model.parameters()).device.type),
+        "architecture": type(classifier.model).__name__,
+        "parameters": sum(parameter.numel() for parameter in classifier.model.parameters()),
+        "labels": list(classifier.labels),
+        "device": str(next(classifier.model.parameters()).device.type),
     }
 
 
-def _taught(one: TaskObservation) -> dict[str, Any]:
-    told: FineTuned = one.fine_tuned
+def _training_json(observation: TaskObservation) -> dict[str, Any]:
+    fine_tuned: FineTuned = observation.fine_tuned
     return {
-        "model": one.model["id"],
-        "metric": told.metric,
-        "dev": _numbers(told.dev),
-        "test": _numbers(told.test) if told.test else None,
-        "commonest": told.majority_share,
-        "chosen": _numbers(told.chosen),
-        "trials": [_numbers(trial) for trial in told.trials],
-        "rows": told.train_examples,
+        "model": observation.model["id"],
+        "metric": fine_tuned.metric,
+        "dev": _numbers(fine_tuned.dev),
+        "test": _numbers(fine_tuned.test) if fine_tuned.test else None,
+        "commonest": fine_tuned.majority_share,
+        "chosen": _numbers(fine_tuned.chosen),
+        "trials": [_numbers(trial) for trial in fine_tuned.trials],
+        "rows": fine_tuned.train_examples,
     }
 
 
-def _headline(task: Task, one: TaskObservation) -> dict[str, Any]:
-    found = task.headline(one.result)
-    return {"model": one.model["id"], "name": found.name, **_numbers(found.number), "n": found.n}
+def _headline_json(task: Task, observation: TaskObservation) -> dict[str, Any]:
+    headline = task.headline(observation.result)
+    return {
+        "model": observation.model["id"],
+        "name": headline.name,
+        **_numbers(headline.number),
+        "n": headline.n,
+    }
 
 
-def _numbers(one: Any) -> dict[str, Any]:
-    """The fields of a record; None where a number is not known."""
-    return {key: _plain(value) for key, value in asdict(one).items()}
+def _numbers(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass; NaN becomes None."""
+    return {key: _plain(value) for key, value in asdict(record).items()}
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`sentiment`: does a classifier's score change when a sentence speaks of a woman in the place of a man?
+"""`sentiment`: does a classifier's score change when a sentence is about a woman instead of a man?
 
 Gendered pairs of sentences, as in the Equity Evaluation Corpus (Kiritchenko & Mohammad 2018); perturbation
 sensitivity as in Prabhakaran et al. (2019).
@@ -47,7 +47,7 @@ TEMPLATES = {
 
 @dataclass(frozen=True, slots=True)
 class SentencePairs:
-    """Sentences of women and of men, side by side; pairs of one `unit` are not independent."""
+    """Parallel sentences about women and about men; pairs of the same `unit` are not independent."""
 
     female: tuple[str, ...]
     male: tuple[str, ...]
@@ -58,11 +58,11 @@ class SentencePairs:
 
 @dataclass(frozen=True, slots=True)
 class ScoreShift:
-    """The difference of scores, and how much scores move whichever way."""
+    """The mean difference of scores and the mean absolute difference."""
 
     difference: Value
     p: float | None
-    sensitivity: Value  # mean size of the difference
+    sensitivity: Value  # mean absolute difference
     flips: float  # percent of pairs whose most likely label differs
     n: int
     units: int
@@ -70,16 +70,16 @@ class ScoreShift:
 
 @dataclass(frozen=True, slots=True)
 class SentimentResult:
-    """By group of sentences and over all."""
+    """Score shifts by group of sentences and over all."""
 
     shifts: dict[str, ScoreShift]
     score_name: str  # "probability of positive"
     sides: tuple[str, str]
-    widest: tuple[tuple[str, str, float], ...]  # the pairs that differ most
+    widest: tuple[tuple[str, str, float], ...]  # the pairs with the largest differences
 
 
 def load_pairs(settings: TaskSettings) -> SentencePairs:
-    """Our templates with every couple; or the pairs of a file or dataset, `more` − `less`."""
+    """Load the pairs of a file or dataset (`more` − `less`), or fill the built-in templates."""
     if settings.data is not None:
         loaded = datasets.load(str(settings.data), data_dir=settings.data_dir)
         items = loaded.items[: settings.limit]
@@ -92,114 +92,118 @@ def load_pairs(settings: TaskSettings) -> SentencePairs:
             groups,
             sides,
         )
-    made = [
+    filled = [
         (text.format(woman), text.format(man), text, group)
         for group, texts in TEMPLATES.items()
         for text in texts
         for woman, man in SUBJECTS
     ][: settings.limit]
-    female, male, unit, group = zip(*made, strict=True)
+    female, male, unit, group = zip(*filled, strict=True)
     return SentencePairs(female, male, unit, group)
 
 
-def observe(judge: Classifier, settings: TaskSettings) -> SentimentResult:
-    """Every pair scored."""
-    asked = load_pairs(settings)
-    said = judge.probabilities([(text, None) for text in (*asked.female, *asked.male)])
-    values, what = sentiment_scores(said, judge.labels, settings.label)
-    first, second = values[: len(asked.female)], values[len(asked.female) :]
-    labels = said.argmax(axis=1)
-    flipped = labels[: len(asked.female)] != labels[len(asked.female) :]
-    return summarize(asked, first, second, flipped, what, seed=settings.seed)
+def observe(classifier: Classifier, settings: TaskSettings) -> SentimentResult:
+    """Score every pair."""
+    pairs = load_pairs(settings)
+    probabilities = classifier.probabilities([(text, None) for text in (*pairs.female, *pairs.male)])
+    values, score_name = sentiment_scores(probabilities, classifier.labels, settings.label)
+    first, second = values[: len(pairs.female)], values[len(pairs.female) :]
+    labels = probabilities.argmax(axis=1)
+    flipped = labels[: len(pairs.female)] != labels[len(pairs.female) :]
+    return summarize(pairs, first, second, flipped, score_name, seed=settings.seed)
 
 
 def summarize(
-    asked: SentencePairs, first: Floats, second: Floats, flipped: object, what: str, *, seed: int
+    pairs: SentencePairs, first: Floats, second: Floats, flipped: object, score_name: str, *, seed: int
 ) -> SentimentResult:
-    """The figures of given scores."""
+    """The result from given scores."""
     flips = np.asarray(flipped, dtype=np.float64)
-    units, groups, gaps = np.array(asked.unit), np.array(asked.group), first - second
-    names = ["all", *dict.fromkeys(asked.group)] if len(set(asked.group)) > 1 else ["all"]
+    units, groups, gaps = np.array(pairs.unit), np.array(pairs.group), first - second
+    names = ["all", *dict.fromkeys(pairs.group)] if len(set(pairs.group)) > 1 else ["all"]
     shifts = {}
     for name in names:
-        kept = np.ones(len(gaps), dtype=bool) if name == "all" else groups == name
-        shifts[name] = _shift(gaps[kept], flips[kept], units[kept], seed, name)
+        in_group = np.ones(len(gaps), dtype=bool) if name == "all" else groups == name
+        shifts[name] = _shift(gaps[in_group], flips[in_group], units[in_group], seed, name)
     widest = np.argsort(-np.abs(gaps))[:6]
-    shown = tuple((asked.female[at], asked.male[at], float(gaps[at])) for at in widest)
-    return SentimentResult(shifts, what, asked.sides, shown)
+    shown = tuple((pairs.female[at], pairs.male[at], float(gaps[at])) for at in widest)
+    return SentimentResult(shifts, score_name, pairs.sides, shown)
 
 
-def sentiment_scores(said: Floats, labels: Sequence[str], wanted: str | None) -> tuple[Floats, str]:
-    """One number for every text: the probability of the label named, else of the positive one.
+def sentiment_scores(probabilities: Floats, labels: Sequence[str], label: str | None) -> tuple[Floats, str]:
+    """One score per text: the probability of `label`, by default of the positive one.
 
-    Stars (`1 star` … `5 stars`) become the expected number of them.
+    Labels in stars (`1 star` … `5 stars`) give the expected number of stars.
     """
     names = [name.lower() for name in labels]
-    if wanted is not None:
-        if wanted.lower() not in names:
-            raise ModelError(f"no label {wanted!r}: the classifier has {', '.join(labels)}")
-        return said[:, names.index(wanted.lower())], f"probability of {wanted}"
+    if label is not None:
+        if label.lower() not in names:
+            raise ModelError(f"no label {label!r}: the classifier has {', '.join(labels)}")
+        return probabilities[:, names.index(label.lower())], f"probability of {label}"
     if all("star" in name for name in names):
         stars = np.array([float(name.split()[0]) for name in names])
-        return said @ stars, "expected stars"
+        return probabilities @ stars, "expected stars"
     good = [at for at, name in enumerate(names) if name.startswith("pos")]
     if len(good) == 1:
-        return said[:, good[0]], f"probability of {labels[good[0]]}"
-    raise ModelError(f"which label is the positive one? Give --label, one of {', '.join(labels)}")
+        return probabilities[:, good[0]], f"probability of {labels[good[0]]}"
+    raise ModelError(f"no label is clearly the positive one: give `label`, one of {', '.join(labels)}")
 
 
-def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
+def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The difference by group of sentences, and the pairs that differ most."""
     from unmask.findings import charts
 
-    a, b = seen[0].result.sides
+    a, b = observations[0].result.sides
     table = Table(
         f"Score of {a} − {b}",
         ("model", "sentences", f"{a} − {b}", "p", "sensitivity", "label changes, %", "pairs", "units"),
-        tuple(_row(one, name) for one in seen for name in one.result.shifts),
-        f"Score: {seen[0].result.score_name}. Sensitivity: the mean size of the difference, whichever way. "
+        tuple(_row(observation, name) for observation in observations for name in observation.result.shifts),
+        f"Score: {observations[0].result.score_name}. Sensitivity: the mean absolute difference. "
         "Interval and p "
-        "(Student): templates resampled, each with all its couples.",
+        "(Student): templates resampled, each with all its pairs.",
         digits=4,
     )
     widest = Table(
         "Pairs that differ most",
         ("model", a, b, f"{a} − {b}"),
-        tuple((str(one.model["id"]), *row) for one in seen for row in one.result.widest),
+        tuple(
+            (str(observation.model["id"]), *row)
+            for observation in observations
+            for row in observation.result.widest
+        ),
         "Single pairs have no interval.",
         digits=4,
     )
     rows = [
         {
             "label": name,
-            "series": str(one.model["id"]),
+            "series": str(observation.model["id"]),
             "value": shift.difference.value,
             "low": shift.difference.low,
             "high": shift.difference.high,
         }
-        for one in seen
-        for name, shift in one.result.shifts.items()
+        for observation in observations
+        for name, shift in observation.result.shifts.items()
     ]
-    told = "Difference of scores by group of sentences, with intervals."
+    description = "Difference of scores by group of sentences, with intervals."
     plot = Plot(
-        "sentiment", "Difference of scores", told, charts.intervals(rows, axis=f"{a} − {b}", null=0.0)
+        "sentiment", "Difference of scores", description, charts.intervals(rows, axis=f"{a} − {b}", null=0.0)
     )
-    return Finding(tuple(map(_answer, seen)), (table, widest), (plot,))
+    return Finding(tuple(map(_answer, observations)), (table, widest), (plot,))
 
 
-def headline(found: SentimentResult) -> Headline:
+def headline(result: SentimentResult) -> Headline:
     """The mean difference over all pairs."""
-    whole = found.shifts["all"]
+    whole = result.shifts["all"]
     return Headline("score, female − male", whole.difference, whole.n)
 
 
 def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) -> ScoreShift:
     if not gaps.size:
         raise DataError("no pair of sentences was scored: the data is empty")
-    _, place = np.unique(np.asarray(units), return_inverse=True)
-    counts = np.bincount(place)
-    by = np.bincount(place, gaps) / counts
-    sizes = np.bincount(place, np.abs(gaps)) / counts
+    _, index = np.unique(np.asarray(units), return_inverse=True)
+    counts = np.bincount(index)
+    by = np.bincount(index, gaps) / counts
+    sizes = np.bincount(index, np.abs(gaps)) / counts
     difference = mean_interval(by, rng=generator(seed, label), unit="units")
     sensitivity = mean_interval(sizes, rng=generator(seed, f"{label}/size"), unit="units")
     return ScoreShift(
@@ -212,19 +216,19 @@ def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) ->
     )
 
 
-def _row(one: TaskObservation, name: str) -> tuple[Cell, ...]:
-    shift: ScoreShift = one.result.shifts[name]
+def _row(observation: TaskObservation, name: str) -> tuple[Cell, ...]:
+    shift: ScoreShift = observation.result.shifts[name]
     return (
-        *(one.model["id"], name, shift.difference, shift.p, shift.sensitivity, shift.flips),
+        *(observation.model["id"], name, shift.difference, shift.p, shift.sensitivity, shift.flips),
         *(shift.n, shift.units),
     )
 
 
-def _answer(one: TaskObservation) -> str:
-    found: SentimentResult = one.result
-    shift, (a, b) = found.shifts["all"], found.sides
+def _answer(observation: TaskObservation) -> str:
+    result: SentimentResult = observation.result
+    shift, (a, b) = result.shifts["all"], result.sides
     return (
-        f"{one.model['id']}: {found.score_name} {a} − {b} {shift.difference.value:+.4f} "
+        f"{observation.model['id']}: {result.score_name} {a} − {b} {shift.difference.value:+.4f} "
         f"({shift.difference.low:+.4f} to "
         f"{shift.difference.high:+.4f}), sensitivity {shift.sensitivity.value:.4f}, {shift.n:,} pairs"
     )

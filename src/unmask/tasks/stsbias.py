@@ -40,18 +40,18 @@ class StsBiasResult:
     templates: int
     female: Floats  # templates × professions
     male: Floats
-    women: dict[str, dict[str, float]]  # by source of the shares: by profession
-    r: dict[str, Value]  # by the same
+    women: dict[str, dict[str, float]]  # by source of the shares, by profession
+    r: dict[str, Value]  # by source of the shares
     gap: Value  # mean of female − male over professions
 
     @property
     def differences(self) -> Floats:
-        """By profession: how much more similar to the woman."""
+        """By profession: the mean similarity to the woman less that to the man."""
         return np.asarray((self.female - self.male).mean(axis=0))
 
 
 def load_task_data(settings: TaskSettings) -> TaskData:
-    """STS-B, or the user's files; the test part is the published one unless other files are taught."""
+    """Load STS-B with its published test split, or the user's files without one."""
     if settings.train is not None:
         files = (
             [user_source(settings.train), user_source(settings.dev)]
@@ -68,7 +68,7 @@ def load_task_data(settings: TaskSettings) -> TaskData:
 
 
 def sources(settings: TaskSettings) -> tuple[Source, ...]:
-    """The test sentences, and the shares of women."""
+    """The STS-B test sentences and the table of the shares of women."""
     return (
         published_sources(stsb.CARD, data_dir=settings.data_dir)[2],
         published_sources(riddles.WINOGENDER, data_dir=settings.data_dir)[1],
@@ -76,41 +76,43 @@ def sources(settings: TaskSettings) -> tuple[Source, ...]:
 
 
 def load_templates(settings: TaskSettings) -> tuple[str, ...]:
-    """What follows `A man` or `A woman` in test sentences without another gendered word, each once."""
-    sentences = [text for one in stsb.load(sources(settings)[0]) for text in (one.text, one.second or "")]
+    """The rest of each test sentence after `A man` or `A woman`, if it has no other gendered word; unique."""
+    sentences = [
+        text for example in stsb.load(sources(settings)[0]) for text in (example.text, example.second or "")
+    ]
     gendered = gendered_words()
-    found = []
+    templates = []
     for text in sentences:
         start = _START.match(text)
         if start is None:
             continue
         rest = text[start.end() :]
         if not gendered & set(_WORD.findall(rest.lower())):
-            found.append(rest)
-    return tuple(dict.fromkeys(found))[: settings.limit]
+            templates.append(rest)
+    return tuple(dict.fromkeys(templates))[: settings.limit]
 
 
 def gendered_words() -> set[str]:
-    """Single words that say a gender, of our own list."""
+    """Single gendered words of the built-in word pairs, in lower case."""
     words = datasets.read("word-pairs")
     both = [word for pair in words.pairs for word in (pair.masculine, pair.feminine)]
     return {word.lower() for word in both if " " not in word}
 
 
 def women_shares(settings: TaskSettings) -> dict[str, dict[str, float]]:
-    """The share of women in each profession of Winogender: as published with it, and by our table of 2020."""
+    """The share of women in Winogender's professions: as published with it, and by the table of 2020."""
     published_ = riddles.share_of_women(sources(settings)[1])
-    ours = {one.name: one.women for one in datasets.read("occupations")}
+    ours = {occupation.name: occupation.women for occupation in datasets.read("occupations")}
     return {
         "BLS 2015": published_,
         "BLS 2020": {name: ours[name] for name in published_ if name in ours},
     }
 
 
-def observe(judge: Classifier, settings: TaskSettings) -> StsBiasResult:
-    """Every template with every profession, against the man and the woman."""
-    rests, women = load_templates(settings), women_shares(settings)
-    if not rests:
+def observe(classifier: Classifier, settings: TaskSettings) -> StsBiasResult:
+    """Score every template and profession against the man and the woman."""
+    templates, women = load_templates(settings), women_shares(settings)
+    if not templates:
         raise DataError(
             "no STS-B test sentence begins with `A man` or `A woman` alone: is it the published file?"
         )
@@ -118,23 +120,23 @@ def observe(judge: Classifier, settings: TaskSettings) -> StsBiasResult:
     pairs = [
         (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
         for who in ("woman", "man")
-        for rest in rests
+        for rest in templates
         for name in names
     ]
-    said = judge.logits(pairs)[:, 0].reshape(2, len(rests), len(names))
-    return summarize(names, said[0], said[1], women, seed=settings.seed)
+    similarities = classifier.logits(pairs)[:, 0].reshape(2, len(templates), len(names))
+    return summarize(names, similarities[0], similarities[1], women, seed=settings.seed)
 
 
 def summarize(
     names: tuple[str, ...], female: Floats, male: Floats, women: dict[str, dict[str, float]], *, seed: int
 ) -> StsBiasResult:
-    """The figures of given similarities."""
+    """The result from given similarities."""
     differences = (female - male).mean(axis=0)
     r = {}
     for source, by in women.items():
-        kept = [at for at, name in enumerate(names) if name in by]
+        known = [at for at, name in enumerate(names) if name in by]
         fit = correlation(
-            [np.array([by[names[at]] for at in kept])], [differences[kept]], rng=generator(seed, source)
+            [np.array([by[names[at]] for at in known])], [differences[known]], rng=generator(seed, source)
         )
         r[source] = Value(fit.value, fit.low, fit.high, fit.method)
     interval = mean_interval(differences, rng=generator(seed, "gap"))
@@ -147,14 +149,14 @@ def indefinite_article(name: str) -> str:
     return "An" if name.startswith(VOWELS) else "A"
 
 
-def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """The correlation and its size, how well the task was learnt, and professions."""
+def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
+    """The correlation, the task performance, and the professions that lean most."""
     from unmask.findings import charts
 
     bias = Table(
         "Similarity to the woman against the share of women",
         ("model", "shares of women", "|r|", "r", "woman − man", "professions", "templates"),
-        tuple(_row(one, source) for one in seen for source in one.result.r),
+        tuple(_row(observation, source) for observation in observations for source in observation.result.r),
         "r: Pearson, over professions, of the mean difference of similarity with the share of women; 0 is no "
         "relation. |r| is what Kaneko et al. (2022) report. Interval: professions resampled. "
         "Similarities run "
@@ -163,66 +165,71 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     )
     rows = [
         {
-            "x": one.result.women["BLS 2015"][name],
+            "x": observation.result.women["BLS 2015"][name],
             "y": float(value),
             "label": name,
-            "series": str(one.model["id"]),
+            "series": str(observation.model["id"]),
         }
-        for one in seen
-        for name, value in zip(one.result.professions, one.result.differences, strict=True)
+        for observation in observations
+        for name, value in zip(observation.result.professions, observation.result.differences, strict=True)
     ]
-    told = "Each dot a profession: the share of women in it, and how much more similar it is to the woman."
+    description = (
+        "Each dot a profession: the share of women in it, and how much more similar it is to the woman."
+    )
     plot = Plot(
-        "stsbias", "Professions", told, charts.scatter(rows, x="share of women", y="woman − man, similarity")
+        "stsbias",
+        "Professions",
+        description,
+        charts.scatter(rows, x="share of women", y="woman − man, similarity"),
     )
-    taught = training_table(seen)
+    training = training_table(observations)
     return Finding(
-        tuple(map(_answer, seen)),
-        (bias, *((taught,) if taught.rows else ()), _professions(seen)),
+        tuple(map(_answer, observations)),
+        (bias, *((training,) if training.rows else ()), _professions(observations)),
         (plot,),
-        tuple(not_learnt_notes(seen)),
+        tuple(not_learnt_notes(observations)),
     )
 
 
-def headline(found: StsBiasResult) -> Headline:
+def headline(result: StsBiasResult) -> Headline:
     """|r| with the shares published with the professions."""
-    return Headline("|r| with share of women", absolute_value(found.r["BLS 2015"]), len(found.professions))
+    return Headline("|r| with share of women", absolute_value(result.r["BLS 2015"]), len(result.professions))
 
 
 def absolute_value(r: Value) -> Value:
-    """The size of a signed number, with its interval."""
+    """The absolute value of a signed number and of its interval."""
     if r.low != r.low:
         return Value(abs(r.value), r.low, r.high, r.method)
     ends = sorted((abs(r.low), abs(r.high)))
     return Value(abs(r.value), 0.0 if r.low <= 0 <= r.high else ends[0], ends[1], r.method)
 
 
-def _row(one: TaskObservation, source: str) -> tuple[Cell, ...]:
-    found: StsBiasResult = one.result
-    r = found.r[source]
+def _row(observation: TaskObservation, source: str) -> tuple[Cell, ...]:
+    result: StsBiasResult = observation.result
+    r = result.r[source]
     return (
-        one.model["id"],
+        observation.model["id"],
         source,
         absolute_value(r),
         r,
-        found.gap,
-        len(found.women[source]),
-        found.templates,
+        result.gap,
+        len(result.women[source]),
+        result.templates,
     )
 
 
-def _professions(seen: Sequence[TaskObservation]) -> Table:
+def _professions(observations: Sequence[TaskObservation]) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for one in seen:
-        found: StsBiasResult = one.result
-        order = np.argsort(found.differences)
+    for observation in observations:
+        result: StsBiasResult = observation.result
+        order = np.argsort(result.differences)
         for at in [*order[:5], *order[::-1][:5][::-1]]:
-            name = found.professions[at]
+            name = result.professions[at]
             rows.append(
                 (
-                    *(one.model["id"], name, float(found.differences[at])),
-                    *(float(found.female[:, at].mean()), float(found.male[:, at].mean())),
-                    100 * found.women["BLS 2015"][name],
+                    *(observation.model["id"], name, float(result.differences[at])),
+                    *(float(result.female[:, at].mean()), float(result.male[:, at].mean())),
+                    100 * result.women["BLS 2015"][name],
                 )
             )
     return Table(
@@ -234,17 +241,18 @@ def _professions(seen: Sequence[TaskObservation]) -> Table:
     )
 
 
-def _answer(one: TaskObservation) -> str:
-    found: StsBiasResult = one.result
-    r = found.r["BLS 2015"]
-    learnt_ = (
-        f"; test {one.fine_tuned.metric} {one.fine_tuned.test.value:.3f}"
-        if one.fine_tuned and one.fine_tuned.test
+def _answer(observation: TaskObservation) -> str:
+    result: StsBiasResult = observation.result
+    r = result.r["BLS 2015"]
+    test_score = (
+        f"; test {observation.fine_tuned.metric} {observation.fine_tuned.test.value:.3f}"
+        if observation.fine_tuned and observation.fine_tuned.test
         else ""
     )
     return (
-        f"{one.model['id']}: |r| {abs(r.value):.3f} (r {r.value:+.3f}, {r.low:+.3f} to {r.high:+.3f}) over "
-        f"{len(found.professions)} professions and {found.templates} templates{learnt_}"
+        f"{observation.model['id']}: |r| {abs(r.value):.3f} "
+        f"(r {r.value:+.3f}, {r.low:+.3f} to {r.high:+.3f}) over "
+        f"{len(result.professions)} professions and {result.templates} templates{test_score}"
     )
 
 

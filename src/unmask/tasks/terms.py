@@ -1,4 +1,4 @@
-"""Identity terms and sentences of our own to put them in, harmless and hateful, for `toxicity`."""
+"""Built-in identity terms and sentence templates, harmless and hateful, for `toxicity`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HATEFUL = (
 
 
 def fill_template(template: str, term: str) -> str:
-    """The sentence with the term; `a` becomes `an` before a vowel, and a sentence begins with a capital."""
+    """Fill the term into the template; `a` becomes `an` before a vowel, the first letter upper case."""
     text = template.format(term)
     if term[:1].lower() in "aeiou":
         text = text.replace(f" a {term}", f" an {term}").replace(f"A {term}", f"An {term}")

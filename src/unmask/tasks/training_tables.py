@@ -1,4 +1,4 @@
-"""What the tasks that teach a model share: the table of how well it learnt, said beside every bias."""
+"""The table of task performance that every task with fine-tuning shows beside its bias."""
 
 from __future__ import annotations
 
@@ -9,37 +9,46 @@ from unmask.tasks.metrics import beats_baseline
 from unmask.tasks.spec import TaskObservation
 
 
-def training_table(seen: Sequence[TaskObservation]) -> Table:
-    """How well each model does its task: a bias of a model that has not learnt it means nothing."""
-    metric = next((one.fine_tuned.metric for one in seen if one.fine_tuned), "accuracy")
+def training_table(observations: Sequence[TaskObservation]) -> Table:
+    """Scores and hyper-parameters by model: without having learnt its task a model's bias means nothing."""
+    metric = next(
+        (observation.fine_tuned.metric for observation in observations if observation.fine_tuned), "accuracy"
+    )
     return Table(
-        "How well the task was learnt",
+        "Task performance",
         (
-            *("model", f"development, {metric}", f"test, {metric}", "commonest class", "n of test"),
-            *("taught", "batch", "rate", "epochs", "steps", "ways tried"),
+            *("model", f"validation, {metric}", f"test, {metric}", "majority class", "test examples"),
+            *("training examples", "batch", "learning rate", "epochs", "steps", "trials"),
         ),
-        tuple(_row(one) for one in seen if one.fine_tuned),
-        "The way of fine-tuning is chosen by development data alone. Commonest class: what saying always the "
-        "same gets. Intervals: examples resampled.",
+        tuple(_row(observation) for observation in observations if observation.fine_tuned),
+        "Hyper-parameters are chosen on the validation set alone. Majority class: the accuracy of always "
+        "predicting the commonest class. Intervals: examples resampled.",
         digits=3,
     )
 
 
-def not_learnt_notes(seen: Sequence[TaskObservation]) -> list[str]:
-    """Models that do no better than saying always the same."""
+def not_learnt_notes(observations: Sequence[TaskObservation]) -> list[str]:
+    """A note for each model that does no better than the majority class."""
     return [
-        f"{one.model['id']} has not learnt the task ({told.metric} {told.dev.value:.3f}): its bias "
-        "means nothing"
-        for one in seen
-        if (told := one.fine_tuned) and not beats_baseline(told.dev, told.majority_share)
+        f"{observation.model['id']} has not learnt the task "
+        f"({fine_tuned.metric} {fine_tuned.dev.value:.3f}): its bias means nothing"
+        for observation in observations
+        if (fine_tuned := observation.fine_tuned)
+        and not beats_baseline(fine_tuned.dev, fine_tuned.majority_share)
     ]
 
 
-def _row(one: TaskObservation) -> tuple[Cell, ...]:
-    told = one.fine_tuned
-    how = told.chosen
-    rate = f"{how.rate:g}"
+def _row(observation: TaskObservation) -> tuple[Cell, ...]:
+    fine_tuned = observation.fine_tuned
+    trial = fine_tuned.chosen
+    lr = f"{trial.rate:g}"
     return (
-        *(one.model["id"], told.dev, told.test, told.majority_share, told.test_examples),
-        *(told.train_examples, how.batch, rate, how.epochs, how.steps, len(told.trials)),
+        *(
+            observation.model["id"],
+            fine_tuned.dev,
+            fine_tuned.test,
+            fine_tuned.majority_share,
+            fine_tuned.test_examples,
+        ),
+        *(fine_tuned.train_examples, trial.batch, lr, trial.epochs, trial.steps, len(fine_tuned.trials)),
     )

@@ -1,6 +1,6 @@
 """Triples for NLI-bias: a premise about someone in an occupation, and hypotheses about a man and a woman.
 
-All combinations of our own lists, numbered: any of them can be had without making the others.
+All combinations of built-in lists, numbered, so that any one can be built without the others.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ ARTICLES = ("a", "the", "this")
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A premise that says nothing of gender, and two hypotheses that do."""
+    """A premise without gender, and two hypotheses with one."""
 
     occupation: str
     premise: str
@@ -82,36 +82,36 @@ def actions() -> tuple[tuple[str, str], ...]:
 
 @cache
 def occupations() -> tuple[str, ...]:
-    """Of our table, those that name no gender."""
+    """The occupations of the built-in table whose names carry no gender."""
     words = datasets.read("word-pairs")
     gendered = {word.lower() for pair in words.pairs for word in (pair.masculine, pair.feminine)}
-    names = [one.name for one in datasets.read("occupations")]
+    names = [occupation.name for occupation in datasets.read("occupations")]
     return tuple(name for name in names if not gendered & {name.lower(), *name.lower().split()})
 
 
 def triple_count() -> int:
-    """How many there are."""
+    """The number of all triples."""
     return len(occupations()) * len(actions()) * len(GENDERED_NOUNS) * len(ARTICLES)
 
 
 def triple_at(number: int) -> Triple:
-    """The one of this number; occupations change fastest."""
-    number, job = divmod(number, len(occupations()))
-    number, deed = divmod(number, len(actions()))
+    """The triple with this number; occupations vary fastest."""
+    number, occupation_index = divmod(number, len(occupations()))
+    number, action_index = divmod(number, len(actions()))
     article, couple = divmod(number, len(GENDERED_NOUNS))
-    (verb, thing), (woman, man) = actions()[deed], GENDERED_NOUNS[couple]
+    (verb, thing), (woman, man) = actions()[action_index], GENDERED_NOUNS[couple]
     before = "an" if ARTICLES[article] == "a" and thing.startswith(tuple("aeiou")) else ARTICLES[article]
     rest = f"{verb} {before} {thing}."
-    name = occupations()[job]
+    name = occupations()[occupation_index]
     return Triple(name, f"The {name} {rest}", f"The {woman} {rest}", f"The {man} {rest}")
 
 
 def sample_triples(count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """So many different ones, or all of them, in the order of their numbers."""
-    every = triple_count()
+    """Sample distinct triples, or yield all if `count` is large enough, in numerical order."""
+    total = triple_count()
     numbers: Sequence[int] = (
-        range(every)
-        if count >= every
-        else np.sort(rng.choice(every, count, replace=False, shuffle=False)).tolist()
+        range(total)
+        if count >= total
+        else np.sort(rng.choice(total, count, replace=False, shuffle=False)).tolist()
     )
     return (triple_at(number) for number in numbers)

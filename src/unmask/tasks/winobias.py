@@ -1,4 +1,4 @@
-"""`load_winobias`: is a pronoun understood as well against the stereotype as with it? (Zhao et al. 2018)."""
+"""`winobias`: are anti-stereotyped pronouns resolved as well as pro-stereotyped ones? (Zhao et al. 2018)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KINDS = ("all", "type1", "type2")
 
 @dataclass(frozen=True, slots=True)
 class WinoBiasResult:
-    """Every riddle answered both ways, and the figures made of them."""
+    """The answers by both methods, and the accuracies and rates computed from them."""
 
     answers: list[CoreferenceAnswer]
     preferences: list[PronounPreference]
@@ -41,40 +41,57 @@ def sources(settings: TaskSettings) -> tuple[Source, ...]:
     return published_sources(files.WINOBIAS, data_dir=settings.data_dir)
 
 
-def load_riddles(settings: TaskSettings) -> tuple[tuple[CoreferenceItem, ...], tuple[str, ...]]:
-    """The riddles asked, and what is wrong with some lines; a limit counts couples of sentences."""
-    found, warnings = files.load_winobias(sources(settings))
-    kept = pro_anti_pairs(found)[: settings.limit]
-    return tuple(one for both in kept for one in both), warnings
+def load_items(settings: TaskSettings) -> tuple[tuple[CoreferenceItem, ...], tuple[str, ...]]:
+    """Load the items and the warnings about unreadable lines; `limit` counts sentence pairs."""
+    items, warnings = files.load_winobias(sources(settings))
+    pairs = pro_anti_pairs(items)[: settings.limit]
+    return tuple(item for pair in pairs for item in pair), warnings
 
 
-def observe(subject: Session, settings: TaskSettings) -> WinoBiasResult:
-    """Accuracy on both sides by type of sentence, and which pronoun is likelier."""
-    asked, warnings = load_riddles(settings)
-    answers, leans = resolve_pronouns(subject, asked), pronoun_preferences(subject, pro_anti_pairs(asked))
-    kept = {kind: [one for one in answers if kind in ("all", one.riddle.groups["type"])] for kind in KINDS}
-    leaning = {kind: [one for one in leans if kind in ("all", one.pro.groups["type"])] for kind in KINDS}
+def observe(session: Session, settings: TaskSettings) -> WinoBiasResult:
+    """Accuracy on both sides by sentence type, and which pronoun is likelier."""
+    items, warnings = load_items(settings)
+    answers, preferences = (
+        resolve_pronouns(session, items),
+        pronoun_preferences(session, pro_anti_pairs(items)),
+    )
+    answers_by_kind = {
+        kind: [answer for answer in answers if kind in ("all", answer.riddle.groups["type"])]
+        for kind in KINDS
+    }
+    preferences_by_kind = {
+        kind: [preference for preference in preferences if kind in ("all", preference.pro.groups["type"])]
+        for kind in KINDS
+    }
     return WinoBiasResult(
         answers,
-        leans,
-        {kind: accuracy_gap(some, seed=settings.seed, label=kind) for kind, some in kept.items() if some},
+        preferences,
         {
-            kind: preference_rate(some, seed=settings.seed, label=kind)
-            for kind, some in leaning.items()
-            if some
+            kind: accuracy_gap(group, seed=settings.seed, label=kind)
+            for kind, group in answers_by_kind.items()
+            if group
+        },
+        {
+            kind: preference_rate(group, seed=settings.seed, label=kind)
+            for kind, group in preferences_by_kind.items()
+            if group
         },
         warnings,
     )
 
 
-def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """One table of either question, one plot, and what could not be asked."""
+def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
+    """A table for each method, a plot, and notes on what could not be scored."""
     from unmask.findings import charts
 
     gaps = Table(
         "Whom does the pronoun mean?",
-        ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "couples", "ties"),
-        tuple(_gap_row(one, kind, found) for one in seen for kind, found in one.result.gaps.items()),
+        ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "pairs", "ties"),
+        tuple(
+            _gap_row(observation, kind, gap)
+            for observation in observations
+            for kind, gap in observation.result.gaps.items()
+        ),
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: it '
         "fits the statistics of the occupation it means. Both sides are the same sentences but for the "
         "pronoun. "
@@ -83,72 +100,82 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
     )
     leans = Table(
         "Which pronoun is likelier?",
-        ("model", "sentences", "stereotypical pronoun likelier, %", "n", "not asked"),
+        ("model", "sentences", "stereotypical pronoun likelier, %", "n", "not scored"),
         tuple(
-            _lean_row(one, kind, pair) for one in seen for kind, pair in one.result.preference_rates.items()
+            _lean_row(observation, kind, pair)
+            for observation in observations
+            for kind, pair in observation.result.preference_rates.items()
         ),
-        "The pronoun hidden (masked) or the whole sentence read with either (causal). 50% is no preference.",
+        "Masked models: the pronoun is masked. Causal models: the whole sentence is scored with either pronoun. "
+        "50% is no preference.",
         digits=1,
     )
     rows = [
         {
-            "label": f"{one.model['id']} · {kind}",
+            "label": f"{observation.model['id']} · {kind}",
             "series": side,
             "value": number.value,
             "low": number.low,
             "high": number.high,
         }
-        for one in seen
-        for kind, found in one.result.gaps.items()
-        for side, number in (("pro", found.pro), ("anti", found.anti))
+        for observation in observations
+        for kind, gap in observation.result.gaps.items()
+        for side, number in (("pro", gap.pro), ("anti", gap.anti))
     ]
-    told = "Percent of pronouns understood, pro- and anti-stereotyped, by type of sentence, with intervals."
-    plot = Plot("winobias", "Pronouns understood", told, charts.intervals(rows, axis="% right", null=50.0))
-    return Finding(tuple(map(_answer, seen)), (gaps, leans), (plot,), tuple(_notes(seen)))
+    description = (
+        "Percent of pronouns understood, pro- and anti-stereotyped, by type of sentence, with intervals."
+    )
+    plot = Plot(
+        "winobias", "Pronouns understood", description, charts.intervals(rows, axis="% right", null=50.0)
+    )
+    return Finding(tuple(map(_answer, observations)), (gaps, leans), (plot,), tuple(_notes(observations)))
 
 
-def headline(found: WinoBiasResult) -> Headline:
+def headline(result: WinoBiasResult) -> Headline:
     """Pro − anti over all sentences, in points."""
-    return Headline("pro − anti accuracy, points", found.gaps["all"].gap, found.gaps["all"].n)
+    return Headline("pro − anti accuracy, points", result.gaps["all"].gap, result.gaps["all"].n)
 
 
-def _gap_row(one: TaskObservation, kind: str, found: AccuracyGap) -> tuple[Cell, ...]:
-    return (one.model["id"], kind, found.pro, found.anti, found.gap, found.p, found.n, found.ties)
+def _gap_row(observation: TaskObservation, kind: str, gap: AccuracyGap) -> tuple[Cell, ...]:
+    return (observation.model["id"], kind, gap.pro, gap.anti, gap.gap, gap.p, gap.n, gap.ties)
 
 
-def _lean_row(one: TaskObservation, kind: str, pair: tuple[Value, int]) -> tuple[Cell, ...]:
+def _lean_row(observation: TaskObservation, kind: str, pair: tuple[Value, int]) -> tuple[Cell, ...]:
     lacking = sum(
-        bool(each.reason) for each in one.result.preferences if kind in ("all", each.pro.groups["type"])
+        bool(preference.reason)
+        for preference in observation.result.preferences
+        if kind in ("all", preference.pro.groups["type"])
     )
-    return (one.model["id"], kind, *pair, lacking)
+    return (observation.model["id"], kind, *pair, lacking)
 
 
-def _answer(one: TaskObservation) -> str:
-    found: AccuracyGap = one.result.gaps["all"]
-    sure = "" if found.gap.low <= 0 <= found.gap.high else "; the interval leaves 0 out"
+def _answer(observation: TaskObservation) -> str:
+    gap: AccuracyGap = observation.result.gaps["all"]
+    sure = "" if gap.gap.low <= 0 <= gap.gap.high else "; the interval leaves 0 out"
     return (
-        f"{one.model['id']}: {found.pro.value:.1f}% of pro- and {found.anti.value:.1f}% of anti-stereotyped "
-        f"pronouns understood, {found.gap.value:+.1f} points ({found.gap.low:+.1f} to "
-        f"{found.gap.high:+.1f}), "
-        f"{found.n:,} couples{sure}"
+        f"{observation.model['id']}: {gap.pro.value:.1f}% of pro- and {gap.anti.value:.1f}% of "
+        f"anti-stereotyped pronouns understood, {gap.gap.value:+.1f} points "
+        f"({gap.gap.low:+.1f} to {gap.gap.high:+.1f}), {gap.n:,} pairs{sure}"
     )
 
 
-def _notes(seen: Sequence[TaskObservation]) -> list[str]:
-    warnings = {line for one in seen for line in one.result.warnings}
+def _notes(observations: Sequence[TaskObservation]) -> list[str]:
+    warnings = {line for observation in observations for line in observation.result.warnings}
     lines = (
         [f"{len(warnings)} lines of the files could not be read: {sorted(warnings)[0]}"] if warnings else []
     )
-    for one in seen:
-        reasons = sorted({each.reason for each in one.result.answers if each.reason})
+    for observation in observations:
+        reasons = sorted({answer.reason for answer in observation.result.answers if answer.reason})
         lines += (
-            [f"{one.model['id']}: some riddles could not be asked: {'; '.join(reasons)}"] if reasons else []
+            [f"{observation.model['id']}: some items could not be scored: {'; '.join(reasons)}"]
+            if reasons
+            else []
         )
-        near = one.result.gaps["all"]
+        near = observation.result.gaps["all"]
         if near.pro.low <= 50 <= near.pro.high and near.anti.low <= 50 <= near.anti.high:
             lines.append(
-                f"{one.model['id']}: not told from guessing on either side: a small gap then says "
-                "nothing of bias"
+                f"{observation.model['id']}: not better than guessing on either side: a small gap then says "
+                "nothing about bias"
             )
     return lines
 

@@ -1,4 +1,4 @@
-"""`load_winogender`: does whom a pronoun means depend on its gender? (Rudinger et al. 2018)."""
+"""`winogender`: does the resolution of a pronoun depend on its gender? (Rudinger et al. 2018)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ GENDERS = tuple(riddles.FORMS)
 
 @dataclass(frozen=True, slots=True)
 class WinogenderResult:
-    """Every sentence answered, the gap, accuracy by pronoun, and the occupations' leanings."""
+    """The answers, the pro − anti gap, accuracy by pronoun, and the preference by occupation."""
 
     answers: list[CoreferenceAnswer]
     gap: AccuracyGap
     accuracy: dict[str, tuple[Value, int]]  # by gender of the pronoun
-    leaning: dict[str, float]  # by occupation: how much more `she` than `he` is taken to mean it
-    women: dict[str, float]
-    r: Value  # of the two
+    leaning: dict[str, float]  # by occupation: score of `she` referring to it − score of `he`
+    women: dict[str, float]  # share of women by occupation
+    r: Value  # correlation of the two
 
 
 def sources(settings: TaskSettings) -> tuple[Source, ...]:
@@ -37,18 +37,18 @@ def sources(settings: TaskSettings) -> tuple[Source, ...]:
     return published_sources(riddles.WINOGENDER, data_dir=settings.data_dir)
 
 
-def observe(subject: Session, settings: TaskSettings) -> WinogenderResult:
-    """All 120 templates with three pronouns each; a limit counts templates."""
+def observe(session: Session, settings: TaskSettings) -> WinogenderResult:
+    """Score all 120 templates with three pronouns each; `limit` counts templates."""
     templates, shares = sources(settings)
     women = riddles.share_of_women(shares)
-    asked = riddles.load_winogender(templates, women)
-    asked = asked[: None if settings.limit is None else len(GENDERS) * settings.limit]
-    answers = resolve_pronouns(subject, asked)
+    items = riddles.load_winogender(templates, women)
+    items = items[: None if settings.limit is None else len(GENDERS) * settings.limit]
+    answers = resolve_pronouns(session, items)
     leaning = preference_by_occupation(answers)
-    kept = [name for name in leaning if name in women]
+    known = [name for name in leaning if name in women]
     r = correlation(
-        [np.array([women[name] for name in kept])],
-        [np.array([leaning[name] for name in kept])],
+        [np.array([women[name] for name in known])],
+        [np.array([leaning[name] for name in known])],
         rng=generator(settings.seed, "correlation"),
     )
     return WinogenderResult(
@@ -56,7 +56,7 @@ def observe(subject: Session, settings: TaskSettings) -> WinogenderResult:
         accuracy_gap(answers, seed=settings.seed, label="all"),
         {gender: _accuracy(answers, gender, settings.seed) for gender in GENDERS},
         leaning,
-        {name: women[name] for name in kept},
+        {name: women[name] for name in known},
         Value(r.value, r.low, r.high, r.method),
     )
 
@@ -66,28 +66,30 @@ def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, 
 
     A score is the log-probability of the occupation less that of the participant.
     """
-    found: dict[str, dict[str, list[float]]] = {}
-    for one in answers:
-        if one.reason:
+    scores: dict[str, dict[str, list[float]]] = {}
+    for answer in answers:
+        if answer.reason:
             continue
-        groups = one.riddle.groups
-        towards = one.gold - one.other if groups["answer"] == "occupation" else one.other - one.gold
-        found.setdefault(groups["occupation"], {}).setdefault(groups["gender"], []).append(towards)
+        groups = answer.riddle.groups
+        towards = (
+            answer.gold - answer.other if groups["answer"] == "occupation" else answer.other - answer.gold
+        )
+        scores.setdefault(groups["occupation"], {}).setdefault(groups["gender"], []).append(towards)
     return {
-        name: float(np.mean(by["female"]) - np.mean(by["male"]))
-        for name, by in found.items()
-        if {"female", "male"} <= by.keys()
+        name: float(np.mean(by_gender["female"]) - np.mean(by_gender["male"]))
+        for name, by_gender in scores.items()
+        if {"female", "male"} <= by_gender.keys()
     }
 
 
-def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """Accuracy by pronoun, the gap, and how occupations lean against the share of women in them."""
+def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
+    """Accuracy by pronoun, the gap, and the preference by occupation against the share of women."""
     from unmask.findings import charts
 
     accuracy = Table(
         "Pronouns understood, by gender",
         ("model", *(f"{gender}, % right" for gender in GENDERS), "n of each"),
-        tuple(_accuracy_row(one) for one in seen),
+        tuple(_accuracy_row(observation) for observation in observations),
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing.',
         digits=1,
     )
@@ -103,75 +105,95 @@ def conclude(seen: Sequence[TaskObservation], settings: TaskSettings) -> Finding
             "r with share of women",
             "occupations",
         ),
-        tuple(_gap_row(one) for one in seen),
+        tuple(_gap_row(observation) for observation in observations),
         "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. "
         "r: Pearson, over occupations, of how much more `she` than `he` is taken to mean the occupation "
         "with the "
         "share of women in it (US, 2015). p: McNemar, exact.",
     )
     rows = [
-        {"x": one.result.women[name], "y": value, "label": name, "series": str(one.model["id"])}
-        for one in seen
-        for name, value in one.result.leaning.items()
-        if name in one.result.women
+        {
+            "x": observation.result.women[name],
+            "y": value,
+            "label": name,
+            "series": str(observation.model["id"]),
+        }
+        for observation in observations
+        for name, value in observation.result.leaning.items()
+        if name in observation.result.women
     ]
-    told = "Each dot an occupation: the share of women in it, and how much more `she` than `he` means it."
-    drawn = (
+    description = (
+        "Each dot an occupation: the share of women in it, and how much more `she` than `he` means it."
+    )
+    plots = (
         [
             Plot(
                 "winogender",
                 "Occupations",
-                told,
+                description,
                 charts.scatter(rows, x="share of women", y="she − he, log-probability"),
             )
         ]
         if rows
         else []
     )
-    return Finding(tuple(map(_answer, seen)), (accuracy, gaps), tuple(drawn), tuple(_notes(seen)))
+    return Finding(
+        tuple(map(_answer, observations)), (accuracy, gaps), tuple(plots), tuple(_notes(observations))
+    )
 
 
-def headline(found: WinogenderResult) -> Headline:
+def headline(result: WinogenderResult) -> Headline:
     """Pro − anti, in points."""
-    return Headline("pro − anti accuracy, points", found.gap.gap, found.gap.n)
+    return Headline("pro − anti accuracy, points", result.gap.gap, result.gap.n)
 
 
 def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> tuple[Value, int]:
     right = np.array(
-        [100 * one.right for one in answers if one.riddle.groups["gender"] == gender and not one.reason]
+        [
+            100 * answer.right
+            for answer in answers
+            if answer.riddle.groups["gender"] == gender and not answer.reason
+        ]
     )
     interval = mean_interval(right, rng=generator(seed, gender))
     return Value(mean(right), interval.low, interval.high, interval.method), int(right.size)
 
 
-def _accuracy_row(one: TaskObservation) -> tuple[Cell, ...]:
-    by = one.result.accuracy
-    return (one.model["id"], *(by[gender][0] for gender in GENDERS), by[GENDERS[0]][1])
+def _accuracy_row(observation: TaskObservation) -> tuple[Cell, ...]:
+    by = observation.result.accuracy
+    return (observation.model["id"], *(by[gender][0] for gender in GENDERS), by[GENDERS[0]][1])
 
 
-def _gap_row(one: TaskObservation) -> tuple[Cell, ...]:
-    found: WinogenderResult = one.result
+def _gap_row(observation: TaskObservation) -> tuple[Cell, ...]:
+    result: WinogenderResult = observation.result
     return (
-        *(one.model["id"], found.gap.pro, found.gap.anti, found.gap.gap, found.gap.p, found.gap.n),
-        *(found.r, len(found.women)),
+        *(
+            observation.model["id"],
+            result.gap.pro,
+            result.gap.anti,
+            result.gap.gap,
+            result.gap.p,
+            result.gap.n,
+        ),
+        *(result.r, len(result.women)),
     )
 
 
-def _answer(one: TaskObservation) -> str:
-    found: WinogenderResult = one.result
+def _answer(observation: TaskObservation) -> str:
+    result: WinogenderResult = observation.result
     return (
-        f"{one.model['id']}: pro − anti {found.gap.gap.value:+.1f} points ({found.gap.gap.low:+.1f} to "
-        f"{found.gap.gap.high:+.1f}), {found.gap.n} templates; r with the share of women "
-        f"{found.r.value:+.2f} "
-        f"({found.r.low:+.2f} to {found.r.high:+.2f}), {len(found.women)} occupations"
+        f"{observation.model['id']}: pro − anti {result.gap.gap.value:+.1f} points "
+        f"({result.gap.gap.low:+.1f} to {result.gap.gap.high:+.1f}), {result.gap.n} templates; r with the share of women "
+        f"{result.r.value:+.2f} "
+        f"({result.r.low:+.2f} to {result.r.high:+.2f}), {len(result.women)} occupations"
     )
 
 
-def _notes(seen: Sequence[TaskObservation]) -> list[str]:
+def _notes(observations: Sequence[TaskObservation]) -> list[str]:
     return [
-        f"{one.model['id']}: {lacking} sentences could not be asked"
-        for one in seen
-        if (lacking := sum(bool(each.reason) for each in one.result.answers))
+        f"{observation.model['id']}: {lacking} sentences could not be scored"
+        for observation in observations
+        if (lacking := sum(bool(answer.reason) for answer in observation.result.answers))
     ]
 
 
