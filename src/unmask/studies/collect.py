@@ -57,7 +57,7 @@ def published_table(diagnosis: str) -> Table:
         if cell.diagnosis == diagnosis
     )
     columns = ("model", "data", "measure", "statistic", "group", "published")
-    return Table("Published, for the paper's models", columns, rows)
+    return Table("As published, of the paper's models", columns, rows)
 
 
 def collect_finding(outputs: Outputs, steps: Iterable[str], name: str) -> Finding:

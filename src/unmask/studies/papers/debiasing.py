@@ -26,29 +26,29 @@ TASKS = {"BiasBios": "biasbios", "STS-bias": "stsbias", "NLI-bias": "nlibias"}
 
 
 def plan(options: StudyOptions) -> list[Step]:
-    """Counts of the tasks' texts; then every version of every model, asked, taught, and asked again."""
-    counted = [word_count_step(name, options) for name in options.settings["tasks"]]
-    return [*counted, *(one for model in options.models for one in _of_model(model, options))]
+    """Word counts per task; then every version of every model audited, fine-tuned, and audited again."""
+    word_counts = [word_count_step(name, options) for name in options.settings["tasks"]]
+    return [*word_counts, *(step for model in options.models for step in _model_steps(model, options))]
 
 
-def _of_model(model: str, options: StudyOptions) -> Iterator[Step]:
-    for version, made in model_versions(model, options).items():
+def _model_steps(model: str, options: StudyOptions) -> Iterator[Step]:
+    for version, source in model_versions(model, options).items():
         name = version_name(model, version)
-        yield from intrinsic_audits(name, made, options).values()
+        yield from intrinsic_audits(name, source, options).values()
         for task in options.settings["tasks"]:
-            taught = finetune_step(name, made, task, options)
-            yield taught
+            fine_tuned = finetune_step(name, source, task, options)
+            yield fine_tuned
             if options.settings["search"]:
-                yield search_step(name, made, task, options)
-            yield from intrinsic_audits(name_after_task(name, task), taught, options).values()
+                yield search_step(name, source, task, options)
+            yield from intrinsic_audits(name_after_task(name, task), fine_tuned, options).values()
 
 
 def model_versions(model: str, options: StudyOptions) -> dict[str, str | Step]:
-    """The model as it is, and mitigated in every way."""
-    made: dict[str, str | Step] = {ORIGINAL: model}
+    """The original model, and a mitigation step per method."""
+    versions: dict[str, str | Step] = {ORIGINAL: model}
     text = options.settings["corpus"] or (NEWS if NEWS in options.data else PACKAGE)
     for version in options.settings["methods"]:
-        made[version] = mitigations.step(
+        versions[version] = mitigations.step(
             f"mitigate {model} by {version}",
             METHODS[version],
             text,
@@ -57,13 +57,13 @@ def model_versions(model: str, options: StudyOptions) -> dict[str, str | Step]:
             train=options.settings["train"],
             seed=options.seed,
         )
-    return made
+    return versions
 
 
 def intrinsic_audits(name: str, model: str | Step, options: StudyOptions) -> dict[str, Step]:
-    """SSS on triples, CPS and AULA on pairs; where there are no triples, SSS on pairs too."""
+    """SSS on triples, CPS and AULA on pairs; without triples, all three on pairs."""
     pairs, triples = pair_and_triple_data(options)
-    asked = {pairs: ("cps", "aula"), triples: ("sss",)} if triples != pairs else {pairs: INTRINSIC}
+    measures_by_data = {pairs: ("cps", "aula"), triples: ("sss",)} if triples != pairs else {pairs: INTRINSIC}
     return {
         data: audits.step(
             name,
@@ -75,59 +75,64 @@ def intrinsic_audits(name: str, model: str | Step, options: StudyOptions) -> dic
             dtype=options.dtype,
             shard=options.shard,
         )
-        for data, measures in asked.items()
+        for data, measures in measures_by_data.items()
     }
 
 
-def _use(kind: str, name: str, model: str | Step | None, settings: Mapping[str, Any], task: str) -> Step:
+def _task_step(
+    kind: str, name: str, model: str | Step | None, settings: Mapping[str, Any], task: str
+) -> Step:
     return Step(
         name,
         f"unmask.studies.steps.finetuning:{kind}",
-        {"task": TASKS[task], "seed": settings["seed"], "settings": settings["chosen"]},
+        {"task": TASKS[task], "seed": settings["seed"], "settings": settings["task"]},
         models=(model,) if isinstance(model, str) else (),
         inputs={"model": model} if isinstance(model, Step) else {},
     )
 
 
-def _told(options: StudyOptions, task: str, *names: str) -> dict[str, Any]:
-    every = {**options.settings["use"], **options.settings["each"].get(task, {})}
-    return {"seed": options.seed, "chosen": {k: v for k, v in every.items() if k in names or not names}}
+def _task_settings(options: StudyOptions, task: str, *names: str) -> dict[str, Any]:
+    """The seed and the task's settings, all of them or those named."""
+    settings = {**options.settings["use"], **options.settings["each"].get(task, {})}
+    return {"seed": options.seed, "task": {k: v for k, v in settings.items() if k in names or not names}}
 
 
 def finetune_step(name: str, model: str | Step, task: str, options: StudyOptions) -> Step:
-    """One model taught one task, its bias followed."""
-    return _use("FOLLOWED", f"teach {name} {task}", model, _told(options, task), task)
+    """Fine-tune a model on a task and track its bias."""
+    return _task_step("FOLLOWED", f"teach {name} {task}", model, _task_settings(options, task), task)
 
 
 def search_step(name: str, model: str | Step, task: str, options: StudyOptions) -> Step:
-    """The same by greedy search, as the paper's extrinsic scores are made."""
-    told = _told(options, task, "limit", "rows", "triples", "length")
-    return _use("SEARCHED", f"search how to teach {name} {task}", model, told, task)
+    """Fine-tune with a greedy hyper-parameter search, as for the paper's extrinsic scores."""
+    settings = _task_settings(options, task, "limit", "rows", "triples", "length")
+    return _task_step("SEARCHED", f"search how to teach {name} {task}", model, settings, task)
 
 
 def word_count_step(task: str, options: StudyOptions) -> Step:
-    """Words of either gender in what the task teaches with."""
-    return _use("TALLIED", f"count words of {task}", None, _told(options, task, "train"), task)
+    """Count the gendered words in a task's training data."""
+    return _task_step("TALLIED", f"count words of {task}", None, _task_settings(options, task, "train"), task)
 
 
 def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
-    """Every version of every model with its scores, then the paper's tables and figures."""
-    rows = []
+    """Collect the outputs of every version of every model, then build the tables and figures."""
+    versions = []
     for model in options.models:
-        for version, made in model_versions(model, options).items():
+        for version, source in model_versions(model, options).items():
             name = version_name(model, version)
-            before = [outputs.get(one.name) for one in intrinsic_audits(name, made, options).values()]
-            uses = {}
+            before = [outputs.get(step.name) for step in intrinsic_audits(name, source, options).values()]
+            tasks = {}
             for task in options.settings["tasks"]:
-                taught = finetune_step(name, made, task, options)
-                again = intrinsic_audits(name_after_task(name, task), taught, options).values()
-                best = search_step(name, made, task, options).name if options.settings["search"] else ""
-                uses[task] = TaskRun(
-                    outputs.get(taught.name), outputs.get(best), [outputs.get(one.name) for one in again]
+                fine_tuned = finetune_step(name, source, task, options)
+                after = intrinsic_audits(name_after_task(name, task), fine_tuned, options).values()
+                search = search_step(name, source, task, options).name if options.settings["search"] else ""
+                tasks[task] = TaskRun(
+                    outputs.get(fine_tuned.name),
+                    outputs.get(search),
+                    [outputs.get(step.name) for step in after],
                 )
-            rows.append(ModelVersion(model, version, before, uses))
-    tallies = {task: outputs.get(word_count_step(task, options).name) for task in options.settings["tasks"]}
-    return sections(rows, tallies, options.seed)
+            versions.append(ModelVersion(model, version, before, tasks))
+    counts = {task: outputs.get(word_count_step(task, options).name) for task in options.settings["tasks"]}
+    return sections(versions, counts, options.seed)
 
 
 FINETUNE: Mapping[str, Any] = {
@@ -155,7 +160,7 @@ DEBIASING = Study(
         "documents": None,
         "train": {},
         "use": FINETUNE,
-        "each": {},  # settings of single tasks
+        "each": {},  # overrides per task
     },
     reduced={
         "limit": 60,

@@ -1,4 +1,4 @@
-"""The nouns of `debiasing`: a model in its versions, each with its scores and the tasks it was taught."""
+"""The types of `debiasing`: versions of a model, with their scores and the tasks they were fine-tuned on."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ Folders = Sequence[Path | None]
 
 @dataclass(frozen=True, slots=True)
 class TaskRun:
-    """One version taught one task: followed, perhaps searched for, and audited afterwards."""
+    """Output folders of one version fine-tuned on one task; the search is optional."""
 
     curve_folder: Path | None
     search_folder: Path | None
-    audit_folders: Folders
+    audit_folders: Folders  # after fine-tuning
 
     @property
     def bias(self) -> tuple[Value, int] | None:
-        """Of the best that was searched for, else at the last step."""
+        """Bias and number of items: of the search's best model, else at the last step of the curve."""
         if self.search_folder is not None:
             return finetuning.best_bias(self.search_folder)
         if self.curve_folder is None:
@@ -37,59 +37,61 @@ class TaskRun:
 
     @property
     def task_score(self) -> finetuning.TaskScore | None:
-        """How well the model of that bias does the task."""
+        """The validation score of the model that `bias` is of."""
         folder = self.search_folder or self.curve_folder
         return finetuning.task_score(folder) if folder is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelVersion:
-    """A model as it is, or mitigated."""
+    """A model, original or mitigated."""
 
     model: str
     version: str
-    audit_folders: Folders
+    audit_folders: Folders  # before fine-tuning
     tasks: Mapping[str, TaskRun]
 
     @property
     def name(self) -> str:
-        """As steps and tables call it."""
+        """The name in steps and tables."""
         return version_name(self.model, self.version)
 
 
 def version_name(model: str, version: str) -> str:
-    """A version of a model."""
+    """The name of a version of a model."""
     return model if version == ORIGINAL else f"{model} {version}"
 
 
 def name_after_task(name: str, task: str) -> str:
-    """A version after it was taught a task."""
+    """The name of a version fine-tuned on a task."""
     return f"{name} after {task}"
 
 
 def pair_and_triple_data(options: StudyOptions) -> tuple[str, str]:
-    """Pairs and triples; of one dataset alone both are it."""
-    pairs = [one for one in options.data if one in dataset_names() or Path(one).is_file()]
-    return (pairs[0], pairs[1]) if len(pairs) > 1 else (pairs[0], pairs[0])
+    """The datasets of pairs and of triples; a single dataset serves as both."""
+    names = [name for name in options.data if name in dataset_names() or Path(name).is_file()]
+    return (names[0], names[1]) if len(names) > 1 else (names[0], names[0])
 
 
 def intrinsic_scores(folders: Folders) -> dict[str, tuple[Value, int]]:
-    """Signed bias scores by measure."""
-    found = {}
+    """Bias score less its null value, and n, by measure."""
+    scores = {}
     for folder in folders:
-        for one in load(folder).headlines() if folder else ():
-            if one.measure in INTRINSIC and one.null is not None:
-                shift = one.null
-                score = Value(one.value - shift, one.low - shift, one.high - shift, one.method)
-                found[one.measure] = (score, one.n)
-    return found
+        for estimate in load(folder).headlines() if folder else ():
+            if estimate.measure in INTRINSIC and estimate.null is not None:
+                null = estimate.null
+                score = Value(
+                    estimate.value - null, estimate.low - null, estimate.high - null, estimate.method
+                )
+                scores[estimate.measure] = (score, estimate.n)
+    return scores
 
 
-def all_scores(row: ModelVersion) -> dict[str, tuple[Value, int]]:
-    """Intrinsic, then extrinsic ones; the latter as sizes, since the sign of harm is not of interest."""
-    made = {name.upper(): found for name, found in intrinsic_scores(row.audit_folders).items()}
-    for task, run in row.tasks.items():
+def all_scores(version: ModelVersion) -> dict[str, tuple[Value, int]]:
+    """Intrinsic scores by measure, then extrinsic bias by task."""
+    scores = {name.upper(): score for name, score in intrinsic_scores(version.audit_folders).items()}
+    for task, run in version.tasks.items():
         bias = run.bias
         if bias is not None:
-            made[task] = bias
-    return made
+            scores[task] = bias
+    return scores

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from unmask.findings.html import Section
-from unmask.studies.papers.gbef_tables import conclude as concluded
+from unmask.studies.papers.gbef_tables import conclude as build_sections
 from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import audits, diagnoses, mitigations
 from unmask.studies.texts import PACKAGE
@@ -24,14 +24,14 @@ BASE, CDS, BALANCED = "base", "cds on gap", "fine-tuned on professions"
 
 
 def plan(options: StudyOptions) -> list[Step]:
-    """Sentences under every model; then what mitigations do to the first of them."""
+    """Audits of every model; then mitigations of the first model and their audits."""
     return [
-        *_compared(options),
-        *(one for steps in mitigation_audits(options).values() for one in steps.values()),
+        *_model_steps(options),
+        *(step for steps in mitigation_audits(options).values() for step in steps.values()),
     ]
 
 
-def _compared(options: StudyOptions) -> Iterator[Step]:
+def _model_steps(options: StudyOptions) -> Iterator[Step]:
     for model in options.models:
         yield _audit(model, model, SENTENCES, "sld", options)
     yield diagnoses.step(
@@ -46,44 +46,58 @@ def _compared(options: StudyOptions) -> Iterator[Step]:
 
 
 def mitigation_audits(options: StudyOptions) -> dict[str, dict[str, Step]]:
-    """Audits by measure (`sld`, `ppd`) and by what was done to the first model."""
-    first, made = options.models[0], mitigated_models(options)
-    sld = {name: _audit(name, one, SENTENCES, "sld", options) for name, one in made.items() if _by_sld(name)}
-    ppd = {name: _audit(name, one, TEMPLATES, "ppd", options) for name, one in made.items() if _by_ppd(name)}
+    """Audits by measure (`sld`, `ppd`), then by version of the first model."""
+    first, models = options.models[0], mitigated_models(options)
+    sld = {
+        name: _audit(name, model, SENTENCES, "sld", options)
+        for name, model in models.items()
+        if _uses_sld(name)
+    }
+    ppd = {
+        name: _audit(name, model, TEMPLATES, "ppd", options)
+        for name, model in models.items()
+        if _uses_ppd(name)
+    }
     return {
         "sld": {BASE: _audit(first, first, SENTENCES, "sld", options), **sld},
         "ppd": {BASE: _audit(first, first, TEMPLATES, "ppd", options), **ppd},
     }
 
 
-def _by_sld(name: str) -> bool:
+def _uses_sld(name: str) -> bool:
     return name == CDS or name in LABELS or " sentences, draw " in name
 
 
-def _by_ppd(name: str) -> bool:
+def _uses_ppd(name: str) -> bool:
     return name in (CDS, BALANCED) or "reminders" in name
 
 
 def mitigated_models(options: StudyOptions) -> dict[str, Step]:
-    """What is made of the first model, by name."""
-    first, text = options.models[0], _text(GAP, options)
-    made = {CDS: _made(CDS, "cds", text, first, options)}
-    made[BALANCED] = _made(BALANCED, mitigations.PLAIN, _text(PROFESSIONS, options), first, options)
+    """The training steps of the first model, by version name."""
+    first, text = options.models[0], _available(GAP, options)
+    models = {CDS: _train_step(CDS, "cds", text, first, options)}
+    models[BALANCED] = _train_step(
+        BALANCED, mitigations.PLAIN, _available(PROFESSIONS, options), first, options
+    )
     for label, only in LABELS.items():
         if TOXIC in options.data:
-            chosen = {"column": "comment_text", "only": list(only)}
-            made[label] = _made(label, mitigations.PLAIN, TOXIC, made[CDS], options, corpus=chosen)
+            selection = {"column": "comment_text", "only": list(only)}
+            models[label] = _train_step(
+                label, mitigations.PLAIN, TOXIC, models[CDS], options, corpus=selection
+            )
     for times in options.settings["reminders"]:
         name = f"{CDS}, reminders ×{times}"
-        made[name] = _made(name, "cds", text, first, options, mitigation_options={"remind": times})
+        models[name] = _train_step(name, "cds", text, first, options, mitigation_options={"remind": times})
     for size in options.settings["sizes"]:
         for draw in range(options.settings["draws"]):
             name = f"cds on {size} sentences, draw {draw + 1}"
-            made[name] = _made(name, "cds", text, first, options, corpus={"limit": size, "draw": draw})
-    return made
+            models[name] = _train_step(
+                name, "cds", text, first, options, corpus={"limit": size, "draw": draw}
+            )
+    return models
 
 
-def _made(  # noqa: PLR0913 - what a mitigation is made of
+def _train_step(  # noqa: PLR0913 - the parameters of a mitigation
     name: str,
     method: str,
     text: str,
@@ -93,13 +107,13 @@ def _made(  # noqa: PLR0913 - what a mitigation is made of
     corpus: Mapping[str, Any] | None = None,
     mitigation_options: Mapping[str, Any] | None = None,
 ) -> Step:
-    chosen = {**COLUMNS.get(text, {}), "limit": options.settings["documents"], **(corpus or {})}
+    selection = {**COLUMNS.get(text, {}), "limit": options.settings["documents"], **(corpus or {})}
     return mitigations.step(
         f"{name}: train {options.models[0]}",
         method,
         text,
         model=model,
-        corpus=chosen,
+        corpus=selection,
         train=options.settings["train"],
         seed=options.seed,
         options=mitigation_options,
@@ -119,13 +133,14 @@ def _audit(name: str, model: str | Step, data: str, measure: str, options: Study
     )
 
 
-def _text(name: str, options: StudyOptions) -> str:
+def _available(name: str, options: StudyOptions) -> str:
     return name if name in options.data else PACKAGE
 
 
 def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
-    """The thesis' tables and figures."""
-    return concluded(outputs, options, [one.name for one in _compared(options)], mitigation_audits(options))
+    """The thesis's tables and figures."""
+    names = [step.name for step in _model_steps(options)]
+    return build_sections(outputs, options, names, mitigation_audits(options))
 
 
 GBEF = Study(
