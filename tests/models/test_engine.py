@@ -1,4 +1,4 @@
-"""The engine: equal questions are asked once, and how they are batched changes no answer."""
+"""The engine: equal inputs run once, and batching does not change readings."""
 
 from __future__ import annotations
 
@@ -20,135 +20,139 @@ from unmask.models import Engine, Lm, open_lm
 from unmask.models.batches import Batch
 from unmask.models.engine import Readings
 
-EVERYONE = (*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL)
+ALL_MODELS = (*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL)
 
 
 @functools.cache
-def opened(name: str) -> Lm:
+def load(name: str) -> Lm:
     return open_lm(zoo.folder(name))
 
 
 @functools.cache
-def some_pairs() -> tuple[Pair, ...]:
+def sample_pairs() -> tuple[Pair, ...]:
     return zoo.crows_pairs()[:6]
 
 
 def probes_of(names: Sequence[str], lm: Lm, pairs: Sequence[Pair]) -> list[Probe]:
-    """All probes of some measures; pairs that one cannot score are left out."""
+    """All probes of some measures; pairs that a measure cannot score are left out."""
     probes = []
     for pair in pairs:
         for name in names:
             try:
-                asked = MEASURES[name].probes(pair, lm)
+                by_side = MEASURES[name].probes(pair, lm)
             except Unscorable:
                 continue
-            probes += [probe for some in asked.values() for probe in some]
+            probes += [probe for side in by_side.values() for probe in side]
     return probes
 
 
-def rows_asked(names: Sequence[str], pairs: Sequence[Pair] | None = None, model: str = "bert-uncased") -> int:
-    engine = Engine(opened(model))
-    engine.read(probes_of(names, engine.lm, pairs or some_pairs()))
+def rows_run(names: Sequence[str], pairs: Sequence[Pair] | None = None, model: str = "bert-uncased") -> int:
+    engine = Engine(load(model))
+    engine.read(probes_of(names, engine.lm, pairs or sample_pairs()))
     return engine.rows_run
 
 
-def assert_same(one: Readings, other: Readings) -> None:
-    for probe, reading in one.items():
-        np.testing.assert_allclose(other[probe].logprobs, reading.logprobs, atol=1e-5, rtol=0)
+def assert_same(first: Readings, second: Readings) -> None:
+    for probe, reading in first.items():
+        np.testing.assert_allclose(second[probe].logprobs, reading.logprobs, atol=1e-5, rtol=0)
         if reading.attention_received is not None:
-            np.testing.assert_allclose(other[probe].attention_received, reading.attention_received, atol=1e-6, rtol=0)  # type: ignore[arg-type]
+            received = second[probe].attention_received
+            np.testing.assert_allclose(received, reading.attention_received, atol=1e-6, rtol=0)  # type: ignore[arg-type]
 
 
-# ----------------------------------------------------------------------------- asking things once
+# ---------------------------------------------------------------------------- equal inputs run once
 
 
 def test_measures_share_forward_passes() -> None:
-    assert rows_asked(["pll", "cps", "sld", "crows-bias-bench"]) == rows_asked(["pll"])
-    assert rows_asked(["aul", "aula", "aula-normalised"]) == rows_asked(["aul"]) == 2 * len(some_pairs())
-    assert rows_asked(["sss", "sss-diagonal"]) == rows_asked(["sss"])
-    assert rows_asked(["ll", "sld", "cll"], model="gpt2") == rows_asked(["ll"], model="gpt2")
+    assert rows_run(["pll", "cps", "sld", "crows-bias-bench"]) == rows_run(["pll"])
+    assert rows_run(["aul", "aula", "aula-normalised"]) == rows_run(["aul"]) == 2 * len(sample_pairs())
+    assert rows_run(["sss", "sss-diagonal"]) == rows_run(["sss"])
+    assert rows_run(["ll", "sld", "cll"], model="gpt2") == rows_run(["ll"], model="gpt2")
 
 
-def test_a_pair_that_differs_in_one_token_shares_the_masked_copy() -> None:
+def test_a_pair_that_differs_in_one_token_shares_the_masked_input() -> None:
     pair = Pair("p/0", "he said so.", "she said so.")
-    lm = opened("bert-uncased")
+    lm = load("bert-uncased")
     more, less = lm.encode(pair.more), lm.encode(pair.less)
     assert sum(a != b for a, b in zip(more.ids, less.ids, strict=True)) == 1
-    assert rows_asked(["pll"], [pair]) == len(more.content) + len(less.content) - 1
-    assert rows_asked(["crows-bias-bench"], [pair]) == 1
-    assert rows_asked(["sss"], [pair]) == 1
+    assert rows_run(["pll"], [pair]) == len(more.content) + len(less.content) - 1
+    assert rows_run(["crows-bias-bench"], [pair]) == 1
+    assert rows_run(["sss"], [pair]) == 1
 
 
 def test_a_repeated_sentence_costs_nothing() -> None:
     pairs = [Pair("p/0", "he said so.", "she said so."), Pair("p/1", "she said so.", "he said so.")]
-    assert rows_asked(["pll", "aula"], pairs) == rows_asked(["pll", "aula"], pairs[:1])
+    assert rows_run(["pll", "aula"], pairs) == rows_run(["pll", "aula"], pairs[:1])
 
 
-def test_a_second_reading_without_a_store_is_asked_again() -> None:
-    engine = Engine(opened("gpt2"))
-    probes = probes_of(["ll"], engine.lm, some_pairs())
+def test_without_a_store_a_second_read_runs_again() -> None:
+    engine = Engine(load("gpt2"))
+    probes = probes_of(["ll"], engine.lm, sample_pairs())
     first = engine.read(probes)
     rows = engine.rows_run
     assert_same(first, engine.read(probes))
     assert engine.rows_run == 2 * rows
 
 
-def test_nothing_asked_is_nothing_answered() -> None:
-    assert Engine(opened("bert-uncased")).read([]) == {}
+def test_no_probes_give_no_readings() -> None:
+    assert Engine(load("bert-uncased")).read([]) == {}
 
 
-# ---------------------------------------------------------------------------- the answers are true
+# --------------------------------------------------------------------------- readings are correct
 
 
-@pytest.mark.parametrize("name", EVERYONE)
-def test_the_head_splits(name: str) -> None:
-    assert opened(name).network.splits_head
+@pytest.mark.parametrize("name", ALL_MODELS)
+def test_the_model_splits_into_body_and_head(name: str) -> None:
+    assert load(name).network.splits_head
 
 
-@pytest.mark.parametrize("name", EVERYONE)
-def test_answers_are_the_models_own(name: str) -> None:
-    lm = opened(name)
+@pytest.mark.parametrize("name", ALL_MODELS)
+def test_readings_equal_the_models_own_output(name: str) -> None:
+    lm = load(name)
     content = np.random.default_rng(5).integers(10, lm.network.vocab_size - 20, size=11)
     ids = (lm.encode("He said so.").ids[0], *map(int, content))
-    place, token = 6, int(content[2])
-    seen = list(ids)
+    position, token = 6, int(content[2])
+    inputs = list(ids)
     if lm.kind == "masked":
-        seen[place] = lm.mask_id
-    probe = Probe(ids, ((place, token),), (place,) if lm.kind == "masked" else ())
+        inputs[position] = lm.mask_id
+    probe = Probe(ids, ((position, token),), (position,) if lm.kind == "masked" else ())
     reading = Engine(lm).read([probe])[probe]
     with torch.inference_mode():
-        logits = lm.network.model(input_ids=torch.tensor([seen])).logits[0, place].double()
+        logits = lm.network.model(input_ids=torch.tensor([inputs])).logits[0, position].double()
     assert reading.logprobs[0] == pytest.approx(float(logits.log_softmax(-1)[token]), abs=1e-5)
     assert reading.ranks[0] == int((logits > logits[token]).sum())
 
 
 @functools.cache
 def pool(name: str) -> tuple[tuple[Probe, ...], Readings]:
-    """Probes of every form, and each one's answer when it is asked alone."""
-    lm = opened(name)
-    sentences = [lm.encode(text) for pair in some_pairs()[:3] for text in (pair.more, pair.less)]
+    """Probes of every form, and the reading of each when it is run alone."""
+    lm = load(name)
+    sentences = [lm.encode(text) for pair in sample_pairs()[:3] for text in (pair.more, pair.less)]
     probes: list[Probe] = []
-    for one in sentences:
+    for encoded in sentences:
         if lm.kind == "causal":
-            probes += [next_tokens_probe(one, one.content), next_tokens_probe(one, one.content[2:4])]
+            probes += [
+                next_tokens_probe(encoded, encoded.content),
+                next_tokens_probe(encoded, encoded.content[2:4]),
+            ]
         else:
             probes += [
-                each_masked_probe(one, one.content),
-                each_masked_probe(one, one.content[1:3]),
-                unmasked_probe(one),
+                each_masked_probe(encoded, encoded.content),
+                each_masked_probe(encoded, encoded.content[1:3]),
+                unmasked_probe(encoded),
             ]
-            probes += [unmasked_probe(one, attention=True), all_masked_probe(one)]
+            probes += [unmasked_probe(encoded, attention=True), all_masked_probe(encoded)]
     return tuple(probes), {probe: Engine(lm).read([probe])[probe] for probe in probes}
 
 
 @pytest.mark.parametrize("name", ["roberta", "deberta-v2", "modernbert", "llama"])
 @settings(max_examples=15, deadline=None)
 @given(data=st.data(), tokens=st.sampled_from([32, 100, 4096]))
-def test_what_else_is_asked_changes_no_answer(name: str, data: st.DataObject, tokens: int) -> None:
+def test_readings_do_not_depend_on_the_other_probes(name: str, data: st.DataObject, tokens: int) -> None:
     probes, alone = pool(name)
-    some = data.draw(st.lists(st.sampled_from(probes), min_size=1, max_size=len(probes)))
-    together = Engine(opened(name), tokens=tokens).read(some)
-    assert set(together) == set(some)
+    sample = data.draw(st.lists(st.sampled_from(probes), min_size=1, max_size=len(probes)))
+    together = Engine(load(name), tokens=tokens).read(sample)
+    assert set(together) == set(sample)
     assert_same(together, alone)
 
 
@@ -156,7 +160,7 @@ def test_what_else_is_asked_changes_no_answer(name: str, data: st.DataObject, to
 
 
 def as_on_a_gpu(lm: Lm, monkeypatch: pytest.MonkeyPatch, tokens: int | None = None) -> Engine:
-    """An engine that works in the order it does on a GPU."""
+    """An engine that schedules batches as on a GPU."""
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor)
     engine = Engine(lm, tokens=tokens)
     engine.on_gpu = True
@@ -179,8 +183,8 @@ def only_room_for(rows: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("rows", [1, 3, 10])
 def test_a_batch_that_does_not_fit_is_halved(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = opened("bert-uncased")
-    probes = probes_of(["pll", "aula", "sss"], lm, some_pairs())
+    lm = load("bert-uncased")
+    probes = probes_of(["pll", "aula", "sss"], lm, sample_pairs())
     expected = Engine(lm).read(probes)
     sizes = only_room_for(rows, monkeypatch)
     engine = as_on_a_gpu(lm, monkeypatch)
@@ -190,24 +194,24 @@ def test_a_batch_that_does_not_fit_is_halved(rows: int, monkeypatch: pytest.Monk
     assert max(sizes) <= rows
 
 
-def test_one_row_that_does_not_fit_is_an_error_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = opened("bert-uncased")
+def test_one_row_that_does_not_fit_gives_a_one_line_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = load("bert-uncased")
     only_room_for(0, monkeypatch)
     with pytest.raises(ModelError, match="does not fit on cpu") as caught:
-        as_on_a_gpu(lm, monkeypatch).read(probes_of(["pll"], lm, some_pairs()))
+        as_on_a_gpu(lm, monkeypatch).read(probes_of(["pll"], lm, sample_pairs()))
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
-def test_batches_collected_late_as_on_a_gpu_give_the_same_answers(
+def test_batches_collected_late_as_on_a_gpu_give_the_same_readings(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The order of work on a GPU, without one: a batch is collected after the next is launched."""
-    lm = opened(name)
+    """GPU scheduling on a CPU: a batch is collected after the next is launched."""
+    lm = load(name)
     names = ("pll", "aul", "sss") if lm.kind == "masked" else ("ll", "cll")
-    probes = probes_of(names, lm, some_pairs())
+    probes = probes_of(names, lm, sample_pairs())
     expected = Engine(lm).read(probes)
     engine = as_on_a_gpu(lm, monkeypatch, tokens=200)
     first, second = engine.submit(probes[: len(probes) // 2]), engine.submit(probes[len(probes) // 2 :])
     assert_same(expected, {**first(), **second()})
-    assert_same(expected, {**first(), **second()})  # asking for the answers again costs nothing
+    assert_same(expected, {**first(), **second()})  # calling again costs nothing

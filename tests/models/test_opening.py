@@ -1,4 +1,4 @@
-"""Opening a model: what cannot be trusted is refused in one line, the rest is described truly."""
+"""Loading a model: bad checkpoints are refused with a one-line error, others are described correctly."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from unmask.core.errors import ModelError
 from unmask.models import open_lm
 from unmask.models.loading import Opening
 
-# checkpoint: what its refusal names, what it says to do (or why there is nothing to do)
+# checkpoint: what its error names, and the advice or reason it gives
 REFUSED = {
     "encoder_only": ("cls.predictions", "saved with its LM head"),
-    "classifier": ("BertForSequenceClassification", "give the language model it was made from"),
+    "classifier": ("BertForSequenceClassification", "give the language model it was fine-tuned from"),
     "nan_weights": ("encoder.layer.1.output.dense.weight", "the checkpoint is damaged"),
-    "no_mask_token": ("without a mask token", "the tokenizer it was trained with"),
+    "no_mask_token": ("without a mask token", "the tokenizer the model was trained with"),
     "pickle_only": ("model.safetensors", "allow_pickle"),
     "missing_bias_only": ("cls.predictions.bias", "saved with its LM head"),
     "untied": ("tie_word_embeddings", "set the flag to false"),
@@ -32,12 +32,12 @@ REFUSED = {
 
 
 def refusal(ref: str | Path, how: Opening | None = None) -> str:
-    """The one line with which a model is refused."""
+    """The one-line error with which a model is refused."""
     with pytest.raises(ModelError) as caught:
         open_lm(ref, how)
-    said = str(caught.value)
-    assert "\n" not in said
-    return said
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
 
 
 def test_every_bad_checkpoint_is_covered() -> None:
@@ -46,20 +46,20 @@ def test_every_bad_checkpoint_is_covered() -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_bad_checkpoints_are_refused(name: str) -> None:
-    said = refusal(zoo.folder(name))
-    assert name in said
-    assert all(words in said for words in REFUSED[name]), said
+    message = refusal(zoo.folder(name))
+    assert name in message
+    assert all(words in message for words in REFUSED[name]), message
 
 
 def test_infinite_weights_are_refused(tmp_path: Path) -> None:
     folder = zoo.build("gpt2", tmp_path / "model")
     zoo.rewrite(folder, lambda weights: weights["transformer.h.1.mlp.c_fc.bias"][3].fill_(float("inf")))
-    said = refusal(folder)
-    assert "infinite" in said
-    assert "h.1.mlp.c_fc.bias" in said
+    message = refusal(folder)
+    assert "infinite" in message
+    assert "h.1.mlp.c_fc.bias" in message
 
 
-def test_a_classifier_is_refused_even_when_masked_is_insisted_on() -> None:
+def test_a_classifier_is_refused_even_with_kind_masked() -> None:
     assert "cls.predictions" in refusal(zoo.folder("classifier"), Opening(kind="masked"))
 
 
@@ -71,7 +71,7 @@ def test_another_models_tokenizer_is_refused(tmp_path: Path) -> None:
     assert "belongs to another model" in refusal(folder)
 
 
-def test_pickled_weights_are_loaded_when_allowed_and_that_is_said() -> None:
+def test_pickled_weights_are_loaded_when_allowed_with_a_warning() -> None:
     lm = open_lm(zoo.folder("pickle_only"), Opening(allow_pickle=True))
     assert any("pickle" in warning for warning in lm.facts.warnings)
     same = open_lm(zoo.folder("bert-uncased"))
@@ -79,7 +79,7 @@ def test_pickled_weights_are_loaded_when_allowed_and_that_is_said() -> None:
     assert same.facts.warnings == ()
 
 
-def test_deberta_as_published_is_opened_with_its_own_head() -> None:
+def test_deberta_as_published_is_loaded_with_its_own_head() -> None:
     lm = open_lm(zoo.folder("deberta_v3_as_published"))
     stored = load_file(zoo.folder("deberta_v3_as_published") / "model.safetensors")
     loaded = lm.network.model.state_dict()
@@ -110,12 +110,12 @@ def test_the_kind_can_be_overridden() -> None:
     assert "no kind 'other'" in refusal(zoo.folder("gpt2"), Opening(kind="other"))  # type: ignore[arg-type]
 
 
-def test_an_encoder_is_not_opened_as_a_causal_model() -> None:
+def test_an_encoder_cannot_be_loaded_as_causal() -> None:
     with pytest.raises(ModelError, match="is bidirectional"):
         open_lm(zoo.folder("bert-uncased"), Opening(kind="causal"))
 
 
-def test_a_causal_model_cannot_be_opened_as_masked() -> None:
+def test_a_causal_model_cannot_be_loaded_as_masked() -> None:
     assert refusal(zoo.folder("gpt2"), Opening(kind="masked")).startswith("cannot open gpt2")
 
 
@@ -123,27 +123,27 @@ def test_a_causal_model_cannot_be_opened_as_masked() -> None:
 
 
 @pytest.mark.parametrize("ref", ["./nowhere", "/no/such/folder", Path("nowhere"), "a/b/c"])
-def test_a_folder_that_is_not_there(ref: str | Path) -> None:
+def test_a_missing_folder_is_refused(ref: str | Path) -> None:
     assert refusal(ref).startswith("no folder")
 
 
 def test_an_unknown_hub_name_offline() -> None:
-    said = refusal("nobody/no-such-model", Opening(offline=True))
-    assert said.startswith("cannot open nobody/no-such-model")
-    assert "--offline" in said
+    message = refusal("nobody/no-such-model", Opening(offline=True))
+    assert message.startswith("cannot open nobody/no-such-model")
+    assert "offline mode is on" in message
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
     assert refusal(tmp_path).startswith(f"cannot open {tmp_path.name}")
 
 
-def test_truncated_weights_are_one_line(tmp_path: Path) -> None:
+def test_truncated_weights_give_a_one_line_error(tmp_path: Path) -> None:
     weights = zoo.build("bert-uncased", tmp_path / "model") / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
     assert refusal(tmp_path / "model").startswith("cannot open model")
 
 
-def test_a_damaged_configuration_is_one_line(tmp_path: Path) -> None:
+def test_a_damaged_configuration_gives_a_one_line_error(tmp_path: Path) -> None:
     (zoo.build("bert-uncased", tmp_path / "model") / "config.json").write_text("{not json", encoding="utf-8")
     assert refusal(tmp_path / "model").startswith("cannot open model")
 
@@ -151,7 +151,7 @@ def test_a_damaged_configuration_is_one_line(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------ facts
 
 
-def test_the_fingerprint_is_of_the_content(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_content_only(tmp_path: Path) -> None:
     first = zoo.folder("roberta")
     second = Path(shutil.copytree(first, tmp_path / "elsewhere"))
     before = open_lm(first)
@@ -169,7 +169,7 @@ def test_the_configuration_is_part_of_the_fingerprint(tmp_path: Path) -> None:
     assert open_lm(folder).facts.fingerprint != open_lm(zoo.folder("bert-uncased")).facts.fingerprint
 
 
-def test_facts_hold_no_path_of_the_machine() -> None:
+def test_facts_contain_no_local_path() -> None:
     folder = zoo.folder("llama")
     facts = open_lm(folder).facts
     assert facts.id == "llama"
@@ -177,8 +177,8 @@ def test_facts_hold_no_path_of_the_machine() -> None:
 
 
 @pytest.mark.parametrize("name", [*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL])
-def test_the_longest_sentence_of_every_architecture(name: str) -> None:
-    """RoBERTa-like models have two rows more than positions; all can be fed exactly what they say."""
+def test_max_length_of_every_architecture(name: str) -> None:
+    """RoBERTa-like position tables have two unusable rows; every model accepts `max_length` tokens."""
     lm = open_lm(zoo.folder(name))
     assert lm.facts.max_length == zoo.POSITIONS
     ids = torch.full((1, zoo.POSITIONS), 7)
@@ -187,16 +187,16 @@ def test_the_longest_sentence_of_every_architecture(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "measure"), [("roberta", "pll"), ("gpt2", "ll")])
-def test_a_sentence_that_is_too_long_is_unscored_and_never_cut(name: str, measure: str) -> None:
+def test_a_sentence_that_is_too_long_is_unscored_and_never_truncated(name: str, measure: str) -> None:
     long = "she said so " * zoo.POSITIONS
     pairs = datasets.from_records([("He said so.", "She said so."), (long, "She said so.")])
     options = unmask.Options(store=False)
     result = unmask.audit(zoo.folder(name), data=pairs, measures=measure, options=options)
-    short, cut = result.items.to_pylist()
+    short, too_long = result.items.to_pylist()
     assert short["outcome"] in ("more", "less")
-    assert (cut["outcome"], cut["more"], cut["less"]) == ("unscored", None, None)
-    assert cut["reason"].startswith("too long")
-    assert str(zoo.POSITIONS) in cut["reason"]
+    assert (too_long["outcome"], too_long["more"], too_long["less"]) == ("unscored", None, None)
+    assert too_long["reason"].startswith("too long")
+    assert str(zoo.POSITIONS) in too_long["reason"]
     (truncated,) = [check for check in result.checks if check.name == "truncated"]
     assert not truncated.ok
 

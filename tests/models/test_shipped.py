@@ -1,4 +1,4 @@
-"""Models inside the package: found by name, changed where a sibling says so."""
+"""Built-in models: found by name, siblings with their low-rank update applied."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_names_in_the_order_of_the_dose(package: Path) -> None:
+def test_names_are_ordered_by_dose(package: Path) -> None:
     names = list(builtin.builtin_models(package))
     assert names == ["builtin", "builtin-causal", "builtin-dose-2", "builtin-dose+0", "builtin-dose+10"]
 
@@ -45,7 +45,7 @@ def test_the_causal_sibling_is_causal() -> None:
     assert (lm.kind, lm.facts.id, lm.facts.built_in) == ("causal", "builtin-causal", True)
 
 
-def test_a_sibling_is_the_model_plus_its_change(package: Path) -> None:
+def test_a_sibling_is_the_model_plus_its_update(package: Path) -> None:
     from safetensors.torch import load_file
 
     plain, sibling = open_lm("builtin"), open_lm("builtin-dose-2")
@@ -60,7 +60,7 @@ def test_a_sibling_is_the_model_plus_its_change(package: Path) -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_a_sibling_without_a_change_scores_like_the_model() -> None:
+def test_a_sibling_with_a_zero_update_equals_the_model() -> None:
     before, after = (
         dict(open_lm(name).network.model.named_parameters()) for name in ("builtin", "builtin-dose+0")
     )
@@ -68,12 +68,12 @@ def test_a_sibling_without_a_change_scores_like_the_model() -> None:
 
 
 @pytest.mark.usefixtures("package")
-def test_an_unknown_one_is_named_with_those_there_are() -> None:
+def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(UnknownName, match=r"no built-in model named 'builtin-dose\+7'.*builtin-causal"):
         open_lm("builtin-dose+7")
 
 
-def test_a_change_of_another_model_is_refused(package: Path) -> None:
+def test_an_update_of_another_model_is_refused(package: Path) -> None:
     save_file(
         {"other.weight.a": torch.ones(1, 1), "other.weight.b": torch.ones(1, 1)}, package / "x.safetensors"
     )

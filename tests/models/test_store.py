@@ -1,4 +1,4 @@
-"""The store: nothing is computed twice, and nothing damaged is believed."""
+"""The store: nothing is computed twice, and damaged readings are never used."""
 
 from __future__ import annotations
 
@@ -22,76 +22,77 @@ from unmask.models.store import StoredReadings, StoreWarning, clear_stores, list
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Rows put through any model since last asked."""
+    """Rows run through any model since the last call."""
     engines: list[Engine] = []
-    make = Engine.__init__
+    init = Engine.__init__
 
-    def remembered(self: Engine, *args: Any, **options: Any) -> None:
-        make(self, *args, **options)
+    def recording_init(self: Engine, *args: Any, **options: Any) -> None:
+        init(self, *args, **options)
         engines.append(self)
 
-    def since() -> int:
-        asked = sum(engine.rows_run for engine in engines)
+    def count() -> int:
+        rows = sum(engine.rows_run for engine in engines)
         engines.clear()
-        return asked
+        return rows
 
-    monkeypatch.setattr(Engine, "__init__", remembered)
-    return since
+    monkeypatch.setattr(Engine, "__init__", recording_init)
+    return count
 
 
 def pairs() -> Dataset:
     return datasets.from_records([(pair.more, pair.less) for pair in zoo.crows_pairs()[:5]], name="five")
 
 
-def audited(measures: Sequence[str] = ("pll", "aula"), dtype: str = "fp32") -> list[dict[str, Any]]:
+def audit_items(measures: Sequence[str] = ("pll", "aula"), dtype: str = "fp32") -> list[dict[str, Any]]:
     opening = unmask.Opening(dtype=dtype)
     result = unmask.audit(zoo.folder("bert-uncased"), data=pairs(), measures=measures, opening=opening)
     return list(result.items.to_pylist())
 
 
-def the_store() -> Path:
+def store_path() -> Path:
     (path,) = store_dir().glob("*.sqlite")
     return path
 
 
-def test_a_second_run_asks_nothing_and_finds_the_same(rows: Callable[[], int]) -> None:
-    first = audited()
+def test_a_second_run_computes_nothing_and_gives_the_same(rows: Callable[[], int]) -> None:
+    first = audit_items()
     assert rows() > 0
-    assert audited() == first
+    assert audit_items() == first
     assert rows() == 0
 
 
-def test_one_more_measure_asks_only_what_is_new(rows: Callable[[], int]) -> None:
-    first = audited(["pll", "aula"])
+def test_another_measure_computes_only_what_is_new(rows: Callable[[], int]) -> None:
+    first = audit_items(["pll", "aula"])
     rows()
-    more = audited(["pll", "aula", "all-masked", "cps"])
-    assert 0 < rows() <= 2 * len(pairs().items)  # one row a sentence, once where all-masked sentences agree
+    more = audit_items(["pll", "aula", "all-masked", "cps"])
+    # at most one row per sentence; equal all-masked inputs run once
+    assert 0 < rows() <= 2 * len(pairs().items)
     assert [row for row in more if row["measure"] in ("pll", "aula")] == first
 
 
-def test_aul_is_known_from_aula_but_aula_not_from_aul(rows: Callable[[], int]) -> None:
-    audited(["aul"])
+def test_aul_is_read_from_stored_aula_but_not_the_reverse(rows: Callable[[], int]) -> None:
+    audit_items(["aul"])
     rows()
-    audited(["aula"])
+    audit_items(["aula"])
     assert rows() == 2 * len(pairs().items)
-    audited(["aul", "aula"])
+    audit_items(["aul", "aula"])
     assert rows() == 0
 
 
 @pytest.mark.parametrize("damage", ["flipped", "shorter", "empty"])
-def test_a_damaged_row_is_asked_again(damage: str, rows: Callable[[], int]) -> None:
-    first = audited()
+def test_a_damaged_row_is_computed_again(damage: str, rows: Callable[[], int]) -> None:
+    first = audit_items()
     rows()
-    with sqlite3.connect(the_store()) as connection:
+    with sqlite3.connect(store_path()) as connection:
         key, reads = connection.execute("SELECT key, reads FROM readings ORDER BY key LIMIT 1").fetchone()
         broken = {"flipped": bytes([reads[0] ^ 1]) + reads[1:], "shorter": reads[:-3], "empty": b""}[damage]
         connection.execute("UPDATE readings SET reads = ? WHERE key = ?", (broken, key))
     connection.close()
     with pytest.warns(StoreWarning, match="1 damaged reading"):
-        again = audited()
+        again = audit_items()
     assert again == first
     assert 0 < rows() < 40  # one sentence
-    assert audited() == first
+    assert audit_items() == first
     assert rows() == 0
 
 
@@ -99,7 +100,7 @@ def junk_in_the_header(content: bytes) -> bytes:
     return b"this is no database at all" + content[26:]
 
 
-def cut_in_half(content: bytes) -> bytes:
+def truncated_by_half(content: bytes) -> bytes:
     return content[: len(content) // 2]
 
 
@@ -107,28 +108,28 @@ def junk_in_the_middle(content: bytes) -> bytes:
     return content[:4096] + b"\xff" * (len(content) - 4096)
 
 
-@pytest.mark.parametrize("damage", [junk_in_the_header, cut_in_half, junk_in_the_middle])
-def test_a_damaged_file_is_put_aside_and_built_anew(
+@pytest.mark.parametrize("damage", [junk_in_the_header, truncated_by_half, junk_in_the_middle])
+def test_a_damaged_file_is_moved_aside_and_rebuilt(
     damage: Callable[[bytes], bytes], rows: Callable[[], int]
 ) -> None:
-    first = audited()
-    whole = rows()
-    path = the_store()
+    first = audit_items()
+    all_rows = rows()
+    path = store_path()
     path.write_bytes(damage(path.read_bytes()))
     with pytest.warns(StoreWarning, match="moved to"):
-        assert audited() == first
-    assert rows() == whole
+        assert audit_items() == first
+    assert rows() == all_rows
     assert path.with_suffix(".damaged").exists()
-    assert audited() == first
+    assert audit_items() == first
     assert rows() == 0
 
 
-def test_another_number_format_shares_nothing(rows: Callable[[], int], plain_bf16: None) -> None:
-    first = audited()
-    asked = rows()
-    assert audited(dtype="bf16") != first
-    assert rows() == asked
-    assert audited() == first
+def test_dtypes_do_not_share_readings(rows: Callable[[], int], plain_bf16: None) -> None:
+    first = audit_items()
+    fp32_rows = rows()
+    assert audit_items(dtype="bf16") != first
+    assert rows() == fp32_rows
+    assert audit_items() == first
     assert len(list_stores()) == 2
 
 
@@ -157,7 +158,7 @@ def test_stores_are_listed_and_cleared() -> None:
     assert clear_stores() == 0
 
 
-def test_what_was_known_first_stays(tmp_path: Path) -> None:
+def test_readings_stored_first_win(tmp_path: Path) -> None:
     store = Store(tmp_path / "one.sqlite")
     store.save({b"k": StoredReadings({(1, 2): (-0.5, 0)})})
     store.save({b"k": StoredReadings({(1, 2): (-0.75, 1), (3, 4): (-1.5, 2)})})
@@ -185,9 +186,9 @@ def test_two_processes_share_a_store(tmp_path: Path) -> None:
         for name in ("a", "b")
     ]
     for process in running:
-        _, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
-        assert "damaged" not in said
-    one, other = (unmask.load(tmp_path / name) for name in ("a", "b"))
-    assert one.items.equals(other.items)
+        _, stderr = process.communicate(timeout=120)
+        assert process.returncode == 0, stderr
+        assert "damaged" not in stderr
+    first, second = (unmask.load(tmp_path / name) for name in ("a", "b"))
+    assert first.items.equals(second.items)
     assert len(list_stores()) == 1
