@@ -98,7 +98,7 @@ def test_a_model_that_cannot_read_is_not_given_a_plain_score(tmp_path: Path) -> 
     said = io.StringIO()
     with redirect_stdout(said):
         show(result)
-    assert said.getvalue().count("do not read this number") == 2
+    assert said.getvalue().count("do not interpret this number") == 2
     assert "FAIL masked-accuracy" in said.getvalue()
     assert "no preference" not in said.getvalue()
 

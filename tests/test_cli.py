@@ -232,7 +232,7 @@ def test_strict_fails_when_a_check_fails(say, tmp_path: Path) -> None:
     plain, strict = say(*words), say(*words, "--strict")
     assert (plain.code, strict.code) == (0, 1)
     assert "FAIL masked-accuracy" in strict.out
-    assert "do not read this number" in strict.out
+    assert "do not interpret this number" in strict.out
 
 
 def test_the_default_needs_nothing(say) -> None:

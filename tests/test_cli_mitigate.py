@@ -69,10 +69,10 @@ def test_it_writes_a_checkpoint_and_shows_before_and_after(
         (["cdaa"], "no mitigation named 'cdaa'"),
         (["cda"], "no text to learn from"),
         (["cda", "--corpus", "none.txt"], "no file 'none.txt'"),
-        (["cda", "--remind", "7"], "--remind 7"),
+        (["cda", "--remind", "7"], "remind is 7"),
         (["cda", "--epochs", "0"], "epochs 0"),
         (["cda", "--unit", "page"], "a document of a text file is line or block or file, not 'page'"),
-        (["at", "--level", "word"], "--level word"),
+        (["at", "--level", "word"], "level is 'word'"),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

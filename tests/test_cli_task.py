@@ -80,11 +80,11 @@ def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFix
     ("words", "line"),
     [
         (["winobiass"], "no task named 'winobiass'. Did you mean winobias"),
-        (["stsbias", "--grid", "lr=1"], "--grid 'lr=1': give batch=, rate= or epochs="),
+        (["stsbias", "--grid", "lr=1"], "grid 'lr=1': expected batch=, rate= or epochs="),
         (["biasbios"], "no biographies: looked for a folder"),
         (["biasbios", "--train", "no.csv"], "no file no.csv"),
-        (["winobias", "--every", "5"], "winobias teaches nothing"),
-        (["stsbias", "--rows", "0"], "--rows 0: give a number of at least 1"),
+        (["winobias", "--every", "5"], "winobias does no fine-tuning"),
+        (["stsbias", "--rows", "0"], "rows 0: give a number of at least 1"),
         (["sentiment"], "has no weights for"),
     ],
 )

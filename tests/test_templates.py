@@ -135,7 +135,7 @@ def test_the_command_says_what_the_third_word_has(tmp_path: Path, capsys: pytest
     said = capsys.readouterr().out
     result = unmask.load(tmp_path / "out")
     third = next(one for one in result.estimates if one.statistic == "third")
-    assert f"the third word has {third.value:.3f} on average" in said
+    assert f"mean probability of the third word: {third.value:.3f}" in said
     words = {
         one.group: one.value
         for one in result.estimates

@@ -1,6 +1,6 @@
-"""The command line: one file a command. Results go to stdout, progress to stderr.
+"""The command line: one module per command. Results go to stdout, progress to stderr.
 
-Exit codes: 0 done, 1 a gate failed (or, with --strict, a check), 2 bad input (one line, no traceback).
+Exit codes: 0 success, 1 a gate failed (or, with --strict, a check), 2 bad input (one line, no traceback).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from unmask.cli.console import repeat_options
 from unmask.core.errors import DataError, UnmaskError
 from unmask.training.distributed import is_main_process, world_size
 
-TRAINING = ("mitigate", "task")  # commands that several processes may run together
-GRACE = 5.0  # seconds: a launcher ends all processes when one ends, and the first has to speak
-LOCK = 0.0005  # seconds a thread keeps Python's lock: the one that multiplies needs it between products
+TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
+GRACE = 5.0  # seconds the other ranks wait, so that rank 0 can print the error before the launcher kills all
+LOCK = 0.0005  # GIL switch interval in seconds: the compute thread needs the GIL between kernels
 
 app = typer.Typer(
     name="unmask",
@@ -85,12 +85,12 @@ def _root(
     if world_size() > 1 and context.invoked_subcommand not in TRAINING:
         raise DataError(
             f"unmask {context.invoked_subcommand} runs in one process: start it without accelerate launch, "
-            f"which is for unmask {' and '.join(TRAINING)}"
+            f"which only supports unmask {' and '.join(TRAINING)}"
         )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command line; every error the user can mend is one line on stderr and exit code 2."""
+    """Run the command line; an `UnmaskError` is printed as one line on stderr, with exit code 2."""
     warnings.showwarning = _one_line
     sys.setswitchinterval(LOCK)
     try:
@@ -102,7 +102,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             time.sleep(GRACE)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        typer.echo("unmask: interrupted; what was read is kept, run the command again to go on", err=True)
+        typer.echo(
+            "unmask: interrupted; finished batches are cached, run the same command again to resume", err=True
+        )
         raise SystemExit(130) from None
 
 

@@ -1,4 +1,4 @@
-"""`unmask judge`: a person looks at what the rules left open, key by key."""
+"""`unmask judge`: annotate the answers that the rules left undecided, one key each."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
     from unmask.prompts.folder import AnnotationFolder
 
 KEYS = {"b": "biased", "n": "not biased", "u": "undecided"}
-HELP = "b biased · n not biased · u cannot tell · z back to the one before · s skip · q stop (all is saved)"
+HELP = "b biased · n not biased · u undecided · z back · s skip · q quit (all annotations are saved)"
 
 
 def annotate(  # noqa: PLR0913, PLR0917 - one parameter an option
     run: Annotated[Path, typer.Argument(help="Folder of an `unmask prompts` run.")],
-    judge: Annotated[str | None, typer.Option(help="Who judges.", show_default="your login name")] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Name of the annotator.", show_default="your login name")
+    ] = None,
     judgements: Judgements = None,
     no_ask: Annotated[
-        bool, typer.Option("--no-ask", help="Ask nothing: only take in --judgements and score anew.")
+        bool, typer.Option("--no-ask", help="Do not ask: only import --judgements and recompute the scores.")
     ] = False,
     pll: Pll = None,
     seed: Seed = 0,
@@ -36,9 +38,10 @@ def annotate(  # noqa: PLR0913, PLR0917 - one parameter an option
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Judge the answers that rules left open: one key each, saved at once; stop and go on whenever you like.
+    """Annotate the answers that the rules left undecided: one key each, saved immediately.
 
-    Several people may judge one run, each under a name of their own; their agreement is reported.
+    You can stop and resume at any time. Several people can annotate one run, each under their own name; their
+    agreement is reported.
     """
     from unmask.prompts.folder import import_annotations, open_folder
 
@@ -48,14 +51,14 @@ def annotate(  # noqa: PLR0913, PLR0917 - one parameter an option
     other = ranking_of(pll)
     if judgements is not None:
         taken = import_annotations(judgements, name)
-        stderr_printer(quiet)(f"{folder.add(taken)} of {len(taken)} judgements in {judgements.name} are new")
+        stderr_printer(quiet)(f"{folder.add(taken)} of {len(taken)} annotations in {judgements.name} are new")
     if not no_ask:
         annotate_pending(folder, name)
     finish(folder, meta, other, seed=seed, no_report=no_report, as_json=as_json, quiet=quiet)
 
 
 def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
-    """Ask for one answer after the other until none is left or the person stops; how many were judged."""
+    """Ask for annotations until none is pending or the annotator quits; returns how many were made."""
     waiting = list(folder.pending(judge))
     index, done = 0, 0
     if waiting:
@@ -77,7 +80,7 @@ def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
             break
         else:
             typer.echo(f"  {HELP}", err=True)
-    typer.echo(f"{done} answers saved; {len(folder.pending(judge))} still wait for {judge}", err=True)
+    typer.echo(f"{done} answers saved; {len(folder.pending(judge))} still pending for {judge}", err=True)
     return done
 
 
@@ -89,7 +92,7 @@ def _show(answer: PromptAnswer, index: int, total: int) -> None:
 
 
 def _key() -> str:
-    """One key of a terminal; else the first letter of a line, and nothing at the end of the input."""
+    """One key press of a terminal; otherwise the first letter of a line, empty at the end of the input."""
     if sys.stdin.isatty():
         return typer.getchar().lower()
     line = sys.stdin.readline()
@@ -99,12 +102,12 @@ def _key() -> str:
 def _name(given: str | None) -> str:
     name = " ".join((given if given is not None else getpass.getuser()).split())
     if not name:
-        raise DataError("--judge is empty: give the name of who judges")
+        raise DataError("--judge is empty: give the name of the annotator")
     return name
 
 
 def _meta(run: Path) -> dict[str, Any]:
-    """What the run was made of, from its hld.json."""
+    """The metadata of the run, from its hld.json."""
     from unmask.prompts.folder import RESULT
 
     try:

@@ -1,4 +1,4 @@
-"""`unmask audit`: ask a model."""
+"""`unmask audit`: measure the bias of a model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from unmask.audit.result import Result
 
-SHOWN = 3  # words at either end of a ranking
+SHOWN = 3  # words shown at each end of a ranking
 
 
 def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     model: Annotated[
         str | None,
         typer.Argument(
-            help="Hub name (name@revision) or folder; nothing for the built-in model.", show_default=False
+            help="Hub name (name@revision) or folder; default: the built-in model.", show_default=False
         ),
     ] = None,
     data: options.Data = None,
@@ -36,7 +36,7 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     tf32: options.Tf32 = False,
     kind: options.KindOf = None,
     limit: options.Limit = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
     tokens: options.Tokens = None,
     data_dir: options.DataDir = None,
     offline: options.Offline = False,
@@ -44,13 +44,13 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     trust_remote_code: options.TrustRemoteCode = False,
     no_store: options.NoStore = False,
     no_report: options.NoReport = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when a check fails.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a check fails.")] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Ask a model about pairs of sentences and print how it leans, with intervals and checks.
+    """Measure the bias of a model on pairs of sentences, with intervals and checks.
 
-    Without arguments the built-in model is asked about the built-in data, offline.
+    Without arguments the built-in model is measured on the built-in data, offline.
     """
     from unmask.audit.plan import Options
     from unmask.audit.run import DEFAULT_DATA
@@ -58,7 +58,7 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
     from unmask.models.builtin import BUILT_IN
     from unmask.models.loading import Opening
 
-    speak = stderr_printer(quiet)
+    echo = stderr_printer(quiet)
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     folder = out or new_folder(model or BUILT_IN)
     with progress_bar(quiet=quiet) as progress:
@@ -75,7 +75,7 @@ def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
         typer.echo(json.dumps(result.meta, indent=2, ensure_ascii=False))
     else:
         show(result)
-    speak(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+    echo(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
     if strict and not all(check.ok for check in result.checks):
         raise typer.Exit(1)
 
@@ -105,7 +105,7 @@ def show(result: Result) -> None:
 
 
 def _leanings(result: Result, data: str) -> list[str]:
-    """For template data: the words that lean furthest, and whether words proper to one gender lean at all."""
+    """For template data: the words with the largest values, and the mean over words that have a gender."""
     from unmask.findings.numbers import number, signed_number
     from unmask.report.wording import interval
 
@@ -116,7 +116,7 @@ def _leanings(result: Result, data: str) -> list[str]:
     ]
     of_measure = [
         estimate for estimate in estimates if estimate.measure == estimates[0].measure
-    ]  # of several such measures the first
+    ]  # if there are several such measures, the first
     by_group = {estimate.group: estimate.value for estimate in of_measure if estimate.statistic == "appd"}
     neutral = {f"word={row['word']}" for row in result.items.to_pylist() if row.get("goal") == "zero"}
     words = sorted((value, group) for group, value in by_group.items() if group in neutral)
@@ -130,18 +130,19 @@ def _leanings(result: Result, data: str) -> list[str]:
         for whom, ranked in ends.items()
     ]
     lines += [
-        f"the third word has {number(estimate.value, 3)} on average ({interval(estimate, 3)}, n {estimate.n})"
+        f"mean probability of the third word: {number(estimate.value, 3)} "
+        f"({interval(estimate, 3)}, n {estimate.n})"
         for estimate in of_measure
         if (estimate.statistic, estimate.group) == ("third", "all")
     ]
     gendered_text = ", ".join(
         f"to {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None
     )
-    return [*lines, f"words proper {gendered_text}: these should lean"] if gendered_text else lines
+    return [*lines, f"words with a gender, {gendered_text}: these should lean"] if gendered_text else lines
 
 
 def _checks(result: Result) -> list[str]:
-    """Every check of one dataset; of several, those that failed and one line each for the rest."""
+    """All checks of one dataset; of several, the failed ones and one summary line for each dataset."""
     if len(result.meta["data"]) == 1:
         return [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in result.checks]
     lines = [f"FAIL {check.name}: {check.detail}" for check in result.checks if not check.ok]
@@ -181,7 +182,7 @@ def _table(result: Result, card: dict[str, object], *, broken: bool) -> Table:
         if estimate.data != card["name"]:
             continue
         digits = digits_of(estimate.statistic)
-        meaning = "a check failed: do not read this number" if broken else reading(estimate)
+        meaning = "a check failed: do not interpret this number" if broken else reading(estimate)
         counts = (str(estimate.n), str(estimate.ties), str(estimate.unscored))
         table.add_row(
             estimate.measure,

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Result folders; each is compared with the first.")],
-    categories: Annotated[bool, typer.Option("--categories", help="Also by category.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    categories: Annotated[bool, typer.Option("--categories", help="Also compare by category.")] = False,
+    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons as JSON.")] = False,
 ) -> None:
-    """Compare runs item by item: change of every score, interval, paired test, Holm-corrected."""
+    """Compare runs item by item: change of every score, interval, paired test with Holm's correction."""
     from unmask.audit.result import as_json as as_plain
     from unmask.audit.result import load
     from unmask.audit.run import compare as compared

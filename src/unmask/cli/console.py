@@ -1,4 +1,4 @@
-"""What the commands share: consoles, the progress bar, and options that take several values."""
+"""Shared by the commands: console, progress bar, and options that take several values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,22 @@ if TYPE_CHECKING:
 __all__ = ["console", "new_folder", "progress_bar", "repeat_options", "split_names", "stderr_printer"]
 
 RUNS = Path("unmask-runs")
-VECTORS = ("weat", "seat", "cseat", "ceat", "direct-bias", "ripa", "knn-bias")  # known without importing them
+VECTORS = (
+    "weat",
+    "seat",
+    "cseat",
+    "ceat",
+    "direct-bias",
+    "ripa",
+    "knn-bias",
+)  # listed here to avoid importing them
 _QUESTION = re.compile(r"(weat|seat)-\d+b?(-sentences)?|(sent|religion)-\S+")
 _SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet", ".yaml", ".yml"}
 
 
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
-    """A bar with rate and time left on stderr."""
+    """A progress bar on stderr with rate and remaining time."""
     if quiet:
         yield None
         return
@@ -42,7 +50,7 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
     tasks: dict[str, int] = {}
 
     def step(name: str, share: float, total: int) -> None:
-        bar.start()  # not before there is something to show
+        bar.start()  # only once there is something to show
         if name not in tasks:
             tasks[name] = bar.add_task(name, total=total, rate="")
         task = bar.tasks[tasks[name]]
@@ -57,9 +65,9 @@ def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
 
 
 def repeat_options(argv: list[str]) -> list[str]:
-    """Let `--measure cps aul` and `--data crows-pairs my.csv` name several, as `--measure cps --measure aul`.
+    """Rewrite `--measure cps aul` as `--measure cps --measure aul`; also --data, --questions, --corpus.
 
-    A further word belongs to the option only if it is a known name or a data file; else it is the model.
+    A further word belongs to the option only if it is a known name or a data file, else it is an argument.
     """
     out: list[str] = []
     option = ""
@@ -69,7 +77,7 @@ def repeat_options(argv: list[str]) -> list[str]:
         elif word.startswith("-"):
             option = ""
         elif option and out[-1] != option:
-            if not _names_one(option, word):
+            if not _is_value_of(option, word):
                 option = ""
             else:
                 out.append(option)
@@ -77,7 +85,7 @@ def repeat_options(argv: list[str]) -> list[str]:
     return out
 
 
-def _names_one(option: str, word: str) -> bool:
+def _is_value_of(option: str, word: str) -> bool:
     if option == "--questions":
         return bool(_QUESTION.fullmatch(word)) or Path(word).suffix.lower() in _SUFFIXES
     if option == "--corpus":
@@ -92,19 +100,19 @@ def _names_one(option: str, word: str) -> bool:
 
 
 def split_names(values: list[str] | None) -> list[str]:
-    """Repeated options and comma lists as one list."""
+    """Repeated options and comma-separated lists as one list."""
     return [part for value in values or [] for part in value.split(",") if part]
 
 
 def stderr_printer(quiet: bool) -> Callable[[str], None]:
-    """A way to speak on stderr, or to keep silent."""
+    """A function that prints a line to stderr, or does nothing if `quiet`."""
     import typer
 
     return (lambda _: None) if quiet else (lambda line: typer.echo(line, err=True))
 
 
 def new_folder(name: str) -> Path:
-    """Where a run goes that was given no folder: by what it is of, and by time."""
+    """The default result folder of a run: its name and the time."""
     plain = Path(name).resolve().name if Path(name).is_dir() else name
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", plain)
     return RUNS / f"{slug}-{datetime.now():%Y%m%d-%H%M%S}"

@@ -1,4 +1,4 @@
-"""`unmask corpus`: count the words of two groups in a corpus, and see what it does to a model."""
+"""`unmask corpus`: count the words of two groups in a corpus, and measure its effect on a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from unmask.findings import terminal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from unmask.corpus.counting import TermCounter, CorpusCounts
+    from unmask.corpus.counting import CorpusCounts, TermCounter
     from unmask.corpus.documents import TextLayout
     from unmask.corpus.terms import TermSets
     from unmask.corpus.training_effect import TrainingEffect
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from unmask.mitigate import TrainingCorpus
 
 app = typer.Typer(
-    help="Count the words of two groups in a corpus, and see what it does to a model.",
+    help="Count the words of two groups in a corpus, and measure its effect on a model.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -39,14 +39,15 @@ Files = Annotated[
 Column = Annotated[
     list[str] | None,
     typer.Option(
-        help="Column or key that holds the text; several make one document.", show_default="text, sentence, …"
+        help="Column or key with the text; several are joined into one document.",
+        show_default="text, sentence, …",
     ),
 ]
 NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="Tables begin with data: columns are numbers from 1.")
+    bool, typer.Option("--no-header", help="Tables have no header: columns are numbered from 1.")
 ]
 Documents = Annotated[
-    str, typer.Option(help="What a document of a text file is: line, block (to an empty line) or file.")
+    str, typer.Option(help="Unit of a document in text files: line, block (up to an empty line) or file.")
 ]
 
 
@@ -59,37 +60,35 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
     ] = None,
     lists: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(help="Two files of one word a line, in the place of --terms."),
+        typer.Option(help="Two files with one word per line, instead of --terms."),
     ] = None,
     called: Annotated[
         tuple[str, str] | None,
-        typer.Option(
-            "--names", help="What the two sets are called.", show_default="as their columns or files"
-        ),
+        typer.Option("--names", help="Names of the two sets.", show_default="their columns or files"),
     ] = None,
     column: Column = None,
     no_header: NoHeader = False,
     documents: Documents = "line",
     no_professions: Annotated[
-        bool, typer.Option("--no-professions", help="Do not look for professions in the same sentence.")
+        bool, typer.Option("--no-professions", help="Do not count professions in the same sentence.")
     ] = False,
     whitespace: Annotated[
         bool,
         typer.Option(
             "--whitespace",
-            help="A word counts only between white space, not beside punctuation: near Kaneko et al. (2022).",
+            help="Split words at white space only, not at punctuation; close to Kaneko et al. (2022).",
         ),
     ] = False,
     per_document: Annotated[
-        Path | None, typer.Option(help="Also write the counts of every document: .csv or .parquet.")
+        Path | None, typer.Option(help="Also write the counts per document to this .csv or .parquet file.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Result folder: page, plots, JSON.", show_default="none is written")
+        Path | None, typer.Option(help="Result folder for page, plots and JSON.", show_default="not written")
     ] = None,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="Processes at once.", show_default="one a core")
+        int | None, typer.Option(min=1, help="Number of processes.", show_default="one per core")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap over documents.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap over documents.")] = 0,
     no_report: options.NoReport = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -138,12 +137,12 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     model: Annotated[
         str | None,
         typer.Option(
-            help="Where to start: hub name or folder, best a mitigated one.", show_default="built-in"
+            help="Model to train further: hub name or folder, preferably mitigated.", show_default="built-in"
         ),
     ] = None,
     placebo: Annotated[
         list[str] | None,
-        typer.Option(help="Text of your own as placebo.", show_default="the corpus, genders drawn by coin"),
+        typer.Option(help="Your own placebo text.", show_default="the corpus with gender swapped at random"),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/corpus-TIME")
@@ -152,11 +151,11 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     no_header: NoHeader = False,
     documents: Documents = "line",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
-    epochs: Annotated[float, typer.Option(help="Times through the text.")] = 1.0,
-    lr: Annotated[float, typer.Option(help="Learning rate; it falls to zero.")] = 5e-5,
-    batch: Annotated[int, typer.Option(help="Rows in a step, on each device.")] = 32,
-    length: Annotated[int, typer.Option(help="Tokens of a row.")] = 128,
-    seed: Annotated[int, typer.Option(help="Of order, hidden tokens, dropout and coins.")] = 0,
+    epochs: Annotated[float, typer.Option(help="Number of epochs.")] = 1.0,
+    lr: Annotated[float, typer.Option(help="Initial learning rate; it decays to zero.")] = 5e-5,
+    batch: Annotated[int, typer.Option(help="Batch size per device.")] = 32,
+    length: Annotated[int, typer.Option(help="Tokens per training sequence.")] = 128,
+    seed: Annotated[int, typer.Option(help="Random seed (data order, masking, dropout, placebo).")] = 0,
     device: options.Device = None,
     kind: options.KindOf = None,
     tokens: options.Tokens = None,
@@ -166,9 +165,9 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train a model further on a corpus, and on a placebo: what did the corpus do to its bias?
+    """Measure how training on a corpus changes the bias of a model, compared with training on a placebo.
 
-    Both checkpoints stay in the result folder. The same command again goes on where a killed one was.
+    Both checkpoints stay in the result folder. Run the same command again to resume an interrupted run.
     """
     from unmask.audit.plan import Options
     from unmask.cli.training_progress import training_bar
@@ -203,7 +202,7 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     else:
         terminal.show(finding)
     lead = f"{effect.model['id']} trained further on {', '.join(Path(file).name for file in files[:5])}."
-    _write(folder, "What a corpus does to a model", lead, finding, content, report=not no_report)
+    _write(folder, "Effect of a corpus on a model", lead, finding, content, report=not no_report)
     stderr_printer(quiet)(f"result and both checkpoints in {folder}")
 
 
@@ -247,7 +246,7 @@ def _terms(terms: Path | None, lists: tuple[Path, Path] | None, *, professions: 
     from unmask.corpus.terms import builtin_terms, read_lists, read_terms
 
     if terms is not None and lists is not None:
-        raise DataError("--terms and --lists: give one of them")
+        raise DataError("--terms and --lists exclude each other: give one of them")
     if terms is not None:
         return read_terms(terms, professions=professions)
     return (
@@ -290,7 +289,7 @@ def _counted_json(
 def _write(
     out: Path, title: str, lead: str, finding: Finding, content: dict[str, Any], *, report: bool
 ) -> None:
-    """The result object, and the page where one is wanted."""
+    """Write the result object, and the page if `report`."""
     from unmask.audit.plan import refuse_foreign, write_json
 
     refuse_foreign(out, (RESULT, "corpus"))
@@ -304,7 +303,7 @@ def _write(
 
 @contextmanager
 def _bytes_bar(files: list[str], *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """A bar over megabytes of files."""
+    """A progress bar over the megabytes of the files."""
     with progress_bar(quiet=quiet) as step:
         if step is None:
             yield None

@@ -23,7 +23,9 @@ def get(
     data_dir: Annotated[
         Path | None, typer.Option(help="Folder of datasets.", show_default="the cache")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Fetch again what is there.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace existing files that differ from the published ones.")
+    ] = False,
 ) -> None:
     """Download a dataset's files and check their sha256."""
     from unmask import data
@@ -36,7 +38,7 @@ def get(
 def show(
     name: Annotated[str, typer.Argument(help="Dataset or file of pairs.")],
     data_dir: Annotated[Path | None, typer.Option(help="Folder of datasets.")] = None,
-    sample: Annotated[int, typer.Option(help="How many items to show.")] = 3,
+    sample: Annotated[int, typer.Option(help="Number of items to show.")] = 3,
 ) -> None:
     """Print a dataset's card, and some of its items if it is on this machine."""
     from unmask import data
@@ -67,7 +69,7 @@ def show(
 
 
 def _records(table: Any, sample: int) -> None:
-    """Some records of a table, field by field; of a table with several kinds of record, some of each."""
+    """Print some records of a table field by field; if it has several kinds of record, some of each."""
     screen = console()
     for kind, records in _kinds(table):
         for record in records[:sample]:
@@ -78,14 +80,14 @@ def _records(table: Any, sample: int) -> None:
 
 
 def _shown(value: Any) -> str:
-    """One field of a record as text."""
+    """A field of a record as text."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={text}" for key, text in value.items())
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _kinds(table: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The kinds of record a table holds, each with its records as mappings."""
+    """The kinds of record in a table, each with its records as mappings."""
     if isinstance(table, tuple):
         yield "", [asdict(record) for record in table]
         return

@@ -1,4 +1,4 @@
-"""`unmask diagnose`: ask what the measures themselves depend on."""
+"""`unmask diagnose`: test what the measures themselves depend on."""
 
 from __future__ import annotations
 
@@ -23,45 +23,43 @@ EVERYTHING = "all"
 
 
 def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
-    name: Annotated[
-        str, typer.Argument(help="Which diagnosis (`unmask list diagnoses`); `all` for every one.")
-    ],
+    name: Annotated[str, typer.Argument(help="Diagnosis (see `unmask list diagnoses`), or `all`.")],
     models: Annotated[
         list[str] | None,
-        typer.Argument(help="Hub names or folders; nothing for the built-in model.", show_default=False),
+        typer.Argument(help="Hub names or folders; default: the built-in model.", show_default=False),
     ] = None,
     data: options.Data = None,
     measure: options.Measures = None,
     out: Annotated[
         Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/NAME-TIME")
     ] = None,
-    draws: Annotated[int, typer.Option(help="Shuffles of every sentence; samples of every size.")] = 10,
+    draws: Annotated[int, typer.Option(help="Shuffles per sentence; samples per sample size.")] = 10,
     votes: Annotated[
-        int, typer.Option(help="A pair counts as biased when more than so many of six people said so.")
+        int, typer.Option(help="A pair counts as biased if more than this many of six annotators say so.")
     ] = 3,
-    band: Annotated[
-        float, typer.Option(help="Differences this small count as nearly equally likely.")
-    ] = 0.25,
+    band: Annotated[float, typer.Option(help="Differences up to this size count as nearly equal.")] = 0.25,
     counts: Annotated[
-        Path | None, typer.Option(help="Word counts (word, count) to use in the place of wordfreq's.")
+        Path | None, typer.Option(help="Word counts (word, count) to use instead of wordfreq.")
     ] = None,
-    effect: Annotated[float, typer.Option(help="Points of bias score a study should be able to see.")] = 5.0,
+    effect: Annotated[
+        float, typer.Option(help="Difference of bias scores (in points) that a study should detect.")
+    ] = 5.0,
     generate: Annotated[
         Path | None,
         typer.Option(
-            help="With `paraphrase`: write proposed paraphrases of the data to this CSV, for review."
+            help="With `paraphrase`: write candidate paraphrases of the data to this CSV, for review."
         ),
     ] = None,
     wordnet: Annotated[
         Path | None,
-        typer.Option(help="With --generate: folder of WordNet.", show_default="where it is usual"),
+        typer.Option(help="With --generate: WordNet folder.", show_default="the usual places"),
     ] = None,
     device: options.Device = None,
     dtype: options.Dtype = "fp32",
     tf32: options.Tf32 = False,
     kind: options.KindOf = None,
     limit: options.Limit = None,
-    seed: Annotated[int, typer.Option(help="Seed of shuffles, samples and the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed (shuffles, samples, bootstrap).")] = 0,
     tokens: options.Tokens = None,
     data_dir: options.DataDir = None,
     offline: options.Offline = False,
@@ -72,9 +70,9 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Ask what the scores of a measure depend on besides bias: tables, a page with plots, and JSON.
+    """Test what the scores of a measure depend on besides bias: tables, a page with plots, and JSON.
 
-    Readings are shared with `unmask audit`: only what is new is asked of the model.
+    Cached model outputs are shared with `unmask audit`: only new inputs are run through the model.
     """
     from unmask.audit.plan import Options
     from unmask.diagnose import DIAGNOSES, DiagnosisSettings, find, run
@@ -123,19 +121,20 @@ def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
     opening: Opening,
     limits: Options,
 ) -> None:
-    """Write paraphrases for review, and say how many."""
+    """Write candidate paraphrases for review and print how many."""
     from unmask.diagnose.generate import generate_file
     from unmask.models.builtin import BUILT_IN
 
     if name != "paraphrase" or len(models) > 1 or len(data) > 1:
-        raise DataError("--generate belongs to `paraphrase` and takes one model and one dataset")
+        raise DataError("--generate works with `paraphrase` only, with one model and one dataset")
     dataset = data[0] if data else "nine-axes"
     model = models[0] if models else BUILT_IN
     generated = generate_file(model, dataset, path, folder=wordnet, opening=opening, options=limits)
     for note in generated.notes:
         typer.echo(f"note: {note}", err=True)
     typer.echo(
-        f"{generated.paraphrases:,} paraphrases of {generated.originals:,} pairs in {path}; {generated.n_without:,} have none"
+        f"{generated.paraphrases:,} paraphrases of {generated.originals:,} pairs in {path}; "
+        f"{generated.n_without:,} have none"
     )
     typer.echo(
         f"mark those to keep in its column `keep`, then: unmask diagnose paraphrase MODEL --data {path}"
@@ -143,12 +142,12 @@ def _generate(  # noqa: PLR0913, PLR0917 - the options it needs
 
 
 def show(result: DiagnosisResult) -> None:
-    """Print what one diagnosis found, and how much was asked for it."""
+    """Print the finding of one diagnosis, and how many sentences were run through each model."""
     screen = console()
     screen.print(f"{result.diagnosis.name}: {result.diagnosis.question}", style="bold")
     terminal.show(result.finding)
     for model, rows in result.asked.items():
-        screen.print(f"  {model}: {rows:,} sentences asked anew")
+        screen.print(f"  {model}: {rows:,} new sentences run")
     screen.print()
 
 
@@ -167,12 +166,12 @@ def _page(results: Sequence[DiagnosisResult], content: Mapping[str, Any], folder
         for result in results
     ]
     lead = (
-        "Not the models are on trial here but the measures: what do their scores depend on besides bias? "
-        f"Asked of {models}."
+        "This page tests the measures, not the models: what do their scores depend on besides bias? "
+        f"Models: {models}."
     )
-    write("Measures of bias, diagnosed", lead, sections, content, folder, "diagnosis.json")
+    write("Diagnosis of bias measures", lead, sections, content, folder, "diagnosis.json")
 
 
 def _foot(result: DiagnosisResult) -> str:
-    counts = " ".join(f"{model}: {rows:,} sentences asked anew." for model, rows in result.asked.items())
+    counts = " ".join(f"{model}: {rows:,} new sentences run." for model, rows in result.asked.items())
     return f"Data: {', '.join(data.card.title for data in result.data)}. {counts}"

@@ -1,4 +1,4 @@
-"""`unmask explain`: which tokens decided."""
+"""`unmask explain`: which tokens make the difference."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 def explain(
     run: Annotated[Path, typer.Argument(help="Result folder.")],
-    item: Annotated[str | None, typer.Argument(help="Item id; nothing for the most decided ones.")] = None,
+    item: Annotated[
+        str | None, typer.Argument(help="Item id; default: the items with the largest differences.")
+    ] = None,
     measure: Annotated[str | None, typer.Option(help="Measure.", show_default="the first of the run")] = None,
-    top: Annotated[int, typer.Option(help="How many items or tokens to show.")] = 5,
+    top: Annotated[int, typer.Option(help="Number of items or tokens to show.")] = 5,
 ) -> None:
-    """Show token by token why a pair was won; without ITEM, the most decided pairs."""
+    """Show how much each token contributes to the difference of a pair."""
     from unmask.audit.result import load, measures_of, require_measure
 
     result = load(run)
@@ -30,11 +32,11 @@ def explain(
         _show(result.explain(item, measure), top)
         return
     name = measure or measures_of(result)[0]
-    for chosen in _most_decided(result, name, top):
+    for chosen in _largest_differences(result, name, top):
         _show(result.explain(chosen, name), 3)
 
 
-def _most_decided(result: Result, measure: str, top: int) -> list[str]:
+def _largest_differences(result: Result, measure: str, top: int) -> list[str]:
     import pyarrow.compute as pc
 
     table = result.items
@@ -60,5 +62,5 @@ def _show(explanation: Explanation, top: int) -> None:
 
 
 def _marked(tokens: tuple[TokenPart, ...]) -> str:
-    """The sentence token by token, changed tokens in brackets."""
+    """The tokens of the sentence, changed ones in brackets."""
     return " ".join(f"[{token.token}]" if token.in_span else token.token for token in tokens)

@@ -1,4 +1,4 @@
-"""`unmask explore`: look at runs in the browser."""
+"""`unmask explore`: explore runs in the browser."""
 
 from __future__ import annotations
 
@@ -20,29 +20,33 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Result folders, or a folder of answers to judge.", show_default=f"those in {RUNS}"
+            help="Result folders, or a folder of answers to annotate.", show_default=f"those in {RUNS}"
         ),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Model of the live box: hub name or folder.", show_default="the built-in model"),
+        typer.Option(
+            help="Model for the live input box: hub name or folder.", show_default="the built-in model"
+        ),
     ] = None,
-    no_live: Annotated[bool, typer.Option("--no-live", help="No live box: open no model.")] = False,
+    no_live: Annotated[
+        bool, typer.Option("--no-live", help="No live input box; do not load a model.")
+    ] = False,
     port: Annotated[
         int | None, typer.Option(help="Port on this machine; 0 for any.", show_default="8632, else any")
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the URL.")] = False,
     device: options.Device = None,
     offline: options.Offline = False,
 ) -> None:
-    """Open a page on this machine: pairs, tokens, models side by side, a live box, judging."""
+    """Serve a local page: pairs, tokens, models side by side, a live input box, annotation."""
     require_extra()
     from contextlib import suppress
     from secrets import token_urlsafe
 
     from unmask.explorer.app import Site
     from unmask.explorer.folders import find_folders, open_folders
-    from unmask.explorer.server import page_url, open_socket, create_server
+    from unmask.explorer.server import create_server, open_socket, page_url
 
     results, desk = open_folders(runs if runs else find_folders(RUNS))
     socket = open_socket(port)
@@ -50,9 +54,9 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
     url = page_url(socket, token)
     live = None if no_live else _live(model, device, offline=offline)
     screen = console()
-    screen.print(f"{_counted(len(results.results))}{'' if desk is None else ', answers to judge'}")
+    screen.print(f"{_counted(len(results.results))}{'' if desk is None else ', answers to annotate'}")
     screen.print(f"open {url}", soft_wrap=True)
-    screen.print("only this machine can; Ctrl+C ends it")
+    screen.print("reachable from this machine only; stop with Ctrl+C")
     with socket, suppress(KeyboardInterrupt):
         create_server(Site(results, token, live, desk), lambda: _launch(url, wanted=not no_browser)).run(
             [socket]
@@ -64,7 +68,7 @@ def _counted(runs: int) -> str:
 
 
 def require_extra() -> None:
-    """Say what to install when the page's server is not there."""
+    """Raise an error with the install command if the web server packages are missing."""
     from importlib.util import find_spec
 
     if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
@@ -72,7 +76,7 @@ def require_extra() -> None:
 
 
 def _live(model: str | None, device: str | None, *, offline: bool) -> LiveModel:
-    """The model, opened while the page is already there."""
+    """The model of the live input box, loaded in the background."""
     from unmask.explorer.live import LiveModel
     from unmask.models.builtin import BUILT_IN
 

@@ -1,4 +1,4 @@
-"""`unmask gate`: fail when a model is worse than its baseline beyond noise."""
+"""`unmask gate`: fail if a model is significantly worse than a baseline."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ if TYPE_CHECKING:
 
 
 def gate(
-    run: Annotated[Path, typer.Argument(help="Result folder of the model to judge.")],
-    baseline: Annotated[Path, typer.Option(help="Result folder of the model it must not fall behind.")],
+    run: Annotated[Path, typer.Argument(help="Result folder of the candidate model.")],
+    baseline: Annotated[Path, typer.Option(help="Result folder of the baseline model.")],
     measure: Annotated[
-        list[str] | None, typer.Option(help="Only these measures.", show_default="all both have")
+        list[str] | None, typer.Option(help="Only these measures.", show_default="all shared ones")
     ] = None,
-    tolerance: Annotated[
-        float, typer.Option(help="How much worse is still accepted, in the measure's units.")
-    ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    tolerance: Annotated[float, typer.Option(help="Accepted worsening, in the units of the measure.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
-    """Exit with 1 when the run is worse than the baseline beyond noise, or its model was not really read."""
+    """Exit with code 1 if the run is significantly worse than the baseline or an accuracy check failed."""
     from unmask.audit.result import as_json as as_plain
     from unmask.audit.result import load, require_measure
     from unmask.audit.run import gate as judged
@@ -57,5 +55,6 @@ def _show(verdicts: Sequence[GateResult]) -> None:
         span = f"{signed_number(verdict.low, digits)} to {signed_number(verdict.high, digits)}"
         console().print(
             f"{'FAIL' if verdict.worse else 'pass'} {verdict.data} {verdict.measure}: {change}, "
-            f"worse by {signed_number(verdict.worsening, digits)} ({span}; allowed {verdict.tolerance:g}; n {verdict.n})"
+            f"worse by {signed_number(verdict.worsening, digits)} "
+            f"({span}; allowed {verdict.tolerance:g}; n {verdict.n})"
         )

@@ -1,4 +1,4 @@
-"""`unmask list`: what there is, with one-line meanings."""
+"""`unmask list`: available measures, data, models and methods, with one-line descriptions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _models() -> list[tuple[str, str]]:
 
     return [
         *((name, model.about) for name, model in builtin_models().items()),
-        ("NAME[@REVISION]", "any masked or causal model of the Hugging Face hub"),
+        ("NAME[@REVISION]", "any masked or causal language model on the Hugging Face hub"),
         ("FOLDER", "a model saved on this machine"),
     ]
 

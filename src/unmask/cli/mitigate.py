@@ -1,4 +1,4 @@
-"""`unmask mitigate`: change a model, write it as a checkpoint, and measure before and after."""
+"""`unmask mitigate`: mitigate the bias of a model, save the checkpoint, and measure before and after."""
 
 from __future__ import annotations
 
@@ -24,51 +24,56 @@ if TYPE_CHECKING:
 
 Text = Annotated[
     list[str],
-    typer.Option(
-        help="Text to learn from: txt, jsonl, csv, tsv, parquet; .gz, .xz. Erasers can do without any."
-    ),
+    typer.Option(help="Training text: txt, jsonl, csv, tsv, parquet; .gz, .xz. Optional for erasers."),
 ]
 Out = Annotated[Path, typer.Option(help="Folder for the checkpoint.")]
 
 
 def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
-    method: Annotated[str, typer.Argument(help="One of `unmask list mitigations`.")],
+    method: Annotated[str, typer.Argument(help="Method (see `unmask list mitigations`).")],
     model: Annotated[
-        str | None, typer.Argument(help="Hub name, folder, or nothing: the built-in one.")
+        str | None, typer.Argument(help="Hub name or folder; default: the built-in model.")
     ] = None,
     corpus: Text = [],  # noqa: B006 - typer copies it
     out: Out = Path("mitigated"),
-    column: Annotated[list[str] | None, typer.Option(help="Column of a table that holds the text.")] = None,
-    unit: Annotated[str, typer.Option(help="A document of a text file: line, block or file.")] = "line",
+    column: Annotated[list[str] | None, typer.Option(help="Column of a table with the text.")] = None,
+    unit: Annotated[
+        str, typer.Option(help="Unit of a document in text files: line, block or file.")
+    ] = "line",
     held: Annotated[
         list[str] | None,
-        typer.Option(help="Text to test with.", show_default="5% of the corpus, by its hash"),
+        typer.Option(help="Held-out text for evaluation.", show_default="5% of the corpus, by hash"),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Only the first N documents of the corpus.")] = None,
-    epochs: Annotated[float, typer.Option(help="Times through the text.")] = 3.0,
-    lr: Annotated[float, typer.Option(help="Learning rate; it falls to zero.")] = 5e-5,
-    batch: Annotated[int, typer.Option(help="Rows in a step, on each device.")] = 32,
-    seed: Annotated[int, typer.Option(help="Of order, hidden tokens, dropout and coins.")] = 0,
-    length: Annotated[int, typer.Option(help="Tokens of a row.")] = 128,
-    save_every: Annotated[int, typer.Option(help="Steps between checkpoints to go on from.")] = 500,
-    bf16: Annotated[bool, typer.Option("--bf16", help="Products in bfloat16; for GPUs.")] = False,
+    epochs: Annotated[float, typer.Option(help="Number of epochs.")] = 3.0,
+    lr: Annotated[float, typer.Option(help="Initial learning rate; it decays to zero.")] = 5e-5,
+    batch: Annotated[int, typer.Option(help="Batch size per device.")] = 32,
+    seed: Annotated[int, typer.Option(help="Random seed (data order, masking, dropout, CDS sampling).")] = 0,
+    length: Annotated[int, typer.Option(help="Tokens per training sequence.")] = 128,
+    save_every: Annotated[int, typer.Option(help="Steps between checkpoints to resume from.")] = 500,
+    bf16: Annotated[bool, typer.Option("--bf16", help="Train in bfloat16 mixed precision (GPU).")] = False,
     axis: Annotated[
-        str, typer.Option(help="Whose words are exchanged: gender, race or religion.")
+        str, typer.Option(help="Groups whose words are swapped: gender, race or religion.")
     ] = "gender",
-    pairs: Annotated[Path | None, typer.Option(help="CSV of word pairs to exchange.")] = None,
+    pairs: Annotated[Path | None, typer.Option(help="CSV of word pairs to swap.")] = None,
     swap_names: Annotated[
-        bool | None, typer.Option("--names/--no-names", help="Exchange first names.", show_default="cds only")
+        bool | None, typer.Option("--names/--no-names", help="Swap first names.", show_default="cds only")
     ] = None,
-    remind: Annotated[int, typer.Option(help="Add the reminder sentences 1 to 3 times.")] = 0,
-    layers: Annotated[str, typer.Option(help="at: all or last.")] = "all",
-    level: Annotated[str, typer.Option(help="at: token or sentence.")] = "token",
+    remind: Annotated[
+        int, typer.Option(help="Add the reminder sentences to the training text this many times (1 to 3).")
+    ] = 0,
+    layers: Annotated[str, typer.Option(help="at: layers of the projection loss, all or last.")] = "all",
+    level: Annotated[
+        str, typer.Option(help="at: level of the projection loss, token or sentence.")
+    ] = "token",
     strength: Annotated[float, typer.Option(help="at: weight of the projection loss.")] = 0.2,
-    layer: Annotated[int, typer.Option(help="Erasers: layer whose states are changed.")] = -1,
+    layer: Annotated[int, typer.Option(help="Erasers: layer whose hidden states are changed.")] = -1,
     curve: Annotated[
-        str | None, typer.Option(help="Numbers of sentences, as 500,1000: ASLD for each, no checkpoint.")
+        str | None,
+        typer.Option(help="Measure ASLD for these numbers of sentences (500,1000,…); writes no checkpoint."),
     ] = None,
-    draws: Annotated[int, typer.Option(help="With --curve: samples of each size.")] = 5,
-    report_to: Annotated[str, typer.Option(help="Log losses to tensorboard, wandb …")] = "none",
+    draws: Annotated[int, typer.Option(help="With --curve: random samples per size.")] = 5,
+    report_to: Annotated[str, typer.Option(help="Log the training loss to tensorboard, wandb, …")] = "none",
     device: options.Device = None,
     kind: options.KindOf = None,
     tokens: options.Tokens = None,
@@ -81,10 +86,10 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train a model so that it leans less, and show what changed: bias, gendered words, ability.
+    """Mitigate the bias of a model and report what changed: bias, gendered words, language modelling.
 
-    CHECKPOINT is an ordinary Hugging Face checkpoint with `mitigation.json` beside it. A run that was killed
-    goes on where it was when the same command is given again.
+    The output is an ordinary Hugging Face checkpoint with `mitigation.json` beside it. Run the same command
+    again to resume an interrupted run.
     """
     from unmask.audit.plan import Options
     from unmask.mitigate import MitigationOptions, find
@@ -101,7 +106,7 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     text = _text(chosen, split_names(corpus), split_names(held), tuple(split_names(column)), unit, limit)
     run = _Run(chosen, model, text, out, settings, wishes, how, quiet)
     if curve is not None and world_size() > 1:
-        raise DataError("--curve trains small models one by one: start it without accelerate launch")
+        raise DataError("--curve trains models one after the other: start it without accelerate launch")
     if not is_main_process():
         run.train_along()
         return
@@ -110,7 +115,7 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     else:
         with progress_bar(quiet=quiet) as progress:
             limits = Options(None, seed, tokens, not no_store, data_dir, offline, progress)
-            content, finding = run.mitigated(limits)
+            content, finding = run.mitigate(limits)
     if as_json:
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
@@ -140,7 +145,7 @@ def _text(
         tested = [document.text for document in read_documents(held, layout)] if held else []
         return evaluation_only_corpus(split_sentences, tested, list(map(Path, held)))
     if not files:
-        raise DataError("no text to learn from: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
+        raise DataError("no training text: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
     return build_corpus(
         (document.text for document in read_documents(files, layout)),
         split_sentences,
@@ -152,7 +157,7 @@ def _text(
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What was asked for, and the ways to do it."""
+    """The arguments of one run, and its modes."""
 
     method: Method
     model: str | None
@@ -163,8 +168,8 @@ class _Run:
     how: Opening
     quiet: bool
 
-    def mitigated(self, limits: Options) -> tuple[dict[str, Any], Finding]:
-        """Ask, change, write, ask again, judge."""
+    def mitigate(self, limits: Options) -> tuple[dict[str, Any], Finding]:
+        """Evaluate, mitigate, save, evaluate again and compare."""
         from unmask.audit.plan import engine_for, write_json
         from unmask.findings import as_json
         from unmask.mitigate.comparison import compare_evaluations
@@ -194,7 +199,7 @@ class _Run:
         return write_json(self.out / RECORD, content), finding
 
     def train_along(self) -> None:
-        """Train beside the process that measures, speaks and writes."""
+        """Take part in distributed training; rank 0 evaluates, prints and writes."""
         from unmask.mitigate.run import load_finished_record, mitigate
         from unmask.models import Engine, open_lm
 
@@ -210,7 +215,7 @@ class _Run:
 
         if not all(part.strip().isdigit() for part in sizes.split(",")):
             raise DataError(
-                f"--curve {sizes}: give numbers of sentences with commas between, as 500,1000,2000"
+                f"--curve {sizes}: give comma-separated numbers of sentences, such as 500,1000,2000"
             )
         numbers = sorted({int(part) for part in sizes.split(",")})
         with training_bar(quiet=self.quiet) as bar:
@@ -239,9 +244,12 @@ def _page(method: Method, content: dict[str, Any], finding: Finding, out: Path, 
     behaviour = "as published" if method.published else "corrected, see the documentation"
     lead = f"{method.title}: {method.about}. Behaviour: {behaviour}."
     title_and_lead = (
-        ("How much text it takes", "ASLD after training on so many sentences, drawn several times.")
+        ("How much text it takes", "ASLD after training on random samples of increasing size.")
         if curve
-        else ("Before and after", "What became of bias, of words that have a gender, and of ability.")
+        else (
+            "Before and after",
+            "Changes of bias, of words that have a gender, and of language modelling ability.",
+        )
     )
     section = Section(method.name, *title_and_lead, finding)
     write(f"Mitigation by {method.name}", lead, [section], content, out, download=CURVE if curve else RECORD)

@@ -1,4 +1,4 @@
-"""`unmask prompts`: what words a model puts into prompts, judged by rules where the case is clear."""
+"""`unmask prompts`: which words a model fills into prompts, classified by rules where they are clear."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 Pll = Annotated[
     Path | None,
-    typer.Option(help="Run of `unmask audit`: also correlate its ranking of bias types with this one."),
+    typer.Option(help="Result folder of `unmask audit`: correlate its ranking of bias types with this one."),
 ]
 Judgements = Annotated[
-    Path | None, typer.Option(help="CSV of judgements to take in (prompt, judge, verdict, when).")
+    Path | None, typer.Option(help="CSV of annotations to import (prompt, judge, verdict, when).")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap.")]
 
 
 def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
     model: Annotated[
         str | None,
-        typer.Argument(help="Hub name or folder; nothing for the built-in model.", show_default=False),
+        typer.Argument(help="Hub name or folder; default: the built-in model.", show_default=False),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--prompts", help="Your own prompts.", show_default="the 100 built in")
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Likeliest words looked at.")] = 2,
+    top: Annotated[int, typer.Option(min=1, help="Number of likeliest words per prompt.")] = 2,
     counting: Annotated[
-        str, typer.Option(help="likelier: the likeliest word decides; any: one biased word is enough.")
+        str, typer.Option(help="likelier: the likeliest word decides; any: one biased word suffices.")
     ] = "likelier",
     judgements: Judgements = None,
     pll: Pll = None,
@@ -56,9 +56,9 @@ def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Human-level diagnosis: the likeliest words for every prompt, judged by rules and by people.
+    """Human-level diagnosis: the likeliest words for every prompt, classified by rules and annotators.
 
-    What the rules leave open is written to undecided.csv, and walked through by `unmask judge RUN`.
+    Undecided answers are written to undecided.csv; annotate them with `unmask judge RUN`.
     """
     from dataclasses import asdict
 
@@ -76,7 +76,7 @@ def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
     other = ranking_of(pll)
     how = Opening(kind, device, dtype, False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     lm = open_lm(model, how)
-    stderr_printer(quiet)(f"asking {lm.facts.id} {len(questions[:limit])} prompts")
+    stderr_printer(quiet)(f"running {lm.facts.id} on {len(questions[:limit])} prompts")
     opened = create_folder(folder, fill_prompts(lm, questions[:limit], top, counting=counting))  # type: ignore[arg-type]
     opened.add(taken)
     meta = {
@@ -98,7 +98,7 @@ def finish(  # noqa: PLR0913 - what the two commands end with
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Score, write hld.json, undecided.csv and the page, and print."""
+    """Compute the scores, write hld.json, undecided.csv and the page, and print the finding."""
     from unmask.audit.plan import write_json
     from unmask.prompts.findings import conclude
     from unmask.prompts.folder import RESULT, UNDECIDED
@@ -114,19 +114,20 @@ def finish(  # noqa: PLR0913 - what the two commands end with
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
         terminal.show(result.finding)
-    speak = stderr_printer(quiet)
-    speak(
+    echo = stderr_printer(quiet)
+    echo(
         f"result in {folder.path}"
         + ("" if no_report else f"; open {folder.path / 'report.html'} in a browser")
     )
     if left:
-        speak(
-            f"{left} undecided prompts in {folder.path / UNDECIDED}; judge them: unmask judge {folder.path}"
+        echo(
+            f"{left} undecided prompts in {folder.path / UNDECIDED}; "
+            f"annotate them: unmask judge {folder.path}"
         )
 
 
 def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
-    """The prompts, and what a result records of them."""
+    """The prompts, and the facts about them for the result."""
     from unmask import data
     from unmask.data.files import sha256_of
 
@@ -148,7 +149,7 @@ def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
 
 
 def ranking_of(pll: Path | None) -> Any:
-    """The ranking of an audit, where one was named."""
+    """The ranking of bias types of an audit, if one was given."""
     if pll is None:
         return None
     from unmask.audit.result import load
@@ -184,12 +185,12 @@ def _page(folder: AnnotationFolder, result: PromptsResult, content: dict[str, An
     from unmask.prompts.folder import RESULT
 
     sections = [
-        Section("hld", "Share judged biased", "How many answers are judged biased?", result.finding),
-        Section("answers", "Every answer", "The likeliest words and what was decided.", result.answers),
+        Section("hld", "Share of biased answers", "How many answers are biased?", result.finding),
+        Section("answers", "Every answer", "The likeliest words and their labels.", result.answers),
     ]
     lead = (
-        f"What {folder.model_answers.model} puts into {len(folder.model_answers.answers)} prompts with one open word, judged "
-        "by rules where a prompt's own lists make the case clear, and by people where they do not."
+        f"The words that {folder.model_answers.model} fills into {len(folder.model_answers.answers)} "
+        "prompts, classified by the word lists of each prompt where they apply, and by annotators otherwise."
     )
     write(
         f"Human-level diagnosis of {folder.model_answers.model}", lead, sections, content, folder.path, RESULT

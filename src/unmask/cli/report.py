@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """What the numbers are written as."""
+    """Output format."""
 
     html = "html"
     md = "md"
@@ -27,7 +27,7 @@ class Format(StrEnum):
 
 
 class TableName(StrEnum):
-    """One of the tables."""
+    """Tables that can be selected."""
 
     headline = "headline"
     category = "category"
@@ -37,35 +37,33 @@ class TableName(StrEnum):
 
 def report(
     runs: Annotated[
-        list[Path], typer.Argument(help="Result folders; of several, each is compared with the first.")
+        list[Path], typer.Argument(help="Result folders; if several, each is compared with the first.")
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File to write.", show_default="report.html; tables: stdout"),
+        typer.Option("--out", "-o", help="Output file.", show_default="report.html; tables: stdout"),
     ] = None,
     kind: Annotated[
-        Format, typer.Option("--format", help="A page, or tables: Markdown, LaTeX (booktabs) or CSV.")
+        Format, typer.Option("--format", help="HTML page, or tables as Markdown, LaTeX (booktabs) or CSV.")
     ] = Format.html,
     table: Annotated[
-        list[TableName] | None, typer.Option("--table", help="Only this table; several allowed.")
+        list[TableName] | None, typer.Option("--table", help="Only this table; can be repeated.")
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(help="Folder for every chart as SVG, PNG and PDF.", show_default=False)
+        Path | None, typer.Option(help="Folder for all charts as SVG, PNG and PDF.", show_default=False)
     ] = None,
     card: Annotated[
         Path | None,
-        typer.Option(
-            help="Model card to write the results into: metadata and a section.", show_default=False
-        ),
+        typer.Option(help="Model card to add the results to: metadata and a section.", show_default=False),
     ] = None,
 ) -> None:
-    """Write a page one can read offline and send by mail; several runs give a comparison."""
+    """Write a self-contained HTML page, or tables; several runs are compared."""
     from unmask.audit.result import load
     from unmask.report import write_text
 
     results = [load(run) for run in runs]
-    tables = _checked(results, kind, table or [], card)
-    comparison = _compared(
+    tables = _validate(results, kind, table or [], card)
+    comparison = _compare(
         results, needed=kind is Format.html or TableName.changes in tables or figures is not None
     )
     text = _page(results, comparison) if kind is Format.html else _tables(results, kind, tables, comparison)
@@ -81,24 +79,26 @@ def report(
         tell(f"wrote {_card(results[0], card)}")
 
 
-def _checked(
+def _validate(
     results: Sequence[Result], kind: Format, tables: Sequence[TableName], card: Path | None
 ) -> Sequence[TableName]:
-    """The tables to write; ResultError when what was asked cannot be."""
+    """Validate the options; returns the tables to write."""
     if tables and kind is Format.html:
-        raise ResultError("--table chooses among the tables of --format md, latex or csv: name one of these")
+        raise ResultError("--table applies to --format md, latex or csv: choose one of these formats")
     if kind is Format.csv and len(tables) > 1:
-        raise ResultError(f"--format csv holds one table, {len(tables)} were named: run it once for each")
+        raise ResultError(
+            f"--format csv writes one table, {len(tables)} were given: run the command once for each"
+        )
     if TableName.changes in tables and len(results) < 2:
-        raise ResultError("--table changes compares runs: name at least two result folders")
+        raise ResultError("--table changes needs at least two result folders")
     if card is not None and len(results) > 1:
-        raise ResultError(f"a card is about one model: {len(results)} runs given, name one with --card")
+        raise ResultError(f"--card takes one run, {len(results)} were given: give the run of the model")
     if tables or kind in (Format.html, Format.csv):
         return tables
     return [name for name in TableName if name is not TableName.changes or len(results) > 1]
 
 
-def _compared(results: Sequence[Result], *, needed: bool) -> RunComparison | None:
+def _compare(results: Sequence[Result], *, needed: bool) -> RunComparison | None:
     from unmask.report import comparison_page
 
     return comparison_page.compare_runs(results) if needed and len(results) > 1 else None
@@ -131,7 +131,7 @@ def _tables(
 
 
 def _csv(results: Sequence[Result], chosen: Sequence[TableName], comparison: RunComparison | None) -> str:
-    """One table, for a file of CSV holds no more: every estimate where none was named."""
+    """One table as CSV; all estimates if none was selected."""
     from unmask.report import tabular
     from unmask.report.selection import model_names
 

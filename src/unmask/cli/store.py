@@ -1,4 +1,4 @@
-"""`unmask store`: how much is remembered, and forgetting it."""
+"""`unmask store`: show or clear the cache of model outputs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from unmask.cli.console import console
 
 
 def store(
-    clear: Annotated[bool, typer.Option("--clear", help="Delete the readings kept.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the cached outputs.")] = False,
     name: Annotated[
-        list[str] | None, typer.Option(help="With --clear: only this store; several allowed.")
+        list[str] | None, typer.Option(help="With --clear: only this store; can be repeated.")
     ] = None,
 ) -> None:
-    """Show where readings are kept, how many and how large; clear them."""
+    """Show where model outputs are cached and how large the cache is; clear it."""
     from unmask.models import store as kept
 
     screen = console()
@@ -28,5 +28,5 @@ def store(
         f"{kept.store_dir()}: {sum(size for _, size, _ in listed) / 1e6:.1f} MB in {len(listed)} stores"
     )
     for namespace, size, count in listed:
-        readings = f"{count:,} sentences" if count >= 0 else "damaged; begun anew at the next run"
+        readings = f"{count:,} sentences" if count >= 0 else "damaged; recreated at the next run"
         screen.print(f"  {namespace}  {size / 1e6:8.1f} MB  {readings}")

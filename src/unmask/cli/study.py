@@ -1,4 +1,4 @@
-"""`unmask study`: a paper as one command, and where it stands."""
+"""`unmask study`: replicate a paper with one command, and show its progress."""
 
 from __future__ import annotations
 
@@ -18,61 +18,64 @@ if TYPE_CHECKING:
     from unmask.studies.run import StepCallback
 
 STATUS = "status"
-WORDS = {"kept": "done before", "done": "done", "failed": "FAILED", "blocked": "left out"}
+WORDS = {"kept": "cached", "done": "done", "failed": "FAILED", "blocked": "skipped"}
 
 
 def study(  # noqa: PLR0913, PLR0917 - one parameter an option
-    name: Annotated[str, typer.Argument(help="Which study (`unmask list studies`); or `status`.")],
+    name: Annotated[str, typer.Argument(help="Study (see `unmask list studies`), or `status`.")],
     folder: Annotated[
         Path | None, typer.Argument(help="With `status`: the study's folder.", show_default=False)
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option("--models", help="Models in the place of the paper's; comma lists allowed."),
+        typer.Option("--models", help="Models instead of the paper's; comma-separated."),
     ] = None,
     data: options.Data = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of the study; one that is not complete is taken up again.",
+            help="Folder of the study; an incomplete study in it is resumed.",
             show_default="unmask-runs/study-NAME-TIME",
         ),
     ] = None,
     reduced: Annotated[
-        bool, typer.Option("--reduced", help="The package's own models and small settings.")
+        bool, typer.Option("--reduced", help="Use the built-in models and small settings.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the steps and what they would take; do nothing.")
+        bool,
+        typer.Option("--dry-run", help="Print the steps and their expected duration without running them."),
     ] = False,
-    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    engine: Annotated[str, typer.Option(help="Backend: local or ray.")] = "local",
     ray_address: Annotated[
         str | None, typer.Option(help="Address of a Ray cluster.", show_default="Ray on this machine")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="CPU threads of one step.", show_default="one per core")
+        int | None, typer.Option(help="CPU threads per step.", show_default="one per core")
     ] = None,
-    shard: Annotated[int, typer.Option(help="Items of an audit that are asked together.")] = 1000,
+    shard: Annotated[int, typer.Option(help="Items per shard of an audit.")] = 1000,
     device: options.Device = None,
     dtype: options.Dtype = "fp32",
     limit: options.Limit = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="A setting of the study, as NAME=VALUE or PART.NAME=VALUE; repeatable."),
+        typer.Option("--set", help="Setting of the study: NAME=VALUE or PART.NAME=VALUE; can be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything drawn at random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of all steps.")] = 0,
     data_dir: options.DataDir = None,
     offline: options.Offline = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Repeat a paper: every table and figure next to the published numbers.
+    """Replicate a paper: every table and figure next to the published numbers.
 
-    Steps that are done are not done again; a failed step is told and the rest goes on (exit code 1).
+    Finished steps are not run again; if a step fails, the others still run and the exit code is 1.
     """
     if name == STATUS:
         _status(folder)
         return
     if folder is not None:
-        raise DataError(f"{folder}: a study takes no folder there; give --out {folder}, or `study status`")
+        raise DataError(
+            f"{folder}: unexpected argument; give the folder with --out {folder}, or use `study status`"
+        )
     from unmask.studies import Runtime, StudyOptions, find, plan_study, run
 
     chosen = StudyOptions(
@@ -109,14 +112,14 @@ def _engine(name: str, address: str | None) -> Backend:
     from unmask.studies.backends.ray import RayBackend
 
     if name not in ("local", "ray"):
-        raise DataError(f"no engine {name!r}: give local or ray")
+        raise DataError(f"--engine {name}: give local or ray")
     if name == "local" and address:
-        raise DataError("--ray-address belongs to --engine ray")
+        raise DataError("--ray-address requires --engine ray")
     return RayBackend(address) if name == "ray" else local.run
 
 
 def _settings(assignments: Sequence[str]) -> dict[str, Any]:
-    """`use.steps=500` as nested names; values are JSON where they can be read so, else text."""
+    """Parse `use.steps=500` into nested settings; values are JSON if valid, otherwise text."""
     import json
 
     settings: dict[str, Any] = {}
@@ -181,9 +184,10 @@ def _forecast(plan: StudyPlan, root: Path) -> None:
     screen.print(grid)
     duration = total_duration(plan.steps, done)
     screen.print(
-        f"{sum(not is_done for is_done in done.values())} of {len(done)} steps to do: about {format_duration(duration.cpu)} on "
-        f"{CPU.name}, or {format_duration(duration.gpu)} ({duration.gpu / 3600:.2f} GPU hours) on {GPU.name}; from the "
-        "rates in docs/speed.md, no interval: expect to be off by a factor of two"
+        f"{sum(not is_done for is_done in done.values())} of {len(done)} steps to do: about "
+        f"{format_duration(duration.cpu)} on {CPU.name}, or {format_duration(duration.gpu)} "
+        f"({duration.gpu / 3600:.2f} GPU hours) on {GPU.name}; from the rates "
+        "in docs/speed.md, accurate to about a factor of two"
     )
 
 

@@ -1,4 +1,4 @@
-"""`unmask task`: measure bias where a language model is used."""
+"""`unmask task`: measure bias in downstream tasks."""
 
 from __future__ import annotations
 
@@ -16,56 +16,56 @@ if TYPE_CHECKING:
 
 
 def task(  # noqa: PLR0913, PLR0917 - one parameter an option
-    name: Annotated[str, typer.Argument(help="Which task (`unmask list tasks`).")],
+    name: Annotated[str, typer.Argument(help="Task (see `unmask list tasks`).")],
     models: Annotated[
         list[str] | None,
-        typer.Argument(help="Hub names or folders; nothing for the built-in model.", show_default=False),
+        typer.Argument(help="Hub names or folders; default: the built-in model.", show_default=False),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Result folder; a killed run goes on from it.", show_default="unmask-runs/NAME-TIME"
+            help="Result folder; an interrupted run in it is resumed.", show_default="unmask-runs/NAME-TIME"
         ),
     ] = None,
     train: Annotated[
-        Path | None, typer.Option(help="File to be taught with.", show_default="the task's own data")
+        Path | None, typer.Option(help="Training file.", show_default="the task's own data")
     ] = None,
     dev: Annotated[
-        Path | None, typer.Option(help="With --train: file to choose by.", show_default="its last tenth")
+        Path | None, typer.Option(help="With --train: validation file.", show_default="its last tenth")
     ] = None,
     grid: Annotated[
         str | None,
         typer.Option(
-            help="What is tried in fine-tuning, as 'batch=16,32 rate=3e-5 epochs=3'.",
+            help="Hyper-parameter grid, such as 'batch=16,32 rate=3e-5 epochs=3'.",
             show_default="as published: batch=16,32,64 rate=1e-5,3e-5,5e-5 epochs=1,3,5",
         ),
     ] = None,
     rows: Annotated[
         int | None,
         typer.Option(
-            help="Examples taught, and judged at a look, at most; drawn by the seed.", show_default="all"
+            help="Maximum training and evaluation examples, sampled with --seed.", show_default="all"
         ),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(help="Steps of a fine-tuning at most.", show_default="as the epochs say")
+        int | None, typer.Option(help="Maximum training steps.", show_default="by epochs")
     ] = None,
     every: Annotated[
         int | None,
-        typer.Option(help="Follow the bias: look every N steps (first values of --grid, no search)."),
+        typer.Option(help="Measure bias every N training steps (first values of --grid, no search)."),
     ] = None,
-    save_every: Annotated[int, typer.Option(help="Steps between checkpoints to go on from.")] = 500,
-    length: Annotated[int, typer.Option(help="Tokens of an input at most; longer ones are cut.")] = 128,
+    save_every: Annotated[int, typer.Option(help="Steps between checkpoints to resume from.")] = 500,
+    length: Annotated[int, typer.Option(help="Maximum input tokens; longer inputs are truncated.")] = 128,
     data: Annotated[
-        Path | None, typer.Option(help="sentiment: pairs; toxicity: texts and labels to be judged.")
+        Path | None, typer.Option(help="sentiment: file of pairs; toxicity: texts and labels to classify.")
     ] = None,
-    label: Annotated[
-        str | None, typer.Option(help="sentiment, toxicity: the label whose score is meant.")
-    ] = None,
-    scrub: Annotated[bool, typer.Option("--scrub", help="biasbios: put _ in place of gender words.")] = False,
-    triples: Annotated[int, typer.Option(help="nlibias: triples drawn.")] = 10_000,
+    label: Annotated[str | None, typer.Option(help="sentiment, toxicity: label whose score is used.")] = None,
+    scrub: Annotated[bool, typer.Option("--scrub", help="biasbios: replace gender words with _.")] = False,
+    triples: Annotated[int, typer.Option(help="nlibias: number of sampled triples.")] = 10_000,
     device: options.Device = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first N items asked.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of heads, order, samples and the bootstrap.")] = 0,
+    limit: Annotated[int | None, typer.Option(help="Only the first N evaluation items.")] = None,
+    seed: Annotated[
+        int, typer.Option(help="Random seed (head initialisation, data order, samples, bootstrap).")
+    ] = 0,
     tokens: options.Tokens = None,
     data_dir: options.DataDir = None,
     offline: options.Offline = False,
@@ -76,10 +76,10 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure bias where a language model is used: classify, compare, infer, resolve pronouns.
+    """Measure bias in downstream tasks: classification, similarity, inference, coreference.
 
-    Accuracy stands beside bias. biasbios, stsbias and nlibias fine-tune the model first, unless it has a
-    classification head already; winobias and winogender ask it as it is; sentiment and toxicity take a
+    Accuracy is reported beside bias. biasbios, stsbias and nlibias fine-tune the model first, unless it
+    already has a classification head; winobias and winogender are zero-shot; sentiment and toxicity take a
     classifier.
     """
     from unmask.audit.plan import Options

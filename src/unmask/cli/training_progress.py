@@ -1,4 +1,4 @@
-"""The bar of a training: steps, loss and time left, on stderr."""
+"""Progress bar of training on stderr: steps, loss and remaining time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def training_bar(*, quiet: bool) -> Iterator[Callable[[str], ProgressCallback | None]]:
-    """A function from the name of a training to what is told of its steps; several may follow each other."""
+    """Yield a function that takes the name of a training and returns its progress callback."""
     if quiet:
         yield lambda _: None
         return
@@ -28,20 +28,20 @@ def training_bar(*, quiet: bool) -> Iterator[Callable[[str], ProgressCallback | 
     )
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
 
-    def begun(name: str) -> ProgressCallback:
+    def start(name: str) -> ProgressCallback:
         tasks: list[TaskID] = []
 
-        def told(moment: TrainStep) -> None:
+        def update(step: TrainStep) -> None:
             bar.start()
             if not tasks:
-                tasks.append(bar.add_task(name, total=moment.steps, loss="", completed=moment.step - 1))
-            loss = "" if moment.loss != moment.loss else f"loss {moment.loss:.3f}"
-            bar.update(tasks[0], completed=moment.step, loss=loss)
+                tasks.append(bar.add_task(name, total=step.steps, loss="", completed=step.step - 1))
+            loss = "" if step.loss != step.loss else f"loss {step.loss:.3f}"
+            bar.update(tasks[0], completed=step.step, loss=loss)
 
-        return told
+        return update
 
     try:
-        yield begun
+        yield start
     finally:
         if bar.tasks:
             bar.stop()

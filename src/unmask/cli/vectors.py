@@ -1,4 +1,4 @@
-"""`unmask vectors`: association tests on word vectors of a file, or on the vectors of a model."""
+"""`unmask vectors`: association tests on the word vectors of a file or the embeddings of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unmask.findings import terminal
 
 if TYPE_CHECKING:
     from unmask.models.loading import Opening
-    from unmask.vectors.run import VectorResult, WordSets, VectorSettings, Source, VectorMeasure
+    from unmask.vectors.run import Source, VectorMeasure, VectorResult, VectorSettings, WordSets
 
 RESULT = "vectors.json"
 
@@ -24,60 +24,58 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
     source: Annotated[
         str | None,
         typer.Argument(
-            help="File of vectors (word2vec, GloVe, fastText), or a model; nothing for the built-in one.",
+            help="File of vectors (word2vec, GloVe, fastText) or a model; default: built-in.",
             show_default=False,
         ),
     ] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help="Measure (`unmask list vectors`); several allowed.",
-            show_default="weat of a file, seat of a model",
+            help="Measure (see `unmask list vectors`); can be repeated.",
+            show_default="weat for a file, seat for a model",
         ),
     ] = None,
     questions: Annotated[
         list[str] | None,
-        typer.Option(help="weat-6, seat-6, weat-6-sentences, religion-islam …, or a file; several allowed."),
+        typer.Option(help="weat-6, seat-6, weat-6-sentences, religion-islam, … or a file; can be repeated."),
     ] = None,
     layer: Annotated[
-        int, typer.Option(help="Layer of a model; 0 enters the first, -1 leaves the last.")
+        int, typer.Option(help="Hidden layer of a model: 0 is the embedding layer, -1 the last.")
     ] = -1,
     pooling: Annotated[
         str | None,
-        typer.Option(help="first, last, mean or mean-all.", show_default="as the measure was published"),
+        typer.Option(help="first, last, mean or mean-all.", show_default="as published"),
     ] = None,
     population: Annotated[
         bool,
-        typer.Option(
-            "--population", help="Divide by the population's deviation, not the sample's as published."
-        ),
+        typer.Option("--population", help="Use the population standard deviation instead of the sample one."),
     ] = False,
-    lower: Annotated[
-        bool, typer.Option("--lower", help="Look words up in small letters (GloVe 6B).")
-    ] = False,
+    lower: Annotated[bool, typer.Option("--lower", help="Look words up in lower case (GloVe 6B).")] = False,
     words: Annotated[
         Path | None,
-        typer.Option(help="Words that should be neutral, one a line.", show_default="165 occupations"),
+        typer.Option(help="Words that should be neutral, one per line.", show_default="165 occupations"),
     ] = None,
     pairs: Annotated[
         Path | None,
-        typer.Option(help="CSV of pairs, man's word first.", show_default="Bolukbasi's ten pairs"),
+        typer.Option(help="CSV of word pairs, masculine word first.", show_default="Bolukbasi's ten pairs"),
     ] = None,
-    k: Annotated[int, typer.Option("--neighbours", min=1, help="Neighbours of a word (knn-bias).")] = 100,
+    k: Annotated[int, typer.Option("--neighbours", min=1, help="Neighbours per word (knn-bias).")] = 100,
     vocabulary: Annotated[
-        int, typer.Option(min=2, help="Words of a file that may be neighbours, from its beginning.")
+        int, typer.Option(min=2, help="Only the first N words of the file can be neighbours (knn-bias).")
     ] = 50_000,
-    corpus: Annotated[Path | None, typer.Option(help="Text of one sentence a line (ceat).")] = None,
-    each: Annotated[int, typer.Option(min=1, help="Sentences taken for a word (ceat).")] = 100,
-    draws: Annotated[int, typer.Option(min=2, help="Draws of one context for every word (ceat).")] = 10_000,
-    variance: Annotated[str, typer.Option(help="Of a draw (ceat): published or sampling.")] = "published",
+    corpus: Annotated[Path | None, typer.Option(help="Text with one sentence per line (ceat).")] = None,
+    each: Annotated[int, typer.Option(min=1, help="Sentences per word (ceat).")] = 100,
+    draws: Annotated[int, typer.Option(min=2, help="Samples of one context per word (ceat).")] = 10_000,
+    variance: Annotated[
+        str, typer.Option(help="Variance of a sample (ceat): published or sampling.")
+    ] = "published",
     out: Annotated[
         Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/vectors-SOURCE-TIME")
     ] = None,
     device: options.Device = None,
     dtype: options.Dtype = "fp32",
     kind: options.KindOf = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of draws, partitions and the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed (samples, partitions, bootstrap).")] = 0,
     data_dir: options.DataDir = None,
     offline: options.Offline = False,
     allow_pickle: options.AllowPickle = False,
@@ -86,9 +84,9 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Do the vectors of some words lie nearer to one set of words than to another?
+    """Test whether word vectors are associated more with one set of words than with another.
 
-    WEAT, SEAT, C-SEAT, CEAT, direct bias, RIPA and the company of nearest neighbours, with intervals.
+    WEAT, SEAT, C-SEAT, CEAT, direct bias, RIPA and nearest-neighbour bias, with intervals.
     """
     from unmask.models.loading import Opening
     from unmask.vectors.run import VectorSettings, find
@@ -132,7 +130,7 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     *,
     quiet: bool,
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Ask every measure; the findings, and everything as it is written to vectors.json."""
+    """Compute every measure; returns the findings and the content of vectors.json."""
     from unmask.audit.plan import refuse_foreign, write_json
     from unmask.vectors.findings import conclude
     from unmask.vectors.run import run_measure
@@ -149,7 +147,7 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
 
 
 def _source(named: str | None, how: Opening) -> tuple[Source, dict[str, Any]]:
-    """The vectors' file, or the opened model; and what a result records of it."""
+    """The file of vectors or the loaded model, and the facts about it for the result."""
     from dataclasses import asdict
 
     if _is_file(named):
@@ -169,7 +167,7 @@ def _is_file(named: str | None) -> bool:
 
 
 def _questions(measure: VectorMeasure, given: list[str], data_dir: Path | None) -> Any:
-    from unmask.vectors.named_questions import load_questions, default_question_names
+    from unmask.vectors.named_questions import default_question_names, load_questions
 
     if measure.asks == "words":
         return ()
@@ -177,7 +175,7 @@ def _questions(measure: VectorMeasure, given: list[str], data_dir: Path | None) 
 
 
 def _sets(words: Path | None, pairs: Path | None) -> WordSets:
-    """The words and pairs of a direction: our occupations and Bolukbasi's pairs, or those of files."""
+    """Neutral words and gender pairs: the built-in occupations and Bolukbasi's pairs, or those of files."""
     from unmask import data
     from unmask.data.formats import decode, table
     from unmask.vectors.directions import GENDER
@@ -192,10 +190,14 @@ def _sets(words: Path | None, pairs: Path | None) -> WordSets:
     both = list(GENDER)
     if pairs is not None:
         if not pairs.is_file():
-            raise DataError(f"{pairs} is no file; expected a CSV of two columns, the man's word first")
+            raise DataError(
+                f"{pairs} does not exist; expected a CSV of two columns, the masculine word first"
+            )
         rows = [list(row.values()) for row in table(decode(pairs.read_bytes(), pairs.name), pairs.name)]
         if not rows or len(rows[0]) < 2:
-            raise DataError(f"{pairs.name}: expected a header and two columns of words, the man's first")
+            raise DataError(
+                f"{pairs.name}: expected a header and two columns of words, the masculine word first"
+            )
         both = [(row[0].strip(), row[1].strip()) for row in rows]
     known = data.read("word-pairs")
     more = [word for pair in known.pairs for word in (pair.masculine, pair.feminine)]
@@ -209,7 +211,7 @@ def _lines(path: Path) -> list[str]:
     try:
         text = decode(path.read_bytes(), path.name)
     except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}); expected one word a line") from None
+        raise DataError(f"{path} cannot be read ({error.strerror}); expected one word per line") from None
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
@@ -253,8 +255,8 @@ def _page(findings: list[Any], chosen: list[VectorMeasure], content: dict[str, A
     ]
     source = content["source"]["id"]
     lead = (
-        f"Do the vectors of {source} tie some words to others? These numbers describe the geometry of "
-        "vectors; they predict poorly what a model does in use, and hang on the words, the layer and the "
-        "pooling chosen."
+        f"Are some words associated with others in the vectors of {source}? These numbers describe the "
+        "geometry of vectors; they are poor predictors of what a model does in use, and depend on the words, "
+        "the layer and the pooling."
     )
     write(f"Vectors of {source}", lead, sections, content, folder, RESULT)
