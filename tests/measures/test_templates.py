@@ -115,7 +115,7 @@ def test_the_word_is_found_whole_and_in_any_case() -> None:
     assert MASKED.shown(prior)[1] == "[CLS] <he> met <Art> at a part ##y [SEP]"
     for word in ("part", "arty", "tennis"):
         lost = pair("he met Art at a party", "she met Art at a party", slot="subject", word=word)
-        with pytest.raises(Unscorable, match="no word: the sentence does not have it"):
+        with pytest.raises(Unscorable, match="no word: it does not occur in the sentence"):
             find("lpbs").probes(lost, MASKED)
 
 

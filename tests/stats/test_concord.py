@@ -79,12 +79,12 @@ def test_the_seed_decides() -> None:
 
 @pytest.mark.parametrize("families", [[], of([1, 1], [])])
 def test_nothing_to_compare_is_refused(families: list[Ints]) -> None:
-    with pytest.raises(StatsError, match="no family"):
+    with pytest.raises(StatsError, match="no families"):
         family_agreement(families, ["a"] * len(families), rng=rng())
 
 
 def test_a_family_without_a_stratum_is_refused() -> None:
-    with pytest.raises(StatsError, match="2 families in 1 strata"):
+    with pytest.raises(StatsError, match="2 families but 1 strata"):
         family_agreement(of([1], [1]), ["a"], rng=rng())
 
 

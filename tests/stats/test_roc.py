@@ -102,7 +102,7 @@ def test_what_cannot_be_had_is_said() -> None:
     assert roc_auc_difference(lone, np.arange(4.0), -np.arange(4.0)).p is None
     same = roc_auc_difference(labels, np.arange(4.0), 2 * np.arange(4.0))
     assert (same.value, same.p) == (0.0, None)
-    with pytest.raises(StatsError, match="bear one label"):
+    with pytest.raises(StatsError, match="have the same label"):
         roc_auc(np.ones(3, dtype=bool), np.arange(3.0), rng=rng)
     with pytest.raises(StatsError, match="finite"):
         roc_points(labels, np.array([1.0, np.nan, 2.0, 3.0]))

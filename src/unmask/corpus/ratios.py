@@ -32,13 +32,13 @@ def ilps(groups: Ints, *, seed: int = 0, unit: str = "documents") -> Value:
 
 def word_share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documents") -> Value:
     """The share of a column's words among all words: P_f, P_m."""
-    some, words = groups[:, column].astype(np.float64), groups[:, 2].astype(np.float64)
-    value = float(some.sum() / words.sum())
+    words_of_set, words = groups[:, column].astype(np.float64), groups[:, 2].astype(np.float64)
+    value = float(words_of_set.sum() / words.sum())
     if (words > 0).sum() == 1:
-        return _ranged(value, _exact(int(some.sum()), int(words.sum()), logged=False))
-    if not some.sum():
+        return _ranged(value, _exact(int(words_of_set.sum()), int(words.sum()), logged=False))
+    if not words_of_set.sum():
         return Value(value, np.nan, np.nan, "no interval: no such word here")
-    return _ranged(value, _over(some, words, _ratio, seed, unit).clip(0.0, 1.0))
+    return _ranged(value, _over(words_of_set, words, _ratio, seed, unit).clip(0.0, 1.0))
 
 
 Ratio = Callable[..., Floats]
@@ -46,8 +46,8 @@ Ratio = Callable[..., Floats]
 
 def _ratio(first: Floats, second: Floats, axis: int = -1) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        made: Floats = first.sum(axis=axis) / second.sum(axis=axis)
-    return made
+        ratio: Floats = first.sum(axis=axis) / second.sum(axis=axis)
+    return ratio
 
 
 def _log_ratio(first: Floats, second: Floats, axis: int = -1) -> Floats:
@@ -80,9 +80,9 @@ def _jackknife(first: Floats, second: Floats, ratio: Ratio) -> Interval:
     return Interval(float(low), float(high), "jackknife t")
 
 
-def _exact(some: int, all_of_them: int, *, logged: bool) -> Interval:
+def _exact(hits: int, total: int, *, logged: bool) -> Interval:
     """Of one document: Clopper & Pearson (1934), as if its words were drawn one by one."""
-    ends = binomtest(some, all_of_them).proportion_ci(LEVEL, method="exact")
+    ends = binomtest(hits, total).proportion_ci(LEVEL, method="exact")
     low, high = float(ends.low), float(ends.high)
     method = "exact, words of one document as if independent"
     return Interval(_logit(low), _logit(high), method) if logged else Interval(low, high, method)

@@ -49,17 +49,21 @@ class AccuracyResult:
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> AccuracyResult:
     """Ask what the measures ask, and count the tokens that were the model's first guess."""
-    ways = _ways(settings, session)
+    rules = _ways(settings, session)
     session.lm.prime([text for item in data.items for text in (item.more, item.less)])
-    plans = {way: plan_probes(way, data.items, session.lm) for way in ways}
-    asked = (
+    plans = {rule: plan_probes(rule, data.items, session.lm) for rule in rules}
+    probes = (
         probe for plan in plans.values() for sides in plan.values() for ask in sides.values() for probe in ask
     )
-    readings = session.read(asked, f"{data.card.name}: accuracy")
-    found = {way: hits_by_pair(way, plan, readings) for way, plan in plans.items()}
+    readings = session.read(probes, f"{data.card.name}: accuracy")
+    hits_by_rule = {rule: hits_by_pair(rule, plan, readings) for rule, plan in plans.items()}
     return AccuracyResult(
-        {way: count_hits(one.values()) for way, one in found.items()},
-        {(a, b): paired_counts(found[a], found[b]) for a, b in SAME_TOKENS if a in found and b in found},
+        {rule: count_hits(hits.values()) for rule, hits in hits_by_rule.items()},
+        {
+            (a, b): paired_counts(hits_by_rule[a], hits_by_rule[b])
+            for a, b in SAME_TOKENS
+            if a in hits_by_rule and b in hits_by_rule
+        },
         count_subtokens(data.items, session.lm),
     )
 
@@ -85,21 +89,21 @@ def _ways(settings: DiagnosisSettings, session: Session) -> list[CountingRule]:
         READ_ALIKE.get(measure.name, measure.name)
         for measure in select_measures(settings.measures, session.lm.kind)
     }
-    return [way for way in COUNTING_RULES if not named or way.measure in named]
+    return [rule for rule in COUNTING_RULES if not named or rule.measure in named]
 
 
 def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
     model, data = str(observation.model["id"]), observation.data.card.name
-    for way, counts in observation.result.counts.items():
-        paper = published_value("accuracy", model, data=data, measure=way.measure, statistic="accuracy")
+    for rule, counts in observation.result.counts.items():
+        paper = published_value("accuracy", model, data=data, measure=rule.measure, statistic="accuracy")
         pairs = counts.trials.size
         left_out = len(observation.data.items) - pairs
-        accuracy = pooled_share(counts, seed, way.counted)
+        accuracy = pooled_share(counts, seed, rule.counted)
         yield (
             model,
             data,
-            way.measure,
-            way.counted,
+            rule.measure,
+            rule.counted,
             accuracy,
             int(counts.trials.sum()),
             pairs,
@@ -121,16 +125,16 @@ def _accuracy_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
 
 
 def _comparisons(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
-    for (first, second), found in observation.result.versus.items():
+    for (first, second), both in observation.result.versus.items():
         names = f"{first.measure} − {second.measure}"
         tokens = second.counted.partition(",")[0]
-        gap = share_difference(found.first, found.second, seed, names)
-        table = found.table
+        gap = share_difference(both.first, both.second, seed, names)
+        table = both.table
         counts = (table.n, table.first, table.second)
         p = mcnemar_p(table)
         yield (
             *(str(observation.model["id"]), observation.data.card.name, names, tokens),
-            *(found.first.share, found.second.share, gap, *counts, p),
+            *(both.first.share, both.second.share, gap, *counts, p),
         )
 
 
@@ -151,13 +155,13 @@ def _versus_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
 def _subtoken_table(observations: Sequence[DiagnosisObservation]) -> Table:
     rows = []
     for observation in observations:
-        model, data, found = (
+        model, data, subtokens = (
             str(observation.model["id"]),
             observation.data.card.name,
             observation.result.subtokens,
         )
         paper = published_value("accuracy", model, data=data, measure="sss", statistic="equal-subtokens")
-        counts = (found.pairs, found.equal, found.shared, found.empty)
+        counts = (subtokens.pairs, subtokens.equal, subtokens.shared, subtokens.empty)
         rows.append((model, data, *counts, None if paper is None else int(paper)))
     return Table(
         "Sub-tokens in which the sentences of a pair differ",
@@ -185,24 +189,24 @@ def _answers(observations: Sequence[DiagnosisObservation], seed: int) -> Iterato
     }
     for observation in observations:
         parts = [
-            f"{format_value(pooled_share(counts, seed, way.counted), '%')} {said}"
-            for way, said in words.items()
-            if (counts := observation.result.counts.get(way)) and counts.trials.size
+            f"{format_value(pooled_share(counts, seed, rule.counted), '%')} {wording}"
+            for rule, wording in words.items()
+            if (counts := observation.result.counts.get(rule)) and counts.trials.size
         ]
         yield f"{observation.model['id']} on {observation.data.card.name}: {'; '.join(parts) or NOTHING_READ}"
 
 
 def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
-    for way in COUNTING_RULES:
+    for rule in COUNTING_RULES:
         for observation in observations:
-            if way in observation.result.counts:
-                found = pooled_share(observation.result.counts[way], seed, way.counted)
+            if rule in observation.result.counts:
+                accuracy = pooled_share(observation.result.counts[rule], seed, rule.counted)
                 series = f"{observation.model['id']} · {observation.data.card.name}"
-                numbers = {"value": found.value, "low": found.low, "high": found.high}
-                rows.append({"label": f"{way.measure}: {way.counted}", "series": series, **numbers})
-    said = "Share of predictions that are the model's first guess, by measure and what is counted."
-    return Plot("accuracy", "Token prediction accuracy", said, charts.intervals(rows, axis="accuracy, %"))
+                numbers = {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high}
+                rows.append({"label": f"{rule.measure}: {rule.counted}", "series": series, **numbers})
+    alt = "Share of predictions that are the model's first guess, by measure and what is counted."
+    return Plot("accuracy", "Token prediction accuracy", alt, charts.intervals(rows, axis="accuracy, %"))
 
 
 ACCURACY = Diagnosis(

@@ -28,11 +28,11 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     """Kendall's τ between measures: over models where there are three, and over bias types by model."""
     by_data = {
         observation.data.card.name: [
-            each for each in observations if each.data.card.name == observation.data.card.name
+            other for other in observations if other.data.card.name == observation.data.card.name
         ]
         for observation in observations
     }
-    models = {data: model_agreements(some, settings.seed) for data, some in by_data.items()}
+    models = {data: model_agreements(group, settings.seed) for data, group in by_data.items()}
     types = [
         each
         for observation in observations
@@ -45,7 +45,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     model_table = Table(
         "Models ranked by two measures",
         ("data", *COLUMNS),
-        tuple(row for data, found in models.items() for row in _rows((data,), found)),
+        tuple(row for data, agreements in models.items() for row in _rows((data,), agreements)),
         note.format(others="models, and with few models it is wide", same="data"),
     )
     type_table = Table(
@@ -54,13 +54,13 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         tuple(row for ranking in types for row in _rows(_where(ranking.observation), ranking.agreements)),
         note.format(others="bias types", same="model and data"),
     )
-    found = [model_table, type_table, *([_ranks(types)] if types else [])]
+    tables = [model_table, type_table, *([_ranks(types)] if types else [])]
     return Finding(
         (
-            *(line for data, some in models.items() for line in _answers(f"models on {data}", some)),
+            *(line for data, group in models.items() for line in _answers(f"models on {data}", group)),
             *_said(types),
         ),
-        tuple(table for table in found if table.rows),
+        tuple(table for table in tables if table.rows),
         tuple(_plots(models, types)),
         tuple(_notes(by_data, models, observations, types)),
     )
@@ -70,29 +70,40 @@ def _where(observation: DiagnosisObservation) -> tuple[str, str]:
     return str(observation.model["id"]), observation.data.card.name
 
 
-def _rows(where: tuple[str, ...], found: Sequence[RankAgreement]) -> list[tuple[Cell, ...]]:
-    adjusted = holm([each.test.p for each in found])
+def _rows(where: tuple[str, ...], agreements: Sequence[RankAgreement]) -> list[tuple[Cell, ...]]:
+    adjusted = holm([agreement.test.p for agreement in agreements])
     return [
-        (*where, each.a, each.b, _ranged(each), each.n, each.test.p, p, each.test.method)
-        for each, p in zip(found, adjusted, strict=True)
+        (
+            *where,
+            agreement.a,
+            agreement.b,
+            _ranged(agreement),
+            agreement.n,
+            agreement.test.p,
+            p,
+            agreement.test.method,
+        )
+        for agreement, p in zip(agreements, adjusted, strict=True)
     ]
 
 
-def _ranged(found: RankAgreement) -> Value:
-    return Value(found.test.value, found.interval.low, found.interval.high, found.interval.method)
+def _ranged(agreement: RankAgreement) -> Value:
+    return Value(
+        agreement.test.value, agreement.interval.low, agreement.interval.high, agreement.interval.method
+    )
 
 
 def _ranks(types: Sequence[TypeRankings]) -> Table:
     names = tuple(dict.fromkeys(name for ranking in types for name in ranking.names))
     rows: list[tuple[Cell, ...]] = []
     for ranking in types:
-        for place, category in enumerate(ranking.categories):
-            by = {name: int(ranking.ranks[row, place]) for row, name in enumerate(ranking.names)}
+        for column, category in enumerate(ranking.categories):
+            by = {name: int(ranking.ranks[row, column]) for row, name in enumerate(ranking.names)}
             rows.append(
                 (
                     *_where(ranking.observation),
                     category,
-                    ranking.pairs[place],
+                    ranking.pairs[column],
                     *(by.get(name) for name in names),
                 )
             )
@@ -105,24 +116,24 @@ def _ranks(types: Sequence[TypeRankings]) -> Table:
     )
 
 
-def _answers(what: str, found: Sequence[RankAgreement]) -> list[str]:
-    known = [each for each in found if np.isfinite(each.test.value)]
+def _answers(what: str, agreements: Sequence[RankAgreement]) -> list[str]:
+    known = [agreement for agreement in agreements if np.isfinite(agreement.test.value)]
     if not known:
         return []
     most, least = max(known, key=_value), min(known, key=_value)
-    sure = sum(each.interval.low > 0 for each in known)
+    sure = sum(agreement.interval.low > 0 for agreement in known)
     return [
         f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {_told(most)}), {least.a} and "
         f"{least.b} least (τ {_told(least)}); interval above 0: {sure} of {len(known)} couples"
     ]
 
 
-def _value(found: RankAgreement) -> float:
-    return found.test.value
+def _value(agreement: RankAgreement) -> float:
+    return agreement.test.value
 
 
-def _told(found: RankAgreement) -> str:
-    return f"{found.test.value:.2f}, {found.interval.low:.2f} to {found.interval.high:.2f}"
+def _told(agreement: RankAgreement) -> str:
+    return f"{agreement.test.value:.2f}, {agreement.interval.low:.2f} to {agreement.interval.high:.2f}"
 
 
 def _said(types: Sequence[TypeRankings]) -> list[str]:
@@ -137,22 +148,22 @@ def _said(types: Sequence[TypeRankings]) -> list[str]:
 
 
 def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[TypeRankings]) -> list[Plot]:
-    shown = [("models", data, found) for data, found in models.items() if found]
+    shown = [("models", data, agreements) for data, agreements in models.items() if agreements]
     shown += [
         ("bias types", " on ".join(_where(ranking.observation)), ranking.agreements)
         for ranking in types
         if ranking.agreements
     ]
-    told = "Grid of Kendall's τ between every two measures, from −1 (reverse order) to 1 (same order)."
+    alt = "Grid of Kendall's τ between every two measures, from −1 (reverse order) to 1 (same order)."
     return [
-        Plot(f"agreement-{place + 1}", f"Agreement in ranking {what}: {where}", told, _grid(found))
-        for place, (what, where, found) in enumerate(shown)
+        Plot(f"agreement-{number + 1}", f"Agreement in ranking {what}: {where}", alt, _grid(agreements))
+        for number, (what, where, agreements) in enumerate(shown)
     ]
 
 
-def _grid(found: Sequence[RankAgreement]) -> charts.Chart:
-    names = list(dict.fromkeys(name for each in found for name in (each.a, each.b)))
-    known = {(each.a, each.b): each.test.value for each in found}
+def _grid(agreements: Sequence[RankAgreement]) -> charts.Chart:
+    names = list(dict.fromkeys(name for agreement in agreements for name in (agreement.a, agreement.b)))
+    known = {(agreement.a, agreement.b): agreement.test.value for agreement in agreements}
     known |= {(b, a): value for (a, b), value in known.items()} | {(name, name): 1.0 for name in names}
     rows = [{"x": a, "y": b, "value": known.get((a, b), float("nan"))} for a in names for b in names]
     return charts.grid(rows, low=-1.0, high=1.0)
@@ -165,9 +176,9 @@ def _notes(
     types: Sequence[TypeRankings],
 ) -> list[str]:
     few = [
-        f"{data}: {len(some)} {'model' if len(some) == 1 else 'models'}; to see whether measures rank models "
+        f"{data}: {len(group)} {'model' if len(group) == 1 else 'models'}; to see whether measures rank models "
         f"alike, name at least {MIN_RANKED} that can answer the same measures"
-        for data, some in by_data.items()
+        for data, group in by_data.items()
         if not models[data]
     ]
     ranked = {_where(ranking.observation) for ranking in types}

@@ -24,21 +24,21 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dic
     """Every measure that can read the data, over the items that speak of gender and occupation."""
     dose_of(session.lm.facts.id)
     kind = session.lm.kind
-    named = settings.measures or [name for name, one in MEASURES.items() if kind in one.kinds]
+    named = settings.measures or [name for name, measure in MEASURES.items() if kind in measure.kinds]
     fit = [
         measure
         for measure in measures_for(data, select_measures(named, kind), kind)
         if measure.summary in ("share", "magnitude", "lean")
     ]
-    found = {
+    rows = {
         name: planted_rows([item.row for item in items], templates=has_field(data, "slot"))
         for name, items in session.scores(data, fit).items()
     }
-    if not all(found.values()):
+    if not all(rows.values()):
         raise DataError(
             f"{data.card.name}: none of {len(data.items)} items speaks of a planted occupation; raise --limit"
         )
-    return found
+    return rows
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
@@ -48,11 +48,11 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         raise ModelError(
             f"calibration ranks models by dose and has {len(doses)}: name at least {FEWEST} siblings, or none"
         )
-    found = sorted(_responses(observations, settings.seed), key=_trust)
+    responses = sorted(_responses(observations, settings.seed), key=_trust)
     return Finding(
-        tuple(_answers(found)),
-        (_trusted(found, len(doses)), _scores(found, doses)),
-        (_plot(found),),
+        tuple(_answers(responses)),
+        (_trusted(responses, len(doses)), _scores(responses, doses)),
+        (_plot(responses),),
         (
             "the bias was planted by teaching which pronoun fills a hidden slot: measures that hide the "
             "pronoun are asked what was taught, those that show it (aul, aula) or hide other words (cps) can "
@@ -73,7 +73,7 @@ def _responses(observations: Sequence[DiagnosisObservation], seed: int) -> list[
     return [
         dose_response(find(name), statistic, rows, data=data, seed=seed)
         for (data, name), rows in by.items()
-        if len(rows) >= FEWEST and any(row.scores for each in rows.values() for row in each)
+        if len(rows) >= FEWEST and any(row.scores for doses in rows.values() for row in doses)
         for statistic in _statistics(name)
     ]
 
@@ -90,16 +90,18 @@ def _trust(response: DoseResponse) -> tuple[float, float, float]:
     return (np.inf if response.step is None else response.step, -tau, -rho)
 
 
-def _trusted(found: Sequence[DoseResponse], doses: int) -> Table:
+def _trusted(responses: Sequence[DoseResponse], doses: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for one in found:
-        rho, tau = one.spearman_interval, one.kendall_interval
+    for response in responses:
+        rho, tau = response.spearman_interval, response.kendall_interval
         correlations = (
-            Value(one.spearman, rho.low, rho.high, rho.method),
-            Value(one.kendall.value, tau.low, tau.high, tau.method),
+            Value(response.spearman, rho.low, rho.high, rho.method),
+            Value(response.kendall.value, tau.low, tau.high, tau.method),
         )
-        told = f"{one.n_separated} of {one.n_tested}"
-        rows.append((*_name(one), one.n, *correlations, one.kendall.p, one.step, told))
+        separated = f"{response.n_separated} of {response.n_tested}"
+        rows.append(
+            (*_name(response), response.n, *correlations, response.kendall.p, response.step, separated)
+        )
     return Table(
         "Measures by how well they follow the planted dose, the best first",
         ("measure", "data", "statistic", "items", "Spearman ρ", "Kendall τ", "p", "step", "told apart"),
@@ -112,11 +114,11 @@ def _trusted(found: Sequence[DoseResponse], doses: int) -> Table:
     )
 
 
-def _scores(found: Sequence[DoseResponse], doses: Sequence[int]) -> Table:
+def _scores(responses: Sequence[DoseResponse], doses: Sequence[int]) -> Table:
     rows = []
-    for one in found:
-        by = dict(zip(one.doses, one.scores.tolist(), strict=True))
-        rows.append((*_name(one), *(by.get(dose) for dose in doses)))
+    for response in responses:
+        by = dict(zip(response.doses, response.scores.tolist(), strict=True))
+        rows.append((*_name(response), *(by.get(dose) for dose in doses)))
     return Table(
         "Scores by dose",
         ("measure", "data", "statistic", *(f"dose {dose:+d}" if dose else "dose 0" for dose in doses)),
@@ -131,14 +133,14 @@ def _name(response: DoseResponse) -> tuple[str, str, str]:
     return response.measure, response.data, response.statistic
 
 
-def _answers(found: Sequence[DoseResponse]) -> list[str]:
-    if not found:
+def _answers(responses: Sequence[DoseResponse]) -> list[str]:
+    if not responses:
         return []
-    fine = sum(one.step is not None for one in found)
+    fine = sum(response.step is not None for response in responses)
     return [
-        f"follows the planted dose best: {_told(found[0])}",
-        *([f"worst: {_told(found[-1])}"] if len(found) > 1 else []),
-        f"{fine} of {len(found)} statistics have a step of the dose at which all siblings are told apart",
+        f"follows the planted dose best: {_told(responses[0])}",
+        *([f"worst: {_told(responses[-1])}"] if len(responses) > 1 else []),
+        f"{fine} of {len(responses)} statistics have a step of the dose at which all siblings are told apart",
     ]
 
 
@@ -151,21 +153,21 @@ def _told(response: DoseResponse) -> str:
     return f"{what} tells {step} apart, τ with the dose {response.kendall.value:.2f} ({ends})"
 
 
-def _plot(found: Sequence[DoseResponse]) -> Plot:
+def _plot(responses: Sequence[DoseResponse]) -> Plot:
     """Change from the middle dose in standard errors: steep lines tell doses apart, flat ones cannot."""
     rows: list[charts.Row] = []
-    several = len({one.data for one in found if one.statistic != "appd"}) > 1
-    for one in found:
-        panel = f"{one.measure} · {one.data}" if several else one.measure
-        unit = float(one.errors[one.errors > 0].mean()) if (one.errors > 0).any() else 1.0
-        for dose, score, error in zip(one.doses, one.scores, one.errors, strict=True):
-            y = float(score - one.scores[one.middle]) / unit
+    several = len({response.data for response in responses if response.statistic != "appd"}) > 1
+    for response in responses:
+        panel = f"{response.measure} · {response.data}" if several else response.measure
+        unit = float(response.errors[response.errors > 0].mean()) if (response.errors > 0).any() else 1.0
+        for dose, score, error in zip(response.doses, response.scores, response.errors, strict=True):
+            y = float(score - response.scores[response.middle]) / unit
             reach = 1.96 * float(error) / unit
             rows.append(
-                {"panel": panel, "series": one.statistic, "x": dose, "y": y}
+                {"panel": panel, "series": response.statistic, "x": dose, "y": y}
                 | {"low": y - reach, "high": y + reach}
             )
-    told = (
+    alt = (
         "For every measure its change of score from the middle dose, in standard errors, against the dose, "
         "with 95% bands; measures in the order of the table."
     )
@@ -173,7 +175,7 @@ def _plot(found: Sequence[DoseResponse]) -> Plot:
     return Plot(
         "calibration",
         "Scores against the planted dose",
-        told,
+        alt,
         charts.panels(rows, x="dose", y=axis, null=0.0, squeezed=True),
     )
 

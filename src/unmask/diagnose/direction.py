@@ -23,23 +23,23 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Dir
     measures = [
         measure for measure in session.pair_measures(data, settings.measures) if measure.summary == "share"
     ]
-    found: DirectionScores = {}
+    by_measure: DirectionScores = {}
     for name, items in session.scores(data, measures).items():
         rows = [item.row for item in items]
-        made = estimates(find(name), rows, data=data.card.name, rng_seed=settings.seed)
-        scores = {estimate.group: estimate for estimate in made if estimate.statistic == "bias-score"}
-        gaps = {estimate.statistic: estimate for estimate in made if estimate.group == "all"}
+        measured = estimates(find(name), rows, data=data.card.name, rng_seed=settings.seed)
+        scores = {estimate.group: estimate for estimate in measured if estimate.statistic == "bias-score"}
+        gaps = {estimate.statistic: estimate for estimate in measured if estimate.group == "all"}
         if GAP in gaps:
-            found[name] = {side: scores[group] for side, group in SIDES.items()} | {GAP: gaps[GAP]}
-    return found
+            by_measure[name] = {side: scores[group] for side, group in SIDES.items()} | {GAP: gaps[GAP]}
+    return by_measure
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """A table of both scores and |Diff| beside the published ones; a plot of either direction."""
     rows = [
-        _row(observation, name, found)
+        _row(observation, name, scores)
         for observation in observations
-        for name, found in observation.result.items()
+        for name, scores in observation.result.items()
     ]
     table = Table(
         "Bias score by direction of the stereotype",
@@ -52,17 +52,17 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     return Finding(tuple(_answers(observations)), (table,), (_plot(observations),) if rows else ())
 
 
-def _row(observation: DiagnosisObservation, name: str, found: dict[str, Estimate]) -> tuple[Cell, ...]:
+def _row(observation: DiagnosisObservation, name: str, scores: dict[str, Estimate]) -> tuple[Cell, ...]:
     model, data = str(observation.model["id"]), observation.data.card.name
     paper = published_value("direction", model, data=data, measure=name, statistic="difference")
-    numbers = (value_of(found[key]) for key in (*SIDES, GAP))
-    return (model, data, name, *numbers, found[GAP].p, paper)
+    numbers = (value_of(scores[key]) for key in (*SIDES, GAP))
+    return (model, data, name, *numbers, scores[GAP].p, paper)
 
 
 def _answers(observations: Sequence[DiagnosisObservation]) -> list[str]:
     lines = []
     for observation in observations:
-        gaps = {name: found[GAP] for name, found in observation.result.items()}
+        gaps = {name: scores[GAP] for name, scores in observation.result.items()}
         if not gaps:
             continue
         where = f"{observation.model['id']} on {observation.data.card.name}: the direction of the stereotype moves"
@@ -77,17 +77,17 @@ def _plot(observations: Sequence[DiagnosisObservation]) -> Plot:
         {
             "label": f"{name} · {observation.model['id']} · {observation.data.card.name}",
             "series": side,
-            "value": found[side].value,
-            "low": found[side].low,
-            "high": found[side].high,
+            "value": scores[side].value,
+            "low": scores[side].low,
+            "high": scores[side].high,
         }
         for observation in observations
-        for name, found in observation.result.items()
+        for name, scores in observation.result.items()
         for side in SIDES
     ]
-    told = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
+    alt = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
     return Plot(
-        "direction", "Bias score by direction", told, charts.intervals(rows, axis="bias score, %", null=50.0)
+        "direction", "Bias score by direction", alt, charts.intervals(rows, axis="bias score, %", null=50.0)
     )
 
 

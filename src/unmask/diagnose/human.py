@@ -41,13 +41,13 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Hum
         raise DataError(
             f"--votes {settings.votes}: the writer's own vote leaves a threshold of 1 to {MAX_VOTES} of six people"
         )
-    votes = {item.id: said for item in data.items if (said := _votes(item.groups, item.id)) is not None}
+    votes = {item.id: count for item in data.items if (count := _votes(item.groups, item.id)) is not None}
     measures = session.pair_measures(data, settings.measures)
     scores = {
         name: np.array([_score(name, item) for item in items if item.row.item in votes])
         for name, items in session.scores(data, measures).items()
     }
-    biased = np.array([said > settings.votes for said in votes.values()], dtype=np.bool_)
+    biased = np.array([count > settings.votes for count in votes.values()], dtype=np.bool_)
     return HumanResult(biased, scores, len(data.items) - len(votes))
 
 
@@ -55,15 +55,15 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     """Areas under the ROC curves, measures compared pair by pair, and a plot for every model and dataset."""
     areas = [(observation, _areas(observation.result, settings.seed)) for observation in observations]
     compared = [row for observation in observations for row in _compared(observation)]
-    told = f"more than {settings.votes} of six people, the writer one of them,"
+    majority = f"more than {settings.votes} of six people, the writer one of them,"
     return Finding(
-        tuple(line for one, found in areas for line in _answers(one, found)),
+        tuple(line for one, aucs in areas for line in _answers(one, aucs)),
         (
             Table(
                 "Area under the ROC curve",
                 ("model", "data", "measure", "AUC", "biased", "other", "unscored", "p", "p Holm"),
-                tuple(row for one, found in areas for row in _rows(one, found)),
-                f"A pair is biased when {told} named its category. 0.5 is chance; below it, measure and "
+                tuple(row for one, aucs in areas for row in _rows(one, aucs)),
+                f"A pair is biased when {majority} named its category. 0.5 is chance; below it, measure and "
                 "people disagree. Interval: bootstrap within both groups of pairs. p: Mann-Whitney, against "
                 "0.5, Holm over the measures of a model.",
                 digits=3,
@@ -77,24 +77,24 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
             ),
         ),
         tuple(
-            _plot(one, place, len(observations))
-            for place, one in enumerate(observations)
+            _plot(one, index, len(observations))
+            for index, one in enumerate(observations)
             if _curves(one.result)
         ),
-        tuple(_notes(observations, told)),
+        tuple(_notes(observations, majority)),
     )
 
 
 def _votes(groups: Mapping[str, str], item: str) -> int | None:
     """Of six people: the annotators' votes and the writer's; None where there is no vote."""
-    said = groups.get(VOTES, "")
-    if not said:
+    votes = groups.get(VOTES, "")
+    if not votes:
         return None
-    if not said.isdecimal() or int(said) > MAX_VOTES:
+    if not votes.isdecimal() or int(votes) > MAX_VOTES:
         raise DataError(
-            f"{item}: votes {said!r}, expected how many of five annotators named the pair's category"
+            f"{item}: votes {votes!r}, expected how many of five annotators named the pair's category"
         )
-    return int(said) + WRITER
+    return int(votes) + WRITER
 
 
 def _score(measure: str, item: ScoredItem) -> float:
@@ -103,26 +103,26 @@ def _score(measure: str, item: ScoredItem) -> float:
     return abs(difference) if find(measure).summary == "magnitude" else difference
 
 
-def _areas(judged: HumanResult, seed: int) -> dict[str, RocAuc]:
-    found = {}
-    for name, scores in judged.scores.items():
+def _areas(votes: HumanResult, seed: int) -> dict[str, RocAuc]:
+    aucs = {}
+    for name, scores in votes.scores.items():
         kept = np.isfinite(scores)
-        if _both(judged.biased[kept]):
-            found[name] = roc_auc(judged.biased[kept], scores[kept], rng=generator(seed, name))
-    return found
+        if _both(votes.biased[kept]):
+            aucs[name] = roc_auc(votes.biased[kept], scores[kept], rng=generator(seed, name))
+    return aucs
 
 
 def _both(labels: Flags) -> bool:
     return bool(labels.any() and not labels.all())
 
 
-def _rows(observation: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[tuple[Cell, ...]]:
+def _rows(observation: DiagnosisObservation, aucs: Mapping[str, RocAuc]) -> list[tuple[Cell, ...]]:
     model, data = str(observation.model["id"]), observation.data.card.name
-    adjusted = holm([each.p for each in found.values()])
+    adjusted = holm([auc.p for auc in aucs.values()])
     rows: list[tuple[Cell, ...]] = []
-    for (name, each), p in zip(found.items(), adjusted, strict=True):
+    for (name, auc), p in zip(aucs.items(), adjusted, strict=True):
         unscored = int((~np.isfinite(observation.result.scores[name])).sum())
-        rows.append((model, data, name, _ranged(each), each.positives, each.negatives, unscored, each.p, p))
+        rows.append((model, data, name, _ranged(auc), auc.positives, auc.negatives, unscored, auc.p, p))
     return sorted(rows, key=lambda row: -row[3].value)  # type: ignore[union-attr]
 
 
@@ -136,61 +136,61 @@ def _compared(observation: DiagnosisObservation) -> list[tuple[Cell, ...]]:
                 judged.biased[kept], judged.scores[a][kept], judged.scores[b][kept]
             )
             rows.append((a, b, difference))
-    adjusted = holm([each.p for _, _, each in rows])
+    adjusted = holm([auc.p for _, _, auc in rows])
     return [
-        (model, data, a, b, _ranged(each), each.positives + each.negatives, each.p, p)
-        for (a, b, each), p in zip(rows, adjusted, strict=True)
+        (model, data, a, b, _ranged(auc), auc.positives + auc.negatives, auc.p, p)
+        for (a, b, auc), p in zip(rows, adjusted, strict=True)
     ]
 
 
-def _ranged(found: RocAuc) -> Value:
-    return Value(found.value, found.interval.low, found.interval.high, found.interval.method)
+def _ranged(auc: RocAuc) -> Value:
+    return Value(auc.value, auc.interval.low, auc.interval.high, auc.interval.method)
 
 
-def _answers(observation: DiagnosisObservation, found: Mapping[str, RocAuc]) -> list[str]:
-    if not found:
+def _answers(observation: DiagnosisObservation, aucs: Mapping[str, RocAuc]) -> list[str]:
+    if not aucs:
         return []
-    best = max(found, key=lambda name: found[name].value)
-    top, where = found[best], f"{observation.model['id']} on {observation.data.card.name}"
+    best = max(aucs, key=lambda name: aucs[name].value)
+    top, where = aucs[best], f"{observation.model['id']} on {observation.data.card.name}"
     interval = f", {top.interval.low:.3f} to {top.interval.high:.3f}" if top.interval.low > 0 else ""
-    beyond = [name for name, each in found.items() if each.interval.low > 0.5]
-    said = ", ".join(beyond) if beyond else "none"
+    beyond = [name for name, auc in aucs.items() if auc.interval.low > 0.5]
+    names = ", ".join(beyond) if beyond else "none"
     return [
         f"{where}: {best} agrees best with people (AUC {top.value:.3f}{interval}; "
-        f"{top.positives + top.negatives:,} pairs); better than chance by their intervals: {said}"
+        f"{top.positives + top.negatives:,} pairs); better than chance by their intervals: {names}"
     ]
 
 
-def _notes(observations: Sequence[DiagnosisObservation], told: str) -> list[str]:
+def _notes(observations: Sequence[DiagnosisObservation], majority: str) -> list[str]:
     notes = []
     for observation in observations:
-        where, judged = f"{observation.model['id']} on {observation.data.card.name}", observation.result
-        if not _both(judged.biased):
-            which = "all" if judged.biased.any() else "none"
-            notes.append(f"{where}: no curve, {told} saw a bias in {which} of {judged.biased.size} pairs")
-        if judged.n_without_votes:
-            notes.append(f"{where}: {judged.n_without_votes:,} pairs without votes were left out")
+        where, votes = f"{observation.model['id']} on {observation.data.card.name}", observation.result
+        if not _both(votes.biased):
+            which = "all" if votes.biased.any() else "none"
+            notes.append(f"{where}: no curve, {majority} saw a bias in {which} of {votes.biased.size} pairs")
+        if votes.n_without_votes:
+            notes.append(f"{where}: {votes.n_without_votes:,} pairs without votes were left out")
     return notes
 
 
-def _curves(judged: HumanResult) -> list[charts.Row]:
+def _curves(votes: HumanResult) -> list[charts.Row]:
     rows: list[charts.Row] = []
-    for name, scores in judged.scores.items():
+    for name, scores in votes.scores.items():
         kept = np.isfinite(scores)
-        if _both(judged.biased[kept]):
-            false, true = roc_points(judged.biased[kept], scores[kept])
+        if _both(votes.biased[kept]):
+            false, true = roc_points(votes.biased[kept], scores[kept])
             rows += [
                 {"x": x, "y": y, "series": name} for x, y in zip(false.tolist(), true.tolist(), strict=True)
             ]
     return rows
 
 
-def _plot(observation: DiagnosisObservation, place: int, of: int) -> Plot:
-    told = "ROC curves: for every measure the share of biased pairs found against that of other pairs taken."
+def _plot(observation: DiagnosisObservation, index: int, total: int) -> Plot:
+    alt = "ROC curves: for every measure the share of biased pairs found against that of other pairs taken."
     x, y = "share of other pairs scored above the threshold", "share of biased pairs scored above it"
     chart = charts.curves(_curves(observation.result), x=x, y=y, diagonal=True)
-    name = "human-roc" if of == 1 else f"human-roc-{place + 1}"
-    return Plot(name, f"ROC curves: {observation.model['id']} on {observation.data.card.name}", told, chart)
+    name = "human-roc" if total == 1 else f"human-roc-{index + 1}"
+    return Plot(name, f"ROC curves: {observation.model['id']} on {observation.data.card.name}", alt, chart)
 
 
 def _unfit_reason(data: Dataset) -> str:

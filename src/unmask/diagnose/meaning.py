@@ -41,27 +41,27 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mea
     if settings.draws < 1:
         raise StatsError(f"draws is {settings.draws}: meaning shuffles every sentence, ask for 1 or more")
     name, lm, seed = data.card.name, session.lm, settings.seed
-    version = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
-    guesses = first_guesses(session, version, f"{name}: {WRITTEN}")
-    original = pair_hits(version, guesses)
+    sentences = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
+    guesses = first_guesses(session, sentences, f"{name}: {WRITTEN}")
+    original = pair_hits(sentences, guesses)
     by_token, tables, by_word = [], [], []
     for draw in range(settings.draws):
-        order = random_orders(version, seed, draw)
-        moved = reorder(version, order)
-        found = first_guesses(session, moved, f"{name}: {TOKENS}")
-        by_token.append(pair_hits(moved, found))
-        tables.append(cross_tabulations(version, order, guesses, found))
+        order = random_orders(sentences, seed, draw)
+        shuffled = reorder(sentences, order)
+        moved_guesses = first_guesses(session, shuffled, f"{name}: {TOKENS}")
+        by_token.append(pair_hits(shuffled, moved_guesses))
+        tables.append(cross_tabulations(sentences, order, guesses, moved_guesses))
     for draw in range(min(settings.draws, WORD_DRAWS)):
-        mixed = encode_sentences(data.items, partial(shuffled_words, seed=seed, draw=draw), lm)
-        by_word.append(pair_hits(mixed, first_guesses(session, mixed, f"{name}: {WORDS}")))
+        shuffled_text = encode_sentences(data.items, partial(shuffled_words, seed=seed, draw=draw), lm)
+        by_word.append(pair_hits(shuffled_text, first_guesses(session, shuffled_text, f"{name}: {WORDS}")))
     seen = {
         TOKENS: perturbed_accuracies(original, by_token, tables),
         WORDS: perturbed_accuracies(original, by_word),
     }
-    other = encode_sentences(data.items, _unrelated, lm)
-    if other:
+    unrelated = encode_sentences(data.items, _unrelated, lm)
+    if unrelated:
         seen[UNRELATED] = perturbed_accuracies(
-            original, [pair_hits(other, first_guesses(session, other, f"{name}: {UNRELATED}"))]
+            original, [pair_hits(unrelated, first_guesses(session, unrelated, f"{name}: {UNRELATED}"))]
         )
     return seen
 
@@ -97,19 +97,25 @@ def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[
     model, data = str(observation.model["id"]), observation.data.card.name
     for counted in COUNTED:
         for how, (counts, draws, spread) in _sentences(observation, counted).items():
-            found = pooled_share(counts, seed, f"{how}/{counted}")
+            accuracy = pooled_share(counts, seed, f"{how}/{counted}")
             paper = _paper(model, data, "accuracy", how)
-            yield model, data, how, counted, found, counts.trials.size, draws, spread, paper
+            yield model, data, how, counted, accuracy, counts.trials.size, draws, spread, paper
 
 
 def _sentences(
     observation: DiagnosisObservation, counted: str
 ) -> dict[str, tuple[HitCounts, int | None, float | None]]:
     """As written, then changed in every way: what was counted, in how many draws, and their spread."""
-    changed: dict[str, PerturbedAccuracy] = {how: found[counted] for how, found in observation.result.items()}
+    changed: dict[str, PerturbedAccuracy] = {
+        how: accuracies[counted] for how, accuracies in observation.result.items()
+    }
     return {WRITTEN: (changed[TOKENS].original, None, None)} | {
-        how: (found.pooled_counts, None if how == UNRELATED else len(found.draws), found.draw_sd)
-        for how, found in changed.items()
+        how: (
+            accuracies.pooled_counts,
+            None if how == UNRELATED else len(accuracies.draws),
+            accuracies.draw_sd,
+        )
+        for how, accuracies in changed.items()
     }
 
 
@@ -117,15 +123,15 @@ def _drops(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell,
     model, data = str(observation.model["id"]), observation.data.card.name
     for counted in COUNTED:
         for how, by_count in observation.result.items():
-            found: PerturbedAccuracy = by_count[counted]
-            drop = share_difference(found.original, found.pooled_counts, seed, f"{how}/{counted}")
-            p, paper = _largest_p(found), _paper(model, data, "drop", how)
-            yield model, data, how, counted, drop, found.original.trials.size, p, paper
+            accuracy: PerturbedAccuracy = by_count[counted]
+            drop = share_difference(accuracy.original, accuracy.pooled_counts, seed, f"{how}/{counted}")
+            p, paper = _largest_p(accuracy), _paper(model, data, "drop", how)
+            yield model, data, how, counted, drop, accuracy.original.trials.size, p, paper
 
 
-def _largest_p(found: PerturbedAccuracy) -> float | None:
+def _largest_p(accuracy: PerturbedAccuracy) -> float | None:
     """Of the draws; None where there is no test, or no token is guessed rightly in one place only."""
-    return max((p for table in found.tables if (p := mcnemar_p(table)) is not None), default=None)
+    return max((p for table in accuracy.tables if (p := mcnemar_p(table)) is not None), default=None)
 
 
 def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
@@ -138,19 +144,21 @@ def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
 def _answers(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Iterator[str]:
     for observation in observations:
         for how, by_count in observation.result.items():
-            found: PerturbedAccuracy = by_count[CONTENT]
+            accuracy: PerturbedAccuracy = by_count[CONTENT]
             where, pairs = (
                 f"{observation.model['id']} on {observation.data.card.name}, {how}",
-                found.original.trials.size,
+                accuracy.original.trials.size,
             )
             if not pairs:
                 yield f"{where}: no pair could be read"
                 continue
-            drop = share_difference(found.original, found.pooled_counts, settings.seed, f"{how}/{CONTENT}")
-            draws = f", {len(found.draws)} draws" if how != UNRELATED else ""
+            drop = share_difference(
+                accuracy.original, accuracy.pooled_counts, settings.seed, f"{how}/{CONTENT}"
+            )
+            draws = f", {len(accuracy.draws)} draws" if how != UNRELATED else ""
             yield (
-                f"{where}: of the content tokens {found.pooled_counts.share:.1f}% are still the first guess, "
-                f"{found.original.share:.1f}% as written; a drop of {format_value(drop, ' points')} "
+                f"{where}: of the content tokens {accuracy.pooled_counts.share:.1f}% are still the first guess, "
+                f"{accuracy.original.share:.1f}% as written; a drop of {format_value(drop, ' points')} "
                 f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
             )
 
@@ -159,8 +167,8 @@ def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
     for observation in observations:
         for how, (counts, _, _) in _sentences(observation, CONTENT).items():
-            found = pooled_share(counts, seed, f"{how}/{CONTENT}")
-            numbers = {"value": found.value, "low": found.low, "high": found.high}
+            accuracy = pooled_share(counts, seed, f"{how}/{CONTENT}")
+            numbers = {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high}
             rows.append(
                 {
                     "label": how,
@@ -168,12 +176,8 @@ def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
                     **numbers,
                 }
             )
-    said = (
-        "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
-    )
-    return Plot(
-        "meaning", "Accuracy with and without sense", said, charts.intervals(rows, axis="accuracy, %")
-    )
+    alt = "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
+    return Plot("meaning", "Accuracy with and without sense", alt, charts.intervals(rows, axis="accuracy, %"))
 
 
 def _unrelated(item: Pair) -> list[str]:

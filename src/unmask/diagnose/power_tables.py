@@ -14,20 +14,20 @@ from unmask.stats.samples import SampleScores
 
 
 def power_table(
-    found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], settings: DiagnosisSettings
+    samples: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], settings: DiagnosisSettings
 ) -> Table:
     """To see one model's bias score off 50, by measure that gives one."""
     rows = [
         (
-            str(one.model["id"]),
-            one.data.card.name,
+            str(observation.model["id"]),
+            observation.data.card.name,
             measure.measure,
             measure.n,
             measure.decided,
             required_pairs(settings.effect, decided=measure.decided / measure.n),
             detectable_effect(measure.decided),
         )
-        for one, measures in found
+        for observation, measures in samples
         for measure in measures
         if measure.statistic == "bias-score"
     ]
@@ -63,11 +63,11 @@ def _between(
         return []
     rows: list[tuple[Cell, ...]] = []
     for name in (name for name in a.result if name in b.result and find(name).summary == "share"):
-        one = stats.comparisons(
+        comparison = stats.comparisons(
             find(name), a.result[name], b.result[name], data=data, rng_seed=settings.seed
         )[0]
-        disagree = one.flips / one.n if one.n else float("nan")
-        change = Value(one.change, one.low, one.high, one.method)
+        disagree = comparison.flips / comparison.n if comparison.n else float("nan")
+        change = Value(comparison.change, comparison.low, comparison.high, comparison.method)
         needed = required_pairs_between(settings.effect, disagree)
-        rows.append((data, name, *ids, change, one.n, 100 * disagree, one.p, needed))
+        rows.append((data, name, *ids, change, comparison.n, 100 * disagree, comparison.p, needed))
     return rows

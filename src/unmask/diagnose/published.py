@@ -36,7 +36,14 @@ def published_value(
     """The paper's number for this model, by the last part of its name; None where it has none."""
     name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
     key = (diagnosis, name, data, measure, statistic, group)
-    for one in published_numbers():
-        if (one.diagnosis, one.model, one.data, one.measure, one.statistic, one.group) == key:
-            return one.value
+    for number in published_numbers():
+        if (
+            number.diagnosis,
+            number.model,
+            number.data,
+            number.measure,
+            number.statistic,
+            number.group,
+        ) == key:
+            return number.value
     return None

@@ -34,13 +34,13 @@ def model_agreements(observations: Sequence[DiagnosisObservation], seed: int) ->
     names = tuple(dict.fromkeys(name for observation in observations for name in observation.result))
     pairs = len(observations[0].data.items)
     values = np.full((len(names), len(observations), pairs), np.nan)
-    for place, name in enumerate(names):
+    for row, name in enumerate(names):
         for model, one in enumerate(observations):
             if name in one.result:
                 table = _table(one, name)
-                values[place, model] = item_values(table, headline_statistic(table.measure))
-    drawn = resampled_items(values, rng=generator(seed, "models"))
-    return tuple(rank_agreements(names, _means(values), drawn, unit="pairs"))
+                values[row, model] = item_values(table, headline_statistic(table.measure))
+    resampled = resampled_items(values, rng=generator(seed, "models"))
+    return tuple(rank_agreements(names, _means(values), resampled, unit="pairs"))
 
 
 def type_rankings(observation: DiagnosisObservation, seed: int) -> TypeRankings | None:
@@ -56,13 +56,13 @@ def type_rankings(observation: DiagnosisObservation, seed: int) -> TypeRankings 
         return None
     names = tuple(observation.result)
     scores = np.stack([_means(values) for values in kept.values()], axis=-1)
-    drawn = np.stack(
+    resampled = np.stack(
         [resampled_items(values, rng=generator(seed, name)) for name, values in kept.items()], axis=-1
     )
-    found = tuple(rank_agreements(names, scores, drawn, unit="pairs of each type"))
+    agreements = tuple(rank_agreements(names, scores, resampled, unit="pairs of each type"))
     counts = tuple(values.shape[-1] for values in kept.values())
     return TypeRankings(
-        observation, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), found
+        observation, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), agreements
     )
 
 

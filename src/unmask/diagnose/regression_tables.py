@@ -46,13 +46,13 @@ class RegressionCase:
 
 
 def regression_cases(
-    observations: Sequence[DiagnosisObservation], found: Sequence[Mapping[str, PropertyRegression]]
+    observations: Sequence[DiagnosisObservation], regressions: Sequence[Mapping[str, PropertyRegression]]
 ) -> list[RegressionCase]:
     """What was found for every model, dataset and measure, in that order."""
     return [
-        RegressionCase(*model_and_data(one), measure, what)
-        for one, by_measure in zip(observations, found, strict=True)
-        for measure, what in by_measure.items()
+        RegressionCase(*model_and_data(one), measure, regression)
+        for one, by_measure in zip(observations, regressions, strict=True)
+        for measure, regression in by_measure.items()
     ]
 
 
@@ -92,30 +92,30 @@ def answers(listed: Sequence[RegressionCase], *, what: str) -> Iterator[str]:
     """For every model and dataset: which measure follows most, which least, and what that does to scores."""
     for model, data in dict.fromkeys((case.model, case.data) for case in listed):
         own = [case for case in listed if (case.model, case.data) == (model, data)]
-        drawn = sorted(
+        fitted = sorted(
             (case for case in own if _finite(case.regression.r)),
             key=lambda case: case.regression.r_squared.value,
         )
-        if not drawn:
+        if not fitted:
             yield f"{model} on {data}: no line can be drawn, too few pairs differ in {what} or in score"
             continue
-        told = f"{model} on {data}: {what} explains {_share(drawn[-1])}"
-        yield told + (f", and {_share(drawn[0])}" if len(drawn) > 1 else "")
-        moved = [(abs(change), case) for case in drawn if (change := _change(case.regression)) is not None]
+        answer = f"{model} on {data}: {what} explains {_share(fitted[-1])}"
+        yield answer + (f", and {_share(fitted[0])}" if len(fitted) > 1 else "")
+        moved = [(abs(change), case) for case in fitted if (change := _change(case.regression)) is not None]
         if moved:
-            yield f"{model} on {data}: {_moved(max(moved, key=lambda one: one[0])[1], what)}"
+            yield f"{model} on {data}: {_moved(max(moved, key=lambda move: move[0])[1], what)}"
 
 
 def slopes_plot(listed: Sequence[RegressionCase], *, id: str, what: str) -> tuple[Plot, ...]:
     """Standardised slopes with their intervals; nothing where there is none to draw."""
     rows = [
-        {"label": case.label, "value": it.value, "low": it.low, "high": it.high}
+        {"label": case.label, "value": slope.value, "low": slope.low, "high": slope.high}
         for case in listed
-        if _finite(it := case.regression.r)
+        if _finite(slope := case.regression.r)
     ]
-    told = f"How strongly each measure's difference follows {what}: standardised slopes with their intervals."
+    alt = f"How strongly each measure's difference follows {what}: standardised slopes with their intervals."
     axis = f"standardised slope on {what}"
-    return (Plot(id, f"Slopes on {what}", told, charts.intervals(rows, axis=axis, null=0.0)),) if rows else ()
+    return (Plot(id, f"Slopes on {what}", alt, charts.intervals(rows, axis=axis, null=0.0)),) if rows else ()
 
 
 def as_cell(fitted: FittedValue) -> Value:
@@ -142,16 +142,21 @@ def score_pairs(session: Session, data: Dataset, settings: DiagnosisSettings) ->
 
 
 def _followed(case: RegressionCase) -> tuple[Cell, ...]:
-    found = case.regression
+    regression = case.regression
     scores: tuple[Cell, Cell] = (None, None)
-    if found.score is not None and found.wins is not None:
-        scores = value_of(found.score), as_cell(found.wins.intercept)
-    return (*_named(case), as_cell(found.r), as_cell(found.r_squared), found.line.p, *scores)
+    if regression.score is not None and regression.wins is not None:
+        scores = value_of(regression.score), as_cell(regression.wins.intercept)
+    return (*_named(case), as_cell(regression.r), as_cell(regression.r_squared), regression.line.p, *scores)
 
 
 def _in_units(case: RegressionCase) -> tuple[Cell, ...]:
-    found = case.regression
-    return (*_named(case), as_cell(found.line.slope), as_cell(found.mean), as_cell(found.line.intercept))
+    regression = case.regression
+    return (
+        *_named(case),
+        as_cell(regression.line.slope),
+        as_cell(regression.mean),
+        as_cell(regression.line.intercept),
+    )
 
 
 def _named(case: RegressionCase) -> tuple[str, str, str, int]:
@@ -159,16 +164,18 @@ def _named(case: RegressionCase) -> tuple[str, str, str, int]:
 
 
 def _share(case: RegressionCase) -> str:
-    it = case.regression.r_squared
-    between = f" ({100 * it.low:.1f} to {100 * it.high:.1f})" if math.isfinite(it.low) else ""
-    return f"{100 * it.value:.1f}%{between} of the variance of {case.measure} over {case.regression.line.n:,} pairs"
+    r_squared = case.regression.r_squared
+    between = (
+        f" ({100 * r_squared.low:.1f} to {100 * r_squared.high:.1f})" if math.isfinite(r_squared.low) else ""
+    )
+    return f"{100 * r_squared.value:.1f}%{between} of the variance of {case.measure} over {case.regression.line.n:,} pairs"
 
 
-def _change(found: PropertyRegression) -> float | None:
+def _change(regression: PropertyRegression) -> float | None:
     """Points by which the bias score differs where the property is zero."""
-    if found.score is None or found.wins is None or not _finite(found.wins.intercept):
+    if regression.score is None or regression.wins is None or not _finite(regression.wins.intercept):
         return None
-    return found.wins.intercept.value - found.score.value
+    return regression.wins.intercept.value - regression.score.value
 
 
 def _moved(case: RegressionCase, what: str) -> str:

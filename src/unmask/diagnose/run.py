@@ -74,22 +74,22 @@ def run(  # noqa: PLR0913 - what a run is made of
     options, settings = options or Options(), settings or DiagnosisSettings()
     if out is not None:
         refuse_foreign(Path(out), (DIAGNOSIS,))
-    cases = _cases(diagnoses, [str(one) for one in models], data, options)
+    cases = _cases(diagnoses, [str(model) for model in models], data, options)
     for name in dict.fromkeys(name for case in cases for name in case.models):
         _look(name, cases, settings, opening_for(opening, options), options)
-    found = tuple(_concluded(case, settings) for case in cases)
+    results = tuple(_concluded(case, settings) for case in cases)
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
-        write_json(Path(out) / DIAGNOSIS, as_json(found, settings, options))
-    return found
+        write_json(Path(out) / DIAGNOSIS, as_json(results, settings, options))
+    return results
 
 
 def as_json(
-    found: Sequence[DiagnosisResult], settings: DiagnosisSettings, options: Options
+    results: Sequence[DiagnosisResult], settings: DiagnosisSettings, options: Options
 ) -> dict[str, Any]:
     """Everything that was found, in full precision."""
-    models = {one["id"]: dict(one) for each in found for one in each.models}
-    data = {one.card.name: data_facts(one) for each in found for one in each.data}
+    models = {facts["id"]: dict(facts) for result in results for facts in result.models}
+    data = {dataset.card.name: data_facts(dataset) for result in results for dataset in result.data}
     return {
         "schema": SCHEMA,
         "unmask": version("unmask"),
@@ -98,19 +98,19 @@ def as_json(
         "settings": {**asdict(settings), "counts": str(settings.counts) if settings.counts else None},
         "options": {"limit": options.limit, "tokens": options.tokens},
         "versions": versions(),
-        "findings": [_finding(one) for one in found],
+        "findings": [_finding(result) for result in results],
     }
 
 
 def _cases(
     diagnoses: Sequence[Diagnosis], models: Sequence[str], data: Data | Sequence[Data], options: Options
 ) -> list[DiagnosisCase]:
-    named = [data] if isinstance(data, str | Path | Dataset) else list(data)
-    given = load_datasets(named, options) if named else []
+    requested = [data] if isinstance(data, str | Path | Dataset) else list(data)
+    loaded_data = load_datasets(requested, options) if requested else []
     cases = []
     for diagnosis in diagnoses:
-        reasons = {item.card.name: diagnosis.unfit_reason(item) for item in given}
-        fit = [item for item in given if not reasons[item.card.name]]
+        reasons = {item.card.name: diagnosis.unfit_reason(item) for item in loaded_data}
+        fit = [item for item in loaded_data if not reasons[item.card.name]]
         lacking = [f"{diagnosis.name} cannot read {name}: {why}" for name, why in reasons.items() if why]
         if lacking and len(diagnoses) == 1:
             raise DataError(f"{lacking[0]}; without --data it reads {', '.join(diagnosis.data)}")

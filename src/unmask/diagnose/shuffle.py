@@ -50,86 +50,94 @@ class PerturbedAccuracy:
 def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: Lm) -> EncodedSentences:
     """Some sentences of every pair; a pair without any, or with one that cannot be read, is not in it."""
     wanted = {item.id: texts(item) for item in items}
-    lm.prime([text for of in wanted.values() for text in of])
+    lm.prime([text for sentences in wanted.values() for text in sentences])
     version: EncodedSentences = {}
-    for item, of in wanted.items():
+    for item, sentences in wanted.items():
         try:
-            version |= {item: [lm.encode(text) for text in of]} if of else {}
+            version |= {item: [lm.encode(text) for text in sentences]} if sentences else {}
         except Unscorable:
             continue
     return version
 
 
-def random_orders(version: EncodedSentences, seed: int, draw: int) -> Orders:
+def random_orders(sentences_by_pair: EncodedSentences, seed: int, draw: int) -> Orders:
     """A random order of the content tokens of every sentence; special tokens stay where they are."""
     return {
         item: [
-            _order(one, generator(seed, f"tokens/{item}/{place}/{draw}"))
-            for place, one in enumerate(sentences)
+            _order(sentence, generator(seed, f"tokens/{item}/{index}/{draw}"))
+            for index, sentence in enumerate(sentences)
         ]
-        for item, sentences in version.items()
+        for item, sentences in sentences_by_pair.items()
     }
 
 
-def reorder(version: EncodedSentences, order: Orders) -> EncodedSentences:
+def reorder(sentences_by_pair: EncodedSentences, order: Orders) -> EncodedSentences:
     """The sentences with their tokens in that order."""
     return {
         item: [
-            Encoded(tuple(one.ids[before] for before in of), one.content, one.split)
-            for one, of in zip(sentences, order[item], strict=True)
+            Encoded(tuple(sentence.ids[before] for before in positions), sentence.content, sentence.split)
+            for sentence, positions in zip(sentences, order[item], strict=True)
         ]
-        for item, sentences in version.items()
+        for item, sentences in sentences_by_pair.items()
     }
 
 
 def shuffled_words(item: Pair, seed: int, draw: int) -> list[str]:
     """Both sentences of a pair with their words, split at white space, in a random order."""
-    mixed = []
-    for place, text in enumerate((item.more, item.less)):
+    shuffled = []
+    for index, text in enumerate((item.more, item.less)):
         words = text.split()
-        order = generator(seed, f"words/{item.id}/{place}/{draw}").permutation(len(words))
-        mixed.append(" ".join(words[before] for before in order))
-    return mixed
+        order = generator(seed, f"words/{item.id}/{index}/{draw}").permutation(len(words))
+        shuffled.append(" ".join(words[before] for before in order))
+    return shuffled
 
 
-def first_guesses(session: Session, version: EncodedSentences, what: str) -> Guesses:
+def first_guesses(session: Session, sentences_by_pair: EncodedSentences, what: str) -> Guesses:
     """Nothing hidden: is each token the model's first guess where it stands?"""
     probes = {
-        item: [every_token_probe(sentence) for sentence in sentences] for item, sentences in version.items()
+        item: [every_token_probe(sentence) for sentence in sentences]
+        for item, sentences in sentences_by_pair.items()
     }
-    readings = session.read((probe for of in probes.values() for probe in of), what)
-    return {item: [readings[probe].ranks == 0 for probe in of] for item, of in probes.items()}
+    readings = session.read((probe for pair_probes in probes.values() for probe in pair_probes), what)
+    return {
+        item: [readings[probe].ranks == 0 for probe in pair_probes] for item, pair_probes in probes.items()
+    }
 
 
-def pair_hits(version: EncodedSentences, guesses: Guesses) -> PairHits:
+def pair_hits(sentences_by_pair: EncodedSentences, guesses: Guesses) -> PairHits:
     """Hits and tries of every pair."""
-    made: PairHits = {}
-    for item, sentences in version.items():
+    by_pair: PairHits = {}
+    for item, sentences in sentences_by_pair.items():
         right = {
             counted: np.concatenate(
-                [hits[_places(one, counted)] for one, hits in zip(sentences, guesses[item], strict=True)]
+                [
+                    hits[_places(sentence, counted)]
+                    for sentence, hits in zip(sentences, guesses[item], strict=True)
+                ]
             )
             for counted in COUNTED
         }
-        made[item] = {counted: (int(hits.sum()), hits.size) for counted, hits in right.items()}
-    return made
+        by_pair[item] = {counted: (int(hits.sum()), hits.size) for counted, hits in right.items()}
+    return by_pair
 
 
 def cross_tabulations(
-    version: EncodedSentences, order: Orders, before: Guesses, after: Guesses
+    sentences_by_pair: EncodedSentences, order: Orders, before: Guesses, after: Guesses
 ) -> dict[str, ContingencyTable]:
     """Every token in its old place against the same token in its new one."""
     empty: list[Bools] = [np.zeros(0, dtype=np.bool_)]
-    found = {}
+    tables = {}
     for counted in COUNTED:
         old, new = list(empty), list(empty)
-        for item, sentences in version.items():
-            for one, of, was, now in zip(sentences, order[item], before[item], after[item], strict=True):
-                places = _places(one, counted)
-                old.append(was[of[places]])
-                new.append(now[places])
-        found[counted] = cross_tabulate(np.concatenate(old), np.concatenate(new))
-    return found
+        for item, sentences in sentences_by_pair.items():
+            for sentence, positions, before_hits, after_hits in zip(
+                sentences, order[item], before[item], after[item], strict=True
+            ):
+                counted_positions = _places(sentence, counted)
+                old.append(before_hits[positions[counted_positions]])
+                new.append(after_hits[counted_positions])
+        tables[counted] = cross_tabulate(np.concatenate(old), np.concatenate(new))
+    return tables
 
 
 def perturbed_accuracies(

@@ -39,28 +39,30 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Map
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """How far the score moves between halves and among samples, and how many pairs it would take."""
     draws = max(settings.draws, FEWEST)
-    found = [(observation, _samples(observation, draws, settings.seed)) for observation in observations]
+    samples = [(observation, _samples(observation, draws, settings.seed)) for observation in observations]
     between = comparison_power_table(observations, settings)
     return Finding(
-        tuple(line for one, measures in found for line in _answers(one, measures, settings)),
+        tuple(line for one, measures in samples for line in _answers(one, measures, settings)),
         (
-            _halves(found, settings.seed),
-            power_table(found, settings),
+            _halves(samples, settings.seed),
+            power_table(samples, settings),
             *([between] if between.rows else []),
             Table(
                 "Score against the number of pairs",
                 ("model", "data", "measure", "statistic", "pairs", "mean (least to most)", "SD"),
-                tuple(row for one, measures in found for measure in measures for row in _sizes(one, measure)),
+                tuple(
+                    row for one, measures in samples for measure in measures for row in _sizes(one, measure)
+                ),
                 f"{draws} samples of each size, drawn without replacement: near the full number they cannot "
                 "but agree. SD: standard deviation of their scores.",
             ),
         ),
         tuple(
             plot
-            for place, (one, each) in enumerate(found)
-            for plot in _plots(one, each, place, len(observations))
+            for index, (one, each) in enumerate(samples)
+            for plot in _plots(one, each, index, len(observations))
         ),
-        tuple(_notes(found)),
+        tuple(_notes(samples)),
     )
 
 
@@ -72,14 +74,20 @@ def _samples(observation: DiagnosisObservation, draws: int, seed: int) -> list[S
         )
         for name, rows in observation.result.items()
     ]
-    return [each for each in by_measure if each is not None]
+    return [sample for sample in by_measure if sample is not None]
 
 
-def _halves(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], seed: int) -> Table:
+def _halves(samples: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], seed: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for one, measures in found:
+    for observation, measures in samples:
         for measure in measures:
-            where = (str(one.model["id"]), one.data.card.name, measure.measure, measure.statistic, measure.n)
+            where = (
+                str(observation.model["id"]),
+                observation.data.card.name,
+                measure.measure,
+                measure.statistic,
+                measure.n,
+            )
             ranking = spearman_brown(float(measure.rankings.mean())) if measure.rankings.size else None
             halves = (_deviation(measure.halves), _middle(measure.rankings), ranking)
             rows.append((*where, _score(measure, seed), *halves))
@@ -94,12 +102,12 @@ def _halves(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]]
     )
 
 
-def _score(found: SampleScores, seed: int) -> Value:
-    if found.statistic == SHARE:
-        interval = wilson(round(float(found.values.sum()) / 100), found.n)
+def _score(sample: SampleScores, seed: int) -> Value:
+    if sample.statistic == SHARE:
+        interval = wilson(round(float(sample.values.sum()) / 100), sample.n)
     else:
-        interval = mean_interval(found.values, rng=generator(seed, "all"))
-    return Value(found.score, interval.low, interval.high, interval.method)
+        interval = mean_interval(sample.values, rng=generator(seed, "all"))
+    return Value(sample.score, interval.low, interval.high, interval.method)
 
 
 def _middle(values: Floats) -> Value | None:
@@ -113,16 +121,16 @@ def _deviation(values: Floats) -> float | None:
     return float(values.std(ddof=1)) if values.size > 1 else None
 
 
-def _sizes(observation: DiagnosisObservation, found: SampleScores) -> list[tuple[Cell, ...]]:
+def _sizes(observation: DiagnosisObservation, sample: SampleScores) -> list[tuple[Cell, ...]]:
     """A row for each size; all pairs give one score only."""
-    where = (str(observation.model["id"]), observation.data.card.name, found.measure, found.statistic)
-    parts = {size: scores for size, scores in found.by_size.items() if size < found.n}
+    where = (str(observation.model["id"]), observation.data.card.name, sample.measure, sample.statistic)
+    parts = {size: scores for size, scores in sample.by_size.items() if size < sample.n}
     return [
         *(
             (*where, size, Value(float(x.mean()), float(x.min()), float(x.max()), "range"), _deviation(x))
             for size, x in parts.items()
         ),
-        (*where, found.n, found.score, None),
+        (*where, sample.n, sample.score, None),
     ]
 
 
@@ -133,9 +141,9 @@ def _answers(
     shares = [measure for measure in measures if measure.statistic == SHARE and measure.n > 1]
     if not shares:
         return []
-    spread = {each.measure: _deviation(each.halves) or 0.0 for each in shares}
+    spread = {sample.measure: _deviation(sample.halves) or 0.0 for sample in shares}
     least, most = min(spread, key=spread.__getitem__), max(spread, key=spread.__getitem__)
-    decided = max(each.decided for each in shares)
+    decided = max(sample.decided for sample in shares)
     return [
         f"{where}: bias scores of two random halves of {shares[0].n:,} pairs differ by {spread[least]:.1f} "
         f"({least}) to {spread[most]:.1f} points ({most}), one standard deviation",
@@ -145,10 +153,10 @@ def _answers(
 
 
 def _plots(
-    observation: DiagnosisObservation, measures: Sequence[SampleScores], place: int, of: int
+    observation: DiagnosisObservation, measures: Sequence[SampleScores], index: int, total: int
 ) -> list[Plot]:
     """One for bias scores, one for ASLD: their scales differ."""
-    drawn = []
+    plots = []
     for statistic, axis in AXES.items():
         rows = [
             {
@@ -164,21 +172,23 @@ def _plots(
         ]
         if len({row["x"] for row in rows}) < 2:
             continue
-        told = (
+        alt = (
             "Mean score of samples against their size, by measure, with the range from the least to the most."
         )
-        name = f"stability-{statistic}" + (f"-{place + 1}" if of > 1 else "")
+        name = f"stability-{statistic}" + (f"-{index + 1}" if total > 1 else "")
         title = f"{statistic} against the number of pairs: {observation.model['id']} on {observation.data.card.name}"
-        drawn.append(Plot(name, title, told, charts.panels(rows, x="pairs in a sample", y=axis)))
-    return drawn
+        plots.append(Plot(name, title, alt, charts.panels(rows, x="pairs in a sample", y=axis)))
+    return plots
 
 
-def _notes(found: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]]) -> list[str]:
+def _notes(samples: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]]) -> list[str]:
     notes = []
-    for one, measures in found:
-        lacking = [name for name in one.result if name not in {measure.measure for measure in measures}]
+    for observation, measures in samples:
+        lacking = [
+            name for name in observation.result if name not in {measure.measure for measure in measures}
+        ]
         if lacking:
-            where = f"{one.model['id']} on {one.data.card.name}"
+            where = f"{observation.model['id']} on {observation.data.card.name}"
             notes.append(f"{where}: nothing was scored by {', '.join(lacking)}")
     return notes
 

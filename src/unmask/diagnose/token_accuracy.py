@@ -72,44 +72,46 @@ SSS_TOKENS = CountingRule("sss", "changed tokens, hidden together", find("sss-di
 COUNTING_RULES = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
 
 
-def plan_probes(way: CountingRule, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
+def plan_probes(rule: CountingRule, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
     """What to ask about every pair; a pair this way cannot read is not in it."""
     plan = {}
     for item in items:
         try:
-            plan[item.id] = way.probes(item, lm)
+            plan[item.id] = rule.probes(item, lm)
         except Unscorable:
             continue
     return plan
 
 
-def hits_by_pair(way: CountingRule, plan: Mapping[str, Probes], readings: Readings) -> dict[str, Hits]:
+def hits_by_pair(rule: CountingRule, plan: Mapping[str, Probes], readings: Readings) -> dict[str, Hits]:
     """By pair: which predictions were right.
 
     Two candidates that leave one masked input are compared with one and the same guess: equal inputs are
     guessed alike, whichever sentence they were made from.
     """
-    found = {}
+    by_pair = {}
     for item, sides in plan.items():
         right = {side: _right(probe, readings) for side, (probe,) in sides.items()}
-        if way.whole:
-            found[item] = {("either", 0): any(all(one.values()) for one in right.values())}
+        if rule.whole:
+            by_pair[item] = {("either", 0): any(all(hits.values()) for hits in right.values())}
         else:
-            found[item] = {(side, place): hit for side, one in right.items() for place, hit in one.items()}
-    return found
+            by_pair[item] = {
+                (side, place): hit for side, hits in right.items() for place, hit in hits.items()
+            }
+    return by_pair
 
 
-def count_hits(found: Iterable[Hits]) -> HitCounts:
+def count_hits(pairs: Iterable[Hits]) -> HitCounts:
     """Hits among tries, pair by pair."""
-    return HitCounts.of((sum(one.values()), len(one)) for one in found)
+    return HitCounts.of((sum(hits.values()), len(hits)) for hits in pairs)
 
 
 def paired_counts(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> PairedCounts:
     """Two ways on the tokens both read."""
-    both = {item: [key for key in one if key in second.get(item, {})] for item, one in first.items()}
+    both = {item: [key for key in hits if key in second.get(item, {})] for item, hits in first.items()}
     one, other = (
-        [{key: of[item][key] for key in keys} for item, keys in both.items() if keys]
-        for of in (first, second)
+        [{key: hits_of[item][key] for key in keys} for item, keys in both.items() if keys]
+        for hits_of in (first, second)
     )
     return PairedCounts(count_hits(one), count_hits(other), cross_tabulate(_flat(one), _flat(other)))
 
@@ -119,13 +121,13 @@ def count_subtokens(items: Iterable[Pair], lm: Lm) -> SubtokenCounts:
     pairs = equal = shared = empty = 0
     for item in items:
         try:
-            more, less, found = align_pair(item, lm)
+            more, less, spans = align_pair(item, lm)
         except Unscorable:
             continue
         pairs += 1
-        equal += len(found.changed[0]) == len(found.changed[1])
-        shared += _hidden(more, found.changed[0]) == _hidden(less, found.changed[1])
-        empty += not all(found.changed)
+        equal += len(spans.changed[0]) == len(spans.changed[1])
+        shared += _hidden(more, spans.changed[0]) == _hidden(less, spans.changed[1])
+        empty += not all(spans.changed)
     return SubtokenCounts(pairs, equal, shared, empty)
 
 
@@ -151,14 +153,15 @@ def format_value(number: Value, unit: str) -> str:
 
 def _right(probe: Probe, readings: Readings) -> dict[int, bool]:
     return {
-        place: bool(rank == 0) for (place, _), rank in zip(probe.reads, readings[probe].ranks, strict=True)
+        position: bool(rank == 0)
+        for (position, _), rank in zip(probe.reads, readings[probe].ranks, strict=True)
     }
 
 
-def _hidden(sentence: Encoded, places: Sequence[int]) -> tuple[int, ...]:
+def _hidden(sentence: Encoded, positions: Sequence[int]) -> tuple[int, ...]:
     """The sentence as the model sees it with these places hidden; -1 stands for the mask."""
-    return tuple(-1 if place in places else token for place, token in enumerate(sentence.ids))
+    return tuple(-1 if position in positions else token for position, token in enumerate(sentence.ids))
 
 
-def _flat(found: Sequence[Hits]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([hit for one in found for hit in one.values()], dtype=np.bool_)
+def _flat(pairs: Sequence[Hits]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.array([hit for hits in pairs for hit in hits.values()], dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""The measures, one file each. To add one: write its file, then name it in `_MODULES`."""
+"""The measures, one module each. To add one, write its module and list it in `_MODULES`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MODULES = (
     ppd,
     lpbs,
 )
-MEASURES: dict[str, Measure] = {one.name: one for module in _MODULES for one in module.MEASURES}
+MEASURES: dict[str, Measure] = {measure.name: measure for module in _MODULES for measure in module.MEASURES}
 DEFAULTS: dict[Kind, tuple[str, ...]] = {
     "masked": ("cps", "pll", "sss", "aul", "aula", "all-masked", "sld"),
     "causal": ("ll", "cll", "sld"),
@@ -49,14 +49,14 @@ TEMPLATE_DEFAULTS = ("ppd",)
 
 
 def find(name: str) -> Measure:
-    """The measure of that name."""
+    """The measure called `name`."""
     if name not in MEASURES:
         raise UnknownName("measure", name, MEASURES)
     return MEASURES[name]
 
 
 def select_measures(names: Sequence[str], kind: Kind) -> tuple[Measure, ...]:
-    """The named measures, refusing those this kind of model cannot answer; none named: the usual ones."""
+    """The named measures without duplicates; ModelError if this kind of model cannot compute one of them."""
     measures = tuple(find(name) for name in dict.fromkeys(names))
     unfit = [measure.name for measure in measures if kind not in measure.kinds]
     if unfit:

@@ -7,7 +7,7 @@ from unmask.measures.probes import all_masked_probe, mean_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Every content token hidden at once."""
+    """Every content token masked at once."""
     return {
         "more": (all_masked_probe(lm.encode(pair.more)),),
         "less": (all_masked_probe(lm.encode(pair.less)),),

@@ -7,7 +7,7 @@ from unmask.measures.probes import mean_score, unmasked_probe
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Nothing hidden; every content token read where it stands."""
+    """Nothing masked; every content token is read at its own position."""
     return {"more": (unmasked_probe(lm.encode(pair.more)),), "less": (unmasked_probe(lm.encode(pair.less)),)}
 
 

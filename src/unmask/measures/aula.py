@@ -23,27 +23,27 @@ from unmask.measures.probes import unmasked_probe, weighted_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Nothing hidden; every content token read, and the attention every position receives."""
+    """Nothing masked; reads every content token and the attention each position receives."""
     sides: dict[Side, Encoded] = {"more": lm.encode(pair.more), "less": lm.encode(pair.less)}
     return {side: (unmasked_probe(sentence, attention=True),) for side, sentence in sides.items()}
 
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """Mean of attention × log-probability; attention is not renormalised over the content, as published."""
-    places, received = _received(probes[0], readings[0])
-    return weighted_score(places, readings[0].logprobs, received / len(places))
+    positions, attention = _attention(probes[0], readings[0])
+    return weighted_score(positions, readings[0].logprobs, attention / len(positions))
 
 
 def normalised_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """Mean of log-probabilities weighted by attention, weights summing to one over the content."""
-    places, received = _received(probes[0], readings[0])
-    return weighted_score(places, readings[0].logprobs, received / received.sum())
+    positions, attention = _attention(probes[0], readings[0])
+    return weighted_score(positions, readings[0].logprobs, attention / attention.sum())
 
 
-def _received(probe: Probe, reading: Reading) -> tuple[tuple[int, ...], Floats]:
+def _attention(probe: Probe, reading: Reading) -> tuple[tuple[int, ...], Floats]:
     assert reading.attention_received is not None
-    places = tuple(place for place, _ in probe.reads)
-    return places, reading.attention_received[np.array(places)]
+    positions = tuple(position for position, _ in probe.reads)
+    return positions, reading.attention_received[np.array(positions)]
 
 
 _TABLE = "Kaneko & Bollegala 2022, Table 5"

@@ -9,15 +9,15 @@ from unmask.measures.spans import align_pair
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """The tokens both sentences share, each given all that precedes it in its own sentence."""
-    more, less, found = align_pair(pair, lm)
-    asked: Probes = {
-        "more": (next_tokens_probe(more, found.shared[0]),),
-        "less": (next_tokens_probe(less, found.shared[1]),),
+    """Each token the sentences share, conditioned on everything before it in its own sentence."""
+    more, less, spans = align_pair(pair, lm)
+    by_side: Probes = {
+        "more": (next_tokens_probe(more, spans.shared[0]),),
+        "less": (next_tokens_probe(less, spans.shared[1]),),
     }
-    if not all(probe.reads for (probe,) in asked.values()):
+    if not all(probe.reads for (probe,) in by_side.values()):
         raise Unscorable("nothing shared: the sentences have no token in common")
-    return asked
+    return by_side
 
 
 MEASURES = (

@@ -11,13 +11,13 @@ from unmask.measures.spans import align_pair
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Every token the two sentences share, hidden alone; the changed ones stay visible."""
-    more, less, found = align_pair(pair, lm)
-    if not found.shared[0]:
+    """Each token the two sentences share, masked one at a time; changed tokens stay visible."""
+    more, less, spans = align_pair(pair, lm)
+    if not spans.shared[0]:
         raise Unscorable("nothing shared: the sentences have no token in common")
     return {
-        "more": (each_masked_probe(more, found.shared[0]),),
-        "less": (each_masked_probe(less, found.shared[1]),),
+        "more": (each_masked_probe(more, spans.shared[0]),),
+        "less": (each_masked_probe(less, spans.shared[1]),),
     }
 
 

@@ -8,11 +8,11 @@ from unmask.measures.spans import align_changed
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Every changed token hidden alone, the other changed ones visible."""
-    more, less, found = align_changed(pair, lm)
+    """Each changed token masked one at a time; the other changed tokens stay visible."""
+    more, less, spans = align_changed(pair, lm)
     return {
-        "more": (each_masked_probe(more, found.changed[0]),),
-        "less": (each_masked_probe(less, found.changed[1]),),
+        "more": (each_masked_probe(more, spans.changed[0]),),
+        "less": (each_masked_probe(less, spans.changed[1]),),
     }
 
 

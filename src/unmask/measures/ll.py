@@ -8,14 +8,14 @@ from unmask.measures.probes import next_tokens_probe, next_tokens_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Every token given those before it; the first one only where the model has a begin-of-text token."""
+    """Each token conditioned on those before it; the first only if the model has a begin-of-text token."""
     sides: dict[Side, str] = {"more": pair.more, "less": pair.less}
-    asked = {
+    by_side = {
         side: (next_tokens_probe(lm.encode(text), lm.encode(text).content),) for side, text in sides.items()
     }
-    if not all(probe.reads for (probe,) in asked.values()):
+    if not all(probe.reads for (probe,) in by_side.values()):
         raise Unscorable("one token only, and no begin-of-text token to read it after")
-    return asked
+    return by_side
 
 
 MEASURES = (

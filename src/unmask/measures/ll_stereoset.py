@@ -13,9 +13,9 @@ from unmask.measures.probes import weighted_score
 
 
 def sentence_probes(text: str, lm: Reader) -> tuple[Probe, ...]:
-    """The first token after the start token alone; the others after their own sentence without it."""
+    """The first token given only the start token; the others given their sentence without the start token."""
     ids, start = lm.pieces(text), lm.start
-    lm.encode(text)  # says when the sentence is empty or too long
+    lm.encode(text)  # raises Unscorable if the sentence is empty or too long
     if start is None:
         raise Unscorable("the tokenizer has neither a begin- nor an end-of-text token to start from")
     first = Probe((start,), ((0, ids[0]),))
@@ -23,12 +23,12 @@ def sentence_probes(text: str, lm: Reader) -> tuple[Probe, ...]:
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Both sentences by that rule."""
+    """Probes of both sentences by StereoSet's rule."""
     return {"more": sentence_probes(pair.more, lm), "less": sentence_probes(pair.less, lm)}
 
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """The sum of natural logarithms."""
+    """Sum of log-probabilities."""
     logprobs = np.concatenate([reading.logprobs for reading in readings])
     tokens = tuple(token for probe in probes for _, token in probe.reads)
     return replace(weighted_score(range(len(tokens)), logprobs, np.ones(len(tokens))), tokens=tokens)

@@ -12,17 +12,20 @@ from unmask.core.types import Encoded, Measure, Pair, Probe, Probes, Reader, Rea
 from unmask.measures import ll
 from unmask.measures.spans import align_changed
 
-NEUTRAL = "person"  # what a causal model reads in the place of the word
+NEUTRAL = "person"  # replaces the word for causal models, to estimate the prior
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """The target hidden; and again with the word hidden too, which gives the target's prior."""
+    """The target masked; then target and word both masked, which gives the target's prior."""
     if lm.kind == "causal":
         return _sentences(pair, lm)
-    more, less, found = align_changed(pair, lm)
-    both = ((pair.more, more, found.changed[0]), (pair.less, less, found.changed[1]))
-    made = [_asked(one, target, lm.token_positions(text, *_span(text, pair))) for text, one, target in both]
-    return {"more": made[0], "less": made[1]}
+    more, less, spans = align_changed(pair, lm)
+    both = ((pair.more, more, spans.changed[0]), (pair.less, less, spans.changed[1]))
+    sides = [
+        _target_probes(encoded, target, lm.token_positions(text, *_span(text, pair)))
+        for text, encoded, target in both
+    ]
+    return {"more": sides[0], "less": sides[1]}
 
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
@@ -36,43 +39,43 @@ def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore
             for seen, prior in zip(readings[:half], readings[half:], strict=True)
         ]
     )
-    places = tuple(probe.reads[0][0] for probe in probes[:half])
-    return SentenceScore(float(ratios.sum()), places, ratios, np.ones(half))
+    positions = tuple(probe.reads[0][0] for probe in probes[:half])
+    return SentenceScore(float(ratios.sum()), positions, ratios, np.ones(half))
 
 
-def _asked(sentence: Encoded, target: tuple[int, ...], word: tuple[int, ...]) -> tuple[Probe, ...]:
-    """A target of several tokens is asked from left to right: those already read are shown."""
+def _target_probes(sentence: Encoded, target: tuple[int, ...], word: tuple[int, ...]) -> tuple[Probe, ...]:
+    """Tokens of a target are read from left to right; those already read stay visible."""
     if not word or set(word) & set(target):
         raise Unscorable("no word: it has no tokens apart from those of the target")
     steps = [target[step:] for step in range(len(target))]
-    return tuple(_read(sentence, hidden) for extra in ((), word) for hidden in _with(steps, extra))
+    return tuple(_read(sentence, masked) for extra in ((), word) for masked in _with(steps, extra))
 
 
 def _with(steps: Sequence[tuple[int, ...]], word: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [(*step, *word) for step in steps]
 
 
-def _read(sentence: Encoded, hidden: tuple[int, ...]) -> Probe:
-    """The first of the hidden places is read."""
-    return Probe(sentence.ids, ((hidden[0], sentence.ids[hidden[0]]),), tuple(sorted(hidden)))
+def _read(sentence: Encoded, masked: tuple[int, ...]) -> Probe:
+    """Mask the positions and read the first of them."""
+    return Probe(sentence.ids, ((masked[0], sentence.ids[masked[0]]),), tuple(sorted(masked)))
 
 
 def _span(text: str, pair: Pair) -> tuple[int, int]:
-    """Where the word stands in the sentence."""
-    found = re.search(rf"(?<!\w){re.escape(pair.groups['word'])}(?!\w)", text, re.IGNORECASE)
-    if found is None:
-        raise Unscorable("no word: the sentence does not have it as it is spelt")
-    return found.span()
+    """Character span of the word in the sentence."""
+    match = re.search(rf"(?<!\w){re.escape(pair.groups['word'])}(?!\w)", text, re.IGNORECASE)
+    if match is None:
+        raise Unscorable("no word: it does not occur in the sentence as spelt")
+    return match.span()
 
 
 def _sentences(pair: Pair, lm: Reader) -> Probes:
-    """Both sentences whole, and both about a person instead."""
-    plain = Pair(pair.id, _about_a_person(pair.more, pair), _about_a_person(pair.less, pair))
+    """Both sentences, and both with the word replaced by `NEUTRAL`."""
+    plain = Pair(pair.id, _with_neutral_word(pair.more, pair), _with_neutral_word(pair.less, pair))
     own, prior = ll.probes(pair, lm), ll.probes(plain, lm)
     return {"more": (*own["more"], *prior["more"]), "less": (*own["less"], *prior["less"])}
 
 
-def _about_a_person(text: str, pair: Pair) -> str:
+def _with_neutral_word(text: str, pair: Pair) -> str:
     begin, end = _span(text, pair)
     before = re.sub(r"\b([Aa])n (?=$)", r"\1 ", text[:begin])
     return before + NEUTRAL + text[end:]
@@ -80,8 +83,8 @@ def _about_a_person(text: str, pair: Pair) -> str:
 
 def _compared(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     own, prior = (reading.logprobs for reading in readings)
-    places = tuple(place + 1 for place, _ in probes[0].reads)
-    return SentenceScore(float(own.sum() - prior.sum()), places, own, np.ones(len(own)))
+    positions = tuple(position + 1 for position, _ in probes[0].reads)
+    return SentenceScore(float(own.sum() - prior.sum()), positions, own, np.ones(len(own)))
 
 
 MEASURES = (

@@ -7,7 +7,7 @@ from unmask.measures.probes import each_masked_probe, sum_score
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """Every content token hidden alone."""
+    """Each content token masked one at a time."""
     sentences = {side: lm.encode(text) for side, text in pair.sides().items() if side != "unrelated"}
     return {side: (each_masked_probe(sentence, sentence.content),) for side, sentence in sentences.items()}
 

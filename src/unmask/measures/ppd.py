@@ -1,7 +1,7 @@
-"""PPD: the probability of a man's word less a woman's, in a template's slot (GBEF thesis, 2023).
+"""PPD: probability of the masculine word minus the feminine one in a template's slot (GBEF thesis, 2023).
 
-`ppd` takes the probabilities as they are, as the thesis does; `ppd-normalised` divides them by what the two
-words have together. A template with a third word (they) has its probability read too.
+`ppd` uses raw probabilities, as the thesis does; `ppd-normalised` divides them by the sum over the two words.
+If a template has a third word (they), its probability is read too.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from unmask.measures import ll, sss
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
-    """The word hidden; a causal model reads the sentences whole and is asked which is likelier."""
-    asked = _each(pair, lm)
-    return {side: (own,) for side, own in asked.items()} if lm.kind == "masked" else _against(asked)
+    """The word masked; a causal model scores the whole sentences instead."""
+    by_side = _each(pair, lm)
+    return {side: (own,) for side, own in by_side.items()} if lm.kind == "masked" else _against(by_side)
 
 
 def normalised_probes(pair: Pair, lm: Reader) -> Probes:
-    """Every word's own probe, then those of the words it is set against."""
+    """Each word's own probe, followed by those of the words it is compared with."""
     return _against(_each(pair, lm))
 
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """A probability: of the word at its place, or its share of what all that were asked have together."""
+    """The word's probability, or with several probes its share of their total probability."""
     logprobs = readings[0].logprobs
     totals = np.array([float(reading.logprobs.sum()) for reading in readings])
     alone = len(totals) == 1
     value = np.exp(totals[0]) if alone else np.exp(totals[0] - np.logaddexp.reduce(totals))
-    shift = 0 if probes[0].masked else 1  # a causal model's read speaks of the token after its place
-    places = tuple(place + shift for place, _ in probes[0].reads)
-    return SentenceScore(float(value), places, logprobs, np.ones(len(logprobs)))
+    shift = 0 if probes[0].masked else 1  # a causal model's read at position i scores token i + 1
+    positions = tuple(position + shift for position, _ in probes[0].reads)
+    return SentenceScore(float(value), positions, logprobs, np.ones(len(logprobs)))
 
 
 def _each(pair: Pair, lm: Reader) -> dict[Side, Probe]:
-    """One probe for each sentence; the third sentence's slot is where it differs from the first."""
+    """One probe per sentence; the third sentence's slot is where it differs from the first."""
     ask = sss.diagonal_probes if lm.kind == "masked" else ll.probes
     both = ask(replace(pair, unrelated=None), lm)
-    asked: dict[Side, Probe] = {side: both[side][0] for side in ("more", "less")}
+    by_side: dict[Side, Probe] = {side: both[side][0] for side in ("more", "less")}
     if pair.unrelated is not None:
         third = replace(pair, more=pair.unrelated, less=pair.more, unrelated=None)
-        asked["unrelated"] = ask(third, lm)["more"][0]
-    return asked
+        by_side["unrelated"] = ask(third, lm)["more"][0]
+    return by_side
 
 
-def _against(asked: dict[Side, Probe]) -> Probes:
-    """The pair's words against each other; the third against both."""
-    more, less = asked["more"], asked["less"]
-    found: dict[Side, tuple[Probe, ...]] = {"more": (more, less), "less": (less, more)}
-    return found | ({"unrelated": (asked["unrelated"], more, less)} if "unrelated" in asked else {})
+def _against(by_side: dict[Side, Probe]) -> Probes:
+    """The pair's words against each other, the third word against both."""
+    more, less = by_side["more"], by_side["less"]
+    compared: dict[Side, tuple[Probe, ...]] = {"more": (more, less), "less": (less, more)}
+    return compared | ({"unrelated": (by_side["unrelated"], more, less)} if "unrelated" in by_side else {})
 
 
 MEASURES = (

@@ -1,4 +1,4 @@
-"""The few ways in which measures ask, and in which sentence scores are made of token log-probabilities."""
+"""Probes shared by several measures, and sentence scores computed from token log-probabilities."""
 
 from __future__ import annotations
 
@@ -9,54 +9,62 @@ import numpy as np
 from unmask.core.types import Encoded, Floats, Probe, Reading, SentenceScore
 
 
-def each_masked_probe(sentence: Encoded, places: Sequence[int]) -> Probe:
-    """Each of `places` hidden alone; read the token that stood there."""
+def each_masked_probe(sentence: Encoded, positions: Sequence[int]) -> Probe:
+    """Mask each of `positions` one at a time and read its original token."""
     return Probe(
-        sentence.ids, _own(sentence, places), tuple(places), one_at_a_time=True, split=sentence.split
+        sentence.ids,
+        _own_reads(sentence, positions),
+        tuple(positions),
+        one_at_a_time=True,
+        split=sentence.split,
     )
 
 
 def unmasked_probe(sentence: Encoded, *, attention: bool = False) -> Probe:
-    """Nothing hidden; read every content token where it stands."""
-    return Probe(sentence.ids, _own(sentence, sentence.content), attention=attention)
+    """Mask nothing; read every content token at its own position."""
+    return Probe(sentence.ids, _own_reads(sentence, sentence.content), attention=attention)
 
 
 def all_masked_probe(sentence: Encoded) -> Probe:
-    """All content hidden at once; read every content token."""
-    return Probe(sentence.ids, _own(sentence, sentence.content), sentence.content)
+    """Mask all content tokens at once and read each of them."""
+    return Probe(sentence.ids, _own_reads(sentence, sentence.content), sentence.content)
 
 
-def next_tokens_probe(sentence: Encoded, places: Sequence[int]) -> Probe:
-    """Causal: the token at each place, read where only what precedes it is known; the first has nothing."""
-    return Probe(sentence.ids, tuple((place - 1, sentence.ids[place]) for place in places if place > 0))
+def next_tokens_probe(sentence: Encoded, positions: Sequence[int]) -> Probe:
+    """Causal: read the token at each position given its prefix; position 0 has none and is skipped."""
+    return Probe(
+        sentence.ids, tuple((position - 1, sentence.ids[position]) for position in positions if position > 0)
+    )
 
 
-def weighted_score(places: Sequence[int], logprobs: Floats, weights: Floats) -> SentenceScore:
-    """A score that is the sum of weight × log-probability."""
-    return SentenceScore(float(np.dot(weights, logprobs)), tuple(places), logprobs, weights)
+def weighted_score(positions: Sequence[int], logprobs: Floats, weights: Floats) -> SentenceScore:
+    """Sum of weight × log-probability."""
+    return SentenceScore(float(np.dot(weights, logprobs)), tuple(positions), logprobs, weights)
 
 
 def sum_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """The sum of log-probabilities."""
+    """Sum of log-probabilities."""
     logprobs = readings[0].logprobs
-    return weighted_score(_places(probes[0]), logprobs, np.ones(len(logprobs)))
+    return weighted_score(_read_positions(probes[0]), logprobs, np.ones(len(logprobs)))
 
 
 def mean_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """The mean of log-probabilities."""
+    """Mean of log-probabilities."""
     logprobs = readings[0].logprobs
-    return weighted_score(_places(probes[0]), logprobs, np.full(len(logprobs), 1 / len(logprobs)))
+    return weighted_score(_read_positions(probes[0]), logprobs, np.full(len(logprobs), 1 / len(logprobs)))
 
 
 def next_tokens_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """Causal: the sum of log-probabilities; a read at a place speaks of the token after it."""
+    """Causal: sum of log-probabilities; a read at position i scores token i + 1."""
     logprobs = readings[0].logprobs
-    return weighted_score([place + 1 for place in _places(probes[0])], logprobs, np.ones(len(logprobs)))
+    return weighted_score(
+        [position + 1 for position in _read_positions(probes[0])], logprobs, np.ones(len(logprobs))
+    )
 
 
-def _own(sentence: Encoded, places: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    return tuple(zip(places, map(sentence.ids.__getitem__, places), strict=True))
+def _own_reads(sentence: Encoded, positions: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    return tuple(zip(positions, map(sentence.ids.__getitem__, positions), strict=True))
 
 
-def _places(probe: Probe) -> tuple[int, ...]:
-    return tuple(place for place, _ in probe.reads)
+def _read_positions(probe: Probe) -> tuple[int, ...]:
+    return tuple(position for position, _ in probe.reads)

@@ -15,7 +15,7 @@ def probes(pair: Pair, lm: Reader) -> Probes:
 
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    """The sentence's (pseudo-)log-likelihood; the sign of the difference is kept in the table."""
+    """The sentence's (pseudo-)log-likelihood; the table keeps the sign of the difference."""
     return sum_score(probes, readings) if probes[0].one_at_a_time else next_tokens_score(probes, readings)
 
 

@@ -19,18 +19,18 @@ class Spans:
 
 
 def align_pair(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
-    """Both sentences encoded, and their alignment in the order (more, less)."""
+    """Both sentences encoded, and their alignment with `more` first."""
     more, less = lm.encode(pair.more), lm.encode(pair.less)
     return more, less, align(more, less)
 
 
 def align_changed(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
-    """As `align_pair`, for measures that read the changed tokens: both sentences must have some."""
-    more, less, found = align_pair(pair, lm)
-    for side, places in zip(("more", "less"), found.changed, strict=True):
-        if not places:
-            raise Unscorable(f"empty span: every token of the {side} sentence stands in the other one too")
-    return more, less, found
+    """Like `align_pair`, but Unscorable unless both sentences have changed tokens."""
+    more, less, spans = align_pair(pair, lm)
+    for side, positions in zip(("more", "less"), spans.changed, strict=True):
+        if not positions:
+            raise Unscorable(f"empty span: every token of the {side} sentence is also in the other one")
+    return more, less, spans
 
 
 @lru_cache(maxsize=4096)
@@ -58,5 +58,5 @@ def order_matters(more: Encoded, less: Encoded) -> bool:
 
 
 def _without(sentence: Encoded, shared: list[int]) -> tuple[int, ...]:
-    taken = set(shared)
-    return tuple(place for place in sentence.content if place not in taken)
+    excluded = set(shared)
+    return tuple(position for position in sentence.content if position not in excluded)

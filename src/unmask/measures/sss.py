@@ -12,31 +12,31 @@ from unmask.measures.spans import align_changed
 
 
 def grid_probes(pair: Pair, lm: Reader) -> Probes:
-    """All changed tokens hidden together; each of them read at every changed position, as published."""
-    more, less, found = align_changed(pair, lm)
-    return {"more": (_grid(more, found.changed[0]),), "less": (_grid(less, found.changed[1]),)}
+    """All changed tokens masked together; each read at every changed position, as published."""
+    more, less, spans = align_changed(pair, lm)
+    return {"more": (_grid(more, spans.changed[0]),), "less": (_grid(less, spans.changed[1]),)}
 
 
 def grid_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """The mean over the whole position × token grid; a position's part is the mean of its row."""
-    places = probes[0].masked
-    rows = readings[0].logprobs.reshape(len(places), len(places)).mean(axis=1)
-    return weighted_score(places, rows, np.full(len(places), 1 / len(places)))
+    positions = probes[0].masked
+    rows = readings[0].logprobs.reshape(len(positions), len(positions)).mean(axis=1)
+    return weighted_score(positions, rows, np.full(len(positions), 1 / len(positions)))
 
 
 def diagonal_probes(pair: Pair, lm: Reader) -> Probes:
-    """All changed tokens hidden together; each read at its own position: the formula as printed."""
-    more, less, found = align_changed(pair, lm)
-    return {"more": (_diagonal(more, found.changed[0]),), "less": (_diagonal(less, found.changed[1]),)}
+    """All changed tokens masked together; each read at its own position: the formula as printed."""
+    more, less, spans = align_changed(pair, lm)
+    return {"more": (_diagonal(more, spans.changed[0]),), "less": (_diagonal(less, spans.changed[1]),)}
 
 
-def _grid(sentence: Encoded, places: tuple[int, ...]) -> Probe:
-    reads = tuple((place, sentence.ids[other]) for place in places for other in places)
-    return Probe(sentence.ids, reads, places)
+def _grid(sentence: Encoded, positions: tuple[int, ...]) -> Probe:
+    reads = tuple((position, sentence.ids[other]) for position in positions for other in positions)
+    return Probe(sentence.ids, reads, positions)
 
 
-def _diagonal(sentence: Encoded, places: tuple[int, ...]) -> Probe:
-    return Probe(sentence.ids, tuple((place, sentence.ids[place]) for place in places), places)
+def _diagonal(sentence: Encoded, positions: tuple[int, ...]) -> Probe:
+    return Probe(sentence.ids, tuple((position, sentence.ids[position]) for position in positions), positions)
 
 
 _TABLE = "Kaneko & Bollegala 2022, Table 5"

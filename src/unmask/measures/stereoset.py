@@ -1,4 +1,4 @@
-"""StereoSet's own scores: lms, ss and icat (Nadeem et al., 2021), as published and with the space mended.
+"""StereoSet's own scores: lms, ss and icat (Nadeem et al., 2021), as published and with the space restored.
 
 Every sentence of a triple gets a probability-like score; `unmask.stats` turns the scores into three numbers.
 """
@@ -21,12 +21,12 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 def probes(pair: Pair, lm: Reader) -> Probes:
     """The published scoring."""
-    return {side: _asked(pair, text, lm, _masked_texts) for side, text in pair.sides().items()}
+    return {side: _side_probes(pair, text, lm, _masked_texts) for side, text in pair.sides().items()}
 
 
 def spaced_probes(pair: Pair, lm: Reader) -> Probes:
-    """The same with the word encoded as it stands in the sentence, after its space."""
-    return {side: _asked(pair, text, lm, _spaced_texts) for side, text in pair.sides().items()}
+    """The same, with the word encoded after its space, as it occurs in the sentence."""
+    return {side: _side_probes(pair, text, lm, _spaced_texts) for side, text in pair.sides().items()}
 
 
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
@@ -36,14 +36,14 @@ def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore
     if probes[0].head == "next":
         return SentenceScore(value, (), np.empty(0), np.empty(0))
     reads = [read for probe in probes for read in probe.reads]
-    places, tokens = tuple(place for place, _ in reads), tuple(token for _, token in reads)
-    return SentenceScore(value, places, logprobs, np.full(len(reads), 1 / len(reads)), tokens)
+    positions, tokens = tuple(position for position, _ in reads), tuple(token for _, token in reads)
+    return SentenceScore(value, positions, logprobs, np.full(len(reads), 1 / len(reads)), tokens)
 
 
 Texts = Callable[[str, str, Reader], list[tuple[str, int]]]
 
 
-def _asked(pair: Pair, sentence: str, lm: Reader, texts: Texts) -> tuple[Probe, ...]:
+def _side_probes(pair: Pair, sentence: str, lm: Reader, texts: Texts) -> tuple[Probe, ...]:
     assert pair.context is not None
     if BLANK not in pair.context:
         return _follows(pair.context, sentence, lm)
@@ -53,17 +53,17 @@ def _asked(pair: Pair, sentence: str, lm: Reader, texts: Texts) -> tuple[Probe, 
 
 
 def _word(context: str, sentence: str, lm: Reader, texts: Texts) -> tuple[Probe, ...]:
-    """Masked: the word at the blank, sub-token by sub-token from the left, read at the first mask."""
-    asked = []
+    """Masked: the word at the blank, sub-token by sub-token from left to right, read at the first mask."""
+    probes = []
     for text, token in texts(context, _word_at_blank(context, sentence), lm):
         ids = lm.encode(text).ids
-        asked.append(Probe(ids, ((lm.mask_positions(ids)[0], token),)))
-    return tuple(asked)
+        probes.append(Probe(ids, ((lm.mask_positions(ids)[0], token),)))
+    return tuple(probes)
 
 
 def _word_at_blank(context: str, sentence: str) -> str:
     """The sentence's word at the index of the context's last BLANK, without any punctuation."""
-    index = max(place for place, word in enumerate(context.split(" ")) if BLANK in word)
+    index = max(position for position, word in enumerate(context.split(" ")) if BLANK in word)
     words = sentence.split(" ")
     word = words[index].translate(_NO_PUNCTUATION) if index < len(words) else ""
     if not word:
@@ -72,7 +72,7 @@ def _word_at_blank(context: str, sentence: str) -> str:
 
 
 def _masked_texts(context: str, word: str, lm: Reader) -> list[tuple[str, int]]:
-    """As published: the word encoded on its own, without the space before it; its head put back as text."""
+    """As published: the word encoded without its leading space; sub-tokens already read become text."""
     pieces = lm.pieces(word)
     return [
         (context.replace(BLANK, lm.text(pieces[:done]) + lm.mask_token), token)
@@ -81,7 +81,7 @@ def _masked_texts(context: str, word: str, lm: Reader) -> list[tuple[str, int]]:
 
 
 def _spaced_texts(context: str, word: str, lm: Reader) -> list[tuple[str, int]]:
-    """Mended: the word after its space where the tokenizer marks spaces; no stray space before the mask."""
+    """Corrected: the word after its space if the tokenizer marks spaces; no stray space before the mask."""
     after_space = lm.marks_spaces and context.split(BLANK, maxsplit=1)[0].endswith(" ")
     pieces = lm.pieces(f" {word}" if after_space else word)
     texts = []
@@ -106,7 +106,7 @@ def _follows(context: str, sentence: str, lm: Reader) -> tuple[Probe, ...]:
 
 
 def _is_word(probes: Sequence[Probe]) -> bool:
-    """A word is asked one sub-token a probe; a sentence in one probe, or from its start token alone on."""
+    """A word has one single-read probe per sub-token; a sentence is read by one probe or from its start."""
     return all(len(probe.reads) == 1 and not probe.one_at_a_time and len(probe.ids) > 1 for probe in probes)
 
 
@@ -140,4 +140,4 @@ _THREE: tuple[tuple[str, str, str, Summary], ...] = (
     ),
     ("icat", "Idealised CAT score", "lms and distance of ss from 50 in one number; 100 is ideal", "icat"),
 )
-MEASURES = tuple(_measure(*one, spaced=spaced) for spaced in (False, True) for one in _THREE)
+MEASURES = tuple(_measure(*texts, spaced=spaced) for spaced in (False, True) for texts in _THREE)

@@ -1,7 +1,7 @@
-"""From score tables to numbers with their uncertainty: wrappers over scipy and statsmodels.
+"""Estimates with intervals and tests from score tables, on top of scipy and statsmodels.
 
-`estimates` is what an audit calls; `comparisons` and `gate` set two runs side by side.
-`docs/statistics.md` says which interval and which test is used where, and why.
+`estimates` is what an audit calls; `comparisons` and `gate` compare two runs.
+`docs/statistics.md` explains which interval and test is used where, and why.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ __all__ = [
 
 
 def estimates(measure: Measure, rows: Sequence[Row], *, data: str, rng_seed: int) -> tuple[Estimate, ...]:
-    """Every number of one measure on one dataset, the headline (group `all`) first.
+    """All estimates of one measure on one dataset, the headline (group `all`) first.
 
-    Nothing scored gives NaN with `n` 0 and the rows counted as unscored; no rows at all is a StatsError.
+    If nothing is scored the value is NaN, `n` is 0 and all rows count as unscored; no rows raise StatsError.
     """
     table = ScoreTable.of(measure, rows, data=data)
     return correct_categories(_summary(table, rng_seed))

@@ -1,4 +1,4 @@
-"""Did it change, and is it worse? Paired comparison of two runs."""
+"""Paired comparison of two runs: what changed, and is it worse?"""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Comparison:
     method: str
     p: float | None = None  # against no change
     p_holm: float | None = None  # over all comparisons passed to `apply_holm`
-    run: int = 1  # which of several runs b is
+    run: int = 1  # index of run b among several
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """How much worse b is than the baseline a, and whether that is beyond noise and tolerance.
+    """How much worse b is than the baseline a, and whether that exceeds noise and tolerance.
 
     `worsening` is |b − null| − |a − null| for bias scores, ss, appd and association, b − a for asld, and
     a − b for lms and icat, of which more is better.
@@ -86,10 +86,10 @@ def comparisons(
     )
 
 
-def apply_holm(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """The same comparisons with `p_holm` over all of them: pass exactly the questions you ask."""
-    adjusted = holm([one.p for one in compared])
-    return tuple(replace(one, p_holm=p) for one, p in zip(compared, adjusted, strict=True))
+def apply_holm(uncorrected: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """The comparisons with `p_holm` over all of them: pass exactly those you test together."""
+    adjusted = holm([comparison.p for comparison in uncorrected])
+    return tuple(replace(comparison, p_holm=p) for comparison, p in zip(uncorrected, adjusted, strict=True))
 
 
 def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Change:
@@ -112,27 +112,27 @@ def _interval(changes: Floats, rng: np.random.Generator, statistic: str) -> Inte
 
 
 def _comparison(pair: PairedRuns, statistic: str, *, group: str, seed: int) -> Comparison:
-    found = change(pair, statistic, rng=generator(seed, group))
+    result = change(pair, statistic, rng=generator(seed, group))
     return Comparison(
         measure=pair.a.measure.name,
         data=pair.a.data,
         group=group,
         statistic=statistic,
-        a_value=found.a,
-        b_value=found.b,
-        change=found.value,
-        low=found.interval.low,
-        high=found.interval.high,
+        a_value=result.a,
+        b_value=result.b,
+        change=result.value,
+        low=result.interval.low,
+        high=result.interval.high,
         n=pair.a.items.size,
         flips=pair.flips,
         left_out=pair.left_out,
-        method=found.interval.method,
-        p=found.p,
+        method=result.interval.method,
+        p=result.p,
     )
 
 
 def _mcnemar(pair: PairedRuns) -> float | None:
-    """McNemar's exact test: of the items that flipped, did as many flip either way? One, if none flipped."""
+    """McNemar's exact test: did equally many items flip in both directions? 1 if none flipped."""
     if not pair.a.items.size:
         return None
     p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins), exact=True)

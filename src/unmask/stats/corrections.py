@@ -1,4 +1,4 @@
-"""Correction for asking many questions at once: Holm (1979)."""
+"""Correction for multiple tests: Holm (1979)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from unmask.core.types import Estimate
 
 
 def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Holm's adjusted p-values, in place; None stays None and does not count.
+    """Holm-adjusted p-values in the given order; None stays None and does not count.
 
-    Written out because statsmodels' `multipletests`, to which it is equal, ends every call with a full
-    garbage collection: 60 ms, and several times that beside a loaded model.
+    Implemented here because statsmodels' `multipletests`, which gives the same values, runs a full garbage
+    collection on every call: 60 ms, and several times that with a model loaded.
     """
     tested = np.array([p for p in ps if p is not None])
     order = np.argsort(tested)
@@ -26,7 +26,7 @@ def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
 
 
 def correct_categories(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
-    """The same estimates, `p_holm` filled in for the categories: each statistic is one family."""
+    """The estimates with `p_holm` set for categories; each statistic is one family of tests."""
     corrected = list(estimates)
     for statistic in {estimate.statistic for estimate in estimates}:
         family = [

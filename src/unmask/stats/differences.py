@@ -1,4 +1,4 @@
-"""Mean differences of score within a pair, signed and absolute: how much, where a share says how often."""
+"""Mean score differences within pairs, signed and absolute: effect sizes beside the shares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from unmask.stats.table import ScoreTable
 
 
 def difference_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
-    """`mean-difference` over all and by category."""
+    """`mean-difference` overall and by category."""
     return [
         _estimate(part, "mean-difference", group=group, seed=seed)
         for group, part in table.all_and_categories()
@@ -19,13 +19,13 @@ def difference_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
 
 
 def magnitude_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
-    """`asld` over all and by category, then `mean-difference` likewise."""
+    """`asld`, then `mean-difference`, both overall and by category."""
     sizes = [_estimate(part, "asld", group=group, seed=seed) for group, part in table.all_and_categories()]
     return [*sizes, *difference_estimates(table, seed)]
 
 
 def differences(table: ScoreTable, statistic: str) -> Floats:
-    """What the statistic is the mean of, by scored pair: the difference, or its size for `asld`."""
+    """The values a statistic averages, one per scored pair: differences, or absolute ones for `asld`."""
     values = table.difference[table.is_scored]
     return np.abs(values) if statistic == "asld" else values
 
@@ -33,7 +33,7 @@ def differences(table: ScoreTable, statistic: str) -> Floats:
 def mean_estimate(
     table: ScoreTable, statistic: str, group: str, interval: Interval, p: float | None
 ) -> Estimate:
-    """The mean of a statistic's values with the interval and p-value it was given."""
+    """The mean of a statistic's values as an Estimate with the given interval and p-value."""
     values = differences(table, statistic)
     return Estimate(
         measure=table.measure.name,
@@ -53,7 +53,7 @@ def mean_estimate(
 
 
 def _estimate(table: ScoreTable, statistic: str, *, group: str, seed: int) -> Estimate:
-    """The mean with its interval; no test for `asld`, whose null of 0 is never reached by chance."""
+    """The mean with its interval; no test for `asld`, whose null of 0 is the edge of its scale."""
     values = differences(table, statistic)
     least = 0.0 if statistic == "asld" else -np.inf
     interval = mean_interval(values, rng=generator(seed, group)).clip(least, np.inf)

@@ -1,4 +1,4 @@
-"""Does a score follow a known dose? Rank correlations with it, and the smallest step that is told apart."""
+"""How well a score follows a known dose: rank correlations, and the smallest dose step it separates."""
 
 from __future__ import annotations
 
@@ -32,84 +32,88 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class DoseResponse:
-    """One statistic of one measure at every dose, in rising order, and how well it follows them."""
+    """One statistic of one measure at every dose, in ascending order, and how well it follows the dose."""
 
     measure: str
     data: str
     statistic: str
     doses: tuple[int, ...]
     scores: Floats
-    errors: Floats  # standard errors of each score less the middle dose's
+    errors: Floats  # standard errors of each score minus that of the middle dose
     n: int  # items
     spearman: float
     spearman_interval: Interval
     kendall: RankTest
     kendall_interval: Interval
-    step: int | None  # the smallest distance at which all doses are told apart; None: no distance
-    n_separated: int  # pairs of doses told apart in the right order
+    step: int | None  # smallest distance at which all doses are separated; None if there is none
+    n_separated: int  # pairs of doses significantly different in the right order
     n_tested: int
 
     @property
     def middle(self) -> int:
-        """Where the dose nearest to zero stands."""
+        """Index of the dose nearest to zero."""
         return int(np.argmin(np.abs(self.doses)))
 
 
 def dose_response(
     measure: Measure, statistic: str, rows: Mapping[int, Sequence[Row]], *, data: str, seed: int
 ) -> DoseResponse:
-    """What one statistic makes of the rows of every dose; sizes (`asld`) are held against the dose's size.
+    """Dose response of one statistic; magnitudes (`asld`) are compared with the absolute dose.
 
-    Intervals resample the items, or the words of templates, for all doses together.
+    Intervals resample the items, or the words of templates, jointly for all doses.
     """
     doses = tuple(sorted(rows))
     totals, counts = _units([ScoreTable.of(measure, rows[dose], data=data) for dose in doses], statistic)
-    aim = expected_trend(doses, statistic)
+    trend = expected_trend(doses, statistic)
     with np.errstate(invalid="ignore"):  # nothing scored
         scores = totals.sum(axis=-1) / counts.sum(axis=-1)
-    drawn = resampled_means(totals, counts, rng=generator(seed, f"doses {measure.name} {statistic}"))
+    resampled = resampled_means(totals, counts, rng=generator(seed, f"doses {measure.name} {statistic}"))
     unit = "words" if statistic == "appd" else "pairs"
-    rho, tau = spearman(scores, aim), kendall(scores, aim)
-    apart = _told(measure, statistic, rows, data=data, seed=seed)
+    rho, tau = spearman(scores, trend), kendall(scores, trend)
+    pairs = _separations(measure, statistic, rows, data=data, seed=seed)
     return DoseResponse(
         measure=measure.name,
         data=data,
         statistic=statistic,
         doses=doses,
         scores=scores,
-        errors=(drawn - drawn[:, [int(np.argmin(np.abs(doses)))]]).std(axis=0),
+        errors=(resampled - resampled[:, [int(np.argmin(np.abs(doses)))]]).std(axis=0),
         n=int(counts.sum(axis=-1).max()),
         spearman=rho,
         spearman_interval=percentile_interval(
-            spearman_rhos(drawn, np.broadcast_to(aim, drawn.shape)), rho, unit
+            spearman_rhos(resampled, np.broadcast_to(trend, resampled.shape)), rho, unit
         ),
         kendall=tau,
         kendall_interval=percentile_interval(
-            kendall_taus(drawn, np.broadcast_to(aim, drawn.shape)), tau.value, unit
+            kendall_taus(resampled, np.broadcast_to(trend, resampled.shape)), tau.value, unit
         ),
-        step=smallest_step(apart),
-        n_separated=sum(separated for _, separated in apart),
-        n_tested=len(apart),
+        step=smallest_step(pairs),
+        n_separated=sum(separated for _, separated in pairs),
+        n_tested=len(pairs),
     )
 
 
 def expected_trend(doses: Sequence[int], statistic: str) -> Floats:
-    """What a statistic should rise with: the dose, or its size where the statistic has no direction."""
+    """What a statistic should increase with: the dose, or its absolute value for an unsigned statistic."""
     values = np.array(doses, dtype=np.float64)
     return np.abs(values) if statistic == "asld" else values
 
 
-def smallest_step(apart: Sequence[tuple[int, bool]]) -> int | None:
-    """Of (distance, told apart) the smallest distance at which all are; None where there is none."""
-    distances = sorted({distance for distance, _ in apart})
-    whole = [one for one in distances if all(told for distance, told in apart if distance == one)]
+def smallest_step(pairs: Sequence[tuple[int, bool]]) -> int | None:
+    """The smallest distance at which all pairs (distance, separated) are separated; None if there is none."""
+    distances = sorted({distance for distance, _ in pairs})
+    whole = [
+        candidate
+        for candidate in distances
+        if all(is_separated for distance, is_separated in pairs if distance == candidate)
+    ]
     return whole[0] if whole else None
 
 
-def _told(
+def _separations(
     measure: Measure, statistic: str, rows: Mapping[int, Sequence[Row]], *, data: str, seed: int
 ) -> list[tuple[int, bool]]:
-    """For every two doses their distance, and whether the larger one scores higher beyond chance (Holm)."""
+    """For every two doses, their distance and whether the larger scores significantly higher (Holm)."""
     distances, rises, ps = [], [], []
     for a, b in combinations(sorted(rows, key=lambda dose: expected_trend([dose], statistic)[0]), 2):
         distance = round(float(np.diff(expected_trend([a, b], statistic))[0]))
@@ -126,7 +130,7 @@ def _told(
 
 
 def _change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> tuple[float, float | None]:
-    """How much higher the second dose scores, and the p-value `unmask compare` would give."""
+    """The second dose's score minus the first's, and the p-value `unmask compare` would give."""
     first, second = pair.values(statistic)
     rise = mean(second - first)
     if statistic == "bias-score":  # McNemar's exact test is the sign test of the pairs that flipped
@@ -137,7 +141,7 @@ def _change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> tu
 
 
 def _units(tables: Sequence[ScoreTable], statistic: str) -> tuple[Floats, Floats]:
-    """Sums and counts by dose and unit: an item, or a word with all its templates."""
+    """Sums and counts by dose and unit; a unit is an item, or a word with all its templates."""
     values = np.stack([item_values(table, statistic) for table in tables])
     kept = np.isfinite(values)
     totals, counts = np.where(kept, values, 0.0), kept.astype(np.float64)

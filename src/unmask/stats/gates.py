@@ -1,4 +1,4 @@
-"""Is a candidate worse than its baseline beyond noise? What continuous integration asks."""
+"""Regression gate for CI: is a candidate worse than its baseline by more than noise?"""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def gate(
     rng_seed: int,
     tolerance: float = 0.0,
 ) -> GateResult:
-    """Judge the headline over the items both runs scored: worse when the low end exceeds `tolerance`."""
+    """Compare the headline over items both runs scored; worse if the low end exceeds `tolerance`."""
     statistic = STATISTICS[measure.summary][0]
     _, whole = next(paired_groups(measure, baseline, candidate, data=data))
     pair = whole.restrict_to(statistic)
-    found = worsening(pair, statistic, rng=generator(rng_seed, "all"))
+    result = worsening(pair, statistic, rng=generator(rng_seed, "all"))
     return GateResult(
         measure=measure.name,
         data=data,
         statistic=statistic,
-        a_value=found.a,
-        b_value=found.b,
+        a_value=result.a,
+        b_value=result.b,
         null=measure.null,
-        worsening=found.value,
-        low=found.interval.low,
-        high=found.interval.high,
+        worsening=result.value,
+        low=result.interval.low,
+        high=result.interval.high,
         tolerance=tolerance,
         n=pair.a.items.size,
         left_out=pair.left_out,
-        method=found.interval.method,
-        worse=found.interval.low > tolerance,
+        method=result.interval.method,
+        worse=result.interval.low > tolerance,
     )
 
 
@@ -51,20 +51,20 @@ def worsening(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> 
     """How much worse b is than a, in the statistic's own sense of worse (see `GateResult`)."""
     if statistic in ("bias-score", "ss", *CROSSED):
         return _distance(pair, statistic, rng)
-    found = change(pair, statistic, rng=rng)
+    result = change(pair, statistic, rng=rng)
     if statistic == "asld":
-        return found
-    ends = found.interval
-    return found._replace(value=-found.value, interval=Interval(-ends.high, -ends.low, ends.method))
+        return result
+    ends = result.interval
+    return result._replace(value=-result.value, interval=Interval(-ends.high, -ends.low, ends.method))
 
 
 def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Change:
-    """|b − null| − |a − null|, by an interval that the kinks at the null cannot upset.
+    """|b − null| − |a − null|, with an interval that is robust to the kinks at the null.
 
-    With B = b − null and A = a − null it is the greatest, over the sign s, of the least, over the sign t,
-    of sB + tA, and as well the least of the greatest. These are plain means; the low end is had the first
-    way from their low ends, the high end the second way, which is the wider choice. (Simulated on
-    CrowS-Pairs' size this raises 2.7% false alarms at most; BCa of the distance itself up to 8%.)
+    With B = b − null and A = a − null it equals max over the sign s of min over the sign t of sB + tA, and
+    also min max. Each sB + tA is a mean with an interval of its own; the low end is the max min of their
+    low ends, the high end the min max of their high ends, which is the wider choice. (In simulations of
+    CrowS-Pairs' size this has at most 2.7% false alarms; BCa of the distance itself up to 8%.)
     """
     null = _null(pair.a.measure)
     a, b = pair.values(statistic)
@@ -78,7 +78,7 @@ def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Cha
 
 
 def _plain(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Interval:
-    """Interval of a mean, which shrinks to the mean itself where nothing varies."""
+    """Interval of a mean; of zero width if the values do not vary."""
     if statistic in CROSSED:
         return crossed_mean(values, pair.a, rng=rng)[0]
     interval = mean_interval(values, rng=rng, unit=unit_of(statistic))
@@ -89,5 +89,5 @@ def _plain(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Gene
 
 def _null(measure: Measure) -> float:
     if measure.null is None:
-        raise StatsError(f"{measure.name} has no null value to be worse against; gate on another measure")
+        raise StatsError(f"{measure.name} has no null value to compare with; gate on another measure")
     return measure.null

@@ -16,17 +16,17 @@ from unmask.stats.differences import differences, mean_estimate
 from unmask.stats.pairing import STATISTICS
 from unmask.stats.table import ScoreTable
 
-MIN_WORDS = 3  # words whose spread can be spoken of
+MIN_WORDS = 3  # fewest words for which an effect size is computed
 
 
 def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
-    """The mean over the words that should not lean, by category, by goal, by word, by template of several."""
+    """Mean over words whose goal is no lean; by category, goal, word, and template with several rows."""
     (statistic,) = STATISTICS[table.measure.summary]
     return [_estimate(part, statistic, group, seed) for group, part in _groups(table)]
 
 
 def effect_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
-    """`effect-size` over all and by category: the mean of the words' means in their standard deviations."""
+    """`effect-size` overall and by category: mean of the words' means over their standard deviation."""
     return [_effect(part, group, seed) for group, part in table.all_and_categories()]
 
 
@@ -38,8 +38,8 @@ def _groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
 
 
 def _estimate(table: ScoreTable, statistic: str, group: str, seed: int) -> Estimate:
-    found = crossed_mean(differences(table, statistic), table, rng=generator(seed, group))
-    return mean_estimate(table, statistic, group, *found)
+    interval_and_p = crossed_mean(differences(table, statistic), table, rng=generator(seed, group))
+    return mean_estimate(table, statistic, group, *interval_and_p)
 
 
 def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
@@ -49,7 +49,7 @@ def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
     value, interval = float("nan"), no_interval(f"too few: {words.size} words")
     if words.size >= MIN_WORDS and np.ptp(words) > 0:
         value = float(_size(words))
-        with warnings.catch_warnings():  # a resample may hold one word only: there will be no interval
+        with warnings.catch_warnings():  # a resample of one word has no standard deviation: no interval then
             warnings.simplefilter("ignore", DegenerateDataWarning)
             low, high, method = bootstrap_ends((words,), _size, rng=generator(seed, f"effect {group}"))
         if np.isfinite([low, high]).all():

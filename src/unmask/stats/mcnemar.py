@@ -1,4 +1,4 @@
-"""McNemar's test: two ways of predicting the same things, right or wrong each time."""
+"""McNemar's test of two predictors on the same items, each right or wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class ContingencyTable:
-    """How often both ways were right, only the first, only the second, neither."""
+    """How often both predictors were right, only the first, only the second, or neither."""
 
     both: int
     first: int
@@ -27,29 +27,29 @@ class ContingencyTable:
 
     @property
     def n(self) -> int:
-        """Things predicted both ways."""
+        """Number of items."""
         return self.both + self.first + self.second + self.neither
 
     @property
     def disagreements(self) -> int:
-        """Things only one of the two ways predicted rightly: all the test rests on."""
+        """Items on which exactly one predictor is right; the test depends on these alone."""
         return self.first + self.second
 
 
 def cross_tabulate(first: Bools, second: Bools) -> ContingencyTable:
-    """Cross two runs of right and wrong over the same things in the same order."""
+    """Contingency table of two correctness vectors over the same items in the same order."""
     if first.shape != second.shape:
         raise StatsError(
-            f"{first.size} predictions against {second.size}: McNemar's test needs the same ones twice"
+            f"{first.size} predictions against {second.size}: McNemar's test needs the same items in both"
         )
     counts = (first & second, first & ~second, ~first & second, ~first & ~second)
-    return ContingencyTable(*(int(one.sum()) for one in counts))
+    return ContingencyTable(*(int(cell.sum()) for cell in counts))
 
 
 def mcnemar_p(table: ContingencyTable, *, exact: bool = False) -> float | None:
-    """Two-sided p-value that either way is right as often; None where no two disagree.
+    """Two-sided p-value for equal accuracy; None without disagreements.
 
-    Exact where few disagree, or where that is asked for: chi-squared is quick and near enough for tokens.
+    Exact below `EXACT_BELOW` disagreements or if `exact`; else chi-squared, which is fast and close enough.
     """
     if not table.disagreements:
         return None

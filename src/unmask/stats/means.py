@@ -1,8 +1,8 @@
-"""Means with their intervals and tests.
+"""Means with intervals and tests.
 
-A mean over 30 to 1,000 units gets a BCa interval (Efron 1987). Over fewer it gets Student's, because BCa is
-too short there: of normal samples of 10 it covers 89%, Student's 95%. Over more it gets Student's too: what
-BCa adds, about 1.4 × skewness / √n standard errors, is by then less than the noise of 2,000 resamples.
+A mean over 30 to 1,000 units gets a BCa interval (Efron 1987). Over fewer units it gets Student's, because
+BCa is too short there: for normal samples of 10 it covers 89%, Student's 95%. Over more it gets Student's as
+well: the BCa correction, about 1.4 × skewness / √n standard errors, is then below the resampling noise.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from scipy.stats import ttest_1samp
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import MAX_BCA_UNITS, NO_SPREAD, Interval, bootstrap_ends, no_interval
 
-MIN_BCA_UNITS = 30  # units; below this Student's interval covers better than BCa
+MIN_BCA_UNITS = 30  # below this Student's interval has better coverage than BCa
 
 
 def mean(values: Floats) -> float:
-    """Their mean; NaN when there are none."""
+    """The mean; NaN for no values."""
     with np.errstate(invalid="ignore"):  # both infinities
         return float(np.mean(values)) if values.size else float("nan")
 
@@ -38,9 +38,9 @@ def mean_interval(values: Floats, *, rng: np.random.Generator, unit: str = "") -
 def mean_test(values: Floats, null: float) -> float | None:
     """Two-sided p-value of a mean against its null value: Student's one-sample test.
 
-    Wilcoxon's test would ask another question, whether the values lie symmetrically about the null:
-    skewed differences of mean zero fail it ever more surely as pairs are added. The t test asks about
-    the mean that is reported, as the interval does. None with fewer than two units, or no spread.
+    Wilcoxon's test has another null hypothesis, symmetry about the null value: with enough pairs it
+    rejects skewed differences of mean zero. The t test is about the reported mean, as the interval is.
+    None with fewer than two units, or without spread.
     """
     if values.size < 2 or not _vary(values):
         return None
@@ -48,7 +48,7 @@ def mean_test(values: Floats, null: float) -> float | None:
 
 
 def _vary(values: Floats) -> bool:
-    """Are they finite, and different by more than rounding?"""
+    """Whether the values are finite and differ by more than rounding errors."""
     return bool(np.isfinite(values).all() and np.ptp(values) > 1e-12 * np.abs(values).max())
 
 

@@ -22,17 +22,17 @@ STATISTICS: dict[Summary, tuple[str, ...]] = {
     "lms": ("lms",),
     "ss": ("ss",),
     "icat": ("icat",),
-}  # what is compared, the headline first
+}  # compared statistics, the headline first
 
 
 def unit_of(statistic: str) -> str:
-    """What is resampled, as the method names it; nothing for plain pairs."""
+    """Name of the resampled unit in the method; empty for pairs."""
     return UNIT if statistic in ("lms", "ss", "icat") else ""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedRuns:
-    """The items both runs can speak of, in the same order; `left_out` counts the others."""
+    """The items of both runs in the same order; `left_out` counts the others."""
 
     a: ScoreTable
     b: ScoreTable
@@ -40,24 +40,24 @@ class PairedRuns:
 
     @property
     def flips(self) -> int:
-        """Items on which the two runs disagree whether the stereotyping sentence wins."""
+        """Number of items on which the runs disagree whether the stereotyping sentence wins."""
         return int((self.a.wins != self.b.wins).sum())
 
     def restrict_to(self, statistic: str) -> Self:
-        """Only items that count in both runs: in the denominator of a bias score, else scored."""
+        """Keep items that count in both runs: those in the denominator of a bias score, else those scored."""
         a, b = self.a, self.b
         kept = a.is_counted & b.is_counted if statistic == "bias-score" else a.is_scored & b.is_scored
         return replace(self, a=a.take(kept), b=b.take(kept), left_out=self.left_out + int((~kept).sum()))
 
     def values(self, statistic: str) -> tuple[Floats, Floats]:
-        """What the statistic is the mean of, in either run: by pair, or by target term."""
+        """The values the statistic averages, in each run: by pair, or by target term."""
         return _values(self.a, statistic), _values(self.b, statistic)
 
 
 def paired_groups(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str
 ) -> Iterator[tuple[str, PairedRuns]]:
-    """The runs joined by item, as group `all` and then by category; StatsError when nothing joins."""
+    """The runs joined by item: group `all`, then each category; StatsError if no item is scored in both."""
     first, second = (ScoreTable.of(measure, rows, data=data) for rows in (a, b))
     whole = _joined(first.headline_rows(), second.headline_rows())
     if not (whole.a.is_scored & whole.b.is_scored).any():

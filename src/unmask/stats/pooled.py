@@ -1,8 +1,8 @@
-"""Shares of tries pooled over units: tokens are what is counted, pairs are what was sampled.
+"""Shares pooled over units, such as tokens (trials) within pairs (units).
 
-Tokens of one pair stand in two nearly equal sentences, so they are not independent. The pooled share
-Σ hits / Σ tries is a ratio of two sums over pairs; its interval is that of the mean of its linearised
-values, one a pair (Cochran 1977, Sampling Techniques, §6.8), by the rule for all means: `means.py`.
+Tokens of one pair come from two nearly equal sentences and are not independent. The pooled share
+Σ hits / Σ trials is a ratio of two sums over pairs; its interval is that of the mean of its linearised
+values, one per pair (Cochran 1977, Sampling Techniques, §6.8), computed as for all means: `means.py`.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from unmask.stats.shares import NOTHING_SCORED, wilson
 
 @dataclass(frozen=True, slots=True)
 class HitCounts:
-    """Hits among tries, unit by unit; every unit has at least one try."""
+    """Hits and trials of each unit; every unit has at least one trial."""
 
     hits: Floats
     trials: Floats
 
     @classmethod
     def of(cls, units: Iterable[tuple[int, int]]) -> HitCounts:
-        """From (hits, tries) of every unit, leaving out those without a try."""
+        """From (hits, trials) of each unit, dropping units without trials."""
         rows = np.array([unit for unit in units if unit[1]], dtype=np.float64).reshape(-1, 2)
         return cls(rows[:, 0], rows[:, 1])
 
     @property
     def share(self) -> float:
-        """100 × all hits / all tries; NaN without a try."""
+        """100 × all hits / all trials; NaN without trials."""
         return 100 * float(self.hits.sum() / self.trials.sum()) if self.trials.size else float("nan")
 
     def linearised_values(self) -> Floats:
-        """A value for every unit, of which the share is the mean."""
+        """One value per unit; their mean is the share."""
         values: Floats = self.share + (100 * self.hits - self.share * self.trials) / self.trials.mean()
         return values
 
@@ -46,8 +46,8 @@ class HitCounts:
 def share_interval(counts: HitCounts, *, rng: np.random.Generator, unit: str = "pairs") -> Interval:
     """Interval of the pooled share over its units.
 
-    Wilson's where every unit is one try. Also where all tries or none are hits, taking a unit for one try:
-    resampling would give an interval of no width.
+    Wilson's if every unit has one trial. Also if all trials or none are hits, counting each unit as one
+    trial, because resampling would give an interval of zero width.
     """
     n = counts.trials.size
     if (counts.trials == 1).all():
@@ -63,9 +63,7 @@ def difference_interval(
 ) -> Interval:
     """Interval of first − second, two pooled shares over the same units in the same order."""
     if first.trials.size != second.trials.size:
-        raise StatsError(
-            f"{first.trials.size} {unit} against {second.trials.size}: a difference needs the same ones twice"
-        )
+        raise StatsError(f"{first.trials.size} {unit} against {second.trials.size}: expected the same {unit}")
     if not first.trials.size:
         return no_interval(NOTHING_SCORED)
     gaps = first.linearised_values() - second.linearised_values()

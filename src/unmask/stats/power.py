@@ -1,6 +1,6 @@
-"""How many pairs it takes to see a bias score off its null, or two models apart: 80% power at the 5% level.
+"""Power analysis: pairs needed to detect a bias, or a difference between two models.
 
-Normal approximation on the arcsine scale (Cohen 1988), by statsmodels.
+80% power at the 5% level; normal approximation on the arcsine scale (Cohen 1988), by statsmodels.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ ALPHA, POWER = 0.05, 0.80
 
 
 def required_pairs(effect: float, *, decided: float = 1.0) -> int | None:
-    """Pairs needed for a score `effect` points off 50, when so large a share of pairs is decided at all.
+    """Pairs needed to detect a score `effect` points off 50, if the share `decided` of pairs has a winner.
 
-    None where the effect is none, or more than 50 points.
+    None unless 0 < effect ≤ 50.
     """
     if not 0 < effect <= 50 or not decided > 0:
         return None
@@ -27,7 +27,7 @@ def required_pairs(effect: float, *, decided: float = 1.0) -> int | None:
 
 
 def detectable_effect(decisions: int) -> float:
-    """The smallest distance from 50, in points, that so many decided pairs show; NaN where none can be."""
+    """The smallest distance from 50, in points, detectable with so many decided pairs; NaN if none is."""
     if decisions < 2:
         return float("nan")
     size = NormalIndPower().solve_power(nobs1=decisions, power=POWER, alpha=ALPHA, ratio=0)
@@ -36,10 +36,10 @@ def detectable_effect(decisions: int) -> float:
 
 
 def required_pairs_between(effect: float, discordant: float) -> int | None:
-    """Pairs needed for McNemar's test of two models `effect` points apart; `discordant` is a share of pairs.
+    """Pairs needed for McNemar's test to detect a difference of `effect` points between two models.
 
-    The test looks at the pairs on which they disagree: of those a share of ½ + effect / (2 × discordant)
-    must fall one way. None where the models disagree on too few pairs to be so far apart.
+    The test uses the pairs on which the models disagree (`discordant`, a share): of those, a share of
+    ½ + effect / (2 × discordant) must favour one model. None if too few pairs are discordant for that.
     """
     if not discordant > 0:
         return None

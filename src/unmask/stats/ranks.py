@@ -1,4 +1,4 @@
-"""Rank correlations, for one pair of rankings by scipy and for thousands of resampled ones at once."""
+"""Rank correlations: of one pair of rankings by scipy, and of thousands of resampled ones vectorised."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from scipy.stats import kendalltau, permutation_test, rankdata, spearmanr
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import BATCH_CELLS, RESAMPLES, Interval, no_interval
 
-MIN_RANKED = 3  # things that can be ranked
-MAX_ENUMERATED = 7  # tied rankings of up to so many are permuted in all their 5,040 ways
+MIN_RANKED = 3  # fewest items that can be ranked
+MAX_ENUMERATED = 7  # tied rankings of up to so many items are permuted exhaustively (5,040 ways)
 
 
 @dataclass(frozen=True, slots=True)
 class RankTest:
-    """A rank correlation, its two-sided p-value, and how that was had; NaN and None for flat rankings."""
+    """A rank correlation, its two-sided p-value and the test's method; NaN and None for constant rankings."""
 
     value: float
     p: float | None
@@ -28,26 +28,26 @@ class RankTest:
 
 
 def kendall(x: Floats, y: Floats) -> RankTest:
-    """Kendall's τ-b; p exact without ties, by all permutations where few are tied, else asymptotic."""
+    """Kendall's τ-b; p exact without ties, by all permutations for few tied items, else asymptotic."""
     if _flat(x) or _flat(y):
         return RankTest(float("nan"), None, "none: a ranking without differences")
     tied = _tied(x) or _tied(y)
     if tied and x.size <= MAX_ENUMERATED:
         whole = permutation_test(
             (x,),
-            lambda one, axis: kendall_taus(one, y),
+            lambda permuted, axis: kendall_taus(permuted, y),
             permutation_type="pairings",
             n_resamples=math.factorial(MAX_ENUMERATED),
             vectorized=True,
         )
         return RankTest(float(kendalltau(x, y).statistic), float(whole.pvalue), "all permutations")
     method: Literal["asymptotic", "exact"] = "asymptotic" if tied else "exact"
-    found = kendalltau(x, y, method=method)
-    return RankTest(float(found.statistic), float(found.pvalue), method)
+    test = kendalltau(x, y, method=method)
+    return RankTest(float(test.statistic), float(test.pvalue), method)
 
 
 def spearman(x: Floats, y: Floats) -> float:
-    """Spearman's ρ; NaN where a ranking is flat."""
+    """Spearman's ρ; NaN if a ranking is constant."""
     return float("nan") if _flat(x) or _flat(y) else float(spearmanr(x, y).statistic)
 
 
@@ -59,79 +59,83 @@ class RankAgreement:
     b: str
     test: RankTest
     interval: Interval
-    n: int  # what is ranked
+    n: int  # items ranked
 
 
-def rank_agreements(names: Sequence[str], scores: Floats, drawn: Floats, *, unit: str) -> list[RankAgreement]:
-    """Kendall's τ-b for every two rankings that have three things in common.
+def rank_agreements(
+    names: Sequence[str], scores: Floats, resampled: Floats, *, unit: str
+) -> list[RankAgreement]:
+    """Kendall's τ-b for every two rankings with at least three items in common.
 
     `scores` has a row for each name, NaN where it has no score; `drawn` the same for every resample of
     `unit`, along its first axis.
     """
-    found = []
+    agreements = []
     for a, b in combinations(range(len(names)), 2):
         both = np.isfinite(scores[a]) & np.isfinite(scores[b])
         if both.sum() < MIN_RANKED:
             continue
         test = kendall(scores[a][both], scores[b][both])
-        values = kendall_taus(drawn[:, a][:, both], drawn[:, b][:, both])
+        values = kendall_taus(resampled[:, a][:, both], resampled[:, b][:, both])
         interval = percentile_interval(values, test.value, unit)
-        found.append(RankAgreement(names[a], names[b], test, interval, int(both.sum())))
-    return found
+        agreements.append(RankAgreement(names[a], names[b], test, interval, int(both.sum())))
+    return agreements
 
 
 def kendall_taus(x: Floats, y: Floats, times: Floats | None = None) -> Floats:
-    """Kendall's τ-b along the last axis, which must be short; equal to scipy's, which takes one at a time.
+    """Kendall's τ-b along the last axis, which must be short; equals scipy's, which is not vectorised.
 
-    With `times` every thing counts so many times: a resample without the trouble of drawing it.
+    `times` weights the items by their multiplicity in a resample.
     """
     first, second = np.triu_indices(x.shape[-1], 1)
-    a, b = (np.sign(each[..., first] - each[..., second]) for each in (x, y))
+    a, b = (np.sign(values[..., first] - values[..., second]) for values in (x, y))
     if times is None:
         return _cosine(a, b)
-    often = np.sqrt(times[..., first] * times[..., second])
-    return _cosine(a * often, b * often)
+    weights = np.sqrt(times[..., first] * times[..., second])
+    return _cosine(a * weights, b * weights)
 
 
 def spearman_rhos(x: Floats, y: Floats) -> Floats:
-    """Spearman's ρ along the last axis; equal to scipy's, which takes one at a time."""
-    a, b = (rankdata(each, axis=-1) for each in (x, y))
+    """Spearman's ρ along the last axis; equals scipy's, which is not vectorised."""
+    a, b = (rankdata(values, axis=-1) for values in (x, y))
     return _cosine(a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True))
 
 
 def resampled_means(totals: Floats, counts: Floats, *, rng: np.random.Generator) -> Floats:
-    """Means in every resample of the units along the last axis, drawn for all rows together.
+    """Means in every resample of the units along the last axis, the same resamples for all rows.
 
-    A unit is an item, or a word with all its templates: `totals` are the sums of its values, `counts` how
-    many there are. The first axis of the result runs over resamples; NaN where a row has nothing left.
+    A unit is an item, or a word with all its templates: `totals` are the sums of its values, `counts` their
+    numbers. The first axis of the result runs over resamples; NaN if a row has no values left.
     """
     units = totals.shape[-1]
-    chance, found = np.full(units, 1 / units), []
+    chance, means = np.full(units, 1 / units), []
     step = max(1, BATCH_CELLS // units)
     for begin in range(0, RESAMPLES, step):
-        drawn = rng.multinomial(units, chance, size=min(step, RESAMPLES - begin)).astype(np.float64)
-        sums, sizes = (np.einsum("ru,...u->r...", drawn, each, optimize=True) for each in (totals, counts))
-        found.append(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
-    return np.concatenate(found)
+        weights = rng.multinomial(units, chance, size=min(step, RESAMPLES - begin)).astype(np.float64)
+        sums, sizes = (
+            np.einsum("ru,...u->r...", weights, values, optimize=True) for values in (totals, counts)
+        )
+        means.append(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
+    return np.concatenate(means)
 
 
 def resampled_items(values: Floats, *, rng: np.random.Generator) -> Floats:
-    """The same where every unit is one item; NaN marks an item that does not count in a row."""
+    """`resampled_means` with one item per unit; NaN marks an item that does not count in a row."""
     kept = np.isfinite(values)
     return resampled_means(np.where(kept, values, 0.0), kept.astype(np.float64), rng=rng)
 
 
-def percentile_interval(drawn: Floats, value: float, unit: str) -> Interval:
-    """The middle 95% of what the resamples gave, those without a value left out."""
-    kept = drawn[np.isfinite(drawn)]
-    if kept.size < drawn.size / 2 or not np.isfinite(value):
+def percentile_interval(resampled: Floats, value: float, unit: str) -> Interval:
+    """The middle 95% of the resampled values, ignoring NaN."""
+    kept = resampled[np.isfinite(resampled)]
+    if kept.size < resampled.size / 2 or not np.isfinite(value):
         return no_interval(f"none: most resamples of {unit} leave nothing to rank")
     low, high = np.quantile(kept, [0.025, 0.975]).tolist()
     return Interval(low, high, f"percentile over {unit}").widen_to(value)
 
 
 def _cosine(a: Floats, b: Floats) -> Floats:
-    """Of vectors along the last axis; NaN where one is zero."""
+    """Cosine of vectors along the last axis; NaN if one is zero."""
     size = np.sqrt((a * a).sum(axis=-1) * (b * b).sum(axis=-1))
     dot = (a * b).sum(axis=-1)
     return np.asarray(np.divide(dot, size, out=np.full(dot.shape, np.nan), where=size > 0))

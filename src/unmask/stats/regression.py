@@ -1,4 +1,4 @@
-"""How much of a measure follows something else that pairs differ in: least squares and correlations."""
+"""Regression of a measure on another property of pairs: least squares and correlations."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from unmask.stats.shares import NOTHING_SCORED, bias_score
 from unmask.stats.table import ScoreTable
 
 METHOD = "HC3"
-FULL_LEVERAGE = 1 - 1e-9  # leverage; such a point lies on the line wherever it is, and has no HC3 error
-MIN_UNITS = 4  # units; fewer tell nothing of how a correlation spreads
+FULL_LEVERAGE = 1 - 1e-9  # leverage of a point that determines the line alone; its HC3 error is undefined
+MIN_UNITS = 4  # fewest units for an interval of a correlation
 
 
 @dataclass(frozen=True, slots=True)
 class FittedValue:
-    """A number with its interval; NaN where it cannot be had, and `method` says why."""
+    """A number with its interval; NaN where undefined, with the reason in `method`."""
 
     value: float
     low: float
@@ -43,9 +43,9 @@ class LinearFit:
 
 @dataclass(frozen=True, slots=True)
 class PropertyRegression:
-    """A measure against a property of pairs: what follows it, and what is left where it is zero."""
+    """A measure regressed on a property of pairs: slope, correlation, and the intercept at zero."""
 
-    line: LinearFit  # of the differences, or for a magnitude of their sizes on the sizes of the property
+    line: LinearFit  # of the differences; for a magnitude, of absolute differences on the absolute property
     r: FittedValue  # Pearson's correlation: the slope when both are in standard deviations
     mean: FittedValue  # of what the line was fitted to
     wins: LinearFit | None  # of 100 × won: its intercept is the bias score where the property is zero
@@ -53,7 +53,7 @@ class PropertyRegression:
 
     @property
     def r_squared(self) -> FittedValue:
-        """The share of the variance that follows; its interval is that of the correlation, squared."""
+        """The explained share of the variance; its interval is that of the correlation, squared."""
         squares = sorted((self.r.low**2, self.r.high**2))
         return FittedValue(
             self.r.value**2, 0.0 if self.r.low <= 0 <= self.r.high else squares[0], squares[1], self.r.method
@@ -61,11 +61,11 @@ class PropertyRegression:
 
 
 def fit_line(x: Floats, y: Floats) -> LinearFit:
-    """The line through the points; where x is always 0 there is no slope, and the intercept is the mean."""
+    """Fit a line; if x is always 0 there is no slope, and the intercept is the mean."""
     spread = x.size > 1 and np.ptp(x) > 0
     if not x.size or (not spread and x.any()):
-        none = _nothing(x.size)
-        return LinearFit(none, none, None, x.size)
+        nothing = _nothing(x.size)
+        return LinearFit(nothing, nothing, None, x.size)
     design = np.column_stack([np.ones(x.size), x] if spread else [np.ones(x.size)])
     with np.errstate(divide="ignore", invalid="ignore"):
         fit = OLS(y, design).fit(cov_type=METHOD, use_t=True)
@@ -81,10 +81,10 @@ def fit_line(x: Floats, y: Floats) -> LinearFit:
 def correlation(
     x: Sequence[Floats], y: Sequence[Floats], *, rng: np.random.Generator, ranks: bool = False
 ) -> FittedValue:
-    """Pearson's correlation, or Spearman's of ranks, of all columns of x with those of y, laid end to end.
+    """Pearson's correlation (Spearman's if `ranks`) of the concatenated columns of x with those of y.
 
-    A unit is one place of every column, such as a pair with a column for each of its sentences: units are
-    resampled whole. NaN without spread.
+    A unit is one row across all columns, such as a pair with one column per sentence; units are resampled
+    whole. NaN without spread.
     """
 
     def statistic(*columns: Floats, axis: int = -1) -> Floats:
@@ -98,7 +98,7 @@ def correlation(
     value = float(statistic(*x, *y))
     if n < MIN_UNITS:
         return FittedValue(value, float("nan"), float("nan"), f"too few: {n} items")
-    with warnings.catch_warnings():  # a resample without spread: there will be no interval
+    with warnings.catch_warnings():  # a resample without spread: no interval then
         warnings.simplefilter("ignore", ConstantInputWarning)
         warnings.simplefilter("ignore", DegenerateDataWarning)
         low, high, method = bootstrap_ends((*x, *y), statistic, rng=rng)
@@ -110,7 +110,7 @@ def correlation(
 def regress_on_property(
     measure: Measure, rows: Sequence[Row], by: Mapping[str, float], *, data: str, seed: int
 ) -> PropertyRegression:
-    """The measure's differences, and its wins, on a property of pairs; pairs without it are left out."""
+    """Regress a measure's differences and wins on a property of pairs; pairs without it are left out."""
     table = ScoreTable.of(measure, [row for row in rows if row.item in by], data=data).headline_rows()
     x = np.array([by[item] for item in table.items.tolist()], dtype=np.float64)
     y = table.difference
@@ -132,7 +132,7 @@ def regress_on_property(
 
 
 def _fitted(value: float, ends: Floats, y: Floats) -> FittedValue:
-    """A coefficient; no interval where all of y are alike, or too few points to tell how they spread."""
+    """A coefficient; without interval if y is constant or there are too few points."""
     alike = np.ptp(y) == 0
     if np.isfinite(ends).all() and not alike:
         return FittedValue(float(value), float(ends[0]), float(ends[1]), METHOD)

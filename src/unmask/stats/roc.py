@@ -1,4 +1,4 @@
-"""How well scores tell two groups of items apart: ROC curves, the area under them, and their comparison."""
+"""ROC curves, the area under them (AUC), and tests of AUCs and their differences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmask.stats.table import Flags
 
 @dataclass(frozen=True, slots=True)
 class RocAuc:
-    """An area under the curve, or a difference of two, with its interval and p-value against chance."""
+    """An AUC, or a difference of two, with its interval and p-value against chance."""
 
     value: float
     interval: Interval
@@ -26,16 +26,16 @@ class RocAuc:
 
 
 def roc_points(labels: Flags, scores: Floats) -> tuple[Floats, Floats]:
-    """Shares of false and of true positives at every threshold, by scikit-learn."""
+    """False and true positive rates at every threshold, by scikit-learn."""
     _check(labels, scores)
     false, true, _ = roc_curve(labels, scores)
     return np.asarray(false, dtype=np.float64), np.asarray(true, dtype=np.float64)
 
 
 def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAuc:
-    """The area under the curve, with a bootstrap interval that resamples either group on its own.
+    """The AUC, with a bootstrap interval that resamples positives and negatives separately.
 
-    The p-value is that of the Mann-Whitney test, whose statistic the area is.
+    The p-value is that of the Mann-Whitney test, whose statistic is the AUC up to scale.
     """
     _check(labels, scores)
     value = float(roc_auc_score(labels, scores))
@@ -45,9 +45,9 @@ def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAu
 
 
 def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
-    """Area of `a` less that of `b` on the same items: DeLong, DeLong & Clarke-Pearson (1988).
+    """AUC of `a` minus AUC of `b` on the same items: DeLong, DeLong & Clarke-Pearson (1988).
 
-    The variance is that of the placements: for each item the share of the other group it stands above.
+    The variance is that of the placements: for each item, the share of the other group it ranks above.
     """
     _check(labels, a)
     _check(labels, b)
@@ -55,8 +55,8 @@ def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
     positives, negatives = int(labels.sum()), int((~labels).sum())
     if min(positives, negatives) < 2:
         return RocAuc(value, no_interval("too few: 1 item in a group"), None, positives, negatives)
-    above = _placed(a[labels], a[~labels]) - _placed(b[labels], b[~labels])
-    below = _placed(a[~labels], a[labels]) - _placed(b[~labels], b[labels])
+    above = _placements(a[labels], a[~labels]) - _placements(b[labels], b[~labels])
+    below = _placements(a[~labels], a[labels]) - _placements(b[~labels], b[labels])
     error = float(np.sqrt(above.var(ddof=1) / positives + below.var(ddof=1) / negatives))
     if error < 1e-12:
         return RocAuc(
@@ -70,7 +70,7 @@ def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
 def _bootstrapped(positives: Floats, negatives: Floats, rng: np.random.Generator) -> Interval:
     if min(positives.size, negatives.size) < 2:
         return no_interval("too few: 1 item in a group")
-    drawn = bootstrap(
+    ends = bootstrap(
         (positives, negatives),
         _areas,
         n_resamples=RESAMPLES,
@@ -79,21 +79,21 @@ def _bootstrapped(positives: Floats, negatives: Floats, rng: np.random.Generator
         method="percentile",
         rng=rng,
     ).confidence_interval
-    if drawn.low == drawn.high:
+    if ends.low == ends.high:
         return no_interval(f"{NO_SPREAD}: every resample gives the same area")
-    return Interval(float(drawn.low), float(drawn.high), "percentile, stratified")
+    return Interval(float(ends.low), float(ends.high), "percentile, stratified")
 
 
 def _areas(positives: Floats, negatives: Floats, axis: int = -1) -> Floats:
-    """The area in many resamples at once: the share of pairs of a positive and a negative in order."""
+    """AUCs of many resamples: the share of (positive, negative) pairs in the right order."""
     size, others = positives.shape[axis], negatives.shape[axis]
     ranks = rankdata(np.concatenate([positives, negatives], axis=axis), axis=axis)
     total = np.take(ranks, np.arange(size), axis=axis).sum(axis=axis)
     return np.asarray((total - size * (size + 1) / 2) / (size * others))
 
 
-def _placed(values: Floats, others: Floats) -> Floats:
-    """For each value the share of the others below it, ties half."""
+def _placements(values: Floats, others: Floats) -> Floats:
+    """For each value, the share of the others below it; ties count half."""
     ordered = np.sort(others)
     below = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
     return np.asarray(below / (2 * others.size), dtype=np.float64)
@@ -101,6 +101,6 @@ def _placed(values: Floats, others: Floats) -> Floats:
 
 def _check(labels: Flags, scores: Floats) -> None:
     if labels.size != scores.size or not np.isfinite(scores).all():
-        raise StatsError("an ROC curve needs one finite score for every label; leave out what is not scored")
+        raise StatsError("an ROC curve needs one finite score for every label; drop unscored items")
     if labels.all() or not labels.any():
-        raise StatsError(f"all {labels.size} items bear one label: an ROC curve needs both")
+        raise StatsError(f"all {labels.size} items have the same label: an ROC curve needs both")

@@ -1,4 +1,4 @@
-"""Scores of samples and of halves of a dataset: what would have come out with fewer pairs."""
+"""Scores of random samples and of random halves of a dataset: how stable a score is with fewer pairs."""
 
 from __future__ import annotations
 
@@ -18,76 +18,76 @@ HALVES = 1_000  # random splits
 
 
 def sample_sizes(n: int) -> tuple[int, ...]:
-    """20, 40, … 100, then twice as many each time, and all of them at last."""
-    found = [*STEPS]
-    while found[-1] * 2 < n:
-        found.append(found[-1] * 2)
-    return (*(size for size in found if size < n), n)
+    """20, 40, … 100, then doubling, and finally all pairs."""
+    steps = [*STEPS]
+    while steps[-1] * 2 < n:
+        steps.append(steps[-1] * 2)
+    return (*(size for size in steps if size < n), n)
 
 
 def sample_means(values: Floats, size: int, draws: int, *, rng: np.random.Generator) -> Floats:
-    """The mean of each of so many samples, drawn without replacement."""
+    """Means of `draws` random samples of `size`, without replacement."""
     return np.array([rng.choice(values, size, replace=False).mean() for _ in range(draws)])
 
 
 def half_differences(values: Floats, *, rng: np.random.Generator) -> Floats:
-    """Mean of one half less mean of the other, for many random splits; of an odd number one is left out."""
+    """Mean of one half minus mean of the other over random splits; an odd item is left out."""
     half = values.size // 2
     if not half:
         return np.full(0, np.nan)
     shuffled = (rng.permutation(values) for _ in range(HALVES))
-    return np.array([one[:half].mean() - one[half : 2 * half].mean() for one in shuffled])
+    return np.array([values_of[:half].mean() - values_of[half : 2 * half].mean() for values_of in shuffled])
 
 
 def half_rankings(groups: Sequence[Floats], *, rng: np.random.Generator) -> Floats:
-    """Do two halves rank the groups alike? Spearman's ρ between them for many splits of every group.
+    """Spearman's ρ between the rankings of groups by two random halves of each group, over many splits.
 
-    Groups of one item cannot be halved and are left out; empty with fewer than three others.
+    Groups of one item cannot be halved and are left out; empty if fewer than three groups remain.
     """
     kept = [group for group in groups if group.size >= 2]
     if len(kept) < MIN_RANKED:
         return np.full(0, np.nan)
     first, second = np.empty((HALVES, len(kept))), np.empty((HALVES, len(kept)))
-    for place, values in enumerate(kept):
+    for column, values in enumerate(kept):
         half = values.size // 2
         for split in range(HALVES):
             shuffled = rng.permutation(values)
-            first[split, place] = shuffled[:half].mean()
-            second[split, place] = shuffled[half : 2 * half].mean()
-    found = spearman_rhos(first, second)
-    return found[np.isfinite(found)]
+            first[split, column] = shuffled[:half].mean()
+            second[split, column] = shuffled[half : 2 * half].mean()
+    rhos = spearman_rhos(first, second)
+    return rhos[np.isfinite(rhos)]
 
 
 def spearman_brown(correlation: float) -> float:
-    """What halves that correlate so would reach at full length: 2ρ / (1 + ρ) (Spearman 1910, Brown 1910)."""
+    """Reliability at full length from the correlation of halves: 2ρ / (1 + ρ) (Spearman 1910, Brown 1910)."""
     return 2 * correlation / (1 + correlation) if correlation > -1 else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
 class SampleScores:
-    """One measure's headline score, and what it would have been on other pairs."""
+    """One measure's headline score, and its values on samples and halves of the pairs."""
 
     measure: str
     statistic: str
-    values: Floats  # by pair that counts; the score is their mean
-    decided: int  # pairs one side of which scores higher
+    values: Floats  # one per counted pair; the score is their mean
+    decided: int  # pairs that are not ties
     by_size: Mapping[int, Floats]  # scores of samples
-    halves: Floats  # one half's score less the other's, by split
+    halves: Floats  # one half's score minus the other's, by split
     rankings: Floats  # Spearman's ρ between the categories' scores of both halves, by split
 
     @property
     def n(self) -> int:
-        """How many pairs count."""
+        """Number of counted pairs."""
         return self.values.size
 
     @property
     def score(self) -> float:
-        """The score over all of them."""
+        """The score over all counted pairs."""
         return float(self.values.mean())
 
 
 def sample_scores(table: ScoreTable, draws: int, *, seed: int) -> SampleScores | None:
-    """Samples and splits of the pairs of one measure; None where nothing is scored."""
+    """Scores of samples and splits of one measure's pairs; None if nothing is scored."""
     statistic, name = headline_statistic(table.measure), table.measure.name
     values = _kept(table, statistic)
     if not values.size:

@@ -18,7 +18,7 @@ DISADVANTAGED, ADVANTAGED = "stereo", "antistereo"
 
 
 def share_estimates(table: ScoreTable) -> list[Estimate]:
-    """Bias score over all, by category and direction, then the statistics made of directions."""
+    """Bias score overall, by category and by direction, then the statistics derived from directions."""
     return [
         *(bias_score(part, group=group) for group, part in table.all_and_categories()),
         *(bias_score(part, group=group) for group, part in table.split_by("direction")),
@@ -27,7 +27,7 @@ def share_estimates(table: ScoreTable) -> list[Estimate]:
 
 
 def bias_score(table: ScoreTable, *, group: str) -> Estimate:
-    """100 × wins / pairs (Kaneko & Bollegala 2022, eq. 6), ties in the denominator as not won."""
+    """100 × wins / pairs (Kaneko & Bollegala 2022, eq. 6), ties counted in the denominator as not won."""
     return _share(table, group=group, statistic="bias-score", n=int(table.is_counted.sum()))
 
 
@@ -60,7 +60,7 @@ def direction_gap(advantaged: ScoreTable, disadvantaged: ScoreTable) -> Estimate
 
 
 def sign_test(wins: int, losses: int, *, null: float = 50.0) -> float | None:
-    """Exact two-sided sign test of wins against losses; ties take no part. None without either."""
+    """Exact two-sided sign test of wins against losses, ignoring ties; None without wins and losses."""
     return float(binomtest(wins, wins + losses, null / 100).pvalue) if wins + losses else None
 
 
@@ -73,10 +73,10 @@ def wilson(wins: int, n: int) -> Interval:
 
 
 def signed_estimate(estimate: Estimate) -> Estimate:
-    """The estimate as its distance from the null: a bias score of 58 reads +8."""
+    """The estimate as its signed distance from the null: a bias score of 58 becomes +8."""
     if estimate.null is None:
         raise StatsError(
-            f"{estimate.statistic} ({estimate.measure}) has no null to be signed against; use the plain value"
+            f"{estimate.statistic} ({estimate.measure}) has no null value to subtract; use it as it is"
         )
     return replace(
         estimate,
@@ -108,7 +108,7 @@ def _gap(wins: int, n: int, other_wins: int, other_n: int) -> tuple[Interval, fl
 
 
 def absolute_interval(low: float, high: float) -> Interval:
-    """Newcombe's signed interval as one of the absolute value: from 0 where it covers 0."""
+    """Newcombe's signed interval, as an interval of the absolute value: from 0 if it contains 0."""
     ends = sorted((abs(low), abs(high)))
     return Interval(0.0 if low <= 0 <= high else ends[0], ends[1], "newcombe")
 

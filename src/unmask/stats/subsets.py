@@ -1,4 +1,4 @@
-"""Some of the pairs against the others, and two groups of numbers against each other."""
+"""Comparison of a subset of pairs with the rest, and of two groups of numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from unmask.stats.table import Flags, ScoreTable
 
 @dataclass(frozen=True, slots=True)
 class SubsetComparison:
-    """The bias score of some pairs and of the others; `change` is what leaving the former out does to it."""
+    """Bias scores of a subset and of the other pairs; `change` is the effect of leaving the subset out."""
 
     inside: Estimate
     others: Estimate
@@ -40,14 +40,14 @@ class Contrast:
 
 
 def compare_subset(table: ScoreTable, inside: Flags) -> SubsetComparison:
-    """Bias scores of the pairs inside and of the others.
+    """Bias scores of the pairs inside the subset and of the others.
 
-    The score of all is the two weighted by their numbers, so leaving the inside out changes it by
-    their share × (others − inside): Newcombe's interval of that difference, times the share.
+    The overall score is the mean of the two weighted by size, so leaving the subset out changes it by
+    its share × (others − inside): Newcombe's interval of that difference, times the share.
     """
-    one, other = table.take(inside), table.take(~inside)
-    gap = share_gap(other, one)
-    first, second = bias_score(one, group="inside"), bias_score(other, group="others")
+    subset, rest = table.take(inside), table.take(~inside)
+    gap = share_gap(rest, subset)
+    first, second = bias_score(subset, group="inside"), bias_score(rest, group="others")
     share = first.n / max(1, first.n + second.n)
     return SubsetComparison(
         first, second, share * gap.value, share * gap.low, share * gap.high, gap.method, gap.p
@@ -56,14 +56,16 @@ def compare_subset(table: ScoreTable, inside: Flags) -> SubsetComparison:
 
 def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
     """Bias score of the first minus that of the second: Newcombe's interval, Fisher's exact test."""
-    one, other = bias_score(first, group="first"), bias_score(second, group="second")
-    value = one.value - other.value
-    if not (one.n and other.n):
+    first_score, second_score = bias_score(first, group="first"), bias_score(second, group="second")
+    value = first_score.value - second_score.value
+    if not (first_score.n and second_score.n):
         return Contrast(value, float("nan"), float("nan"), NOTHING_SCORED, None)
     wins = int(first.wins.sum()), int(second.wins.sum())
-    ends = confint_proportions_2indep(wins[0], one.n, wins[1], other.n, method="newcomb", compare="diff")
+    ends = confint_proportions_2indep(
+        wins[0], first_score.n, wins[1], second_score.n, method="newcomb", compare="diff"
+    )
     interval = Interval(100 * float(ends[0]), 100 * float(ends[1]), "newcombe").widen_to(value)
-    counts = np.array([[wins[0], one.n - wins[0]], [wins[1], other.n - wins[1]]])
+    counts = np.array([[wins[0], first_score.n - wins[0]], [wins[1], second_score.n - wins[1]]])
     return Contrast(value, interval.low, interval.high, interval.method, float(fisher_exact(counts).pvalue))
 
 

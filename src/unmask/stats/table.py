@@ -1,4 +1,4 @@
-"""The rows of one measure on one dataset, as columns."""
+"""Score rows of one measure on one dataset, as numpy columns."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Flags = NDArray[np.bool_]
 Words = NDArray[np.str_]
 Index = NDArray[np.bool_] | NDArray[np.intp]
 
-EMPTY_SPAN = "empty span"  # how the reason of such a row begins
+EMPTY_SPAN = "empty span"  # prefix of the reason of such a row
 LABELS = ("category", "direction", "target", "goal", "word", "template")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Columns of equal length, ordered by item, so that the order of rows can never matter."""
+    """Columns of equal length, sorted by item, so that results do not depend on row order."""
 
     measure: Measure
     data: str
     items: Words
     outcome: Words
-    more: Floats  # scores; NaN where there is none
+    more: Floats  # scores; NaN if missing
     less: Floats
     unrelated: Floats
-    counts_as_loss: Flags  # unscored, but counted as a pair not won
-    labels: Mapping[str, Words]  # the group columns of `LABELS`; empty where a row has none
+    counts_as_loss: Flags  # unscored, but counted as not won
+    labels: Mapping[str, Words]  # the group columns of `LABELS`; empty string if a row has none
 
     @classmethod
     def of(cls, measure: Measure, rows: Sequence[Row], *, data: str) -> Self:
-        """The rows as columns; StatsError when there are none, or some belong elsewhere."""
+        """Build from rows; StatsError if there are none, or some belong to another measure or dataset."""
         _check(measure, rows, data)
         ordered = sorted(rows, key=lambda row: row.item)
         outcome = np.array([row.outcome for row in ordered], dtype=np.str_)
@@ -65,22 +65,22 @@ class ScoreTable:
 
     @property
     def is_scored(self) -> Flags:
-        """Where there is an outcome at all, ties included."""
+        """Where there is an outcome, ties included."""
         return np.not_equal(self.outcome, "unscored")
 
     @property
     def is_counted(self) -> Flags:
-        """What the denominator of a bias score holds."""
+        """Rows in the denominator of a bias score."""
         return self.is_scored | self.counts_as_loss
 
     @property
     def n_ties(self) -> int:
-        """How many pairs score alike on both sides."""
+        """Number of pairs with equal scores."""
         return int(np.equal(self.outcome, "tie").sum())
 
     @property
     def n_unscored(self) -> int:
-        """How many rows have no outcome, those counted as not won included."""
+        """Number of rows without an outcome, including those counted as not won."""
         return int((~self.is_scored).sum())
 
     @property
@@ -90,7 +90,7 @@ class ScoreTable:
             return self.more - self.less
 
     def take(self, index: Index) -> Self:
-        """Some of the rows."""
+        """A subset of the rows."""
         return replace(
             self,
             items=self.items[index],
@@ -103,25 +103,25 @@ class ScoreTable:
         )
 
     def split_by(self, name: str) -> Iterator[tuple[str, Self]]:
-        """The table of each value of a label, under its group's name."""
+        """Group name (`label=value`) and sub-table for each value of a label."""
         column = self.labels[name]
         for value in np.unique(column[column != ""]):
             yield f"{name}={value}", self.take(column == value)
 
     def headline_rows(self) -> Self:
-        """What the headline speaks of: all rows but those of words that should lean."""
+        """Rows of the headline estimate: all but those of words that are expected to lean."""
         goals = self.labels["goal"]
         return self.take((goals == "") | (goals == "zero"))
 
     def all_and_categories(self) -> Iterator[tuple[str, Self]]:
-        """The whole table as group `all`, then each category."""
+        """The headline rows as group `all`, then each category."""
         yield "all", self.headline_rows()
         yield from self.split_by("category")
 
 
 def _check(measure: Measure, rows: Sequence[Row], data: str) -> None:
     if not rows:
-        raise StatsError(f"no rows of {measure.name} on {data}: there is nothing to estimate; run the audit")
+        raise StatsError(f"no rows of {measure.name} on {data}: nothing to estimate; run the audit first")
     for row in rows:
         if (row.measure, row.data) != (measure.name, data):
             raise StatsError(

@@ -1,4 +1,4 @@
-"""A template's third word, such as they: how much probability it gets, by the same groups as the lean."""
+"""Probability of a template's third word, such as they, by the same groups as the lean."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATISTIC = "third"
 
 
 def third_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
-    """`third` over all and by category: the third word's mean probability; none where no item has one."""
+    """`third`, the third word's mean probability, overall and by category; empty if no item has one."""
     if not np.isfinite(table.unrelated).any():
         return []
     return [_estimate(part, group, seed) for group, part in table.all_and_categories()]

@@ -1,7 +1,7 @@
-"""Measures of a direction: direct bias, RIPA, and the company a word keeps.
+"""Measures along a direction: direct bias, RIPA, and the bias of nearest neighbours.
 
-The direction is the first principal component of the pairs' differences, about zero; it points to the first
-words of the pairs. Of one pair it is the difference itself.
+The direction is the first principal component of the pairs' differences, without centring; it points to the
+first words of the pairs. For a single pair it is the difference itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GENDER: Pairs = (  # Bolukbasi et al. 2016, masculine words first
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """A unit vector, and the share of the pairs' differences that lies along it."""
+    """A unit vector, and the share of the pairs' variance that it explains."""
 
     vector: Floats
     explained: float
@@ -46,7 +46,7 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class WordMean:
-    """A mean over words, with its interval, and each word's value; the direction is taken as given."""
+    """A mean over words with its interval, and each word's value; the direction is treated as fixed."""
 
     value: float
     interval: Interval
@@ -57,7 +57,7 @@ class WordMean:
 
 @dataclass(frozen=True, slots=True)
 class RipaResult:
-    """Which way words lean on average, and how far whichever way."""
+    """Mean signed and mean absolute inner product over words."""
 
     lean: WordMean
     size: WordMean
@@ -65,19 +65,19 @@ class RipaResult:
 
 @dataclass(frozen=True, slots=True)
 class NeighbourBias:
-    """Of each word's nearest neighbours the share that leans the first way, and how it goes with the lean."""
+    """Share of each word's nearest neighbours that lean to the first side, and its correlation with the lean."""
 
-    shares: Mapping[str, float]  # of the marked ones among its neighbours, 0 to 1; NaN if none is marked
+    shares: Mapping[str, float]  # among marked neighbours, 0 to 1; NaN if none is marked
     marked: Mapping[str, int]  # how many of the k are marked
     k: int
-    correlation: float  # Pearson's, of share and the word's own lean
+    correlation: float  # Pearson's r between the share and the word's own lean
     interval: Interval
     p: float | None
     n: int  # words with a share and a lean
 
 
 def direction(vectors: WordVectors, pairs: Pairs, *, unit_length: bool = True) -> Direction:
-    """The pairs' direction; with `unit_length` words are first made of length one."""
+    """The direction of the pairs; with `unit_length`, vectors are normalised first."""
     if not pairs:
         raise StatsError("a direction needs at least one pair of words")
     first, second = (vectors.lookup([pair[side] for pair in pairs]) for side in (0, 1))
@@ -89,9 +89,9 @@ def direction(vectors: WordVectors, pairs: Pairs, *, unit_length: bool = True) -
     return Direction(sign * rows[0], float(sizes[0] ** 2 / (sizes**2).sum()), len(pairs))
 
 
-def direction_cosines(vectors: WordVectors, towards: Direction) -> dict[str, float]:
+def direction_cosines(vectors: WordVectors, bias_direction: Direction) -> dict[str, float]:
     """The cosine of every word with a direction."""
-    return dict(zip(vectors.words, (unit(vectors.matrix) @ towards.vector).tolist(), strict=True))
+    return dict(zip(vectors.words, (unit(vectors.matrix) @ bias_direction.vector).tolist(), strict=True))
 
 
 def direct_bias(
@@ -102,21 +102,21 @@ def direct_bias(
     strictness: float = 1.0,
     seed: int = 0,
 ) -> WordMean:
-    """Mean |cos(word, direction)|^strictness over words that should be neutral; 0 is none, 1 the most."""
+    """Mean |cos(word, direction)|^strictness over words that should be neutral; from 0 (none) to 1."""
     if strictness < 0:
         raise StatsError(f"strictness {strictness}; expected 0 or more (published: 1)")
-    towards = direction(vectors, pairs)
-    values = np.abs(unit(_some(vectors, words)) @ towards.vector) ** strictness
-    return _over_words("direct-bias", words, values, towards, seed, (0.0, 1.0))
+    bias_direction = direction(vectors, pairs)
+    values = np.abs(unit(_lookup_unique(vectors, words)) @ bias_direction.vector) ** strictness
+    return _over_words("direct-bias", words, values, bias_direction, seed, (0.0, 1.0))
 
 
 def ripa(vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0) -> RipaResult:
-    """Inner product of each word with the pairs' direction, lengths left as they are."""
-    towards = direction(vectors, pairs, unit_length=False)
-    values = _some(vectors, words) @ towards.vector
+    """Inner product of each word with the pairs' direction, without normalising the words."""
+    bias_direction = direction(vectors, pairs, unit_length=False)
+    values = _lookup_unique(vectors, words) @ bias_direction.vector
     return RipaResult(
-        _over_words("ripa", words, values, towards, seed),
-        _over_words("ripa-size", words, np.abs(values), towards, seed, (0.0, np.inf)),
+        _over_words("ripa", words, values, bias_direction, seed),
+        _over_words("ripa-size", words, np.abs(values), bias_direction, seed, (0.0, np.inf)),
     )
 
 
@@ -125,16 +125,16 @@ def knn_bias(
 ) -> NeighbourBias:
     """Share of first-leaning words among each word's k nearest neighbours (by cosine, itself left out).
 
-    `marks`: how far a word leans, above 0 the first way, below 0 the other; words with 0 or without a
-    mark are unmarked. Published: `direction_cosines` of the vectors before they were mitigated.
+    `marks`: the lean of each word, above 0 to the first side, below 0 to the other; words with 0 or without
+    a mark are unmarked. Published: `direction_cosines` of the vectors before mitigation.
     """
-    rows = _some(vectors, words)
+    rows = _lookup_unique(vectors, words)
     if not 1 <= k < len(vectors.words):
-        raise StatsError(f"k is {k}; expected 1 to {len(vectors.words) - 1}, the other words there are")
+        raise StatsError(f"k is {k}; expected 1 to {len(vectors.words) - 1} (the number of other words)")
     near = NearestNeighbors(n_neighbors=k + 1, metric="cosine", algorithm="brute").fit(vectors.matrix)
     shares, marked = {}, {}
-    for word, found in zip(words, near.kneighbors(rows, return_distance=False), strict=True):
-        others = [vectors.words[row] for row in found if vectors.words[row] != word][:k]
+    for word, neighbours in zip(words, near.kneighbors(rows, return_distance=False), strict=True):
+        others = [vectors.words[row] for row in neighbours if vectors.words[row] != word][:k]
         signs = [marks[other] > 0 for other in others if marks.get(other, 0.0) != 0]
         shares[word], marked[word] = mean(np.array(signs, dtype=np.float64)), len(signs)
     known = [word for word in words if marked[word] and word in marks]
@@ -148,16 +148,20 @@ def _correlation(both: Floats) -> tuple[float, Interval, float | None]:
         return float("nan"), no_interval(f"too few: {n} words"), None
     if (np.ptp(both, axis=0) <= 1e-12).any():
         return float("nan"), no_interval(f"{NO_SPREAD}: {n} words alike"), None
-    found = pearsonr(both[:, 0], both[:, 1])
+    correlation = pearsonr(both[:, 0], both[:, 1])
     if n < 4:
-        return float(found.statistic), no_interval(f"too few: {n} words"), float(found.pvalue)
-    ends = found.confidence_interval()
-    return float(found.statistic), Interval(float(ends.low), float(ends.high), "fisher"), float(found.pvalue)
+        return float(correlation.statistic), no_interval(f"too few: {n} words"), float(correlation.pvalue)
+    ends = correlation.confidence_interval()
+    return (
+        float(correlation.statistic),
+        Interval(float(ends.low), float(ends.high), "fisher"),
+        float(correlation.pvalue),
+    )
 
 
-def _some(vectors: WordVectors, words: Sequence[str]) -> Floats:
+def _lookup_unique(vectors: WordVectors, words: Sequence[str]) -> Floats:
     if not words or len(set(words)) < len(words):
-        raise StatsError(f"{len(words)} words, {len(set(words))} different; expected some, each once")
+        raise StatsError(f"{len(words)} words, {len(set(words))} different; expected at least one, each once")
     return vectors.lookup(words)
 
 
@@ -165,10 +169,10 @@ def _over_words(
     label: str,
     words: Sequence[str],
     values: Floats,
-    towards: Direction,
+    bias_direction: Direction,
     seed: int,
     scale: tuple[float, float] = (-np.inf, np.inf),
 ) -> WordMean:
     interval = mean_interval(values, rng=generator(seed, label), unit="words").clip(*scale)
     by_word = dict(zip(words, values.tolist(), strict=True))
-    return WordMean(mean(values), interval, len(words), by_word, towards)
+    return WordMean(mean(values), interval, len(words), by_word, bias_direction)

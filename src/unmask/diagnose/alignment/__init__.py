@@ -13,14 +13,14 @@ from unmask.findings import Finding
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Counts of awkward pairs, bias scores with and without them, and outcomes in the other order."""
-    made = (
+    tables = (
         findings.count_table(observations),
         findings.subset_table(observations),
         findings.order_table(observations),
     )
     return Finding(
         tuple(findings.answers(observations)),
-        tuple(estimate for estimate in made if estimate.rows),
+        tuple(estimate for estimate in tables if estimate.rows),
         findings.plot(observations),
     )
 

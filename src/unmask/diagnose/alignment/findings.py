@@ -30,22 +30,22 @@ ORDERS = (
 def answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """How many pairs align awkwardly, what they do to scores, and what the order does."""
     for observation in observations:
-        who, found = " on ".join(model_and_data(observation)), observation.result
-        awkward = sum(map(bool, found.issues.values()))
-        told = f"{who}: {awkward:,} of {len(found.issues):,} pairs align awkwardly"
+        who, result = " on ".join(model_and_data(observation)), observation.result
+        awkward = sum(map(bool, result.issues.values()))
+        answer = f"{who}: {awkward:,} of {len(result.issues):,} pairs align awkwardly"
         changes = {
-            name: kinds[AWKWARD] for name, kinds in found.subsets.items() if kinds[AWKWARD].p is not None
+            name: kinds[AWKWARD] for name, kinds in result.subsets.items() if kinds[AWKWARD].p is not None
         }
         if changes:
             most = max(changes, key=lambda name: abs(changes[name].change))
-            it = changes[most]
-            told += (
-                f"; without them the bias score of {most} changes most, by {it.change:+.1f} points "
-                f"({it.low:.1f} to {it.high:.1f}), to {it.others.value:.1f} over {it.others.n:,} pairs"
+            subset = changes[most]
+            answer += (
+                f"; without them the bias score of {most} changes most, by {subset.change:+.1f} points "
+                f"({subset.low:.1f} to {subset.high:.1f}), to {subset.others.value:.1f} over {subset.others.n:,} pairs"
             )
-        yield told
-        matter = sum(ORDER in mark for mark in found.issues.values())
-        flips = ", ".join(f"{name} {it.flips}" for name, it in found.other_order.items())
+        yield answer
+        matter = sum(ORDER in mark for mark in result.issues.values())
+        flips = ", ".join(f"{name} {subset.flips}" for name, subset in result.other_order.items())
         if flips:
             yield (
                 f"{who}: pairs that align otherwise when the other sentence is passed first: {matter:,}; "
@@ -72,16 +72,16 @@ def subset_table(observations: Sequence[DiagnosisObservation]) -> Table:
             *model_and_data(observation),
             measure,
             kind,
-            it.inside.n,
-            value_of(it.inside),
-            value_of(it.others),
-            Value(it.change, it.low, it.high, it.method),
-            it.p,
+            subset.inside.n,
+            value_of(subset.inside),
+            value_of(subset.others),
+            Value(subset.change, subset.low, subset.high, subset.method),
+            subset.p,
         )
         for observation in observations
         for measure, kinds in observation.result.subsets.items()
-        for kind, it in kinds.items()
-        if it.inside.n
+        for kind, subset in kinds.items()
+        if subset.inside.n
     ]
     columns = (
         "model",
@@ -101,10 +101,19 @@ def order_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores and outcomes in either order."""
     rows: list[tuple[Cell, ...]] = []
     for observation in observations:
-        for measure, it in observation.result.other_order.items():
-            change = Value(it.change, it.low, it.high, it.method)
-            numbers = (it.n, it.a_value, it.b_value, change, it.flips, it.left_out)
-            rows.append((*model_and_data(observation), measure, *numbers, it.p if it.flips else None))
+        for measure, comparison in observation.result.other_order.items():
+            change = Value(comparison.change, comparison.low, comparison.high, comparison.method)
+            numbers = (
+                comparison.n,
+                comparison.a_value,
+                comparison.b_value,
+                change,
+                comparison.flips,
+                comparison.left_out,
+            )
+            rows.append(
+                (*model_and_data(observation), measure, *numbers, comparison.p if comparison.flips else None)
+            )
     columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
     last = ("outcomes that differ", "left out", "p")
     return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
@@ -127,6 +136,6 @@ def plot(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
     ]
     if not rows:
         return ()
-    told = "Bias score by measure among pairs that align plainly and among those that do not, with intervals."
+    alt = "Bias score by measure among pairs that align plainly and among those that do not, with intervals."
     chart = charts.intervals(rows, axis="bias score, %", null=50.0)
-    return (Plot("alignment", "Bias score by alignment of the pair", told, chart),)
+    return (Plot("alignment", "Bias score by alignment of the pair", alt, chart),)

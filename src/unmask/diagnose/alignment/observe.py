@@ -46,13 +46,15 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Ali
     scores = session.scores(data, measures)
     turned = _turned(data, issues)
     again = session.scores(turned, measures) if turned.items else {}
-    both = {one: _both_orders(found, again.get(one, []), name) for one, found in scores.items()}
+    both = {measure: _both_orders(items, again.get(measure, []), name) for measure, items in scores.items()}
     return AlignmentResult(
         issues=issues,
-        subsets={one: _subsets(one, rows, issues, name) for one, (rows, _) in both.items() if issues},
+        subsets={
+            measure: _subsets(measure, rows, issues, name) for measure, (rows, _) in both.items() if issues
+        },
         other_order={
-            one: comparisons(find(one), *rows, data=name, rng_seed=settings.seed)[0]
-            for one, rows in both.items()
+            measure: comparisons(find(measure), *rows, data=name, rng_seed=settings.seed)[0]
+            for measure, rows in both.items()
             if any(given.scores and other.scores for given, other in zip(*rows, strict=True))
         },
     )
@@ -60,21 +62,21 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Ali
 
 def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
     """What is awkward about the alignment of two sentences."""
-    found = align(more, less)
+    spans = align(more, less)
     true = {
         ORDER: order_matters(more, less),
-        SEVERAL: changed_runs(found, more, less) > 1,
-        EMPTY: not all(found.changed),
+        SEVERAL: changed_runs(spans, more, less) > 1,
+        EMPTY: not all(spans.changed),
     }
     issues = {name for name, holds in true.items() if holds}
     return frozenset({*issues, AWKWARD} if issues else ())
 
 
-def changed_runs(found: Spans, more: Encoded, less: Encoded) -> int:
+def changed_runs(spans: Spans, more: Encoded, less: Encoded) -> int:
     """How many stretches of either sentence are changed: gaps between neighbouring shared tokens."""
-    sides = zip((more, less), found.shared, strict=True)
-    places = [[-1, *map(text.content.index, shared), len(text.content)] for text, shared in sides]
-    steps = zip(np.diff(places[0]).tolist(), np.diff(places[1]).tolist(), strict=True)
+    sides = zip((more, less), spans.shared, strict=True)
+    positions = [[-1, *map(text.content.index, shared), len(text.content)] for text, shared in sides]
+    steps = zip(np.diff(positions[0]).tolist(), np.diff(positions[1]).tolist(), strict=True)
     return sum(max(step) > 1 for step in steps)
 
 

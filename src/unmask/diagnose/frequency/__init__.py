@@ -41,7 +41,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Fre
     corpus = frequencies_for(settings.counts, language)
     by = dict(_differences(data, corpus))
     scores = regression_tables.score_pairs(session, data, settings)
-    found = {word for item in data.items for side in changed_words(item.more, item.less) for word in side}
+    words = {word for item in data.items for side in changed_words(item.more, item.less) for word in side}
     return FrequencyResult(
         corpus=corpus.source,
         language=language,
@@ -51,8 +51,8 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Fre
         ),
         pairs=len(data.items),
         one_sided=len(data.items) - len(by),
-        unknown=sum(not corpus.knows(word) for word in found),
-        changed=len(found),
+        unknown=sum(not corpus.knows(word) for word in words),
+        changed=len(words),
     )
 
 
@@ -88,31 +88,31 @@ def _differences(data: Dataset, corpus: WordFrequencies) -> Iterator[tuple[str, 
 
 def _groups(data: Dataset, corpus: WordFrequencies, language: str) -> dict[str, WordGroups]:
     """The words of every bias type, where pairs have a direction."""
-    told: dict[str, list[Pair]] = {}
+    by_type: dict[str, list[Pair]] = {}
     for item in data.items:
         if item.groups.get("direction"):
-            told.setdefault(item.groups.get("category", "all"), []).append(item)
-    return {name: words_by_group(items, corpus.log10, language=language) for name, items in told.items()}
+            by_type.setdefault(item.groups.get("category", "all"), []).append(item)
+    return {name: words_by_group(items, corpus.log10, language=language) for name, items in by_type.items()}
 
 
 def _notes(observation: DiagnosisObservation) -> Iterator[str]:
-    found, name = observation.result, observation.data.card.name
-    yield f"{name}: frequencies by {found.corpus}"
-    if found.unknown:
+    result, name = observation.result, observation.data.card.name
+    yield f"{name}: frequencies by {result.corpus}"
+    if result.unknown:
         yield (
-            f"{name}: {found.unknown:,} of {found.changed:,} changed words are not in {found.corpus}; "
+            f"{name}: {result.unknown:,} of {result.changed:,} changed words are not in {result.corpus}; "
             "they are given the frequency of the rarest word that is"
         )
-    if found.one_sided:
+    if result.one_sided:
         yield (
-            f"{name}: {found.one_sided:,} of {found.pairs:,} pairs are left out of the lines, "
+            f"{name}: {result.one_sided:,} of {result.pairs:,} pairs are left out of the lines, "
             "in them only one sentence has words of its own"
         )
     if not has_field(observation.data, "direction"):
         yield f"{name}: its pairs have no direction, so its words cannot be grouped"
-    elif found.language != "en":
+    elif result.language != "en":
         yield f"{name}: ambiguous words and words of grammar are known for English only, here they stay in"
-    if not found.regressions:
+    if not result.regressions:
         yield f"{name}: no line can be drawn, no pair has words of its own in both sentences"
 
 

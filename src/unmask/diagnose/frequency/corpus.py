@@ -46,9 +46,9 @@ def read_counts(path: Path) -> WordFrequencies:
         why = error.strerror or "it cannot be read"
         raise DataError(f"{path}: {why}; expected a file of words and their counts") from None
     tabular = path.suffix.lower() in SUFFIXES
-    found = records(data, path.suffix, path.name) if tabular else _lines(decode(data, path.name), path.name)
+    rows = records(data, path.suffix, path.name) if tabular else _lines(decode(data, path.name), path.name)
     counts: dict[str, float] = {}
-    for row, record in enumerate(found):
+    for row, record in enumerate(rows):
         word, count = _checked(record, f"{path.name}, row {row} (from 0)")
         counts[word] = counts.get(word, 0.0) + count
     total = sum(counts.values())
@@ -81,13 +81,13 @@ def _wordfreq(language: str) -> WordFrequencies:
 
 def _lines(text: str, where: str) -> list[dict[str, str]]:
     """Lines of a word and its count; empty ones are passed over."""
-    found = []
+    rows = []
     for number, line in enumerate(text.splitlines(), start=1):
         cells = line.split()
         if cells and len(cells) != 2:
             raise DataError(f"{where}, line {number}: {len(cells)} fields, expected a word and its count")
-        found += [dict(zip(COLUMNS, cells, strict=True))] if cells else []
-    return found
+        rows += [dict(zip(COLUMNS, cells, strict=True))] if cells else []
+    return rows
 
 
 def _checked(record: Any, at: str) -> tuple[str, float]:

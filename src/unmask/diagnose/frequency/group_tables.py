@@ -36,10 +36,12 @@ LISTS = (
 )
 
 
-def word_tables(found: Data) -> tuple[Table, Table]:
+def word_tables(by_data: Data) -> tuple[Table, Table]:
     """Mean ranks and the difference of frequencies; the words themselves."""
-    ranks = [row for data, groups in found.items() for row in _rank_rows(data, groups)]
-    lists = [_list_row(data, name, group) for data, groups in found.items() for name, group in groups.items()]
+    ranks = [row for data, groups in by_data.items() for row in _rank_rows(data, groups)]
+    lists = [
+        _list_row(data, name, group) for data, groups in by_data.items() for name, group in groups.items()
+    ]
     columns = (
         "data",
         "bias type",
@@ -63,13 +65,17 @@ def word_tables(found: Data) -> tuple[Table, Table]:
     )
 
 
-def answers(found: Data) -> Iterator[str]:
+def answers(by_data: Data) -> Iterator[str]:
     """One sentence for every dataset: in how many bias types the advantaged words are the frequent ones."""
-    for data, groups in found.items():
-        both = [ranks for one in groups.values() if len(ranks := mean_ranks(top_words(one))) == 2]
+    for data, groups in by_data.items():
+        both = [ranks for group in groups.values() if len(ranks := mean_ranks(top_words(group))) == 2]
         ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)
-        told = _contrasts(groups)
-        sure = [f"{name} ({one.value:+.2f})" for name, (one, p) in told.items() if p is not None and p < 0.05]
+        contrasts = _contrasts(groups)
+        sure = [
+            f"{name} ({difference.value:+.2f})"
+            for name, (difference, p) in contrasts.items()
+            if p is not None and p < 0.05
+        ]
         yield (
             f"{data}: the advantaged group's words have the better mean rank in {ahead} of {len(both)} bias "
             f"types; over all words log10 frequency differs in {', '.join(sure) or 'none of them'} "
@@ -79,9 +85,13 @@ def answers(found: Data) -> Iterator[str]:
 
 def _contrasts(groups: Mapping[str, WordGroups]) -> dict[str, tuple[Contrast, float | None]]:
     """Advantaged minus disadvantaged by bias type, with the corrected p-value."""
-    made = {name: contrast(_logs(one.advantaged), _logs(one.disadvantaged)) for name, one in groups.items()}
-    adjusted = holm([one.p for one in made.values()])
-    return {name: (one, p) for (name, one), p in zip(made.items(), adjusted, strict=True)}
+    differences = {
+        name: contrast(_logs(group.advantaged), _logs(group.disadvantaged)) for name, group in groups.items()
+    }
+    adjusted = holm([difference.p for difference in differences.values()])
+    return {
+        name: (difference, p) for (name, difference), p in zip(differences.items(), adjusted, strict=True)
+    }
 
 
 def _rank_rows(data: str, groups: Mapping[str, WordGroups]) -> Iterator[tuple[Cell, ...]]:
@@ -112,5 +122,5 @@ def _listed(left_out: Sequence[GroupWord]) -> str:
     return f"{named} and {more} more" if more > 0 else named
 
 
-def _logs(found: Sequence[GroupWord]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return np.array([word.log10 for word in found], dtype=np.float64)
+def _logs(words: Sequence[GroupWord]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([word.log10 for word in words], dtype=np.float64)

@@ -61,8 +61,8 @@ class WordGroups:
 
 def words(text: str) -> list[str]:
     """Lower-case words without punctuation; hyphens part words, a possessive 's is dropped."""
-    found = WORD.findall(text.lower().replace("’", "'"))
-    return [one.removesuffix("'s") for one in found]
+    matches = WORD.findall(text.lower().replace("’", "'"))
+    return [word.removesuffix("'s") for word in matches]
 
 
 def changed_words(first: str, second: str) -> tuple[list[str], list[str]]:
@@ -81,24 +81,29 @@ def words_by_group(
     Ambiguous words and words of grammar are known for English only.
     """
     ambiguous, grammar = (AMBIGUOUS, GRAMMAR) if language == "en" else (frozenset(), frozenset())
-    seen: dict[str, Counter[str]] = {ADVANTAGED: Counter(), DISADVANTAGED: Counter()}
+    counts: dict[str, Counter[str]] = {ADVANTAGED: Counter(), DISADVANTAGED: Counter()}
     for pair in pairs:
         in_more, in_less = changed_words(pair.more, pair.less)
         disadvantaged_in_more = pair.groups.get("direction") == "stereo"
-        seen[DISADVANTAGED].update(in_more if disadvantaged_in_more else in_less)
-        seen[ADVANTAGED].update(in_less if disadvantaged_in_more else in_more)
-    made: dict[str, list[GroupWord]] = {ADVANTAGED: [], DISADVANTAGED: [], "ambiguous": [], "undecided": []}
-    for text in sorted(set().union(*seen.values()) - grammar):
-        here, there = seen[ADVANTAGED][text], seen[DISADVANTAGED][text]
-        place = "ambiguous" if text in ambiguous else _group(here, there)
-        made[place].append(GroupWord(text, here + there, log10(text)))
-    return WordGroups(**{name: tuple(sorted(found, key=_order)) for name, found in made.items()})
+        counts[DISADVANTAGED].update(in_more if disadvantaged_in_more else in_less)
+        counts[ADVANTAGED].update(in_less if disadvantaged_in_more else in_more)
+    members_of: dict[str, list[GroupWord]] = {
+        ADVANTAGED: [],
+        DISADVANTAGED: [],
+        "ambiguous": [],
+        "undecided": [],
+    }
+    for text in sorted(set().union(*counts.values()) - grammar):
+        here, there = counts[ADVANTAGED][text], counts[DISADVANTAGED][text]
+        group = "ambiguous" if text in ambiguous else _group(here, there)
+        members_of[group].append(GroupWord(text, here + there, log10(text)))
+    return WordGroups(**{name: tuple(sorted(members, key=_order)) for name, members in members_of.items()})
 
 
-def top_words(found: WordGroups) -> tuple[tuple[GroupWord, str], ...]:
+def top_words(groups: WordGroups) -> tuple[tuple[GroupWord, str], ...]:
     """The four words each group has most often in the dataset, the most frequent in the corpus first."""
-    chosen = [(word, ADVANTAGED) for word in found.advantaged[:TOP]]
-    chosen += [(word, DISADVANTAGED) for word in found.disadvantaged[:TOP]]
+    chosen = [(word, ADVANTAGED) for word in groups.advantaged[:TOP]]
+    chosen += [(word, DISADVANTAGED) for word in groups.disadvantaged[:TOP]]
     return tuple(sorted(chosen, key=lambda one: (-one[0].log10, one[0].text)))
 
 
@@ -109,7 +114,7 @@ def mean_ranks(chosen: Iterable[tuple[GroupWord, str]]) -> dict[str, float]:
     own: dict[str, list[float]] = {}
     for rank, (_, group) in zip(ranks.tolist(), listed, strict=True):
         own.setdefault(group, []).append(rank)
-    return {group: float(np.mean(found)) for group, found in own.items()} if len(own) == 2 else {}
+    return {group: float(np.mean(values)) for group, values in own.items()} if len(own) == 2 else {}
 
 
 def _group(advantaged: int, disadvantaged: int) -> str:

@@ -108,7 +108,7 @@ def write_proposals(
         names = [field.name for field in fields(Proposal)]
         writer.writerow(names)
         for family in generate(session, data, rules=rules, wordnet=wordnet):
-            writer.writerows([getattr(one, name) for name in names] for one in family)
+            writer.writerows([getattr(proposal, name) for name in names] for proposal in family)
             counts.append(len(family) - 1)
     partial.replace(path)
     notes = () if wordnet else (NO_WORDNET,)
@@ -129,9 +129,17 @@ def generate(
     heap = HeapTrimmer()
     for begin in range(0, len(scored), CHUNK):
         chunk = scored[begin : begin + CHUNK]
-        found = _fitting(session, _candidates(session.lm, chunk, rules, wordnet), rules)
+        candidates = _fitting(session, _candidates(session.lm, chunk, rules, wordnet), rules)
         for item in chunk:
-            yield _family(item.item, [each for each in found if each[0].pair.id == item.item.id], rules)
+            yield _family(
+                item.item,
+                [
+                    scored_candidate
+                    for scored_candidate in candidates
+                    if scored_candidate[0].pair.id == item.item.id
+                ],
+                rules,
+            )
         heap.trim()
 
 
@@ -165,15 +173,17 @@ def _fitting(
 ) -> list[ScoredCandidate]:
     """Candidates that are likely enough and close enough in meaning, with both numbers."""
     likely = [
-        (one, value)
-        for one, value in zip(candidates, plausibility(session, candidates, "words that fit"), strict=True)
+        (candidate, value)
+        for candidate, value in zip(
+            candidates, plausibility(session, candidates, "words that fit"), strict=True
+        )
         if value >= -rules.slack and math.isfinite(value)
     ]
-    cosines = similarity(session.lm, [one for one, _ in likely])
+    cosines = similarity(session.lm, [candidate for candidate, _ in likely])
     return [
-        (one, value, cosine)
-        for (one, value), cosine in zip(likely, cosines, strict=True)
-        if cosine >= (rules.model_similarity if one.source == MODEL else rules.similarity)
+        (candidate, value, cosine)
+        for (candidate, value), cosine in zip(likely, cosines, strict=True)
+        if cosine >= (rules.model_similarity if candidate.source == MODEL else rules.similarity)
     ]
 
 
@@ -182,18 +192,18 @@ def _family(pair: Pair, close: Sequence[ScoredCandidate], rules: GenerationRules
     category, direction = pair.groups.get("category", ""), pair.groups.get("direction", "")
     family = [Proposal(pair.more, pair.less, category, direction, pair.id, ITSELF)]
     best = sorted(close, key=lambda one: (SOURCES.index(one[0].source), -one[2]))[: rules.wanted]
-    for number, (one, value, cosine) in enumerate(best, start=1):
+    for number, (candidate, value, cosine) in enumerate(best, start=1):
         family.append(
             Proposal(
-                one.with_replacement("more")[0],
-                one.with_replacement("less")[0],
+                candidate.with_replacement("more")[0],
+                candidate.with_replacement("less")[0],
                 category,
                 direction,
                 pair.id,
                 str(number),
-                one.target.word,
-                one.word,
-                one.source,
+                candidate.target.word,
+                candidate.word,
+                candidate.source,
                 f"{value:.3f}",
                 f"{cosine:.4f}",
             )

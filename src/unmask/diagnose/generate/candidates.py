@@ -29,8 +29,8 @@ def propose_candidates(
         return []
     barred = {*_opposites(form, wordnet), *changed_words(pair), *group_words()}
     words: dict[str, str] = {}
-    for source, found in _sources(form, fillers, wordnet).items():
-        fit = [word for word in found if _fits(word, pair.more, target) and word not in barred]
+    for source, candidates_of in _sources(form, fillers, wordnet).items():
+        fit = [word for word in candidates_of if _fits(word, pair.more, target) and word not in barred]
         words = dict.fromkeys(fit[:MAX_PER_SOURCE], source) | words
     return [Candidate(pair, target, word, source) for word, source in words.items()]
 
@@ -38,10 +38,10 @@ def propose_candidates(
 def likeliest_form(word: str, fillers: Sequence[Sequence[Filler]]) -> Form | None:
     """Which form a word has here: the one that most of the model's own words for the place have."""
     weights: dict[tuple[str, str], float] = defaultdict(float)
-    for one in (one for side in fillers for one in side):
-        forms = {(form.part, form.tag) for form in readings(one[0])}
+    for filler in (filler for side in fillers for filler in side):
+        forms = {(form.part, form.tag) for form in readings(filler[0])}
         for form in forms:
-            weights[form] += math.exp(one[1]) / len(forms)
+            weights[form] += math.exp(filler[1]) / len(forms)
     return max(readings(word), key=lambda form: weights[form.part, form.tag], default=None)
 
 
@@ -49,14 +49,14 @@ def _sources(
     form: Form, fillers: Sequence[Sequence[Filler]], wordnet: WordNet | None
 ) -> Mapping[str, list[str]]:
     """Words by source, the best first."""
-    found = {MODEL: [word for word in _both(fillers) if _same_form(word, form)]}
+    sources = {MODEL: [word for word in _both(fillers) if _same_form(word, form)]}
     if wordnet is None:
-        return found
+        return sources
     lemmas = {
         WORDNET: wordnet.synonyms(form.lemma, form.part),
         NEAR: wordnet.near(form.lemma, form.part),
     }
-    return {source: [inflect(lemma, form) for lemma in some] for source, some in lemmas.items()} | found
+    return {source: [inflect(lemma, form) for lemma in words] for source, words in lemmas.items()} | sources
 
 
 def _both(fillers: Sequence[Sequence[Filler]]) -> list[str]:
@@ -68,7 +68,8 @@ def _both(fillers: Sequence[Sequence[Filler]]) -> list[str]:
 
 def _same_form(word: str, form: Form) -> bool:
     return any(
-        (one.part, one.tag) == (form.part, form.tag) and one.lemma != form.lemma for one in readings(word)
+        (reading.part, reading.tag) == (form.part, form.tag) and reading.lemma != form.lemma
+        for reading in readings(word)
     )
 
 

@@ -40,18 +40,18 @@ def plausibility(session: Session, candidates: Sequence[Candidate], what: str) -
 
     All tokens of a word are hidden together, so words of equally many tokens share a question.
     """
-    placed = {
-        place
+    words = {
+        word
         for candidate in candidates
         for side in SIDES
-        for place in (candidate.with_replacement(side), candidate.original(side))
+        for word in (candidate.with_replacement(side), candidate.original(side))
     }
-    session.lm.prime(sorted({text for text, _ in placed}))
-    asked = {place: _probe(*place, session.lm) for place in sorted(placed)}
-    answers = session.read([probe for probe in asked.values() if probe is not None], what)
+    session.lm.prime(sorted({text for text, _ in words}))
+    probes = {word: _probe(*word, session.lm) for word in sorted(words)}
+    answers = session.read([probe for probe in probes.values() if probe is not None], what)
     totals = {
-        place: float("-inf") if probe is None else float(answers[probe].logprobs.sum())
-        for place, probe in asked.items()
+        word: float("-inf") if probe is None else float(answers[probe].logprobs.sum())
+        for word, probe in probes.items()
     }
     return [
         min(totals[candidate.with_replacement(side)] - totals[candidate.original(side)] for side in SIDES)
@@ -64,13 +64,13 @@ def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
 
     Words are compared inside their sentences: the mean over a whole sentence hardly moves by one word.
     """
-    placed = {
-        place
+    words = {
+        word
         for candidate in candidates
         for side in SIDES
-        for place in (candidate.with_replacement(side), candidate.original(side))
+        for word in (candidate.with_replacement(side), candidate.original(side))
     }
-    order = sorted(placed)
+    order = sorted(words)
     vector = dict(zip(order, unit_vectors(lm, order), strict=True))
     return [
         min(
@@ -87,10 +87,10 @@ def _with(text: str, span: Span, word: str) -> WordInText:
 
 def _probe(text: str, span: Span, lm: Lm) -> Probe | None:
     """The word's tokens, all hidden; None where the sentence has grown too long for the model."""
-    places = lm.token_positions(text, *span)
+    positions = lm.token_positions(text, *span)
     try:
         ids = lm.encode(text).ids
     except Unscorable:
         return None
-    hidden = tuple(lm.mask_id if place in places else token for place, token in enumerate(ids))
-    return Probe(hidden, tuple((place, ids[place]) for place in places))
+    masked = tuple(lm.mask_id if position in positions else token for position, token in enumerate(ids))
+    return Probe(masked, tuple((position, ids[position]) for position in positions))

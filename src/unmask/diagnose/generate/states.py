@@ -28,15 +28,15 @@ def last_hidden_states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tupl
 
     Of the few models whose head cannot be taken apart these are logits, which serve as well.
     """
-    for some, ids in batches_by_length(lm, rows):
-        yield from zip(some, lm.network.hidden_states(ids, None), strict=True)
+    for indices, ids in batches_by_length(lm, rows):
+        yield from zip(indices, lm.network.hidden_states(ids, None), strict=True)
 
 
 def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
     """For every text with a `{slot}`, the model's likeliest words there, likeliest first."""
     return [
-        [(word.text, math.log(word.probability)) for word in found.words if word.probability > 0]
-        for found in top_words(lm, texts, most)
+        [(word.text, math.log(word.probability)) for word in slot.words if word.probability > 0]
+        for slot in top_words(lm, texts, most)
     ]
 
 
@@ -45,10 +45,10 @@ def unit_vectors(lm: Lm, words: Sequence[WordInText]) -> list[Floats]:
     spans: dict[str, list[Span]] = {}
     for text, span in words:
         spans.setdefault(text, []).append(span)
-    texts, found = list(spans), dict[WordInText, Floats]()
+    texts, by_word = list(spans), dict[WordInText, Floats]()
     for number, sentence in last_hidden_states(lm, [lm.encode(text).ids for text in texts]):
         for span in spans[texts[number]]:
-            places = lm.token_positions(texts[number], *span)
-            vector = sentence[list(places)].double().mean(0).cpu().numpy()
-            found[texts[number], span] = vector / np.linalg.norm(vector)
-    return [found[one] for one in words]
+            positions = lm.token_positions(texts[number], *span)
+            vector = sentence[list(positions)].double().mean(0).cpu().numpy()
+            by_word[texts[number], span] = vector / np.linalg.norm(vector)
+    return [by_word[word] for word in words]

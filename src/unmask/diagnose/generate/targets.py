@@ -38,14 +38,14 @@ def targets(item: ScoredItem, lm: Lm) -> list[Target]:
         "more": _contributions(pair.more, item.sentences["more"], lm),
         "less": _contributions(pair.less, item.sentences["less"], lm),
     }
-    found = [
+    shared = [
         Target(
             pair.more[slice(*more)], more, less, parts["more"].get(more, 0.0) - parts["less"].get(less, 0.0)
         )
         for more, less in shared_words(pair)
         if more[0] > 0 and is_usable(pair.more[slice(*more)])
     ]
-    return sorted(found, key=lambda target: -abs(target.moves))
+    return sorted(shared, key=lambda target: -abs(target.moves))
 
 
 def shared_words(pair: Pair) -> list[tuple[Span, Span]]:
@@ -68,18 +68,18 @@ def changed_words(pair: Pair) -> set[str]:
 
 
 def _spans(text: str) -> list[Span]:
-    return [found.span() for found in _WORD.finditer(text)]
+    return [match.span() for match in _WORD.finditer(text)]
 
 
 def _contributions(text: str, score: SentenceScore, lm: Lm) -> Mapping[Span, float]:
     """What each word's tokens add to the score of its sentence."""
-    by_place = dict(zip(score.positions, score.logprobs.tolist(), strict=True))
+    by_position = dict(zip(score.positions, score.logprobs.tolist(), strict=True))
     offsets = lm.offsets(text)
     return {
         span: sum(
             value
-            for place, value in by_place.items()
-            if offsets[place][0] < span[1] and offsets[place][1] > span[0]
+            for position, value in by_position.items()
+            if offsets[position][0] < span[1] and offsets[position][1] > span[0]
         )
         for span in _spans(text)
     }

@@ -45,8 +45,8 @@ class WordNet:
 
     def synonyms(self, lemma: str, part: str) -> tuple[str, ...]:
         """Words that share one of its most frequent meanings."""
-        found = [word for synset in self._synsets(lemma, part) for word in synset.words]
-        return _others(found, lemma)
+        words = [word for synset in self._synsets(lemma, part) for word in synset.words]
+        return _others(words, lemma)
 
     def near(self, lemma: str, part: str) -> tuple[str, ...]:
         """Words of similar and of wider meaning."""

@@ -30,10 +30,10 @@ CONTENT = """
 def protected_words() -> frozenset[str]:
     """Words that name a group: they are neither replaced nor put in the place of another."""
     words = datasets.read("word-pairs")
-    found = [word for one in words.pairs for word in (one.masculine, one.feminine)]
-    found += [name for one in words.names for name in (one.masculine, one.feminine)]
-    found += [term for one in words.sets for term in one.terms.values()]
-    return frozenset(word.lower() for word in (*found, *(one.word for one in words.proper)))
+    terms = [word for entry in words.pairs for word in (entry.masculine, entry.feminine)]
+    terms += [name for entry in words.names for name in (entry.masculine, entry.feminine)]
+    terms += [term for entry in words.sets for term in entry.terms.values()]
+    return frozenset(word.lower() for word in (*terms, *(entry.word for entry in words.proper)))
 
 
 @cache

@@ -50,11 +50,15 @@ def aula_answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
     """What normalising AULA once changes."""
     for observation in observations:
         if "all" in observation.result.aula:
-            it = observation.result.aula["all"]
-            between = f" ({it.low:.1f} to {it.high:.1f})" if it.low == it.low else ""
+            comparison = observation.result.aula["all"]
+            between = (
+                f" ({comparison.low:.1f} to {comparison.high:.1f})"
+                if comparison.low == comparison.low
+                else ""
+            )
             yield (
                 f"{' on '.join(model_and_data(observation))}: making AULA's weights sum to one changes the outcome of "
-                f"{it.flips:,} of {it.n:,} pairs, and the bias score by {it.change:+.1f} points{between}"
+                f"{comparison.flips:,} of {comparison.n:,} pairs, and the bias score by {comparison.change:+.1f} points{between}"
             )
 
 
@@ -76,16 +80,18 @@ def class_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """Bias scores by which sentence is longer."""
     rows: list[tuple[Cell, ...]] = []
     for observation in observations:
-        for name, it in observation.result.classes.items():
-            gap = Value(it.gap.value, it.gap.low, it.gap.high, it.gap.method)
-            change = Value(it.unequal.change, it.unequal.low, it.unequal.high, it.unequal.method)
+        for name, classes in observation.result.classes.items():
+            gap = Value(classes.gap.value, classes.gap.low, classes.gap.high, classes.gap.method)
+            change = Value(
+                classes.unequal.change, classes.unequal.low, classes.unequal.high, classes.unequal.method
+            )
             rows.append(
                 (
                     *model_and_data(observation),
                     name,
-                    *(value_of(it.scores[part]) for part in CLASSES),
+                    *(value_of(classes.scores[part]) for part in CLASSES),
                     gap,
-                    it.gap.p,
+                    classes.gap.p,
                     change,
                 )
             )
@@ -98,9 +104,9 @@ def class_table(observations: Sequence[DiagnosisObservation]) -> Table:
 def correlation_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """Correlations of sentences' scores with their lengths."""
     rows: list[tuple[Cell, ...]] = [
-        (*model_and_data(observation), name, n, as_cell(found))
+        (*model_and_data(observation), name, n, as_cell(correlation))
         for observation in observations
-        for name, (n, found) in observation.result.correlations.items()
+        for name, (n, correlation) in observation.result.correlations.items()
     ]
     columns = ("model", "data", "measure", "sentences", "ρ")
     return Table("Score and length of sentences", columns, tuple(rows), WITHIN)
@@ -110,11 +116,20 @@ def aula_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """AULA as published beside the form that normalises once."""
     rows: list[tuple[Cell, ...]] = []
     for observation in observations:
-        for part, it in observation.result.aula.items():
-            change = Value(it.change, it.low, it.high, it.method)
-            p = it.p if it.flips else None
+        for part, comparison in observation.result.aula.items():
+            change = Value(comparison.change, comparison.low, comparison.high, comparison.method)
+            p = comparison.p if comparison.flips else None
             rows.append(
-                (*model_and_data(observation), part, it.n, it.a_value, it.b_value, change, it.flips, p)
+                (
+                    *model_and_data(observation),
+                    part,
+                    comparison.n,
+                    comparison.a_value,
+                    comparison.b_value,
+                    change,
+                    comparison.flips,
+                    p,
+                )
             )
     columns = ("model", "data", "part", "pairs", TWICE, ONCE, "change", "outcomes that differ", "p")
     return Table("AULA, normalised twice and once", columns, tuple(rows), AULA, digits=1)
@@ -131,21 +146,19 @@ def plot(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
             "high": score.high,
         }
         for observation in observations
-        for measure, it in observation.result.classes.items()
-        for part, score in it.scores.items()
+        for measure, classes in observation.result.classes.items()
+        for part, score in classes.scores.items()
         if score.n
     ]
-    told = (
-        "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals."
-    )
+    alt = "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals."
     if not rows:
         return ()
     chart = charts.intervals(rows, axis="bias score, %", null=50.0)
-    return (Plot("length-scores", "Bias score by length of the stereotyping sentence", told, chart),)
+    return (Plot("length-scores", "Bias score by length of the stereotyping sentence", alt, chart),)
 
 
-def _gap(measure: str, it: LengthClasses) -> str:
-    longer, shorter = it.scores["longer"], it.scores["shorter"]
+def _gap(measure: str, classes: LengthClasses) -> str:
+    longer, shorter = classes.scores["longer"], classes.scores["shorter"]
     return (
         f"{measure} depends most on which sentence is longer: its bias score is {longer.value:.1f} "
         f"({longer.low:.1f} to {longer.high:.1f}) over {longer.n:,} pairs whose stereotyping sentence is "

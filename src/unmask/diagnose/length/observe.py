@@ -60,12 +60,12 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
     lengths = dict(_lengths(session, data))
     scores = session.scores(data, _measures(session, data, settings))
     by = {item: float(more - less) for item, (more, less) in lengths.items()}
-    shares = {one: found for one, found in scores.items() if by and find(one).summary == "share"}
+    shares = {measure: items for measure, items in scores.items() if by and find(measure).summary == "share"}
     return LengthResult(
         lengths=lengths,
         regressions=regression_tables.measure_regressions(scores, by, data=name, seed=seed),
-        classes={one: _parts(one, found, by, name) for one, found in shares.items()},
-        correlations={one: _correlation(found, lengths, seed) for one, found in shares.items()},
+        classes={measure: _parts(measure, items, by, name) for measure, items in shares.items()},
+        correlations={measure: _correlation(items, lengths, seed) for measure, items in shares.items()},
         aula=_aula(scores, by, name, seed) if {TWICE, ONCE} <= scores.keys() else {},
     )
 
@@ -73,11 +73,11 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
 def _measures(session: Session, data: Dataset, settings: DiagnosisSettings) -> tuple[Measure, ...]:
     """Those named or the usual ones; where AULA is among them, also the form that normalises once."""
     chosen = session.pair_measures(data, settings.measures)
-    names = [one.name for one in chosen]
+    names = [measure.name for measure in chosen]
     if TWICE not in names or ONCE in names:
         return chosen
-    place = names.index(TWICE) + 1
-    return (*chosen[:place], find(ONCE), *chosen[place:])
+    index = names.index(TWICE) + 1
+    return (*chosen[:index], find(ONCE), *chosen[index:])
 
 
 def _lengths(session: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -90,8 +90,8 @@ def _lengths(session: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, 
         yield item.id, (len(more.content), len(less.content))
 
 
-def _parts(measure: str, found: Sequence[ScoredItem], by: Mapping[str, float], data: str) -> LengthClasses:
-    table = ScoreTable.of(find(measure), [one.row for one in found if one.row.item in by], data=data)
+def _parts(measure: str, items: Sequence[ScoredItem], by: Mapping[str, float], data: str) -> LengthClasses:
+    table = ScoreTable.of(find(measure), [one.row for one in items if one.row.item in by], data=data)
     signs = np.sign([by[item] for item in table.items.tolist()])
     classes = {name: table.take(signs == sign) for name, sign in CLASSES.items()}
     return LengthClasses(
@@ -101,9 +101,9 @@ def _parts(measure: str, found: Sequence[ScoredItem], by: Mapping[str, float], d
     )
 
 
-def _correlation(found: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tuple[int, FittedValue]:
+def _correlation(items: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tuple[int, FittedValue]:
     """Spearman's, over both sentences of every scored pair, pairs resampled whole."""
-    kept = [one.row for one in found if one.row.scores and one.row.item in lengths]
+    kept = [item.row for item in items if item.row.scores and item.row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]
     more = np.array([row.scores["more"] for row in kept], dtype=np.float64)
     less = np.array([row.scores["less"] for row in kept], dtype=np.float64)
@@ -114,14 +114,18 @@ def _aula(
     scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], data: str, seed: int
 ) -> dict[str, Comparison]:
     """AULA as published against the form whose weights sum to one, pair by pair."""
-    parts = {"all": set(by), "equal length": {one for one in by if not by[one]}}
+    parts = {"all": set(by), "equal length": {item for item in by if not by[item]}}
     parts["unequal length"] = parts["all"] - parts["equal length"]
-    made = {}
+    comparisons_of = {}
     for name, items in parts.items():
         twice, once = (
-            [replace(one.row, measure=TWICE, groups={}) for one in scores[measure] if one.row.item in items]
+            [
+                replace(scored_item.row, measure=TWICE, groups={})
+                for scored_item in scores[measure]
+                if scored_item.row.item in items
+            ]
             for measure in (TWICE, ONCE)
         )
         if any(row.scores for row in twice):
-            made[name] = comparisons(find(TWICE), twice, once, data=data, rng_seed=seed)[0]
-    return made
+            comparisons_of[name] = comparisons(find(TWICE), twice, once, data=data, rng_seed=seed)[0]
+    return comparisons_of

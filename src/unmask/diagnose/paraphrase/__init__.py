@@ -30,17 +30,17 @@ class ParaphraseResult:
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> ParaphraseResult:
     """The differences of every original and its paraphrases, by measure."""
-    found = family_set(data)
-    whole = found.dataset(data)
+    paraphrases = family_set(data)
+    whole = paraphrases.dataset(data)
     names = settings.measures or (DEFAULT[session.lm.kind],)
     measures = [measure for measure in session.pair_measures(whole, names) if measure.summary == "share"]
-    notes, made = list(found.notes), {}
+    notes, by_measure = list(paraphrases.notes), {}
     for name, items in session.scores(whole, measures).items():
-        made[name] = family_differences(found, items, in_nats=find(name).in_nats)
+        by_measure[name] = family_differences(paraphrases, items, in_nats=find(name).in_nats)
         unscored = sum(item.row.outcome == "unscored" for item in items)
         if unscored:
             notes.append(f"{session.lm.facts.id}: {name} cannot score {unscored:,} of {len(items):,} pairs")
-    return ParaphraseResult(made, tuple(notes))
+    return ParaphraseResult(by_measure, tuple(notes))
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
@@ -49,7 +49,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
     if not main:
         raise StatsError("no original was scored together with a paraphrase: give other measures or data")
-    made = (
+    candidates = (
         tables.agreement_table(main),
         tables.type_table(main),
         tables.band_table(every, settings),
@@ -58,7 +58,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     )
     return Finding(
         tuple(_answer(verdicts, settings) for verdicts in main),
-        tuple(table for table in made if table.rows),
+        tuple(table for table in candidates if table.rows),
         (figures.histogram_plot(main, settings), *figures.type_plots(main)),
         tuple(dict.fromkeys(note for observation in observations for note in observation.result.notes)),
     )
@@ -73,14 +73,14 @@ def _verdicts(observation: DiagnosisObservation, settings: DiagnosisSettings) ->
 
 
 def _answer(verdicts: FamilyVerdicts, settings: DiagnosisSettings) -> str:
-    found, inside = (
+    agreement, inside = (
         verdicts.agreement(0.0),
         verdicts.share_within(verdicts.all_differences, settings.band, "all"),
     )
     return (
         f"{verdicts.model} on {verdicts.data}, {verdicts.measure}: original and all paraphrases point one way for "
-        f"{found.share:.1f}% ({found.interval.low:.1f} to {found.interval.high:.1f}) of {found.families:,} "
-        f"originals; signs shuffled within bias types would for {found.chance:.1f}%. {inside.value:.1f}% of "
+        f"{agreement.share:.1f}% ({agreement.interval.low:.1f} to {agreement.interval.high:.1f}) of {agreement.families:,} "
+        f"originals; signs shuffled within bias types would for {agreement.chance:.1f}%. {inside.value:.1f}% of "
         f"{sum(each.size for each in verdicts.all_differences):,} differences lie within ±{settings.band:g} {verdicts.unit}"
     )
 

@@ -73,7 +73,7 @@ def family_set(data: Dataset) -> ParaphraseSet:
 
 
 def family_differences(
-    found: ParaphraseSet, scored: Sequence[ScoredItem], *, in_nats: bool
+    paraphrases: ParaphraseSet, scored: Sequence[ScoredItem], *, in_nats: bool
 ) -> dict[str, tuple[Family, ...]]:
     """Families by scale: a measure that adds log-probabilities has the mean per token and the sum.
 
@@ -81,12 +81,12 @@ def family_differences(
     """
     scales = (PER_TOKEN, SUM) if in_nats else (OWN,)
     by_item = {item.row.item: item for item in scored}
-    return {scale: tuple(_families(found, by_item, scale)) for scale in scales}
+    return {scale: tuple(_families(paraphrases, by_item, scale)) for scale in scales}
 
 
-def _families(found: ParaphraseSet, by_item: Mapping[str, ScoredItem], scale: str) -> list[Family]:
+def _families(paraphrases: ParaphraseSet, by_item: Mapping[str, ScoredItem], scale: str) -> list[Family]:
     families = []
-    for name, pairs in found.pairs.items():
+    for name, pairs in paraphrases.pairs.items():
         values = np.array([_difference(by_item[pair.id], scale) for pair in pairs])
         if not np.isnan(values[0]) and not np.isnan(values[1:]).all():
             category = pairs[0].groups.get("category", "")
@@ -108,11 +108,11 @@ def _value(sentence: SentenceScore, scale: str) -> float:
 
 def _elsewhere(names: set[str]) -> dict[str, Pair]:
     """Originals that another dataset holds, where that is on this machine: `nine-axes/0000`."""
-    found: dict[str, Pair] = {}
+    originals: dict[str, Pair] = {}
     for source in sorted({name.rpartition("/")[0] for name in names} & set(datasets.names())):
         try:
             items = datasets.load(source).items
         except DataError:
             continue
-        found |= {item.id: item for item in items if item.id in names}
-    return found
+        originals |= {item.id: item for item in items if item.id in names}
+    return originals

@@ -20,13 +20,13 @@ def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) 
         for group in groups
         for value in group
     ]
-    told = (
+    alt = (
         "Histograms of the difference in score between the two sentences of a pair, for originals and for "
         f"paraphrases; dashed lines mark ±{settings.band:g}, and each title says how many lie within."
     )
     units = " or ".join(dict.fromkeys(verdicts.unit for verdicts in main))
     chart = charts.histograms(rows, axis=f"difference, {units}", band=settings.band)
-    return Plot("paraphrase-differences", "Differences of originals and paraphrases", told, chart)
+    return Plot("paraphrase-differences", "Differences of originals and paraphrases", alt, chart)
 
 
 def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
@@ -40,16 +40,16 @@ def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
                 rows.append({"label": f"{_label(verdicts, main)}{name}", "series": series, **ends})
     if not rows:
         return ()
-    told = "Share of originals in agreement with all their paraphrases by bias type, seen and by chance."
+    alt = "Share of originals in agreement with all their paraphrases by bias type, seen and by chance."
     chart = charts.intervals(rows, axis="originals in agreement, %")
-    return (Plot("paraphrase-agreement", "Agreement by bias type", told, chart),)
+    return (Plot("paraphrase-agreement", "Agreement by bias type", alt, chart),)
 
 
-def _label(one: FamilyVerdicts, main: Sequence[FamilyVerdicts]) -> str:
+def _label(verdicts: FamilyVerdicts, main: Sequence[FamilyVerdicts]) -> str:
     """What tells this one from the others; nothing where it is alone."""
     parts = [
         part
-        for place, part in enumerate(one.key_cells)
-        if len({verdicts.key_cells[place] for verdicts in main}) > 1
+        for column, part in enumerate(verdicts.key_cells)
+        if len({other.key_cells[column] for other in main}) > 1
     ]
     return "".join(f"{part} · " for part in parts)

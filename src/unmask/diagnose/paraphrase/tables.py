@@ -20,8 +20,10 @@ WHERE = ("model", "data", "measure")
 
 def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
     """M_PER_AGREE: the share of originals in agreement, against chance."""
-    found = [(verdicts, verdicts.agreement(0.0)) for verdicts in main]
-    rows = [(*one.key_cells, *cells(each), each.p, _paper(one, "all")) for one, each in found]
+    agreements = [(verdicts, verdicts.agreement(0.0)) for verdicts in main]
+    rows = [
+        (*one.key_cells, *cells(agreement), agreement.p, _paper(one, "all")) for one, agreement in agreements
+    ]
     return Table(
         "Agreement: an original and all its paraphrases have one sign",
         (*WHERE, "originals", "agree %", "chance %", "p", "published"),
@@ -37,11 +39,11 @@ def type_table(main: Sequence[FamilyVerdicts]) -> Table:
     """The same for every bias type."""
     rows: list[tuple[Cell, ...]] = []
     for verdicts in main:
-        found = {name: verdicts.agreement(0.0, name) for name in verdicts.categories}
-        corrected = holm([each.p for each in found.values()])
+        agreements = {name: verdicts.agreement(0.0, name) for name in verdicts.categories}
+        corrected = holm([agreement.p for agreement in agreements.values()])
         rows += [
-            (*verdicts.key_cells, name, *cells(each), p, _paper(verdicts, name))
-            for (name, each), p in zip(found.items(), corrected, strict=True)
+            (*verdicts.key_cells, name, *cells(agreement), p, _paper(verdicts, name))
+            for (name, agreement), p in zip(agreements.items(), corrected, strict=True)
         ]
     return Table(
         "Agreement by bias type",
@@ -52,10 +54,10 @@ def type_table(main: Sequence[FamilyVerdicts]) -> Table:
     )
 
 
-def cells(found: FamilyAgreement) -> tuple[int, Value, Value]:
+def cells(agreement: FamilyAgreement) -> tuple[int, Value, Value]:
     """How many originals, the share that agrees, and that by chance."""
-    chance = Value(found.chance, found.low, found.high, "shuffled")
-    return found.families, value_cell(found.share, found.interval), chance
+    chance = Value(agreement.chance, agreement.low, agreement.high, "shuffled")
+    return agreement.families, value_cell(agreement.share, agreement.interval), chance
 
 
 def _paper(verdicts: FamilyVerdicts, group: str) -> float | None:
@@ -83,15 +85,15 @@ def band_table(every: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> 
 
 
 def _band_row(verdicts: FamilyVerdicts, band: float) -> tuple[Cell, ...]:
-    found, within = verdicts.agreement(band), verdicts.share_within(verdicts.all_differences, band, "all")
-    agree, opposed = value_cell(found.share, found.interval), verdicts.opposed_share(band)
+    agreement, within = verdicts.agreement(band), verdicts.share_within(verdicts.all_differences, band, "all")
+    agree, opposed = value_cell(agreement.share, agreement.interval), verdicts.opposed_share(band)
     return (
         *verdicts.key_cells,
         verdicts.scale,
         f"{band:g}",
         within,
         agree,
-        found.chance,
+        agreement.chance,
         verdicts.undecided_share(band),
         opposed,
     )

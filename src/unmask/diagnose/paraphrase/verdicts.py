@@ -61,9 +61,11 @@ class FamilyVerdicts:
 
     def agreement(self, band: float, category: str | None = None) -> FamilyAgreement:
         """How often all of a family have one outcome: over all, or over one bias type."""
-        part = [family for family in self.families if category in (None, family.category)]
-        outcomes = [one.outcomes(band) for one in part]
-        return family_agreement(outcomes, [one.category for one in part], rng=self._rng(f"{band}/{category}"))
+        families = [family for family in self.families if category in (None, family.category)]
+        outcomes = [one.outcomes(band) for one in families]
+        return family_agreement(
+            outcomes, [one.category for one in families], rng=self._rng(f"{band}/{category}")
+        )
 
     def undecided_share(self, band: float) -> Value:
         """Percent of families all of whose differences lie within the band."""

@@ -1,4 +1,4 @@
-"""`paraphrase`: PLL measures in other words (Kwon & Mihindukulasooriya 2022), Tables 1, 2, Figures 2 to 4."""
+"""`paraphrase`: PLL measures under paraphrasing (Kwon & Mihindukulasooriya 2022), Tables 1, 2, Figures 2–4."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from unmask import data as datasets
 from unmask.core.types import Dataset
 from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.paraphrase import conclude as diagnosed
+from unmask.diagnose.paraphrase import conclude as conclude_diagnosis
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.html import Section
@@ -23,7 +23,7 @@ EXAMPLES = 1
 
 
 def plan(options: StudyOptions) -> list[Step]:
-    """Every wording under every model."""
+    """One step per model that scores every original and paraphrase."""
     return [
         Step(
             f"wordings of {options.data[0]} under {model}",
@@ -42,13 +42,13 @@ def plan(options: StudyOptions) -> list[Step]:
 
 
 def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
-    """The tables and figures, all models side by side."""
+    """The tables and figures, with all models side by side."""
     folders = {step.models[0]: folder for step in plan(options) if (folder := outputs.get(step.name))}
     if not folders:
         return []
     settings = DiagnosisSettings(seed=options.seed, band=options.settings["band"])
-    data = _named(options.data[0])
-    finding = diagnosed(
+    data = _dataset_card(options.data[0])
+    finding = conclude_diagnosis(
         [paraphrases.load_observation(folder, model, data) for model, folder in folders.items()], settings
     )
     by_title = {table.title: table for table in finding.tables}
@@ -56,21 +56,21 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
         add_difference_column(table, "agree %", "published") if "published" in table.columns else table
         for table in by_title.values()
     )
-    drawn = {plot.id: plot for plot in finding.plots}
+    plots = {plot.id: plot for plot in finding.plots}
     families = {model: _families(folder) for model, folder in folders.items()}
     return [
         Section(
             "table-1",
             "Table 1: the pairs",
-            "How many pairs there are of each bias type, originals and paraphrases together.",
+            "Pairs per bias type, originals and paraphrases together.",
             Finding((), (_sizes(next(iter(families.values()))),)),
             "The authors' paraphrases are not public: ours are of other originals, so the counts differ.",
         ),
         Section(
             "figure-2",
             "Figure 2: originals in agreement",
-            "For how many originals do all wordings point one way?",
-            Finding(finding.answers, (agreement,), (_counts(families),), finding.notes),
+            "For how many originals do all wordings have the same sign?",
+            Finding(finding.answers, (agreement,), (_agreement_plot(families),), finding.notes),
             "Reasons for differences: other paraphrases of other originals; chance agreement depends on how "
             "many paraphrases an original has.",
         ),
@@ -78,121 +78,126 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "figure-3",
             "Figure 3: agreement by bias type",
             "The same for every bias type.",
-            Finding((), (types,), tuple(plot for id, plot in drawn.items() if "types" in id)),
-            "Few originals of a type: look at the intervals before reading a difference.",
+            Finding((), (types,), tuple(plot for id, plot in plots.items() if "types" in id)),
+            "With few originals per type, read the intervals before any difference.",
         ),
         Section(
             "figure-4",
             "Figure 4: how large the differences are",
             f"The distribution of differences, and the share within ±{settings.band:g}.",
-            Finding((), tuple(rest), tuple(plot for id, plot in drawn.items() if "types" not in id)),
+            Finding((), tuple(rest), tuple(plot for id, plot in plots.items() if "types" not in id)),
         ),
         Section(
             "table-2",
             "Table 2: one example in several wordings",
             "The difference of one original and its paraphrases under every model.",
             _example(families, folders),
-            "The paper's example cannot be repeated with its own paraphrases; its numbers stand below ours.",
+            "The paper's paraphrases are not public, so its example cannot be repeated; its numbers follow ours.",
         ),
     ]
 
 
-def _named(name: str) -> Dataset:
-    """The dataset's card, for tables; a file's is read."""
+def _dataset_card(name: str) -> Dataset:
+    """The dataset without its items, for the tables."""
     return replace(datasets.load(name), items=())
 
 
 def _families(folder: Path) -> tuple[Family, ...]:
-    """Of the first measure, on the scale the paper looks at."""
-    seen, _ = paraphrases.load_wordings(folder)
-    scales = next(iter(seen.measures.values()))
+    """The families under the first measure, on the paper's scale."""
+    result, _ = paraphrases.load_wordings(folder)
+    scales = next(iter(result.measures.values()))
     return scales.get(PER_TOKEN) or scales.get(OWN) or ()
 
 
 def _sizes(families: Sequence[Family]) -> Table:
-    ours, originals = Counter[str](), Counter[str]()
-    for one in families:
-        ours[one.category] += one.differences.size
-        originals[one.category] += 1
-    theirs = {one.group: int(one.value) for one in paper_values("paraphrase") if one.item == "table-1"}
+    pairs, originals = Counter[str](), Counter[str]()
+    for family in families:
+        pairs[family.category] += family.differences.size
+        originals[family.category] += 1
+    published = {cell.group: int(cell.value) for cell in paper_values("paraphrase") if cell.item == "table-1"}
     rows: list[tuple[Cell, ...]] = [
-        (name, originals[name], ours[name], theirs.get(name)) for name in dict.fromkeys([*theirs, *ours])
+        (name, originals[name], pairs[name], published.get(name))
+        for name in dict.fromkeys([*published, *pairs])
     ]
-    rows.append(("all", sum(originals.values()), sum(ours.values()), sum(theirs.values())))
+    rows.append(("all", sum(originals.values()), sum(pairs.values()), sum(published.values())))
     return Table(
         "Pairs by bias type",
         ("bias type", "originals", "pairs", "published pairs"),
         tuple(rows),
-        "Pairs: originals and paraphrases together as scored under the first model. Counts bear no interval.",
+        "Pairs: originals and paraphrases as scored by the first model. Counts have no interval.",
     )
 
 
-def _counts(families: Mapping[str, Sequence[Family]]) -> Plot:
-    """Figure 2: originals in agreement and not, by model."""
+def _agreement_plot(families: Mapping[str, Sequence[Family]]) -> Plot:
+    """Figure 2: originals whose wordings agree in sign and those whose wordings do not, by model."""
     rows = []
-    for model, found in families.items():
-        agree = sum(len(set(one.outcomes(0.0).tolist())) == 1 for one in found)
+    for model, group in families.items():
+        agree = sum(len(set(family.outcomes(0.0).tolist())) == 1 for family in group)
         rows += [
             {"label": model, "series": series, "value": count, "low": count, "high": count}
-            for series, count in (("agree", agree), ("do not agree", len(found) - agree))
+            for series, count in (("agree", agree), ("do not agree", len(group) - agree))
         ]
-    told = "Number of originals whose wordings all agree in sign, and of those whose do not, by model."
-    return Plot("figure-2", "Originals in agreement", told, charts.bars(rows, axis="originals"))
+    alt = "Number of originals whose wordings all agree in sign, and of those whose do not, by model."
+    return Plot("figure-2", "Originals in agreement", alt, charts.bars(rows, axis="originals"))
 
 
 def _example(families: Mapping[str, Sequence[Family]], folders: Mapping[str, Path]) -> Finding:
-    """The original on which the most models contradict themselves; and the paper's example."""
-    torn: Counter[str] = Counter()
-    whole: set[str] = set.intersection(*({one.original for one in found} for found in families.values()))
-    for found in families.values():
-        torn.update(one.original for one in found if one.original in whole and _contradicts(one))
-    tables = [_wordings(name, families, folders) for name, _ in torn.most_common(EXAMPLES)]
-    said = [
-        f"{name}: {count} of {len(families)} models point one way in one wording and the other way in another"
-        for name, count in torn.most_common(EXAMPLES)
+    """The original on which most models contradict themselves, and the paper's example."""
+    contradictions: Counter[str] = Counter()
+    common: set[str] = set.intersection(
+        *({family.original for family in group} for group in families.values())
+    )
+    for group in families.values():
+        contradictions.update(
+            family.original for family in group if family.original in common and _contradicts(family)
+        )
+    tables = [_wordings(name, families, folders) for name, _ in contradictions.most_common(EXAMPLES)]
+    answers = [
+        f"{name}: for {count} of {len(families)} models the sign depends on the wording"
+        for name, count in contradictions.most_common(EXAMPLES)
     ]
-    return Finding(tuple(said), (*tables, _printed()))
+    return Finding(tuple(answers), (*tables, _published_example()))
 
 
-def _contradicts(one: Family) -> bool:
-    return {-1, 1} <= set(one.outcomes(0.0).tolist())
+def _contradicts(family: Family) -> bool:
+    return {-1, 1} <= set(family.outcomes(0.0).tolist())
 
 
 def _wordings(name: str, families: Mapping[str, Sequence[Family]], folders: Mapping[str, Path]) -> Table:
     texts = paraphrases.load_wordings(next(iter(folders.values())))[1][name]
     by_model = {
-        model: next(one.differences for one in found if one.original == name)
-        for model, found in families.items()
+        model: next(family.differences for family in group if family.original == name)
+        for model, group in families.items()
     }
     rows: list[tuple[Cell, ...]] = [
-        ("original" if number == 0 else f"paraphrase {number}", *pair, *values)
+        ("original" if number == 0 else f"paraphrase {number}", *pair, *row)
         for number, pair in enumerate(texts)
-        if (values := [float(found[number]) for found in by_model.values() if number < found.size])
-        and len(values) == len(by_model)
+        if (row := [float(values[number]) for values in by_model.values() if number < values.size])
+        and len(row) == len(by_model)
     ]
     return Table(
         f"The wordings of {name}",
         ("wording", "stereotyping sentence", "other sentence", *by_model),
         tuple(rows),
-        "Differences in nats per token; one sentence pair bears no interval.",
+        "Differences in nats per token; a single pair has no interval.",
         digits=4,
     )
 
 
-def _printed() -> Table:
-    cells = [one for one in paper_values("paraphrase") if one.item == "table-2"]
-    words = list(dict.fromkeys(one.group for one in cells))
+def _published_example() -> Table:
+    cells = [cell for cell in paper_values("paraphrase") if cell.item == "table-2"]
+    words = list(dict.fromkeys(cell.group for cell in cells))
     by_model: dict[str, dict[str, float]] = {}
-    for one in cells:
-        by_model.setdefault(one.model, {})[one.group] = float(one.value)
+    for cell in cells:
+        by_model.setdefault(cell.model, {})[cell.group] = float(cell.value)
     rows: list[tuple[Cell, ...]] = [
-        (model, *(found[word] for word in words)) for model, found in by_model.items()
+        (model, *(values[word] for word in words)) for model, values in by_model.items()
     ]
     return Table(
         "The paper's Table 2, as published",
         ("model", *words),
         tuple(rows),
-        "Of one sentence about a Black or white man. RoBERTa's row repeats BERT's but for one digit.",
+        "One sentence about a Black or white man. RoBERTa's row repeats BERT's except for one digit.",
         digits=4,
     )
 
@@ -200,7 +205,7 @@ def _printed() -> Table:
 PARAPHRASE = Study(
     name="paraphrase",
     title="Pseudo-log-likelihood measures in other words",
-    question="Does a verdict on a pair survive other words for the same?",
+    question="Does a model's preference on a pair survive paraphrasing?",
     citation="kwon-mihindukulasooriya-2022-empirical",
     models=(
         *("bert-base-uncased", "roberta-large", "albert-xxlarge-v2"),
