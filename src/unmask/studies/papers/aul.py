@@ -25,60 +25,60 @@ from unmask.studies.steps import audits, diagnoses
 
 PAIRS, TRIPLES = ("cps", "aul", "aula"), ("sss", "aul", "aula")  # Table 5
 UNMASKED = ("all-masked", "aul", "aula")  # Table 3
-JUDGED = ("aul", "aula", "cps", "sss")  # Figure 1
+HUMAN = ("aul", "aula", "cps", "sss")  # Figure 1
 TABLE_5 = "Table 5"
 
 
 def plan(options: StudyOptions) -> list[Step]:
-    """Two audits and two looks for every model; word frequencies once."""
-    return [step for model in options.models for step in _of_model(model, options)]
+    """An audit and a diagnosis step per model and dataset; word frequencies once."""
+    return [step for model in options.models for step in _model_steps(model, options)]
 
 
-def _of_model(model: str, options: StudyOptions) -> Iterator[Step]:
+def _model_steps(model: str, options: StudyOptions) -> Iterator[Step]:
     common = {"model": model, "limit": options.limit, "seed": options.seed, "dtype": options.dtype}
     draws = {"draws": options.settings["draws"]}
     for number, data in enumerate(options.data[:2]):
         measures = TRIPLES if number else PAIRS
         yield audits.step(model, data, measures, shard=options.shard, **common)  # type: ignore[arg-type]
-        asked: dict[str, dict[str, object]] = {"accuracy": {}, "meaning": draws}
+        settings: dict[str, dict[str, object]] = {"accuracy": {}, "meaning": draws}
         if not number:
-            asked |= {"direction": {"measures": UNMASKED}, "human": {"measures": JUDGED}}
-            asked |= {"frequency": {"measures": ("aul",)}} if model == options.models[0] else {}
-        yield diagnoses.step(model, data, _lists(asked), **common)  # type: ignore[arg-type]
+            settings |= {"direction": {"measures": UNMASKED}, "human": {"measures": HUMAN}}
+            settings |= {"frequency": {"measures": ("aul",)}} if model == options.models[0] else {}
+        yield diagnoses.step(model, data, _jsonable(settings), **common)  # type: ignore[arg-type]
 
 
-def _lists(asked: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
-    """Settings as JSON has them."""
+def _jsonable(settings: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
+    """Settings with tuples as lists."""
     return {
-        name: {key: list(value) if isinstance(value, tuple) else value for key, value in chosen.items()}
-        for name, chosen in asked.items()
+        name: {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+        for name, values in settings.items()
     }
 
 
 def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
-    """A section for every table, and one for the figure."""
+    """One section per table, and one for the figure."""
     steps = [step.name for step in plan(options) if step.kind.endswith(":LOOK")]
-    strange = not {short_name(one) for one in options.models} & set(AUL.models)
+    other_models = not {short_name(model) for model in options.models} & set(AUL.models)
     accuracy, meaning, direction = (
-        _with(collect_finding(outputs, steps, name), name, strange=strange)
+        _add_published(collect_finding(outputs, steps, name), name, other_models=other_models)
         for name in ("accuracy", "meaning", "direction")
     )
     return [
         Section(
             "table-1",
             "Table 1: token prediction accuracy",
-            "How often the tokens a measure reads are the model's first guess.",
-            _compared(accuracy, "accuracy", "published"),
-            "Reasons for differences: the published code counts AUL over all tokens, the special ones "
-            "included, and SSS over changed tokens, the paper describes whole candidates; both are here.",
+            "How often the tokens that a measure reads are the model's top prediction.",
+            _add_differences(accuracy, "accuracy", "published"),
+            "Reasons for differences: the published code counts AUL over all tokens including special ones, "
+            "and SSS over changed tokens where the paper describes whole candidates; both are shown.",
         ),
         Section(
             "table-2",
             "Table 2: word frequency",
-            "Are the words of the advantaged group the more frequent ones?",
+            "Are the words of advantaged groups more frequent?",
             _words(collect_finding(outputs, steps, "frequency")),
-            "Reasons for differences: the paper counts Wikipedia and BookCorpus, which are not at hand; the "
-            "list of words with another sense is ours, the authors' is not public.",
+            "Reasons for differences: the paper counts Wikipedia and BookCorpus, which are not available "
+            "here; the list of ambiguous words is ours, the authors' is not public.",
         ),
         Section(
             "table-3",
@@ -91,8 +91,8 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
         Section(
             "table-4",
             "Table 4: meaningful associations",
-            "Accuracy of unmasked tokens when the sentence makes no sense.",
-            _falls(meaning),
+            "Accuracy of unmasked tokens when the words of the sentence are shuffled.",
+            _accuracy_drops(meaning),
             "Reasons for differences: neither the number of shuffles nor the seed is published.",
         ),
         Section(
@@ -107,45 +107,47 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
         Section(
             "figure-1",
             "Figure 1: agreement with human ratings",
-            "ROC curves of the measures against what six people said of each pair.",
+            "ROC curves of the measures against the votes of six annotators per pair.",
             collect_finding(outputs, steps, "human"),
-            "The paper prints its areas in the figure only, so no published numbers stand beside ours.",
+            "The paper prints the areas in the figure only, so there are no published numbers to compare.",
         ),
     ]
 
 
-def _with(finding: Finding, name: str, *, strange: bool) -> Finding:
-    """With what the paper prints, where our models are not its own."""
-    return replace(finding, tables=(*finding.tables, published_table(name))) if strange else finding
+def _add_published(finding: Finding, name: str, *, other_models: bool) -> Finding:
+    """Append the paper's table if none of our models is in the paper."""
+    return replace(finding, tables=(*finding.tables, published_table(name))) if other_models else finding
 
 
-def _compared(finding: Finding, ours: str, theirs: str) -> Finding:
+def _add_differences(finding: Finding, ours: str, published: str) -> Finding:
     tables = tuple(
-        add_difference_column(table, ours, theirs) if {ours, theirs} <= set(table.columns) else table
+        add_difference_column(table, ours, published) if {ours, published} <= set(table.columns) else table
         for table in finding.tables
     )
     return replace(finding, tables=tables)
 
 
-def _falls(finding: Finding) -> Finding:
-    return _compared(_compared(finding, "accuracy", "published"), "drop", "published drop")
+def _accuracy_drops(finding: Finding) -> Finding:
+    return _add_differences(_add_differences(finding, "accuracy", "published"), "drop", "published drop")
 
 
 def _directions(finding: Finding) -> Finding:
-    """With the published score of either group beside ours."""
+    """Add the published scores of both groups."""
     tables = []
     for table in finding.tables:
         if "|Diff|" not in table.columns:
             tables.append(table)
             continue
         columns = ("published advantaged", "published disadvantaged")
-        rows = tuple((*row, *_groups(dict(zip(table.columns, row, strict=True)))) for row in table.rows)
-        made = replace(table, columns=(*table.columns, *columns), rows=rows)
-        tables.append(add_difference_column(made, "|Diff|", "published |Diff|"))
+        rows = tuple(
+            (*row, *_published_groups(dict(zip(table.columns, row, strict=True)))) for row in table.rows
+        )
+        extended = replace(table, columns=(*table.columns, *columns), rows=rows)
+        tables.append(add_difference_column(extended, "|Diff|", "published |Diff|"))
     return replace(finding, tables=tuple(tables))
 
 
-def _groups(row: dict[str, Cell]) -> tuple[Cell, Cell]:
+def _published_groups(row: dict[str, Cell]) -> tuple[Cell, Cell]:
     model, data, measure = (str(row[name]) for name in ("model", "data", "measure"))
     first, second = (
         published_value("direction", model, data=data, measure=measure, statistic=group)
@@ -155,27 +157,28 @@ def _groups(row: dict[str, Cell]) -> tuple[Cell, Cell]:
 
 
 def _words(finding: Finding) -> Finding:
-    """Ranks and words; then how many of the published eight are among ours."""
-    chosen = [one for one in finding.tables if one.title.startswith(("Frequency of advantaged", "The words"))]
-    listed = [one for one in chosen if one.title.startswith("The words")]
-    rows = [row for table in listed for row in _shared(table)]
-    both = Table(
+    """The tables of ranks and words, and how many of the eight published words are among ours."""
+    titles = ("Frequency of advantaged", "The words")
+    tables = [table for table in finding.tables if table.title.startswith(titles)]
+    word_tables = [table for table in tables if table.title.startswith("The words")]
+    rows = [row for table in word_tables for row in _shared_words(table)]
+    shared = Table(
         "The published eight words, and ours",
         ("data", "bias type", "published", "ours", "shared"),
         tuple(rows),
-        "In the order of frequency. Shared: how many words are in both lists, of eight.",
+        "Ordered by frequency. Shared: the number of words in both lists, of eight.",
     )
-    return replace(finding, tables=(*chosen, *([both] if rows else [])), plots=())
+    return replace(finding, tables=(*tables, *([shared] if rows else [])), plots=())
 
 
-def _shared(table: Table) -> Iterator[tuple[Cell, ...]]:
-    for row in table.rows:
-        one = dict(zip(table.columns, row, strict=True))
-        theirs = [each.value for each in paper_values("aul") if each.group == one["bias type"]]
-        ours = [word.partition(" (")[0] for word in str(one["words"]).split(", ")]
-        if theirs:
-            common = len(set(theirs) & set(ours))
-            yield one["data"], one["bias type"], ", ".join(theirs), ", ".join(ours), common
+def _shared_words(table: Table) -> Iterator[tuple[Cell, ...]]:
+    for cells in table.rows:
+        row = dict(zip(table.columns, cells, strict=True))
+        published = [cell.value for cell in paper_values("aul") if cell.group == row["bias type"]]
+        ours = [word.partition(" (")[0] for word in str(row["words"]).split(", ")]
+        if published:
+            shared = len(set(published) & set(ours))
+            yield row["data"], row["bias type"], ", ".join(published), ", ".join(ours), shared
 
 
 def score_table(outputs: Outputs, options: StudyOptions) -> Finding:
@@ -184,47 +187,51 @@ def score_table(outputs: Outputs, options: StudyOptions) -> Finding:
     for step in plan(options):
         folder = outputs.get(step.name) if step.kind.endswith(":AUDIT") else None
         if folder is not None:
-            rows += [_score(step.models[0], one) for one in load(folder).headlines()]
+            rows += [_score_row(step.models[0], estimate) for estimate in load(folder).headlines()]
     columns = ("model", "data", "measure", "bias score", "n", "ties", "unscored", "published", "difference")
-    note = "Wilson intervals. In interval: does the published score lie in ours?"
+    note = "Wilson intervals. In interval: whether the published score lies in our interval."
     table = Table("Bias scores", (*columns, "in interval"), tuple(rows), note)
-    said = [str(row[9]) for row in rows if row[9] is not None]
-    answers = [f"{said.count('yes')} of {len(said)} published scores lie in our intervals"] if said else []
+    inside = [str(row[9]) for row in rows if row[9] is not None]
+    answers = (
+        [f"{inside.count('yes')} of {len(inside)} published scores lie in our intervals"] if inside else []
+    )
     tables = [table] if rows else []
-    if not said:
-        tables.append(_printed_scores())
+    if not inside:
+        tables.append(_published_scores())
     return Finding(tuple(answers), tuple(tables))
 
 
-def _printed_scores() -> Table:
+def _published_scores() -> Table:
     names = dict.fromkeys((*PAIRS, *TRIPLES))
     rows = tuple(
-        (each.model, each.data, name, each.value)
+        (number.model, number.data, name, number.value)
         for name in names
-        for each in find(name).published
-        if each.where.endswith(TABLE_5)
+        for number in find(name).published
+        if number.where.endswith(TABLE_5)
     )
     return Table("As published, of the paper's models", ("model", "data", "measure", "published"), rows)
 
 
-def _score(model: str, one: Estimate) -> tuple[Cell, ...]:
+def _score_row(model: str, estimate: Estimate) -> tuple[Cell, ...]:
     paper = next(
         (
-            each.value
-            for each in find(one.measure).published
-            if (each.model, each.data) == (short_name(model), one.data) and each.where.endswith(TABLE_5)
+            number.value
+            for number in find(estimate.measure).published
+            if (number.model, number.data) == (short_name(model), estimate.data)
+            and number.where.endswith(TABLE_5)
         ),
         None,
     )
-    ours: Value = value_of(one)
-    compared = (paper, difference(ours, paper), in_interval(ours, paper))
-    return (model, one.data, one.measure, ours, one.n, one.ties, one.unscored, *compared)
+    ours: Value = value_of(estimate)
+    comparison = (paper, difference(ours, paper), in_interval(ours, paper))
+    counts = estimate.n, estimate.ties, estimate.unscored
+    return (model, estimate.data, estimate.measure, ours, *counts, *comparison)
 
 
 AUL = Study(
     name="aul",
     title="Unmasking the mask: evaluating social biases in masked language models",
-    question="Do measures that mask nothing see bias more truly than those that mask?",
+    question="Do measures without masking measure bias better than those with masking?",
     citation="kaneko-bollegala-2022-unmasking",
     models=("bert-base-cased", "roberta-large", "albert-large-v2"),
     data=("crows-pairs", "stereoset"),

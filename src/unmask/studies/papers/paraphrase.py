@@ -1,4 +1,4 @@
-"""`paraphrase`: PLL measures under paraphrasing (Kwon & Mihindukulasooriya 2022), Tables 1, 2, Figures 2–4."""
+"""`paraphrase`: PLL measures under paraphrasing (Kwon & Mihindukulasooriya 2022), Tables 1–2, Figures 2–4."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "Table 2: one example in several wordings",
             "The difference of one original and its paraphrases under every model.",
             _example(families, folders),
-            "The paper's paraphrases are not public, so its example cannot be repeated; its numbers follow ours.",
+            "The paper's paraphrases are not public, so its example cannot be repeated; its numbers come last.",
         ),
     ]
 

@@ -26,20 +26,20 @@ CORPUS, OWN = "table-3", "table-4"
 
 
 def plan(options: StudyOptions) -> list[Step]:
-    """The benchmark, the prompts as pairs, and the prompts asked, for every model."""
+    """For every model: audits of the benchmark and of the filled prompts, and its answers to the prompts."""
     limit = options.settings["prompts"]
-    filled = Step(
+    prompt_pairs = Step(
         "prompts as pairs", "unmask.studies.steps.prompts:FILLED", {"limit": limit}, data=("prompts",)
     )
-    return [step for model in options.models for step in _of_model(model, filled, options)]
+    return [step for model in options.models for step in _model_steps(model, prompt_pairs, options)]
 
 
-def _of_model(model: str, filled: Step, options: StudyOptions) -> list[Step]:
+def _model_steps(model: str, prompt_pairs: Step, options: StudyOptions) -> list[Step]:
     common = {"model": model, "seed": options.seed, "dtype": options.dtype, "shard": options.shard}
     measures = (CAUSAL if model.endswith(("-causal", "gpt2")) else MASKED,)
     return [
         audits.step(model, options.data[0], measures, limit=options.limit, **common),  # type: ignore[arg-type]
-        audits.step(model, filled, measures, limit=None, **common),  # type: ignore[arg-type]
+        audits.step(model, prompt_pairs, measures, limit=None, **common),  # type: ignore[arg-type]
         Step(
             f"ask {model} the prompts",
             "unmask.studies.steps.prompts:ASKED",
@@ -52,12 +52,12 @@ def _of_model(model: str, filled: Step, options: StudyOptions) -> list[Step]:
 
 def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
     """The paper's tables, and its second measure."""
-    benchmark, own, asked = _found(outputs, options)
+    benchmark, own, answers = _load_outputs(outputs, options)
     return [
         Section(
             "table-1",
             "Table I: the benchmark's pairs",
-            "How many pairs of the four bias types the benchmark has.",
+            "Pairs of the benchmark per bias type.",
             _sizes(benchmark),
         ),
         Section(
@@ -67,31 +67,31 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             _scores(benchmark, CORPUS),
             "Reasons for differences: published numbers are of bert-base-uncased, roberta-large and "
             "albert-xxlarge-v2, lower-cased by the original script for BERT and ALBERT. The original and "
-            "its reproduction differ for RoBERTa: an error in print or another revision of the weights.",
+            "its reproduction differ for RoBERTa: a misprint or another revision of the weights.",
         ),
         Section(
             "table-4",
-            "Table IV: scores on prompts of one's own",
-            "The same over prompts filled with a biased and with a fair word.",
+            "Table IV: scores on the authors' prompts",
+            "The same over prompts prompt_pairs with a biased and with a fair word.",
             _scores(own, OWN),
-            "The paper's 100 prompts are not public and ours are others, so agreement is not expected. Its "
-            "text and its Table IV exchange the numbers of BERT and RoBERTa; the table's are used.",
+            "The paper's 100 prompts are not public and ours differ, so agreement is not expected. Its text "
+            "swaps the numbers of BERT and RoBERTa relative to its Table IV; the table's are used.",
         ),
         Section(
             "table-5",
             "Table V: bias types in order",
-            "Bias types by how much likelier, in nats, the stereotyping sentence is on average.",
+            "Bias types by the mean difference in log-likelihood, in nats.",
             _ranks(benchmark),
-            "Reasons for differences: the mean of a difference of sums grows with the length of sentences, "
-            "which differs between bias types.",
+            "Reasons for differences: the mean difference grows with sentence length, which differs between "
+            "bias types.",
         ),
         Section(
             "hld",
             "Human-level diagnosis",
-            "Share of prompts in which the two likeliest words are biased, by the rules for clear cases.",
-            _diagnosed(asked, benchmark, options.seed),
-            "Only clear cases are judged here; `unmask prompts` lets people judge the rest. The paper says "
-            "that this measure ranks bias types as Table V does, and prints no number for it.",
+            "Share of prompts whose two likeliest words are biased, by the rules for clear cases.",
+            _human_level_diagnosis(answers, benchmark, options.seed),
+            "Only clear cases are decided here; `unmask prompts` lets annotators decide the rest. The paper "
+            "states that this measure ranks bias types as Table V does, and prints no number for it.",
         ),
     ]
 
@@ -99,69 +99,79 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
 Results = Mapping[str, Result]
 
 
-def _found(outputs: Outputs, options: StudyOptions) -> tuple[Results, Results, Mapping[str, Path]]:
-    """By model: the audit of the benchmark, that of the prompts, the answers."""
+def _load_outputs(outputs: Outputs, options: StudyOptions) -> tuple[Results, Results, Mapping[str, Path]]:
+    """By model: the audit of the benchmark, the audit of the prompts, and the folder of answers."""
     benchmark: dict[str, Result] = {}
     own: dict[str, Result] = {}
-    asked: dict[str, Path] = {}
+    answers: dict[str, Path] = {}
     for step in plan(options):
         folder = outputs.get(step.name)
         if folder is None:
             continue
         if step.kind.endswith(":ASKED"):
-            asked[step.models[0]] = folder
+            answers[step.models[0]] = folder
         else:
             (own if "data" in step.inputs else benchmark)[step.models[0]] = load(folder)
-    return benchmark, own, asked
+    return benchmark, own, answers
 
 
 def _sizes(results: Results) -> Finding:
     if not results:
         return Finding((), ())
     first = next(iter(results.values()))
-    counts = {one.group.partition("=")[2]: one for one in first.estimates if one.statistic == "bias-score"}
+    by_type = {
+        estimate.group.partition("=")[2]: estimate
+        for estimate in first.estimates
+        if estimate.statistic == "bias-score"
+    }
     rows: list[tuple[Cell, ...]] = []
-    for name, plain in TYPES.items():
-        ours = counts.get(name) or counts.get(plain)
+    for name, label in TYPES.items():
+        ours = by_type.get(name) or by_type.get(label)
         n = ours.n + ours.unscored if ours else 0
-        rows.append((plain, n, int(published_value("prompts", "table-1", group=plain) or 0)))
-    note = f"Of {first.meta['data'][0]['name']}. Counts bear no interval."
+        rows.append((label, n, int(published_value("prompts", "table-1", group=label) or 0)))
+    note = f"Pairs of {first.meta['data'][0]['name']}. Counts have no interval."
     return Finding((), (Table("Pairs by bias type", ("bias type", "pairs", "published"), tuple(rows), note),))
 
 
 def _scores(results: Results, item: str) -> Finding:
     rows = [row for model, result in results.items() for row in _score_rows(model, result, item)]
     note = (
-        "Wilson intervals. Neutral: pairs whose two scores are equal. In interval: the published one in ours."
+        "Wilson intervals. Neutral: pairs with equal scores. In interval: whether the published score lies "
+        "in our interval."
     )
     columns = ("model", "data", "score", "ours", "n", "neutral", "published", "difference", "in interval")
-    more = [
-        (one.model, one.measure, float(one.value))
-        for one in paper_values("prompts")
-        if one.item == f"{item}-o"
+    original = [
+        (cell.model, cell.measure, float(cell.value))
+        for cell in paper_values("prompts")
+        if cell.item == f"{item}-o"
     ]
     tables = [Table("Scores", columns, tuple(rows), note)] if rows else []
     if not any(row[6] is not None for row in rows):
         tables.append(_published(item))
-    if more:
-        head = ("model", "score", "published")
-        tables.append(Table("The original paper (Nangia et al. 2020), as quoted", head, tuple(more)))
+    if original:
+        title = "The original paper (Nangia et al. 2020), as quoted"
+        tables.append(Table(title, ("model", "score", "published"), tuple(original)))
     return Finding((), tuple(tables))
 
 
 def _score_rows(model: str, result: Result, item: str) -> Iterator[tuple[Cell, ...]]:
     data = result.meta["data"][0]["name"]
     for name, statistic in SCORES.items():
-        found = [one for one in result.estimates if (one.group, one.statistic) == ("all", statistic)]
-        if found:
-            ours, paper = value_of(found[0]), published_value("prompts", item, model=model, measure=name)
-            compared = (paper, difference(ours, paper), in_interval(ours, paper))
-            yield (model, data, name, ours, found[0].n, found[0].ties, *compared)
+        matching = [
+            estimate
+            for estimate in result.estimates
+            if (estimate.group, estimate.statistic) == ("all", statistic)
+        ]
+        if matching:
+            estimate, paper = matching[0], published_value("prompts", item, model=model, measure=name)
+            ours = value_of(estimate)
+            comparison = (paper, difference(ours, paper), in_interval(ours, paper))
+            yield (model, data, name, ours, estimate.n, estimate.ties, *comparison)
 
 
 def _published(item: str) -> Table:
     rows = tuple(
-        (one.model, one.measure, float(one.value)) for one in paper_values("prompts") if one.item == item
+        (cell.model, cell.measure, float(cell.value)) for cell in paper_values("prompts") if cell.item == item
     )
     return Table("As published, of other models", ("model", "score", "published"), rows)
 
@@ -171,70 +181,67 @@ def _ranks(results: Results) -> Finding:
     bars = []
     for model, result in results.items():
         paper = {
-            one.group: int(float(one.value))
-            for one in paper_values("prompts")
-            if _is(one.item, one.model, model)
+            cell.group: int(float(cell.value))
+            for cell in paper_values("prompts")
+            if cell.item == "table-5" and cell.model == short_name(model)
         }
-        for place, (name, found) in enumerate(_means(result), 1):
-            rows.append((model, place, name, value_of(found), found.n, paper.get(name)))
-            ends = {"value": found.value, "low": found.low, "high": found.high}
+        for rank, (name, estimate) in enumerate(_mean_differences(result), 1):
+            rows.append((model, rank, name, value_of(estimate), estimate.n, paper.get(name)))
+            ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
             bars.append({"label": name, "series": model, **ends})
-    theirs: dict[str, list[str]] = {}
-    for one in sorted(paper_values("prompts"), key=lambda one: one.value):
-        if one.item == "table-5":
-            theirs.setdefault(one.model, []).append(one.group)
+    published: dict[str, list[str]] = {}
+    for cell in sorted(paper_values("prompts"), key=lambda cell: cell.value):
+        if cell.item == "table-5":
+            published.setdefault(cell.model, []).append(cell.group)
     tables = [
         Table(
             "Bias types by mean difference",
             ("model", "place", "bias type", "mean difference", "n", "published place"),
             tuple(rows),
-            "In nats; the stereotyping sentence is likelier where it is positive. Bootstrap intervals.",
+            "In nats; positive: the stereotyping sentence is likelier. Bootstrap intervals.",
         ),
         Table(
             "As published",
             ("model", "first", "second", "third", "fourth"),
-            tuple((model, *names) for model, names in theirs.items()),
+            tuple((model, *names) for model, names in published.items()),
         ),
     ]
-    told = "Mean difference in log-likelihood between the two sentences of a pair, by bias type and model."
-    drawn = (
-        (Plot("table-5", "Mean difference by bias type", told, charts.bars(bars, axis="nats")),)
+    alt = "Mean difference in log-likelihood between the two sentences of a pair, by bias type and model."
+    plots = (
+        (Plot("table-5", "Mean difference by bias type", alt, charts.bars(bars, axis="nats")),)
         if bars
         else ()
     )
-    return Finding((), tuple(one for one in tables if one.rows), drawn)
+    return Finding((), tuple(table for table in tables if table.rows), plots)
 
 
-def _is(item: str, paper: str, model: str) -> bool:
-    return item == "table-5" and paper == short_name(model)
+def _mean_differences(result: Result) -> list[tuple[str, Estimate]]:
+    """Estimates of the paper's bias types, the largest mean difference first."""
+    by_type = []
+    for estimate in result.estimates:
+        key, _, name = estimate.group.partition("=")
+        if estimate.statistic == "mean-difference" and key == "category" and name in TYPES:
+            by_type.append((TYPES[name], estimate))
+    return sorted(by_type, key=lambda entry: -entry[1].value)
 
 
-def _means(result: Result) -> list[tuple[str, Estimate]]:
-    """Bias types of the paper, the largest mean difference first."""
-    found = []
-    for one in result.estimates:
-        name = one.group.partition("=")[2]
-        if one.statistic == "mean-difference" and one.group.startswith("category=") and name in TYPES:
-            found.append((TYPES[name], one))
-    return sorted(found, key=lambda pair: -pair[1].value)
-
-
-def _diagnosed(asked: Mapping[str, Path], benchmark: Results, seed: int) -> Finding:
+def _human_level_diagnosis(folders: Mapping[str, Path], benchmark: Results, seed: int) -> Finding:
     rows: list[tuple[Cell, ...]] = []
-    said, notes = [], []
-    for model, folder in asked.items():
+    summary, notes = [], []
+    for model, folder in folders.items():
         answers = prompts.load_answers(folder).answers
-        found = verdicts(answers)
-        shares = estimates(answers, found)
-        rows += [(model, one.group, value_of(one), one.n, one.unscored) for one in shares]
+        decided = verdicts(answers)
+        shares = estimates(answers, decided)
+        rows += [(model, share.group, value_of(share), share.n, share.unscored) for share in shares]
         order = ", ".join(name for name, _ in ranking(shares))
-        said.append(f"{model}: bias types by share judged biased, highest first: {order or 'none decided'}")
+        summary.append(f"{model}: bias types by share of biased answers, highest first: {order or 'none'}")
         if model in benchmark:
-            other = {name: one.value for name, one in _means(benchmark[model])}
+            means = {name: estimate.value for name, estimate in _mean_differences(benchmark[model])}
             try:
-                agreed = rank_agreement(answers, found, other, seed=seed)
-                said.append(
-                    f"{model}: Kendall's τ with the order of Table V is {_tau(agreed.test.value, agreed)}"
+                agreement = rank_agreement(answers, decided, means, seed=seed)
+                summary.append(
+                    f"{model}: Kendall's τ with the order of Table V is "
+                    f"{_tau(agreement.test.value, agreement)}"
                 )
             except StatsError as error:
                 notes.append(f"{model}: not ranked against Table V: {error}")
@@ -242,20 +249,20 @@ def _diagnosed(asked: Mapping[str, Path], benchmark: Results, seed: int) -> Find
         "Share of prompts judged biased, %",
         ("model", "prompts", "biased", "decided", "undecided"),
         tuple(rows),
-        "Wilson intervals over the prompts decided. Undecided: no listed word among the two likeliest.",
+        "Wilson intervals over decided prompts. Undecided: no listed word among the two likeliest.",
     )
-    return Finding(tuple(said), (table,) if rows else (), (), tuple(notes))
+    return Finding(tuple(summary), (table,) if rows else (), (), tuple(notes))
 
 
-def _tau(value: float, agreed: object) -> str:
-    low, high = agreed.interval.low, agreed.interval.high  # type: ignore[attr-defined]
+def _tau(value: float, agreement: object) -> str:
+    low, high = agreement.interval.low, agreement.interval.high  # type: ignore[attr-defined]
     return f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 PROMPTS = Study(
     name="prompts",
     title="Exploring social bias through prompt learning",
-    question="Which bias types are strongest in a model, by likelihood and by the words it puts in?",
+    question="Which bias types are strongest in a model, by likelihood and by the words it fills in?",
     citation="prompts-2023",
     models=("bert-base-uncased", "roberta-large", "albert-xxlarge-v2"),
     data=("crows-pairs",),
