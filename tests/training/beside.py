@@ -1,6 +1,6 @@
-"""Trainings in two processes at once: `torchrun --nproc_per_node 2 beside.py FOLDER`.
+"""Training in two processes: `torchrun --nproc_per_node 2 beside.py FOLDER`.
 
-Each process says whether it holds the weights that the first one has, and in how many steps it got there.
+Each process writes whether its weights equal those of rank 0, and the number of steps.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def main(folder: Path) -> None:
     torch.set_num_threads(1)
     line = Line()
     settings = TrainSettings(epochs=2, rate=0.1, batch=1, seed=4, clip=1e9)
-    took = train(line, ROWS[:4], pairs, settings, folder / "line-work", loss=squares)
-    found: dict[str, Any] = {"line": {**_same(line), "steps": took.steps, "a": line.a.item()}}
+    trained = train(line, ROWS[:4], pairs, settings, folder / "line-work", loss=squares)
+    results: dict[str, Any] = {"line": {**_same_weights(line), "steps": trained.steps, "a": line.a.item()}}
     for method, model in (("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")):
         lm = open_lm(on_main_process(lambda: zoo.folder(model)))  # noqa: B023 - called at once
         done = mitigate(
@@ -42,14 +42,14 @@ def main(folder: Path) -> None:
             settings=replace(SETTINGS, batch=1),
             options=MitigationOptions(remind=1 if method == "at" else 0),
         )
-        found[method] = {**_same(done.outcome.model), "steps": done.record["steps"]}
-    (folder / f"process-{os.environ['RANK']}.json").write_text(json.dumps(found), encoding="utf-8")
+        results[method] = {**_same_weights(done.outcome.model), "steps": done.record["steps"]}
+    (folder / f"process-{os.environ['RANK']}.json").write_text(json.dumps(results), encoding="utf-8")
 
 
-def _same(model: Any) -> dict[str, bool]:
-    mine = {name: one.cpu() for name, one in model.state_dict().items()}
-    theirs = on_main_process(lambda: mine)
-    return {"same": all(torch.equal(one, theirs[name]) for name, one in mine.items())}
+def _same_weights(model: Any) -> dict[str, bool]:
+    own = {name: tensor.cpu() for name, tensor in model.state_dict().items()}
+    main = on_main_process(lambda: own)
+    return {"same": all(torch.equal(tensor, main[name]) for name, tensor in own.items())}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A small training in a process of its own, to be killed: `killed.py FOLDER OUT [SECONDS A STEP]`."""
+"""A small training run in its own process, to be killed: `killed.py FOLDER OUT [SECONDS PER STEP]`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from unmask.training import TrainSettings, TrainStep, train
 from unmask.training.collators import MaskedLMCollator, encode_rows
 
 TEXTS = [
-    f"The {who} said that {one} was late for the {what}."
+    f"The {who} said that {pronoun} was late for the {what}."
     for who in ("nurse", "doctor", "clerk", "king")
-    for one in ("she", "he")
+    for pronoun in ("she", "he")
     for what in ("train", "game", "play")
 ]
 SETTINGS = TrainSettings(epochs=4, rate=1e-3, batch=5, seed=3, save_every=4)
@@ -31,15 +31,15 @@ def main(folder: Path, out: Path, pause: float = 0.0) -> None:
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.1
 
-    def slowly(moment: TrainStep) -> None:
-        print(moment.step, flush=True)  # noqa: T201
+    def slowly(step: TrainStep) -> None:
+        print(step.step, flush=True)  # noqa: T201
         time.sleep(pause)
 
-    took = train(
+    trained = train(
         model, encode_rows(TEXTS, tokenizer), MaskedLMCollator(tokenizer), SETTINGS, folder, progress=slowly
     )
     zoo.save(out, model, tokenizer)
-    print("resumed", took.resumed, "steps", took.steps, flush=True)  # noqa: T201
+    print("resumed", trained.resumed, "steps", trained.steps, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

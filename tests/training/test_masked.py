@@ -19,7 +19,7 @@ TEXT = "The nurse said that she was late, and the doctor said that he was on tim
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2", "llama"])
-def test_a_long_text_is_cut_into_rows_that_hold_all_of_it(name: str) -> None:
+def test_a_long_text_is_split_into_rows_without_loss(name: str) -> None:
     _, tokenizer = zoo.make(name)
     causal = name in zoo.NAMES_CAUSAL
     special = set(tokenizer.all_special_ids)
@@ -37,31 +37,31 @@ def test_a_long_text_is_cut_into_rows_that_hold_all_of_it(name: str) -> None:
         assert all(row[0] == tokenizer.cls_token_id and row[-1] == tokenizer.sep_token_id for row in rows)
 
 
-def test_padding_is_marked() -> None:
-    ids, kept = pad_rows([[5, 6, 7], [8]], pad=9)
+def test_padding_is_masked() -> None:
+    ids, attention_mask = pad_rows([[5, 6, 7], [8]], pad=9)
     assert ids.tolist() == [[5, 6, 7], [8, 9, 9]]
-    assert kept.tolist() == [[1, 1, 1], [1, 0, 0]]
+    assert attention_mask.tolist() == [[1, 1, 1], [1, 0, 0]]
 
 
-def test_of_the_tokens_chosen_most_are_masked_some_exchanged_some_left() -> None:
+def test_selected_tokens_are_masked_replaced_or_unchanged_80_10_10() -> None:
     _, tokenizer = zoo.make("bert-uncased")
     rows = encode_rows([TEXT] * 400, tokenizer) + encode_rows(["A short one."] * 3, tokenizer)
     batch = MaskedLMCollator(tokenizer)(rows, np.random.default_rng(0))
-    truth, kept = pad_rows(rows, tokenizer.pad_token_id)
+    truth, attention_mask = pad_rows(rows, tokenizer.pad_token_id)
     chosen = batch["labels"] != -100
     assert torch.equal(batch["labels"][chosen], truth[chosen])
     assert torch.equal(batch["input_ids"][~chosen], truth[~chosen])
     special = torch.isin(truth, torch.tensor(tokenizer.all_special_ids))
-    assert not (chosen & (special | (kept == 0))).any()
-    shown = batch["input_ids"][chosen]
-    masked = (shown == tokenizer.mask_token_id).float().mean()
-    same = (shown == truth[chosen]).float().mean()
-    assert chosen.sum() / (~special & (kept == 1)).sum() == pytest.approx(0.15, abs=0.02)
+    assert not (chosen & (special | (attention_mask == 0))).any()
+    inputs = batch["input_ids"][chosen]
+    masked = (inputs == tokenizer.mask_token_id).float().mean()
+    same = (inputs == truth[chosen]).float().mean()
+    assert chosen.sum() / (~special & (attention_mask == 1)).sum() == pytest.approx(0.15, abs=0.02)
     assert masked == pytest.approx(0.8, abs=0.03)
     assert same == pytest.approx(0.1, abs=0.03)
 
 
-def test_what_is_hidden_depends_on_the_dice_alone() -> None:
+def test_masking_depends_on_the_generator_alone() -> None:
     _, tokenizer = zoo.make("bert-uncased")
     rows = encode_rows([TEXT] * 4, tokenizer)
     first, again, other = (
@@ -71,21 +71,21 @@ def test_what_is_hidden_depends_on_the_dice_alone() -> None:
     assert not torch.equal(first["labels"], other["labels"])
 
 
-def test_causal_models_foresee_every_token_but_no_padding() -> None:
+def test_causal_labels_are_the_inputs_except_padding() -> None:
     batch = CausalLMCollator(pad=3)([np.array([5, 6, 7]), np.array([8])], np.random.default_rng(0))
     assert batch["labels"].tolist() == [[5, 6, 7], [8, -100, -100]]
     assert batch["attention_mask"].tolist() == [[1, 1, 1], [1, 0, 0]]
 
 
 @pytest.mark.parametrize("name", zoo.NAMES_CAUSAL)
-def test_a_tokenizer_without_padding_gets_by(name: str) -> None:
+def test_a_tokenizer_without_a_pad_token_works(name: str) -> None:
     _, tokenizer = zoo.make(name)
-    made = collator_for(tokenizer, causal=True)
-    assert isinstance(made, CausalLMCollator)
-    assert made.pad >= 0
+    collator = collator_for(tokenizer, causal=True)
+    assert isinstance(collator, CausalLMCollator)
+    assert collator.pad >= 0
 
 
-def test_a_short_batch_has_something_to_guess() -> None:
+def test_a_short_batch_has_at_least_one_label() -> None:
     _, tokenizer = zoo.make("bert-uncased")
     rows = encode_rows(["A short one."], tokenizer)
     for seed in range(40):
@@ -98,7 +98,7 @@ def test_a_short_batch_has_something_to_guess() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in zoo.NAMES_MASKED if name != "bert-nsp"])
-def test_the_loss_of_guessed_tokens_is_the_models_own(name: str) -> None:
+def test_masked_token_loss_equals_the_models_own_loss(name: str) -> None:
     model, tokenizer = zoo.make(name)
     batch = MaskedLMCollator(tokenizer)(
         encode_rows([TEXT, "A short one."] * 3, tokenizer), np.random.default_rng(3)
@@ -112,7 +112,11 @@ def test_the_loss_of_guessed_tokens_is_the_models_own(name: str) -> None:
         model.zero_grad()
         loss.backward()
         gradients.append(
-            {key: one.grad.clone() for key, one in model.named_parameters() if one.grad is not None}
+            {
+                name: weight.grad.clone()
+                for name, weight in model.named_parameters()
+                if weight.grad is not None
+            }
         )
     assert gradients[0].keys() == gradients[1].keys()
-    assert all(torch.allclose(one, gradients[1][key], atol=1e-4) for key, one in gradients[0].items())
+    assert all(torch.allclose(grad, gradients[1][name], atol=1e-4) for name, grad in gradients[0].items())

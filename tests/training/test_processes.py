@@ -18,37 +18,37 @@ from unmask.training import TrainSettings, train
 from unmask.training.distributed import is_main_process, on_main_process, world_size
 
 
-def launched(*words: str) -> subprocess.CompletedProcess[str]:
-    """In two processes, as `accelerate launch` starts them for two GPUs."""
+def launch(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run in two processes, as `accelerate launch` starts them for two GPUs."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     env = {**os.environ, "ACCELERATE_USE_CPU": "1", "OMP_NUM_THREADS": "1"}
     words = (*command, *words)
     return subprocess.run(words, check=False, env=env, capture_output=True, text=True, timeout=300)
 
 
-def test_alone_a_process_is_its_own_chief() -> None:
+def test_a_single_process_is_the_main_process() -> None:
     assert (world_size(), is_main_process(), on_main_process(lambda: 7)) == (1, True, 7)
 
 
 @pytest.fixture(scope="module")
 def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("beside")
-    done = launched(str(Path(__file__).parent / "beside.py"), str(folder))
+    done = launch(str(Path(__file__).parent / "beside.py"), str(folder))
     assert done.returncode == 0, done.stderr
     return folder
 
 
 @pytest.mark.thorough
-def test_two_processes_hold_the_same_weights_after_every_method(beside: Path) -> None:
+def test_two_processes_end_with_the_same_weights(beside: Path) -> None:
     first, second = (json.loads((beside / f"process-{rank}.json").read_text()) for rank in (0, 1))
     assert first == second
-    assert {name: one["same"] for name, one in first.items()} == dict.fromkeys(first, True)
+    assert {name: result["same"] for name, result in first.items()} == dict.fromkeys(first, True)
 
 
 @pytest.mark.thorough
-def test_two_processes_with_a_row_each_are_one_with_two(beside: Path, tmp_path: Path) -> None:
+def test_two_processes_of_batch_one_equal_one_process_of_batch_two(beside: Path, tmp_path: Path) -> None:
     line = Line()
-    took = train(
+    trained = train(
         line,
         ROWS[:4],
         pairs,
@@ -56,25 +56,25 @@ def test_two_processes_with_a_row_each_are_one_with_two(beside: Path, tmp_path: 
         tmp_path,
         loss=squares,
     )
-    found = json.loads((beside / "process-0.json").read_text())["line"]
-    assert found["steps"] == took.steps == 4
-    assert found["a"] == pytest.approx(line.a.item(), abs=1e-6)
+    result = json.loads((beside / "process-0.json").read_text())["line"]
+    assert result["steps"] == trained.steps == 4
+    assert result["a"] == pytest.approx(line.a.item(), abs=1e-6)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("method", "model"), [("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")]
 )
-def test_one_of_them_writes_the_checkpoint(beside: Path, method: str, model: str) -> None:
+def test_the_main_process_writes_the_checkpoint(beside: Path, method: str, model: str) -> None:
     record = json.loads((beside / method / RECORD).read_text())
     assert record["processes"] == 2
     before, after = open_lm(zoo.folder(model)), open_lm(beside / method)
     assert after.facts.fingerprint != before.facts.fingerprint
-    held = after.network.model.state_dict()
+    weights = after.network.model.state_dict()
     assert record["changed"]["weights"] == sum(
-        int((one != held[name]).sum()) for name, one in before.network.model.state_dict().items()
+        int((tensor != weights[name]).sum()) for name, tensor in before.network.model.state_dict().items()
     )
-    assert all(torch.isfinite(one).all() for one in held.values())
+    assert all(torch.isfinite(tensor).all() for tensor in weights.values())
 
 
 @pytest.mark.thorough
@@ -82,12 +82,12 @@ def test_a_task_in_two_processes(tmp_path: Path) -> None:
     from tasks.test_finetune import biographies, pupil
 
     train_on = biographies(tmp_path / "bios.jsonl", planted=True, n=160)
-    done = launched(
+    done = launch(
         *("-m", "unmask", "task", "biasbios", str(pupil()), "--train", str(train_on), "--length", "16"),
         *("--grid", "batch=4,8 rate=1e-3 epochs=2", "--out", str(tmp_path / "out"), "--offline"),
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("How well the task was learnt") == 1
+    assert done.stdout.count("Task performance") == 1
     assert done.stderr.count("result in") == 1
     found = json.loads((tmp_path / "out" / "task.json").read_text())["taught"][0]
     assert [one["batch"] for one in found["trials"]] == [8, 4]
@@ -95,8 +95,8 @@ def test_a_task_in_two_processes(tmp_path: Path) -> None:
     assert max(one["score"] for one in found["trials"]) == found["chosen"]["score"]
 
 
-def test_other_commands_want_one_process(tmp_path: Path) -> None:
-    done = launched("-m", "unmask", "audit", "--out", str(tmp_path / "out"))
+def test_other_commands_refuse_several_processes(tmp_path: Path) -> None:
+    done = launch("-m", "unmask", "audit", "--out", str(tmp_path / "out"))
     assert done.returncode != 0
     assert done.stderr.count("unmask: unmask audit runs in one process: start it without accelerate") == 1
     assert not (tmp_path / "out").exists()

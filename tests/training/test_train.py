@@ -44,39 +44,39 @@ def squares(model: Any, batch: Any) -> torch.Tensor:
 ROWS = [(1.0, 2.0), (2.0, 4.0), (3.0, 6.0), (4.0, 8.0), (5.0, 10.0)]
 
 
-def test_steps_are_those_of_adam_with_a_rate_that_falls_to_zero(tmp_path: Path) -> None:
+def test_steps_equal_adam_with_linear_decay(tmp_path: Path) -> None:
     settings = TrainSettings(epochs=2, rate=0.1, batch=2, clip=1e9, seed=4)
     model = Line()
-    took = train(model, ROWS, pairs, settings, tmp_path / "work", loss=squares)
+    trained = train(model, ROWS, pairs, settings, tmp_path / "work", loss=squares)
     order = [i for epoch in (0, 1) for i in np.random.default_rng((4, epoch)).permutation(5)]
     a, m, v = 0.0, 0.0, 0.0
     steps = [order[at : at + 2] for at in range(0, 10, 2)]
-    for t, some in enumerate(steps, start=1):
-        gradient = np.mean([2 * ROWS[i][0] * (a * ROWS[i][0] - ROWS[i][1]) for i in some])
+    for t, batch in enumerate(steps, start=1):
+        gradient = np.mean([2 * ROWS[i][0] * (a * ROWS[i][0] - ROWS[i][1]) for i in batch])
         m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
-        rate = 0.1 * (len(steps) - (t - 1)) / len(steps)
-        a -= rate * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
-    assert took.steps == 5
+        lr = 0.1 * (len(steps) - (t - 1)) / len(steps)
+        a -= lr * (m / (1 - 0.9**t)) / (math.sqrt(v / (1 - 0.999**t)) + 1e-8)
+    assert trained.steps == 5
     assert model.a.item() == pytest.approx(a, abs=1e-5)
     assert not (tmp_path / "work").exists()
 
 
-def test_the_losses_told_are_those_of_the_batches(tmp_path: Path) -> None:
+def test_reported_losses_are_those_of_the_batches(tmp_path: Path) -> None:
     seen: list[float] = []
 
     def loss(model: Any, batch: Any) -> torch.Tensor:
-        found = squares(model, batch)
-        seen.append(found.item())
-        return found
+        value = squares(model, batch)
+        seen.append(value.item())
+        return value
 
-    moments: list[TrainStep] = []
-    took = train(
-        Line(), ROWS, pairs, TrainSettings(epochs=2, batch=2), tmp_path, loss=loss, progress=moments.append
+    progress: list[TrainStep] = []
+    trained = train(
+        Line(), ROWS, pairs, TrainSettings(epochs=2, batch=2), tmp_path, loss=loss, progress=progress.append
     )
-    assert [step for step, _ in took.losses] == [1, 2, 3, 4, 5]
-    assert [value for _, value in took.losses] == pytest.approx(seen, abs=1e-3)
-    assert [(one.step, one.steps) for one in moments] == [(step, 5) for step in range(1, 6)]
-    assert [one.loss for one in moments[1:]] == pytest.approx(seen[:-1], abs=1e-3)
+    assert [step for step, _ in trained.losses] == [1, 2, 3, 4, 5]
+    assert [value for _, value in trained.losses] == pytest.approx(seen, abs=1e-3)
+    assert [(entry.step, entry.steps) for entry in progress] == [(step, 5) for step in range(1, 6)]
+    assert [entry.loss for entry in progress[1:]] == pytest.approx(seen[:-1], abs=1e-3)
 
 
 @pytest.mark.parametrize("accumulate", [1, 2])
@@ -84,32 +84,34 @@ def test_gradients_of_several_batches_are_averaged(tmp_path: Path, accumulate: i
     rows = ROWS[:4]
     model = Line()
     settings = TrainSettings(epochs=1, rate=0.5, batch=4 // accumulate, accumulate=accumulate, clip=1e-3)
-    took = train(model, rows, pairs, settings, tmp_path, loss=squares)
-    assert took.steps == 1
-    assert model.a.item() == pytest.approx(0.5, abs=1e-4)  # Adam's first step is the rate, whatever the size
+    trained = train(model, rows, pairs, settings, tmp_path, loss=squares)
+    assert trained.steps == 1
+    assert model.a.item() == pytest.approx(
+        0.5, abs=1e-4
+    )  # Adam's first step has the size of the learning rate
 
 
-def test_every_row_once_an_epoch() -> None:
-    order = ShuffledRows("abcdefg", range(21), seed=5)
-    epochs = [[order[at][1] for at in range(first, first + 7)] for first in (0, 7, 14)]
-    assert all(sorted(one) == list("abcdefg") for one in epochs)
+def test_every_row_occurs_once_per_epoch() -> None:
+    dataset = ShuffledRows("abcdefg", range(21), seed=5)
+    epochs = [[dataset[index][1] for index in range(first, first + 7)] for first in (0, 7, 14)]
+    assert all(sorted(epoch) == list("abcdefg") for epoch in epochs)
     assert epochs[0] != epochs[1] != epochs[2]
 
 
 @pytest.mark.parametrize(("epochs", "steps"), [(1, 3), (2, 5), (0.5, 1), (1.4, 4)])
-def test_epochs_may_be_broken(tmp_path: Path, epochs: float, steps: int) -> None:
-    took = train(Line(), ROWS, pairs, TrainSettings(epochs=epochs, batch=2), tmp_path, loss=squares)
-    assert took.steps == steps
+def test_epochs_may_be_fractional(tmp_path: Path, epochs: float, steps: int) -> None:
+    trained = train(Line(), ROWS, pairs, TrainSettings(epochs=epochs, batch=2), tmp_path, loss=squares)
+    assert trained.steps == steps
 
 
 def test_limit_and_steps(tmp_path: Path) -> None:
     settings = TrainSettings(epochs=3, batch=1, limit=2, steps=4)
-    took = train(Line(), ROWS, pairs, settings, tmp_path, loss=squares)
-    assert (took.steps, took.rows) == (4, 2)
+    trained = train(Line(), ROWS, pairs, settings, tmp_path, loss=squares)
+    assert (trained.steps, trained.rows) == (4, 2)
 
 
 def test_an_epoch_is_announced_before_its_first_step(tmp_path: Path) -> None:
-    told: list[tuple[int, float]] = []
+    epochs: list[tuple[int, float]] = []
     train(
         Line(),
         ROWS[:4],
@@ -117,29 +119,31 @@ def test_an_epoch_is_announced_before_its_first_step(tmp_path: Path) -> None:
         TrainSettings(epochs=2, batch=2),
         tmp_path,
         loss=squares,
-        on_epoch_begin=lambda epoch, model: told.append((epoch, model.a.item())),
+        on_epoch_begin=lambda epoch, model: epochs.append((epoch, model.a.item())),
     )
-    assert [epoch for epoch, _ in told] == [0, 1]
-    assert told[0][1] == 0.0
-    assert told[1][1] != 0.0
+    assert [epoch for epoch, _ in epochs] == [0, 1]
+    assert epochs[0][1] == 0.0
+    assert epochs[1][1] != 0.0
 
 
-def test_a_watcher_does_not_disturb_the_training(tmp_path: Path) -> None:
+def test_an_eval_callback_does_not_affect_the_training(tmp_path: Path) -> None:
     class Noisy(Line):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return torch.nn.functional.dropout(self.a * x, 0.5, training=self.training)
 
-    plain, watched, seen = Noisy(0.7), Noisy(0.7), []
+    plain, evaluated, seen = Noisy(0.7), Noisy(0.7), []
 
-    def look(step: int, model: Any) -> None:
+    def evaluate(step: int, model: Any) -> None:
         torch.rand(7)
         seen.append((step, model.training, torch.is_grad_enabled()))
 
     settings = TrainSettings(epochs=2, batch=2, rate=0.1)
     train(plain, ROWS, pairs, settings, tmp_path / "a", loss=squares)
-    train(watched, ROWS, pairs, settings, tmp_path / "b", loss=squares, callbacks=[EvalCallback(2, look)])
+    train(
+        evaluated, ROWS, pairs, settings, tmp_path / "b", loss=squares, callbacks=[EvalCallback(2, evaluate)]
+    )
     assert seen == [(2, False, False), (4, False, False)]
-    assert plain.a.item() == watched.a.item() != 0.7
+    assert plain.a.item() == evaluated.a.item() != 0.7
 
 
 def run(folder: Path, out: Path, pause: float = 0.0) -> subprocess.Popen[str]:
@@ -150,26 +154,26 @@ def run(folder: Path, out: Path, pause: float = 0.0) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_one_seed_one_checkpoint_killed_or_not(tmp_path: Path) -> None:
-    undisturbed = run(tmp_path / "w1", tmp_path / "whole")
-    with run(tmp_path / "w2", tmp_path / "mended", 0.2) as again:
+def test_a_killed_run_resumes_to_the_same_checkpoint(tmp_path: Path) -> None:
+    uninterrupted = run(tmp_path / "w1", tmp_path / "whole")
+    with run(tmp_path / "w2", tmp_path / "resumed", 0.2) as again:
         for line in again.stdout or ():
             if line.strip() == "10":  # checkpoints at 4 and 8
                 os.kill(again.pid, signal.SIGKILL)
                 break
-    assert not (tmp_path / "mended").exists()
-    said = run(tmp_path / "w2", tmp_path / "mended").communicate()[0]
-    assert "resumed 8 steps 20" in said
-    assert said.splitlines()[0] == "9"
-    assert "resumed 0 steps 20" in undisturbed.communicate()[0]
-    first, second = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "mended"))
+    assert not (tmp_path / "resumed").exists()
+    output = run(tmp_path / "w2", tmp_path / "resumed").communicate()[0]
+    assert "resumed 8 steps 20" in output
+    assert output.splitlines()[0] == "9"
+    assert "resumed 0 steps 20" in uninterrupted.communicate()[0]
+    first, second = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "resumed"))
     assert first == second
     assert first != (zoo.folder("bert-uncased") / "model.safetensors").read_bytes()
     assert not (tmp_path / "w1").exists()
     assert not (tmp_path / "w2").exists()
 
 
-def test_a_half_written_checkpoint_is_passed_over(tmp_path: Path) -> None:
+def test_an_incomplete_checkpoint_is_skipped(tmp_path: Path) -> None:
     for step, state in ((4, json.dumps({"global_step": 4})), (8, '{"global')):
         (tmp_path / f"checkpoint-{step}").mkdir()
         (tmp_path / f"checkpoint-{step}" / "trainer_state.json").write_text(state)
@@ -205,6 +209,6 @@ def test_nothing_to_train_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("bad", [{"epochs": 0}, {"rate": -1}, {"batch": 0}, {"limit": 0}, {"seed": -1}])
-def test_settings_that_cannot_be(bad: dict[str, Any]) -> None:
+def test_invalid_settings_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=next(iter(bad))):
         TrainSettings(**bad)

@@ -1,6 +1,6 @@
-"""The one place where weights are trained: over Hugging Face's Trainer, repeatable, and safe to kill.
+"""Training with Hugging Face's Trainer: deterministic given the seed, resumable after a kill.
 
-rows ──► order by seed ──► collate ──► loss ──► step ──► checkpoint ──► …
+rows ──► shuffle by seed ──► collate ──► loss ──► step ──► checkpoint ──► …
 
 from unmask.training import TrainSettings, train
 from unmask.training.collators import Hiding, rows_of

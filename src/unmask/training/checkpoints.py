@@ -1,4 +1,4 @@
-"""Checkpoints to go on from after a kill: which is whole, and whether it is of this training."""
+"""Checkpoints to resume from: which one is complete, and whether it belongs to this training run."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from unmask.core.errors import ResultError
 from unmask.training.distributed import world_size
 from unmask.training.spec import TrainSettings
 
-STATE = "trainer_state.json"  # written last: a checkpoint that holds it is whole
+STATE = "trainer_state.json"  # written last: a checkpoint that contains it is complete
 OWNER = "training.json"
 _NAME = re.compile(r"checkpoint-(\d+)")
 
 
 def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:
-    """Mark the folder as this training's; checkpoints of another one are refused."""
-    told = {
+    """Mark the folder with a hash of this training run; refuse checkpoints of another run."""
+    options = {
         name: value for name, value in asdict(settings).items() if name not in ("save_every", "report_to")
     }
-    whole = {"settings": told, "rows": rows, "key": key, "processes": world_size()}
-    text = json.dumps(whole, sort_keys=True)
-    mine = hashlib.sha256(text.encode()).hexdigest()
+    identity = {"settings": options, "rows": rows, "key": key, "processes": world_size()}
+    text = json.dumps(identity, sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / OWNER
-    if path.exists() and _numbered(folder) and path.read_text(encoding="utf-8") != mine:
+    if path.exists() and _checkpoints(folder) and path.read_text(encoding="utf-8") != digest:
         raise ResultError(
             f"{folder} holds an unfinished training with other settings or data: "
-            "repeat it as it was, or remove that folder to begin anew"
+            "rerun it with the same settings to resume, or remove the folder to start again"
         )
-    path.write_text(mine, encoding="utf-8")
+    path.write_text(digest, encoding="utf-8")
 
 
 def last_complete_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that was written to its end; half-written ones are removed."""
-    for _, path in sorted(_numbered(folder), reverse=True):
+    """The newest complete checkpoint; incomplete ones are removed."""
+    for _, path in sorted(_checkpoints(folder), reverse=True):
         try:
             json.loads((path / STATE).read_text(encoding="utf-8"))
         except (OSError, json.JSONDecodeError):
@@ -49,14 +49,14 @@ def last_complete_checkpoint(folder: Path) -> Path | None:
 
 
 def remove_checkpoints(folder: Path) -> None:
-    """Remove checkpoints and the mark; the folder too, if nothing else is in it."""
-    for _, path in _numbered(folder):
+    """Remove checkpoints and the mark, and the folder if it is then empty."""
+    for _, path in _checkpoints(folder):
         shutil.rmtree(path)
     (folder / OWNER).unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
 
 
-def _numbered(folder: Path) -> list[tuple[int, Path]]:
-    found = ((_NAME.fullmatch(path.name), path) for path in folder.iterdir() if path.is_dir())
-    return [(int(match[1]), path) for match, path in found if match]
+def _checkpoints(folder: Path) -> list[tuple[int, Path]]:
+    matches = ((_NAME.fullmatch(path.name), path) for path in folder.iterdir() if path.is_dir())
+    return [(int(match[1]), path) for match, path in matches if match]

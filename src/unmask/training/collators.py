@@ -1,4 +1,4 @@
-"""Text as rows of tokens, and batches for language modelling: some tokens hidden, or each foreseen."""
+"""Texts as rows of token ids, and collators for masked and causal language modelling."""
 
 from __future__ import annotations
 
@@ -18,104 +18,105 @@ from unmask.models.network import Network
 if TYPE_CHECKING:
     from unmask.training.spec import Batch
 
-MAX_LENGTH = 128  # tokens of a row, those around the text included
-MIN_TOKENS = 3  # tokens of text; shorter rows teach nothing
-MASKED_SHARE = 0.15  # share of tokens to be guessed
-_TOGETHER = 1000  # texts encoded in one call
+MAX_LENGTH = 128  # tokens of a row, special tokens included
+MIN_TOKENS = 3  # tokens of text; shorter rows are dropped
+MASKED_SHARE = 0.15  # share of tokens selected for masked-LM prediction
+_TEXTS_PER_CALL = 1000  # texts encoded in one tokenizer call
 TokenRow = NDArray[np.int32]
 
 
 def encode_rows(
     texts: Iterable[str], tokenizer: Any, *, length: int = MAX_LENGTH, causal: bool = False
 ) -> list[TokenRow]:
-    """Every text by itself as tokens, a long one cut into several rows; never two texts in one."""
-    front, back = _around(tokenizer, causal=causal)
-    room = length - len(front) - len(back)
+    """Token ids of every text, a long text split into several rows; a row never mixes texts."""
+    prefix, suffix = _special_tokens(tokenizer, causal=causal)
+    room = length - len(prefix) - len(suffix)
     return [
-        np.array([*front, *ids[at : at + room], *back], dtype=np.int32)
-        for ids in _encoded(texts, tokenizer)
-        for at in range(0, len(ids), room)
-        if len(ids) - at >= MIN_TOKENS
+        np.array([*prefix, *ids[begin : begin + room], *suffix], dtype=np.int32)
+        for ids in _encode(texts, tokenizer)
+        for begin in range(0, len(ids), room)
+        if len(ids) - begin >= MIN_TOKENS
     ]
 
 
 def pad_rows(rows: Sequence[Sequence[int] | TokenRow], pad: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows side by side, and 1 where a token is a true one."""
-    each = [torch.as_tensor(np.asarray(row, dtype=np.int64)) for row in rows]
-    kept = pad_sequence([torch.ones_like(row) for row in each], batch_first=True)
-    return pad_sequence(each, batch_first=True, padding_value=pad), kept
+    """Padded token ids, and the attention mask."""
+    tensors = [torch.as_tensor(np.asarray(row, dtype=np.int64)) for row in rows]
+    attention_mask = pad_sequence([torch.ones_like(row) for row in tensors], batch_first=True)
+    return pad_sequence(tensors, batch_first=True, padding_value=pad), attention_mask
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedLMCollator:
-    """Batches for a masked model: of the tokens chosen 80% masked, 10% exchanged at random, 10% left."""
+    """Batches for a masked LM: of the selected tokens 80% masked, 10% replaced at random, 10% unchanged."""
 
     tokenizer: Any
     share: float = MASKED_SHARE
 
-    def __call__(self, rows: Sequence[TokenRow], dice: np.random.Generator) -> Batch:
-        """Tokens, which are padding, and those to be guessed (-100 elsewhere)."""
+    def __call__(self, rows: Sequence[TokenRow], rng: np.random.Generator) -> Batch:
+        """Input ids, attention mask, and labels (-100 where no token is predicted)."""
         from transformers import DataCollatorForLanguageModeling
 
         collator = DataCollatorForLanguageModeling(self.tokenizer, mlm_probability=self.share)
-        collator.generator = torch.Generator().manual_seed(int(dice.integers(2**62)))
-        ids, kept = pad_rows(rows, self.tokenizer.pad_token_id)
-        special = torch.isin(ids, torch.tensor(self.tokenizer.all_special_ids)) | (kept == 0)
-        shown, labels = collator.torch_mask_tokens(ids.clone(), special)
-        if (labels == -100).all():  # few short rows: hide one token, for a mean of nothing is no loss
-            place = tuple(dice.choice((~special).nonzero().numpy()))
-            shown[place], labels[place] = self.tokenizer.mask_token_id, ids[place]
-        return {"input_ids": shown, "attention_mask": kept, "labels": labels}
+        collator.generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
+        ids, attention_mask = pad_rows(rows, self.tokenizer.pad_token_id)
+        special = torch.isin(ids, torch.tensor(self.tokenizer.all_special_ids)) | (attention_mask == 0)
+        inputs, labels = collator.torch_mask_tokens(ids.clone(), special)
+        if (labels == -100).all():  # few short rows: mask one token, as the mean loss of none is NaN
+            position = tuple(rng.choice((~special).nonzero().numpy()))
+            inputs[position], labels[position] = self.tokenizer.mask_token_id, ids[position]
+        return {"input_ids": inputs, "attention_mask": attention_mask, "labels": labels}
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedTokenLoss:
-    """The loss of a masked model with its head applied only where a token is guessed: half the work."""
+    """The masked-LM loss with the head applied only at predicted positions: half the work."""
 
     network: Network
 
     def __call__(self, model: Any, batch: Batch) -> Tensor:
-        """Mean cross-entropy of the tokens to be guessed."""
-        chosen = batch["labels"] != -100
+        """Mean cross-entropy of the predicted tokens."""
+        predicted = batch["labels"] != -100
         states = self.network.hidden_states(batch["input_ids"], batch["attention_mask"])
-        return cross_entropy(self.network.logits(states[chosen]), batch["labels"][chosen])
+        return cross_entropy(self.network.logits(states[predicted]), batch["labels"][predicted])
 
 
 @dataclass(frozen=True, slots=True)
 class CausalLMCollator:
-    """Batches for a causal model: every token but the first of a row is to be foreseen."""
+    """Batches for a causal LM: the labels are the input ids, -100 at padding."""
 
     pad: int
 
-    def __call__(self, rows: Sequence[TokenRow], dice: np.random.Generator) -> Batch:
-        """Tokens, which are padding, and those to be foreseen."""
-        ids, kept = pad_rows(rows, self.pad)
-        return {"input_ids": ids, "attention_mask": kept, "labels": ids.masked_fill(kept == 0, -100)}
+    def __call__(self, rows: Sequence[TokenRow], rng: np.random.Generator) -> Batch:
+        """Input ids, attention mask and labels."""
+        ids, attention_mask = pad_rows(rows, self.pad)
+        labels = ids.masked_fill(attention_mask == 0, -100)
+        return {"input_ids": ids, "attention_mask": attention_mask, "labels": labels}
 
 
 def collator_for(tokenizer: Any, *, causal: bool) -> MaskedLMCollator | CausalLMCollator:
-    """What a model of this kind learns from."""
+    """The language-modelling collator for a kind of model."""
     if not causal:
         return MaskedLMCollator(tokenizer)
-    pads = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
-    return CausalLMCollator(next(one for one in pads if one is not None))
+    candidates = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
+    return CausalLMCollator(next(pad for pad in candidates if pad is not None))
 
 
-def _around(tokenizer: Any, *, causal: bool) -> tuple[list[int], list[int]]:
-    """What stands before and after a text."""
+def _special_tokens(tokenizer: Any, *, causal: bool) -> tuple[list[int], list[int]]:
+    """The special tokens before and after a text."""
     if causal:
         return ([] if tokenizer.bos_token_id is None else [tokenizer.bos_token_id]), []
     inner = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]
-    begin = next(at for at in range(len(whole)) if whole[at : at + len(inner)] == inner)
+    begin = next(index for index in range(len(whole)) if whole[index : index + len(inner)] == inner)
     return whole[:begin], whole[begin + len(inner) :]
 
 
-def _encoded(texts: Iterable[str], tokenizer: Any) -> Iterator[list[int]]:
+def _encode(texts: Iterable[str], tokenizer: Any) -> Iterator[list[int]]:
     group: list[str] = []
     for text in texts:
         group.append(text)
-        if len(group) == _TOGETHER:
+        if len(group) == _TEXTS_PER_CALL:
             yield from tokenizer(group, add_special_tokens=False, verbose=False)["input_ids"]
             group = []
     if group:

@@ -1,7 +1,7 @@
-"""How well a model foresees held-out text, text by text.
+"""Language-modelling ability on held-out text: accuracy and (pseudo-)perplexity, text by text.
 
-Masked: of each text 15% of the tokens are hidden together and guessed (accuracy); of each of some texts every
-token is hidden alone (pseudo-perplexity). Causal: every token is foreseen from those before it (both).
+Masked: accuracy on 15% of the tokens of each text, masked together; pseudo-perplexity on a subset of the
+texts, with every token masked one at a time. Causal: both from every token given those before it.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from unmask.core.types import Encoded, Floats, Probe
 from unmask.models import Engine, Lm
 from unmask.training.collators import MASKED_SHARE
 
-TEXTS, ALONE = 500, 200  # texts guessed at; of which so many token by token
-SHORTEST, LONGEST = 8, 64  # tokens of a text
+MAX_TEXTS = 500  # texts scored
+PSEUDO_PERPLEXITY_TEXTS = 200  # of which so many are scored one token at a time by masked models
+MIN_TOKENS, MAX_TOKENS = 8, 64  # tokens of a text
 
 
 @dataclass(frozen=True, slots=True)
 class Ability:
-    """What a model made of held-out texts, one value a text."""
+    """Scores on held-out texts, one value per text."""
 
-    hits: Floats  # tokens that were the model's first guess
-    tries: Floats  # tokens asked for
-    lost: Floats  # −log-probability of all tokens of a text, for as many texts as were asked token by token
+    hits: Floats  # tokens predicted correctly (rank 0)
+    tries: Floats  # tokens predicted
+    lost: Floats  # −log-probability of all tokens of a text, for the texts of the (pseudo-)perplexity
     tokens: Floats  # of those texts
 
     @property
     def accuracy(self) -> float:
-        """Percent of hidden tokens that are the first guess."""
+        """Percent of predicted tokens that are correct."""
         return 100 * float(self.hits.sum() / self.tries.sum())
 
     @property
@@ -42,56 +43,57 @@ class Ability:
 
 
 def measure_ability(engine: Engine, texts: Sequence[str], *, seed: int = 0) -> Ability:
-    """Ask a model about held-out texts; which of them and which tokens depends on the seed alone."""
-    rows = _rows(engine.lm, texts, seed)
+    """Score a model on held-out texts; the choice of texts and tokens depends on the seed alone."""
+    encoded = _sample_texts(engine.lm, texts, seed)
     if engine.lm.kind == "causal":
-        alone = [Probe(row.ids, tuple((at - 1, row.ids[at]) for at in row.content if at)) for row in rows]
-        hidden = alone
+        single = [Probe(text.ids, tuple((p - 1, text.ids[p]) for p in text.content if p)) for text in encoded]
+        masked = single
     else:
-        hidden = [_hidden(row, seed) for row in rows]
-        alone = [
-            Probe(row.ids, _own(row, row.content), row.content, one_at_a_time=True) for row in rows[:ALONE]
+        masked = [_masked_probe(text, seed) for text in encoded]
+        single = [
+            Probe(text.ids, _own_tokens(text, text.content), text.content, one_at_a_time=True)
+            for text in encoded[:PSEUDO_PERPLEXITY_TEXTS]
         ]
-    read = engine.read([*hidden, *alone])
+    readings = engine.read([*masked, *single])
     return Ability(
-        hits=np.array([(read[one].ranks == 0).sum() for one in hidden], dtype=np.float64),
-        tries=np.array([len(one.reads) for one in hidden], dtype=np.float64),
-        lost=np.array([-read[one].logprobs.sum() for one in alone]),
-        tokens=np.array([len(one.reads) for one in alone], dtype=np.float64),
+        hits=np.array([(readings[probe].ranks == 0).sum() for probe in masked], dtype=np.float64),
+        tries=np.array([len(probe.reads) for probe in masked], dtype=np.float64),
+        lost=np.array([-readings[probe].logprobs.sum() for probe in single]),
+        tokens=np.array([len(probe.reads) for probe in single], dtype=np.float64),
     )
 
 
-def _rows(lm: Lm, texts: Sequence[str], seed: int) -> list[Encoded]:
-    """Different texts of a bearable length, in an order of chance."""
-    different = list(dict.fromkeys(texts))
+def _sample_texts(lm: Lm, texts: Sequence[str], seed: int) -> list[Encoded]:
+    """Distinct texts of suitable length, in random order."""
+    unique = list(dict.fromkeys(texts))
     chosen: list[Encoded] = []
-    for place in _dice(seed, "held-out texts").permutation(len(different)):
+    for index in _rng(seed, "held-out texts").permutation(len(unique)):
         try:
-            row = lm.encode(different[place])
+            encoded = lm.encode(unique[index])
         except Unscorable:
             continue
-        if SHORTEST <= len(row.content) <= LONGEST:
-            chosen.append(row)
-        if len(chosen) == TEXTS:
+        if MIN_TOKENS <= len(encoded.content) <= MAX_TOKENS:
+            chosen.append(encoded)
+        if len(chosen) == MAX_TEXTS:
             break
     if len(chosen) < 2:
         raise DataError(
-            f"held-out text: {len(chosen)} of {len(different)} texts have {SHORTEST} to {LONGEST} tokens, "
-            "at least 2 are needed; give more text, or --held FILE"
+            f"held-out text: {len(chosen)} of {len(unique)} texts have {MIN_TOKENS} to {MAX_TOKENS} tokens, "
+            "at least 2 are needed; give more held-out text"
         )
     return chosen
 
 
-def _hidden(row: Encoded, seed: int) -> Probe:
-    number = max(1, round(MASKED_SHARE * len(row.content)))
-    chosen = _dice(seed, str(row.ids)).choice(row.content, number, replace=False)
-    places = tuple(sorted(chosen.tolist()))
-    return Probe(row.ids, _own(row, places), places)
+def _masked_probe(text: Encoded, seed: int) -> Probe:
+    count = max(1, round(MASKED_SHARE * len(text.content)))
+    chosen = _rng(seed, str(text.ids)).choice(text.content, count, replace=False)
+    positions = tuple(sorted(chosen.tolist()))
+    return Probe(text.ids, _own_tokens(text, positions), positions)
 
 
-def _own(row: Encoded, places: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    return tuple((place, row.ids[place]) for place in places)
+def _own_tokens(text: Encoded, positions: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    return tuple((position, text.ids[position]) for position in positions)
 
 
-def _dice(seed: int, label: str) -> np.random.Generator:
+def _rng(seed: int, label: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(label.encode())])

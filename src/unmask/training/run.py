@@ -1,4 +1,4 @@
-"""`train`: the one door to training; what is behind it is heavy and needs the extra `train`."""
+"""`train`, the entry point; the trainer behind it is imported lazily and needs the extra `train`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from unmask.training.spec import Collator, LossFunction
 
 
-def train(  # noqa: PLR0913 - what a training is made of
+def train(  # noqa: PLR0913 - the parameters of a training run
     model: Any,
     rows: Sequence[Any],
     collate: Collator,
@@ -27,35 +27,35 @@ def train(  # noqa: PLR0913 - what a training is made of
     on_epoch_begin: Callable[[int, Any], None] | None = None,
     key: str = "",
 ) -> TrainResult:
-    """Train a model's weights in place, on its own device, going on from the last checkpoint in `folder`.
+    """Train a model in place, on its own device, resuming from the last checkpoint in `folder`.
 
-    Row order and everything `collate` draws are a function of the seed and the place in the training, so a
-    run that was killed ends with the weights of one that was not. Checkpoints are removed at the end.
+    Row order and all random choices of `collate` depend only on the seed and the step, so a run that was
+    killed and resumed ends with the same weights. Checkpoints are removed at the end.
 
     Args:
-        model: a torch module; without `loss` its output must have `.loss`, as transformers' models do.
-        rows: what `collate` makes batches of, some at a time.
-        collate: rows and a seeded generator to a batch of tensors.
-        settings: how to train.
-        folder: where checkpoints lie meanwhile.
-        loss: of the model on a batch, in the place of the model's own.
-        callbacks: who looks at the model, and how often.
-        progress: told of every step.
-        on_epoch_begin: called with the number of the epoch (from 0) and the model before its first step, and
-            again when a killed training goes on in the middle of it.
-        key: whatever else decides the result (data, method): a checkpoint made under another is refused.
+        model: a torch module; without `loss` its output must have `.loss`, as in transformers.
+        rows: training examples, batched by `collate`.
+        collate: maps rows and a seeded generator to a batch of tensors.
+        settings: hyper-parameters.
+        folder: where checkpoints are kept during training.
+        loss: loss of the model on a batch; None: the model's own.
+        callbacks: evaluations to run every so many steps.
+        progress: called after every step.
+        on_epoch_begin: called with the epoch (from 0) and the model before its first step, and again when a
+            run resumes in the middle of an epoch.
+        key: identifies data and method; checkpoints made with another key are refused.
     """
     if find_spec("accelerate") is None:
         raise ModelError('training needs accelerate: pip install "unmask[train]"')
-    used = rows if settings.limit is None else rows[: settings.limit]
-    if not len(used):
-        raise DataError("nothing to train on: no text was left after reading and filtering")
+    selected = rows if settings.limit is None else rows[: settings.limit]
+    if not len(selected):
+        raise DataError("nothing to train on: no text is left after filtering")
     from unmask.training.trainer import TrainingJob, run
 
     return run(
         TrainingJob(
             model,
-            used,
+            selected,
             collate,
             settings,
             Path(folder),

@@ -1,4 +1,4 @@
-"""The nouns of a training: how to train, what one moment of it looks like, what came of it."""
+"""The types of a training run: settings, callbacks and the result."""
 
 from __future__ import annotations
 
@@ -13,46 +13,48 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     Batch = Mapping[str, Tensor]
-    Collator = Callable[[Sequence[Any], np.random.Generator], Batch]  # draws only from the generator given
-    LossFunction = Callable[[Any, Batch], Tensor]  # model and batch; None: the model's own loss
+    Collator = Callable[
+        [Sequence[Any], np.random.Generator], Batch
+    ]  # random choices only from the given generator
+    LossFunction = Callable[[Any, Batch], Tensor]  # of model and batch
 
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """How to train; the defaults are those of the published mitigations (Kaneko et al. 2022)."""
+    """Hyper-parameters; the defaults are those of the published mitigations (Kaneko et al. 2022)."""
 
     epochs: float = 3.0
-    rate: float = 5e-5
-    batch: int = 32  # rows on each device at once
-    seed: int = 0  # of order, hidden tokens and dropout
-    warmup: int = 0  # steps until the rate is reached
-    decay: float = 0.0  # of weights
-    clip: float = 1.0  # largest norm of a gradient
-    save_every: int = 500  # steps between two checkpoints to go on from
-    limit: int | None = None  # only the first rows
-    steps: int | None = None  # stop after so many, if that is sooner
-    accumulate: int = 1  # batches whose gradients make one step
-    schedule: Literal["linear", "constant"] = "linear"  # of the rate, after the warm-up
-    bf16: bool = False  # products in bfloat16; for GPUs
+    rate: float = 5e-5  # learning rate
+    batch: int = 32  # rows per device and batch
+    seed: int = 0  # of data order, masking and dropout
+    warmup: int = 0  # warm-up steps of the learning rate
+    decay: float = 0.0  # weight decay
+    clip: float = 1.0  # maximum gradient norm
+    save_every: int = 500  # steps between checkpoints
+    limit: int | None = None  # train on the first rows only
+    steps: int | None = None  # maximum number of steps
+    accumulate: int = 1  # gradient accumulation: batches per step
+    schedule: Literal["linear", "constant"] = "linear"  # of the learning rate, after warm-up
+    bf16: bool = False  # bfloat16 autocast; for GPUs
     epsilon: float = 1e-8  # of Adam
-    report_to: str = "none"  # "tensorboard", "wandb", …: where else losses are logged
+    report_to: str = "none"  # "tensorboard", "wandb", …: where losses are also logged
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be trained with."""
-        least = {"epochs": 0.0, "rate": 0.0, "clip": 0.0}
-        for name, bound in least.items():
+        """Refuse invalid values."""
+        positive = {"epochs": 0.0, "rate": 0.0, "clip": 0.0}
+        for name, bound in positive.items():
             if not getattr(self, name) > bound:
                 raise DataError(f"{name} {getattr(self, name):g}: give a number above {bound:g}")
         counts = {"batch": 1, "save_every": 1, "accumulate": 1, "seed": 0, "warmup": 0}
         counts |= {name: 1 for name in ("limit", "steps") if getattr(self, name) is not None}
-        for name, fewest in counts.items():
-            if getattr(self, name) < fewest:
-                raise DataError(f"{name} {getattr(self, name)}: give a number of at least {fewest}")
+        for name, minimum in counts.items():
+            if getattr(self, name) < minimum:
+                raise DataError(f"{name} {getattr(self, name)}: give a number of at least {minimum}")
 
 
 @dataclass(frozen=True, slots=True)
 class TrainStep:
-    """Where a training stands; `loss` is the mean since the last that was told, NaN before the first."""
+    """Progress of a training run; `loss` is the last one logged, NaN before the first."""
 
     step: int
     steps: int
@@ -61,7 +63,7 @@ class TrainStep:
 
 @dataclass(frozen=True, slots=True)
 class EvalCallback:
-    """Somebody who looks at the model every so many steps; the training does not notice."""
+    """Evaluates the model every so many steps, without affecting the training."""
 
     every: int
     evaluate: Callable[[int, Any], None]  # step and model, in evaluation mode
@@ -69,13 +71,13 @@ class EvalCallback:
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    """What a training took, and how its loss went."""
+    """The steps and losses of a finished training run."""
 
     steps: int
-    rows: int  # different ones
-    losses: tuple[tuple[int, float], ...]  # (step, mean loss since the last one told)
-    resumed: int = 0  # the step it went on from; 0: it was not interrupted
-    facts: Mapping[str, Any] = field(default_factory=dict)  # whatever else the method wants to record
+    rows: int  # distinct rows
+    losses: tuple[tuple[int, float], ...]  # (step, mean loss since the previous entry)
+    resumed: int = 0  # the step it resumed from; 0: not interrupted
+    facts: Mapping[str, Any] = field(default_factory=dict)  # other facts the method records
 
 
 ProgressCallback = Callable[[TrainStep], None]

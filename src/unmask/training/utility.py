@@ -1,4 +1,4 @@
-"""What a model can still do, with intervals: accuracy and perplexity on held-out text, before and after."""
+"""Accuracy and perplexity on held-out text, and their changes, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from unmask.training.perplexity import Ability, measure_ability
 __all__ = ["Ability", "accuracy", "accuracy_change", "measure_ability", "perplexity", "perplexity_change"]
 
 
-def accuracy(one: Ability, *, seed: int = 0) -> Value:
-    """Percent of hidden tokens that are the first guess."""
-    found = share_interval(_counts(one), rng=generator(seed, "accuracy"), unit="texts")
-    return Value(one.accuracy, found.low, found.high, found.method)
+def accuracy(ability: Ability, *, seed: int = 0) -> Value:
+    """Percent of predicted tokens that are correct."""
+    interval = share_interval(_counts(ability), rng=generator(seed, "accuracy"), unit="texts")
+    return Value(ability.accuracy, interval.low, interval.high, interval.method)
 
 
 def accuracy_change(before: Ability, after: Ability, *, seed: int = 0) -> Value:
-    """Points by which accuracy rose, over the same texts."""
+    """Change of accuracy in percentage points, over the same texts."""
     rng = generator(seed, "accuracy change")
-    found = difference_interval(_counts(after), _counts(before), rng=rng, unit="texts")
-    return Value(after.accuracy - before.accuracy, found.low, found.high, found.method)
+    interval = difference_interval(_counts(after), _counts(before), rng=rng, unit="texts")
+    return Value(after.accuracy - before.accuracy, interval.low, interval.high, interval.method)
 
 
-def perplexity(one: Ability, *, seed: int = 0) -> Value:
-    """Perplexity, texts resampled."""
-    return _ranged(one.perplexity, (one.lost, one.tokens), _perplexity, "perplexity", seed)
+def perplexity(ability: Ability, *, seed: int = 0) -> Value:
+    """Perplexity with a bootstrap interval over texts."""
+    return _ranged(ability.perplexity, (ability.lost, ability.tokens), _perplexity, "perplexity", seed)
 
 
 def perplexity_change(before: Ability, after: Ability, *, seed: int = 0) -> Value:
-    """Perplexity after less before, over the same texts."""
+    """Perplexity after minus before, over the same texts."""
     columns = (before.lost, after.lost, before.tokens)
-    return _ranged(after.perplexity - before.perplexity, columns, _grown, "perplexity change", seed)
+    return _ranged(
+        after.perplexity - before.perplexity, columns, _perplexity_difference, "perplexity change", seed
+    )
 
 
-def _counts(one: Ability) -> HitCounts:
-    return HitCounts(one.hits, one.tries)
+def _counts(ability: Ability) -> HitCounts:
+    return HitCounts(ability.hits, ability.tries)
 
 
 def _ranged(value: float, columns: tuple[Floats, ...], statistic: Statistic, label: str, seed: int) -> Value:
@@ -50,5 +52,5 @@ def _perplexity(lost: Floats, tokens: Floats, axis: int = -1) -> Floats:
     return np.asarray(np.exp(lost.sum(axis) / tokens.sum(axis)))
 
 
-def _grown(before: Floats, after: Floats, tokens: Floats, axis: int = -1) -> Floats:
+def _perplexity_difference(before: Floats, after: Floats, tokens: Floats, axis: int = -1) -> Floats:
     return _perplexity(after, tokens, axis) - _perplexity(before, tokens, axis)
