@@ -107,14 +107,14 @@ def resolve(ref: str | Path | None) -> tuple[str, str | None, str, BuiltinModel 
     return name, revision or None, name, None
 
 
-def _kind(config: Any, asked: Kind | None, name: str) -> Kind:
+def _kind(config: Any, kind: Kind | None, name: str) -> Kind:
     """Masked or causal: from the architectures in the configuration, else from its model type."""
-    if asked is not None:
-        if asked not in get_args(Kind):
-            raise ModelError(f"no kind {asked!r}: give masked or causal")
-        if asked == "causal" and _is_bidirectional(config):
+    if kind is not None:
+        if kind not in get_args(Kind):
+            raise ModelError(f"no kind {kind!r}: give masked or causal")
+        if kind == "causal" and _is_bidirectional(config):
             raise ModelError(f"{name} is bidirectional: it cannot be scored as a causal model")
-        return asked
+        return kind
     architectures = config.architectures or []
     if any(architecture.endswith("MaskedLM") for architecture in architectures):
         return "masked"

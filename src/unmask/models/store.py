@@ -2,7 +2,7 @@
 
 A batch is written in one transaction, so a killed process loses at most the batch in flight, and several
 processes may share a store. Every row carries a checksum: a damaged row is computed again, a damaged file is
-moved aside and a new one started; both cases raise a `StoreWarning`.
+moved aside and a new one started; both cases issue a `StoreWarning`.
 """
 
 from __future__ import annotations

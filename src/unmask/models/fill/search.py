@@ -40,7 +40,7 @@ class WordSearch:
         self.prefixes = [(-1.0, (), "", self.spaces)]
 
     @property
-    def unexplored(self) -> float:
+    def unexplored_probability(self) -> float:
         """Total probability of all prefixes not extended to words."""
         return self.dropped - sum(prefix[0] for prefix in self.prefixes)
 

@@ -172,4 +172,4 @@ def _search(lm: Lm, before: str, vocabulary: Vocabulary, max_rows: int) -> WordS
 def _prediction(search: WordSearch, k: int) -> SlotPrediction:
     words = tuple(SlotWord(text, value) for text, value in search.best(k))
     sure = len(words) == k and search.max_unseen <= words[-1].probability
-    return SlotPrediction(words, left=search.unexplored, sure=sure, rows=search.rows)
+    return SlotPrediction(words, left=search.unexplored_probability, sure=sure, rows=search.rows)

@@ -31,22 +31,22 @@ def test_a_single_process_is_the_main_process() -> None:
 
 
 @pytest.fixture(scope="module")
-def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("beside")
-    done = launch(str(Path(__file__).parent / "beside.py"), str(folder))
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("outputs")
+    done = launch(str(Path(__file__).parent / "two_processes.py"), str(folder))
     assert done.returncode == 0, done.stderr
     return folder
 
 
 @pytest.mark.thorough
-def test_two_processes_end_with_the_same_weights(beside: Path) -> None:
-    first, second = (json.loads((beside / f"process-{rank}.json").read_text()) for rank in (0, 1))
+def test_two_processes_end_with_the_same_weights(outputs: Path) -> None:
+    first, second = (json.loads((outputs / f"process-{rank}.json").read_text()) for rank in (0, 1))
     assert first == second
     assert {name: result["same"] for name, result in first.items()} == dict.fromkeys(first, True)
 
 
 @pytest.mark.thorough
-def test_two_processes_of_batch_one_equal_one_process_of_batch_two(beside: Path, tmp_path: Path) -> None:
+def test_two_processes_of_batch_one_equal_one_process_of_batch_two(outputs: Path, tmp_path: Path) -> None:
     line = Line()
     trained = train(
         line,
@@ -56,7 +56,7 @@ def test_two_processes_of_batch_one_equal_one_process_of_batch_two(beside: Path,
         tmp_path,
         loss=squares,
     )
-    result = json.loads((beside / "process-0.json").read_text())["line"]
+    result = json.loads((outputs / "process-0.json").read_text())["line"]
     assert result["steps"] == trained.steps == 4
     assert result["a"] == pytest.approx(line.a.item(), abs=1e-6)
 
@@ -65,10 +65,10 @@ def test_two_processes_of_batch_one_equal_one_process_of_batch_two(beside: Path,
 @pytest.mark.parametrize(
     ("method", "model"), [("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")]
 )
-def test_the_main_process_writes_the_checkpoint(beside: Path, method: str, model: str) -> None:
-    record = json.loads((beside / method / RECORD).read_text())
+def test_the_main_process_writes_the_checkpoint(outputs: Path, method: str, model: str) -> None:
+    record = json.loads((outputs / method / RECORD).read_text())
     assert record["processes"] == 2
-    before, after = open_lm(zoo.folder(model)), open_lm(beside / method)
+    before, after = open_lm(zoo.folder(model)), open_lm(outputs / method)
     assert after.facts.fingerprint != before.facts.fingerprint
     weights = after.network.model.state_dict()
     assert record["changed"]["weights"] == sum(

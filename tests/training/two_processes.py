@@ -1,4 +1,4 @@
-"""Training in two processes: `torchrun --nproc_per_node 2 beside.py FOLDER`.
+"""Training in two processes: `torchrun --nproc_per_node 2 two_processes.py FOLDER`.
 
 Each process writes whether its weights equal those of rank 0, and the number of steps.
 """
