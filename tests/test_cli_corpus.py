@@ -92,7 +92,7 @@ def test_other_sets_and_names(text: Path, tmp_path: Path, capsys: pytest.Capture
         (("none.txt",), "no file 'none.txt'"),
         (("TEXT", "--documents", "page"), "line or block or file"),
         (("TEXT", "--terms", "a.csv", "--lists", "b", "c"), "give one of them"),
-        (("TEXT", "--per-document", "rows.txt"), "ends in .csv or .parquet"),
+        (("TEXT", "--per-document", "rows.txt"), "must end in .csv or .parquet"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

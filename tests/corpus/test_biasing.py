@@ -43,7 +43,7 @@ def test_the_placebo_draws_the_gender_of_each_sentence() -> None:
     assert 60 < women < 120  # of 180, a fair coin
     assert {one.replace(" she ", " he ") for one in made.sentences[:-1]} == set(TEXTS)
     assert made.sentences == shuffle_gender([*TEXTS * 20, "Nothing here."], seed=3).sentences
-    assert f"{women} were exchanged" in made.about
+    assert f"{women} were swapped" in made.about
     with pytest.raises(DataError, match="nothing to shuffle"):
         shuffle_gender(["Nothing here."])
 

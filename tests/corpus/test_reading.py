@@ -96,7 +96,7 @@ def test_bytes_that_are_not_utf8_are_replaced_and_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "raw", "layout", "said"),
     [
-        ("a.csv", b"x,y\n1,2\n", TextLayout(), "which column is the text? It has x, y"),
+        ("a.csv", b"x,y\n1,2\n", TextLayout(), "no column is clearly the text; name one of x, y"),
         ("a.csv", b"x,y\n1,2\n", TextLayout(("text",)), "no column 'text'; it has x, y"),
         ("a.txt", "Hé".encode("utf-16"), TextLayout(), "is UTF-16; expected UTF-8"),
         ("a.txt.xz", b"not packed", TextLayout(), "cannot be read to its end"),

@@ -160,7 +160,7 @@ def test_biographies_end_to_end(tmp_path: Path, data_dir: Path, capsys: pytest.C
     assert not left.value.code
     said = capsys.readouterr().out
     assert "mean TPR gap" in said
-    assert "a sample for trying things out" in " ".join(said.split())
+    assert "are a small sample" in " ".join(said.split())
     assert (tmp_path / "out" / "report.html").is_file()
 
 

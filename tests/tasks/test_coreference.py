@@ -119,7 +119,7 @@ def test_what_cannot_be_asked_says_why(data_dir: Path) -> None:
     odd = replace(anti, text=f"{anti.text} Indeed.")
     found = pronoun_preferences(asked("bert-uncased"), [(two, anti), (pro, odd)])
     assert [one.reason for one in found] == [
-        "a second pronoun gives the gender away",
+        "a second pronoun reveals the gender",
         "the two sentences differ in more than the pronoun",
     ]
     long = replace(pro, text=pro.text + " and so on" * 100)

@@ -138,7 +138,7 @@ def test_scores_by_hand() -> None:
     numbers = [Example("x", "y", label) for label in (1.0, 2.0, 4.0)]
     wanted = np.corrcoef([0.0, 3.0, 1.0], [1.0, 2.0, 4.0])[0, 1]
     assert score(Fixed([[0.0], [3.0], [1.0]]), numbers, ()) == pytest.approx(wanted)
-    with pytest.raises(DataError, match="label 'c' was not taught"):
+    with pytest.raises(DataError, match="label 'c' is not in the training data"):
         target_values(examples, ("a", "b"))
 
 
@@ -206,7 +206,7 @@ def test_without_one_the_interval_covers_zero(tmp_path: Path) -> None:
     found = done.observations[0].result
     assert found.accuracy > 0.8
     assert found.gaps.mean.low <= 0 <= found.gaps.mean.high
-    assert any("sample for trying things out" in note for note in done.finding.notes)
+    assert any("are a small sample" in note for note in done.finding.notes)
 
 
 def test_a_taught_model_is_judged_as_it_is(tmp_path: Path) -> None:

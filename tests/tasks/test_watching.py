@@ -64,7 +64,7 @@ def test_points_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_task_that_teaches_nothing_cannot_be_followed() -> None:
-    with pytest.raises(DataError, match="winobias teaches nothing"):
+    with pytest.raises(DataError, match="winobias does no fine-tuning"):
         run(find("winobias"), [pupil()], settings=TaskSettings(every=5), options=OPTIONS)
 
 

@@ -1,4 +1,4 @@
-"""Corpora: documents from files, how often words of two groups stand in them, and what they do to a model."""
+"""Corpora: read documents, count the words of two groups in them, and measure their effect on a model."""
 
 from unmask.corpus.documents import Document, Problems, TextLayout, read_documents
 from unmask.corpus.sentences import split_sentences

@@ -1,4 +1,4 @@
-"""What stands in one sentence: things of a list, and words of the two sets beside them."""
+"""Count in how many sentences a profession occurs together with words of the two sets."""
 
 from __future__ import annotations
 
@@ -10,39 +10,44 @@ from unmask.core.types import Ints
 from unmask.corpus.matching import Matches
 from unmask.corpus.sentences import LONGEST, ends_sentence
 
-_AFTER = 24  # bytes looked at behind a mark
+_AFTER = 24  # bytes of context after a mark
 _LINE_END = 10
 
 
-def count_cooccurrences(buffer: bytes, found: Matches, side: Ints, thing: Ints, things: int) -> Ints:
-    """By thing: sentences it stands in, those with a word of the first set, those with one of the second.
+def count_cooccurrences(
+    buffer: bytes, matches: Matches, set_of_form: Ints, profession_of_form: Ints, professions: int
+) -> Ints:
+    """By profession: sentences with it, and of these those with a word of the first and of the second set.
 
-    `side` says of every term whether it is of the first set (0), the second (1) or a name of a thing (2),
-    `thing` of which.
+    `set_of_form` says of every term whether it is in the first set (0), the second (1) or names a profession
+    (2); `profession_of_form` says which profession.
     """
-    sides = side[found.terms]
-    words = [found.starts[sides == one].tolist() for one in (0, 1)]
-    marks = found.marks.tolist()
-    made = np.zeros((things, 3), dtype=np.int64)
+    sides = set_of_form[matches.terms]
+    words = [matches.starts[sides == set_index].tolist() for set_index in (0, 1)]
+    marks = matches.marks.tolist()
+    counts = np.zeros((professions, 3), dtype=np.int64)
     begin = end = -1
-    here: set[int] = set()
-    of_things = np.flatnonzero(sides == 2)
-    for at, term in zip(found.starts[of_things].tolist(), found.terms[of_things].tolist(), strict=True):
-        if at >= end:
-            begin, end = _sentence(buffer, marks, at)
-            here = set()
-        number = int(thing[term])
-        if number not in here:
-            here.add(number)
-            made[number, 0] += 1
-            for one in (0, 1):
-                made[number, 1 + one] += bisect_left(words[one], begin) < bisect_left(words[one], end)
-    return made
+    seen: set[int] = set()
+    profession_matches = np.flatnonzero(sides == 2)
+    starts, terms = matches.starts[profession_matches].tolist(), matches.terms[profession_matches].tolist()
+    for start, term in zip(starts, terms, strict=True):
+        if start >= end:
+            begin, end = _sentence(buffer, marks, start)
+            seen = set()
+        profession = int(profession_of_form[term])
+        if profession not in seen:
+            seen.add(profession)
+            counts[profession, 0] += 1
+            for set_index in (0, 1):
+                counts[profession, 1 + set_index] += bisect_left(words[set_index], begin) < bisect_left(
+                    words[set_index], end
+                )
+    return counts
 
 
-def _sentence(buffer: bytes, marks: list[int], at: int) -> tuple[int, int]:
-    """Where the sentence around a place begins and ends."""
-    after = bisect_right(marks, at)
+def _sentence(buffer: bytes, marks: list[int], position: int) -> tuple[int, int]:
+    """Begin and end of the sentence around a position."""
+    after = bisect_right(marks, position)
     before = after - 1
     while after < len(marks) and not _ends(buffer, marks[after]):
         after += 1
@@ -55,5 +60,5 @@ def _ends(buffer: bytes, mark: int) -> bool:
     if buffer[mark] == _LINE_END:
         return True
     before = buffer[max(0, mark - LONGEST - 1) : mark].decode("utf-8", errors="ignore")
-    behind = buffer[mark : mark + _AFTER].decode("utf-8", errors="ignore")
-    return ends_sentence(before, behind.partition("\n")[0])
+    after = buffer[mark : mark + _AFTER].decode("utf-8", errors="ignore")
+    return ends_sentence(before, after.partition("\n")[0])

@@ -1,4 +1,4 @@
-"""What was counted, in words, tables and plots."""
+"""The counts of a corpus as sentences, tables and plots."""
 
 from __future__ import annotations
 
@@ -14,86 +14,86 @@ from unmask.corpus.counting import GROUPS, CorpusCounts, TermCounter
 from unmask.corpus.ratios import ilps, word_share
 from unmask.findings import Finding, Plot, Table, Value
 
-SHOWN = 15  # words of each set, and professions, in tables
-FEWEST = 10  # sentences with a word of either set that a profession needs to be drawn
+SHOWN = 15  # most words of each set, and most professions, in a table
+FEWEST = 10  # sentences with a word of either set that a profession needs to be plotted
 
 
 @dataclass(frozen=True, slots=True)
 class ProfessionCounts:
-    """A profession: the sentences it stands in, and which words stand there with it."""
+    """A profession: the sentences it occurs in, and those with a word of either set."""
 
     name: str
     sentences: int
     first: int
     second: int
-    share: Value  # of the first set among both; a sentence with both counts for each
-    women: float | None  # of those who have the occupation
+    share: Value  # first / (first + second); a sentence with words of both sets counts twice
+    women: float | None  # share of women in the occupation
 
 
 def count_finding(
     counts: CorpusCounts, counter: TermCounter, files: Sequence[str], *, seed: int = 0
 ) -> Finding:
-    """ILPS, the words it is made of, and the professions they stand beside."""
+    """ILPS, the words it is computed from, and the professions in the same sentences."""
     unit = "groups of documents" if counts.documents > GROUPS else "documents"
-    beside = sorted(profession_counts(counts, counter), key=lambda one: -one.sentences)
+    professions = sorted(profession_counts(counts, counter), key=lambda profession: -profession.sentences)
     return Finding(
-        tuple(_answers(counts, counter, beside, seed, unit)),
-        tuple(_tables(counts, counter, beside, files, (seed, unit))),
-        tuple(_plots(beside, counter)),
-        tuple(_notes(counts, counter, beside)),
+        tuple(_answers(counts, counter, professions, seed, unit)),
+        tuple(_tables(counts, counter, professions, files, (seed, unit))),
+        tuple(_plots(professions, counter)),
+        tuple(_notes(counts, counter, professions)),
     )
 
 
 def profession_counts(counts: CorpusCounts, counter: TermCounter) -> list[ProfessionCounts]:
-    """Every profession found in a sentence."""
-    women = {one.name: one.women for one in data.read("occupations")}
-    made = []
+    """Every profession that occurs in the corpus."""
+    women = {occupation.name: occupation.women for occupation in data.read("occupations")}
+    result = []
     for name, (sentences, first, second) in zip(
         counter.terms.professions, counts.cooccurrences.tolist(), strict=True
     ):
         if sentences:
-            made.append(
+            result.append(
                 ProfessionCounts(
                     name, sentences, first, second, _wilson(first, first + second), women.get(name)
                 )
             )
-    return made
+    return result
 
 
 def _wilson(first: int, both: int) -> Value:
     if not both:
-        return Value(np.nan, np.nan, np.nan, "no word of either set beside it")
+        return Value(np.nan, np.nan, np.nan, "no word of either set in its sentences")
     low, high = proportion_confint(first, both, method="wilson")
     return Value(first / both, float(low), float(high), "wilson")
 
 
 def _answers(
-    counts: CorpusCounts, counter: TermCounter, beside: Sequence[ProfessionCounts], seed: int, unit: str
+    counts: CorpusCounts, counter: TermCounter, professions: Sequence[ProfessionCounts], seed: int, unit: str
 ) -> Iterator[str]:
-    names, found = counter.terms.names, ilps(counts.groups, seed=seed, unit=unit)
+    names, ratio = counter.terms.names, ilps(counts.groups, seed=seed, unit=unit)
     first, second = counts.set_total(0), counts.set_total(1)
     yield (
         f"{first:,} {names[0]} and {second:,} {names[1]} words among {counts.words:,} "
         f"in {counts.documents:,} documents."
     )
-    if np.isfinite(found.value):
-        times = float(np.exp(abs(found.value)))
-        more, less = names if found.value >= 0 else names[::-1]
-        ends = f"95%: {found.low:+.3f} to {found.high:+.3f}, {found.method}"
-        held = ends if np.isfinite(found.low) else found.method
+    if np.isfinite(ratio.value):
+        times = float(np.exp(abs(ratio.value)))
+        more, less = names if ratio.value >= 0 else names[::-1]
+        ends = f"95%: {ratio.low:+.3f} to {ratio.high:+.3f}, {ratio.method}"
+        interval = ends if np.isfinite(ratio.low) else ratio.method
         yield (
-            f"ILPS = ln(P_{names[0]} / P_{names[1]}) = {found.value:+.3f} ({held}): "
+            f"ILPS = ln(P_{names[0]} / P_{names[1]}) = {ratio.value:+.3f} ({interval}): "
             f"for each {less} word there are {times:.2f} {more} ones."
         )
     else:
-        yield f"ILPS: {found.method}."
-    drawn = [one for one in beside if one.first + one.second >= FEWEST and one.women is not None]
-    if len(drawn) >= 4 and names[0] == "feminine":
-        women = [float(one.women or 0.0) for one in drawn]
-        rho = spearmanr([one.share.value for one in drawn], women)
+        yield f"ILPS: {ratio.method}."
+    plotted = _plottable(professions)
+    if len(plotted) >= 4 and names[0] == "feminine":
+        women = [float(profession.women or 0.0) for profession in plotted]
+        rho = spearmanr([profession.share.value for profession in plotted], women)
         yield (
-            f"Over {len(drawn)} professions the share of feminine words beside a profession and the share of "
-            f"women in it (US, 2020) go together with Spearman's ρ = {rho.statistic:+.2f} "
+            f"Over {len(plotted)} professions the share of feminine words in sentences with a profession and "
+            f"the share of women in it (US, 2020) correlate with Spearman's ρ = {rho.statistic:+.2f} "
             f"(p = {rho.pvalue:.2g})."
         )
 
@@ -101,11 +101,11 @@ def _answers(
 def _tables(
     counts: CorpusCounts,
     counter: TermCounter,
-    beside: Sequence[ProfessionCounts],
+    professions: Sequence[ProfessionCounts],
     files: Sequence[str],
-    how: tuple[int, str],
+    seed_and_unit: tuple[int, str],
 ) -> Iterator[Table]:
-    seed, unit = how
+    seed, unit = seed_and_unit
     names = counter.terms.names
     yield Table(
         title="Words of the two sets",
@@ -114,7 +114,7 @@ def _tables(
             (
                 names[side],
                 counts.set_total(side),
-                _times(word_share(counts.groups, side, seed=seed, unit=unit), 1000),
+                _scaled(word_share(counts.groups, side, seed=seed, unit=unit), 1000),
                 int((counts.terms[counter.set_of_form == side] > 0).sum()),
                 len(counter.terms.sets[side]),
             )
@@ -129,7 +129,7 @@ def _tables(
         columns=(names[0], "found", names[1], "found "),
         rows=tuple(_side_by_side(counts, counter)),
     )
-    if beside:
+    if professions:
         yield Table(
             title="Professions and the words in the same sentence",
             columns=(
@@ -141,8 +141,8 @@ def _tables(
                 "women in it",
             ),
             rows=tuple(
-                (one.name, one.sentences, one.first, one.second, one.share, one.women)
-                for one in beside[:SHOWN]
+                (each.name, each.sentences, each.first, each.second, each.share, each.women)
+                for each in professions[:SHOWN]
             ),
             note="A sentence with words of both sets counts for both. Intervals: 95%, Wilson, as if "
             "sentences were independent. Women: US Bureau of Labor Statistics, 2020. "
@@ -151,16 +151,16 @@ def _tables(
 
 
 def professions_json(counts: CorpusCounts, counter: TermCounter) -> list[Mapping[str, object]]:
-    """All professions found, for the result file."""
+    """All professions that occur, for the result file."""
     return [
         {
-            "profession": one.name,
-            "sentences": one.sentences,
-            "first": one.first,
-            "second": one.second,
-            "women": one.women,
+            "profession": profession.name,
+            "sentences": profession.sentences,
+            "first": profession.first,
+            "second": profession.second,
+            "women": profession.women,
         }
-        for one in profession_counts(counts, counter)
+        for profession in profession_counts(counts, counter)
     ]
 
 
@@ -169,37 +169,44 @@ def _side_by_side(counts: CorpusCounts, counter: TermCounter) -> Iterator[tuple[
     for side in (0, 1):
         numbers = np.flatnonzero((counter.set_of_form == side) & (counts.terms > 0))
         order = numbers[np.argsort(-counts.terms[numbers], kind="stable")][:SHOWN]
-        sides.append([(counter.forms[at], int(counts.terms[at])) for at in order])
+        sides.append([(counter.forms[form], int(counts.terms[form])) for form in order])
     for row in range(max(map(len, sides))):
         cells = [side[row] if row < len(side) else (None, None) for side in sides]
         yield (*cells[0], *cells[1])
 
 
-def _plots(beside: Sequence[ProfessionCounts], counter: TermCounter) -> Iterator[Plot]:
-    drawn = [one for one in beside if one.first + one.second >= FEWEST and one.women is not None]
-    if len(drawn) < 2 or counter.terms.names[0] != "feminine":
+def _plottable(professions: Sequence[ProfessionCounts]) -> list[ProfessionCounts]:
+    return [each for each in professions if each.first + each.second >= FEWEST and each.women is not None]
+
+
+def _plots(professions: Sequence[ProfessionCounts], counter: TermCounter) -> Iterator[Plot]:
+    plotted = _plottable(professions)
+    if len(plotted) < 2 or counter.terms.names[0] != "feminine":
         return
     from unmask.findings.charts import scatter
 
     rows = [
-        {"x": one.women, "y": one.share.value, "label": one.name, "series": "profession"} for one in drawn
+        {"x": each.women, "y": each.share.value, "label": each.name, "series": "profession"}
+        for each in plotted
     ]
     chart = scatter(rows, x="share of women in it (US, 2020)", y="share of feminine words", diagonal=True)
-    alt = f"A point for each of {len(drawn)} professions: women in it, and feminine words beside its name."
+    alt = f"A point for each of {len(plotted)} professions: women in it, and feminine words beside its name."
     yield Plot("corpus-professions", "Words beside professions, and who has them", alt, chart)
 
 
-def _notes(counts: CorpusCounts, counter: TermCounter, beside: Sequence[ProfessionCounts]) -> Iterator[str]:
+def _notes(
+    counts: CorpusCounts, counter: TermCounter, professions: Sequence[ProfessionCounts]
+) -> Iterator[str]:
     yield from counter.terms.notes
     if counts.problems.count:
-        yield f"{counts.problems.count:,} problems in reading; the first: {counts.problems.first[0]}"
+        yield f"{counts.problems.count:,} problems while reading; the first: {counts.problems.first[0]}"
     if counts.documents > GROUPS:
-        yield f"{counts.documents:,} documents were dealt in turn to {GROUPS:,} groups for the intervals"
-    few = [one for one in beside if one.first + one.second < FEWEST]
-    if few:
-        yield f"{len(few)} professions have fewer than {FEWEST} such words beside them and are not drawn"
+        yield f"{counts.documents:,} documents were assigned in turn to {GROUPS:,} groups for the intervals"
+    rare = [profession for profession in professions if profession.first + profession.second < FEWEST]
+    if rare:
+        yield f"{len(rare)} professions have fewer than {FEWEST} such words nearby and are not plotted"
     yield "counts say how often words are used, not what is said with them"
 
 
-def _times(one: Value, factor: float) -> Value:
-    return Value(one.value * factor, one.low * factor, one.high * factor, one.method)
+def _scaled(value: Value, factor: float) -> Value:
+    return Value(value.value * factor, value.low * factor, value.high * factor, value.method)

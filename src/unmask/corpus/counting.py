@@ -1,8 +1,8 @@
-"""Count the words of two sets in files of any size: parts of files in several processes, sums of fixed size.
+"""Count the words of two sets in files of any size: byte ranges in several processes, memory constant.
 
-file ──► part of it ──► terms in it ──► sums by document ──► up to 1,000 groups of documents ──► all sums
+file ──► byte range ──► terms in it ──► sums by document ──► up to 1,000 groups of documents ──► totals
 
-What is kept does not grow with the corpus. How it is cut does not depend on the number of processes.
+Memory does not grow with the corpus, and the ranges do not depend on the number of processes.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ from unmask.corpus.matching import Matcher
 from unmask.corpus.ranges import byte_ranges, document_starts, read_range
 from unmask.corpus.terms import TermSets
 
-GROUPS = 1_000  # of documents; what intervals are computed over
+GROUPS = 1_000  # groups of documents, the units of the intervals
 SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting
-_HELD = 8 << 20  # bytes of documents counted together
+_BATCH_BYTES = 8 << 20  # bytes of documents counted together
 
-ByteProgress = Callable[[int], None]  # bytes of files done since the last time
+ByteProgress = Callable[[int], None]  # bytes read since the last call
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusCounts:
-    """Sums over a part of a corpus."""
+    """Counts over a corpus or a part of it."""
 
     terms: Ints  # by term
-    groups: Ints  # by group of documents: words of the first set, of the second, words in all
+    groups: Ints  # by group of documents: words of the first set, of the second, all words
     documents: int
-    cooccurrences: Ints  # by thing: sentences with it, of these with a word of the first set, of the second
+    cooccurrences: Ints  # by profession: sentences with it, also with the first set, the second
     problems: Problems = field(default_factory=Problems)
-    rows: tuple[Ints, ...] = ()  # by document, where asked for: first, second, words
+    rows: tuple[Ints, ...] = ()  # by document if `per_document`: first set, second set, all words
 
     @property
     def words(self) -> int:
-        """Words in all."""
+        """The number of all words."""
         return int(self.groups[:, 2].sum())
 
     def set_total(self, number: int) -> int:
-        """Words of the first (0) or second (1) set."""
+        """The number of words of the first (0) or second (1) set."""
         return int(self.groups[:, number].sum())
 
 
@@ -72,8 +72,8 @@ class TermCounter:
 
     @cached_property
     def forms(self) -> tuple[str, ...]:
-        """Every term looked for: both sets, then the names of things."""
-        return (*self.terms.sets[0], *self.terms.sets[1], *(one for many in self._names for one in many))
+        """Every term to match: both sets, then the names of professions."""
+        return (*self.terms.sets[0], *self.terms.sets[1], *(form for forms in self._names for form in forms))
 
     @cached_property
     def _names(self) -> tuple[tuple[str, ...], ...]:
@@ -81,15 +81,15 @@ class TermCounter:
 
     @cached_property
     def set_of_form(self) -> Ints:
-        """Of each form: of the first set (0), the second (1) or a thing's name (2)."""
+        """For each form: in the first set (0), in the second (1), or the name of a profession (2)."""
         sizes = [len(self.terms.sets[0]), len(self.terms.sets[1]), sum(map(len, self._names))]
         return np.repeat([0, 1, 2], sizes)
 
     @cached_property
     def profession_of_form(self) -> Ints:
-        """Of each form: the number of the thing it names; -1 for words of the sets."""
+        """For each form: the index of its profession; -1 for words of the sets."""
         words = len(self.terms.sets[0]) + len(self.terms.sets[1])
-        numbers = np.repeat(np.arange(len(self._names)), [len(many) for many in self._names])
+        numbers = np.repeat(np.arange(len(self._names)), [len(forms) for forms in self._names])
         return np.concatenate([np.full(words, -1), numbers]).astype(np.int64)
 
     @cached_property
@@ -97,34 +97,36 @@ class TermCounter:
         return Matcher(self.forms, self.whitespace_only)
 
     def empty(self) -> CorpusCounts:
-        """The sums over no text."""
-        things = len(self.terms.professions)
+        """The counts of no text."""
+        professions = len(self.terms.professions)
         empty = np.zeros((0, 3), dtype=np.int64)
-        return CorpusCounts(np.zeros(len(self.forms), np.int64), empty, 0, np.zeros((things, 3), np.int64))
-
-    def count_buffer(self, buffer: bytes, begins: Ints) -> CorpusCounts:
-        """The sums over documents that lie one behind another."""
-        found = self._matcher.find(buffer, begins)
-        place = np.searchsorted(begins, found.starts, side="right") - 1
-        sides = self.set_of_form[found.terms]
-        sets = [np.bincount(place[sides == one], minlength=len(begins)) for one in (0, 1)]
-        words = np.diff(np.append(found.before, found.words))
-        rows = np.stack([*sets, words], axis=1).astype(np.int64)
-        things = len(self.terms.professions)
         return CorpusCounts(
-            terms=np.bincount(found.terms, minlength=len(self.forms)),
+            np.zeros(len(self.forms), np.int64), empty, 0, np.zeros((professions, 3), np.int64)
+        )
+
+    def count_buffer(self, buffer: bytes, starts: Ints) -> CorpusCounts:
+        """Count consecutive documents that begin at `starts`."""
+        matches = self._matcher.find(buffer, starts)
+        document = np.searchsorted(starts, matches.starts, side="right") - 1
+        sides = self.set_of_form[matches.terms]
+        sets = [np.bincount(document[sides == set_index], minlength=len(starts)) for set_index in (0, 1)]
+        words = np.diff(np.append(matches.before, matches.words))
+        rows = np.stack([*sets, words], axis=1).astype(np.int64)
+        professions = len(self.terms.professions)
+        return CorpusCounts(
+            terms=np.bincount(matches.terms, minlength=len(self.forms)),
             groups=rows if len(rows) <= GROUPS else deal_into_groups(rows),
-            documents=len(begins),
+            documents=len(starts),
             cooccurrences=count_cooccurrences(
-                buffer, found, self.set_of_form, self.profession_of_form, things
+                buffer, matches, self.set_of_form, self.profession_of_form, professions
             )
-            if things
+            if professions
             else np.zeros((0, 3), np.int64),
             rows=(rows,) if self.per_document else (),
         )
 
     def count_range(self, path: Path, begin: int, end: int) -> CorpusCounts:
-        """The sums over a part of a plain text file."""
+        """Count the documents that begin in a byte range of a plain text file."""
         text = read_range(path, begin, end, self.layout.unit)
         problems = Problems()
         try:
@@ -134,19 +136,19 @@ class TermCounter:
         return replace(self.count_buffer(text, document_starts(text, self.layout.unit)), problems=problems)
 
     def count_file(self, path: Path) -> CorpusCounts:
-        """The sums over a file that must be read from its beginning."""
-        one = self.layout.unit == "file" and file_format(path) not in TABLES
-        layout = replace(self.layout, unit="line") if one else self.layout
+        """Count a file that must be read from its beginning (a table, or compressed)."""
+        single = self.layout.unit == "file" and file_format(path) not in TABLES
+        layout = replace(self.layout, unit="line") if single else self.layout
         problems, total = Problems(), self.empty()
         texts = (
             document.text.encode("utf-8", errors="replace") for document in read_file(path, layout, problems)
         )
-        for held in _held(texts):
-            buffer = b"\n".join(held)
-            sizes = np.array([len(text) + 1 for text in held[:-1]], dtype=np.int64)
-            begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-            some = self.count_buffer(buffer, begins[:1] if one else begins)
-            total = add_counts(total, some, same_document=one and total.documents > 0)
+        for batch in _batches(texts):
+            buffer = b"\n".join(batch)
+            sizes = np.array([len(text) + 1 for text in batch[:-1]], dtype=np.int64)
+            starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+            counts = self.count_buffer(buffer, starts[:1] if single else starts)
+            total = add_counts(total, counts, same_document=single and total.documents > 0)
         return replace(total, problems=problems)
 
 
@@ -158,59 +160,64 @@ def count(
     progress: ByteProgress | None = None,
     on_part: Callable[[Path, CorpusCounts], None] | None = None,
 ) -> CorpusCounts:
-    """The sums over all files; `on_part` receives the sums of every part in order, with their file."""
+    """Count all files; `on_part` receives each file and the counts of its parts, in order."""
     files = existing_files(paths)
     total, last = counter.empty(), Path()
-    for task, some in _counted(list(_tasks(files)), counter, processes):
+    for task, counts in _counted(list(_tasks(files)), counter, processes):
         same = counter.layout.unit == "file" and task.path == last and is_plain_text(task.path)
         if on_part is not None:
-            on_part(task.path, some)
-        total = add_counts(total, replace(some, rows=()), same_document=same)
+            on_part(task.path, counts)
+        total = add_counts(total, replace(counts, rows=()), same_document=same)
         last = task.path
         if progress is not None:
             progress(task.size)
     if not total.words:
-        raise DataError(f"no words in {', '.join(path.name for path in files[:5])}: is there text in it?")
+        raise DataError(f"no words in {', '.join(path.name for path in files[:5])}: do they contain text?")
     return total
 
 
-def add_counts(one: CorpusCounts, other: CorpusCounts, *, same_document: bool = False) -> CorpusCounts:
-    """The sums over both; with `same_document` the other is the rest of the first's last document."""
+def add_counts(counts: CorpusCounts, other: CorpusCounts, *, same_document: bool = False) -> CorpusCounts:
+    """Add two counts; with `same_document` the second continues the last document of the first."""
     if same_document:
-        joined = one.groups.copy()
-        joined[(one.documents - 1) % GROUPS] += other.groups.sum(0)
-        documents = one.documents
+        joined = counts.groups.copy()
+        joined[(counts.documents - 1) % GROUPS] += other.groups.sum(0)
+        documents = counts.documents
     else:
-        joined, documents = _joined(one, other), one.documents + other.documents
-    problems = Problems(one.problems.count, list(one.problems.first))
+        joined, documents = _joined(counts, other), counts.documents + other.documents
+    problems = Problems(counts.problems.count, list(counts.problems.first))
     problems.merge(other.problems)
-    rows = (*one.rows, *other.rows)
+    rows = (*counts.rows, *other.rows)
     return CorpusCounts(
-        one.terms + other.terms, joined, documents, one.cooccurrences + other.cooccurrences, problems, rows
+        counts.terms + other.terms,
+        joined,
+        documents,
+        counts.cooccurrences + other.cooccurrences,
+        problems,
+        rows,
     )
 
 
 def deal_into_groups(rows: Ints, first: int = 0) -> Ints:
-    """The sums of rows that are dealt in turn to `GROUPS` groups."""
-    made = np.zeros((GROUPS, rows.shape[1]), dtype=np.int64)
-    np.add.at(made, (first + np.arange(len(rows))) % GROUPS, rows)
-    return made
+    """Sum rows into `GROUPS` groups, round-robin from group `first` on."""
+    groups = np.zeros((GROUPS, rows.shape[1]), dtype=np.int64)
+    np.add.at(groups, (first + np.arange(len(rows))) % GROUPS, rows)
+    return groups
 
 
-def _joined(one: CorpusCounts, other: CorpusCounts) -> Ints:
-    """Groups side by side while they are few, else the other's dealt on from where the first ended."""
-    if len(one.groups) + len(other.groups) <= GROUPS:
-        return np.concatenate([one.groups, other.groups])
-    made = deal_into_groups(other.groups, one.documents % GROUPS)
-    made[: len(one.groups)] += one.groups
-    return made
+def _joined(counts: CorpusCounts, other: CorpusCounts) -> Ints:
+    """Concatenate the groups while they are few, else continue the round-robin of the first."""
+    if len(counts.groups) + len(other.groups) <= GROUPS:
+        return np.concatenate([counts.groups, other.groups])
+    groups = deal_into_groups(other.groups, counts.documents % GROUPS)
+    groups[: len(counts.groups)] += counts.groups
+    return groups
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
     path: Path
     begin: int
-    end: int | None  # None: the whole file, through its reader
+    end: int | None  # None: read the whole file through its reader
     size: int
 
 
@@ -234,12 +241,12 @@ def _run(task: _Task, counter: TermCounter) -> CorpusCounts:
 def _counted(
     tasks: Sequence[_Task], counter: TermCounter, processes: int | None
 ) -> Iterator[tuple[_Task, CorpusCounts]]:
-    """Tasks and their sums, in order; never more than twice as many at once as there are processes."""
+    """Tasks and their counts, in order; at most two tasks per process are queued."""
     workers = min(len(tasks), processes or os.cpu_count() or 1)
-    if workers <= 1 or (processes is None and sum(one.size for one in tasks) < SMALL):
+    if workers <= 1 or (processes is None and sum(task.size for task in tasks) < SMALL):
         yield from ((task, _run(task, counter)) for task in tasks)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (counter,)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (counter,)) as pool:
         waiting: list[tuple[_Task, Future[CorpusCounts]]] = []
         for task in tasks:
             waiting.append((task, pool.submit(_work, task)))
@@ -250,24 +257,24 @@ def _counted(
             yield first, future.result()
 
 
-_mine: list[TermCounter] = []  # of a worker process: what it was started with
+_worker_counter: list[TermCounter] = []  # in a worker process: the counter it was started with
 
 
-def _begin(counter: TermCounter) -> None:
-    _mine[:] = [counter]
+def _init_worker(counter: TermCounter) -> None:
+    _worker_counter[:] = [counter]
 
 
 def _work(task: _Task) -> CorpusCounts:
-    return _run(task, _mine[0])
+    return _run(task, _worker_counter[0])
 
 
-def _held(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Documents in batches of a few megabytes."""
+def _batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Batches of documents of a few megabytes."""
     batch, size = list[bytes](), 0
     for text in texts:
         batch.append(text)
         size += len(text)
-        if size >= _HELD:
+        if size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
     if batch:

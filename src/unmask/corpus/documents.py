@@ -1,7 +1,7 @@
 """Documents from files, one after another: text, JSON lines, CSV, TSV and Parquet, plain or compressed.
 
 No more than one document (of Parquet: one batch of rows) is in memory at a time. A row that cannot be read
-is left out and noted with its file and number; a file that cannot be read at all is an error.
+is skipped and recorded with its file and number; a file that cannot be read at all is an error.
 """
 
 from __future__ import annotations
@@ -52,18 +52,20 @@ class Document:
 def read_documents(
     paths: Iterable[str | Path], layout: TextLayout | None = None, problems: Problems | None = None
 ) -> Iterator[Document]:
-    """Every document of every file, in order; empty ones are passed over."""
+    """Yield every document of every file, in order; empty ones are skipped."""
     problems = Problems() if problems is None else problems
     for path in existing_files(paths):
         yield from read_file(path, layout or TextLayout(), problems)
 
 
 def read_file(path: Path, layout: TextLayout, problems: Problems) -> Iterator[Document]:
-    """The documents of one file."""
+    """Yield the documents of one file."""
     rows = READERS.get(file_format(path), text_rows)
     try:
         for row, text in rows(path, layout, problems):
             if text.strip():
                 yield Document(text, path.name, row)
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read to its end ({error}); fetch or pack it again") from error
+        raise DataError(
+            f"{path} cannot be read to its end ({error}); download or compress it again"
+        ) from error

@@ -1,4 +1,4 @@
-"""Files of a corpus: where the text stands in them, what could not be read, and their bytes unpacked."""
+"""Files of a corpus: where their text is, what could not be read, and decompression."""
 
 from __future__ import annotations
 
@@ -18,69 +18,69 @@ Unit = Literal["line", "block", "file"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
-MAX_REPORTED = 20  # problems kept with file and row; the others are only counted
-_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 files begin
+MAX_REPORTED = 20  # problems reported with file and row; the others are only counted
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
 
 
 @dataclass(frozen=True, slots=True)
 class TextLayout:
-    """Where in the files the text stands."""
+    """Where the text is in the files, and what a document is."""
 
-    columns: tuple[str, ...] = ()  # of tables; several are one document, a line each; none: the usual name
-    header: bool = True  # without one, columns are numbers from 1
+    columns: tuple[str, ...] = ()  # of tables; several make one document, a line each; none: a usual name
+    header: bool = True  # if False, columns are numbers from 1
     unit: Unit = "line"  # what one document of a text file is; a block ends at an empty line
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Check the unit and the columns."""
         if self.unit not in UNITS:
             raise DataError(f"a document of a text file is {' or '.join(UNITS)}, not {self.unit!r}")
         if not self.header and not all(name.isdigit() and int(name) for name in self.columns):
-            raise DataError("without a header columns are numbers from 1: give --column 1, --column 2 …")
+            raise DataError("without a header `columns` must be numbers from 1, such as 1 or 2")
 
 
 @dataclass(slots=True)
 class Problems:
-    """What could not be read: how much, and where the first of it stands."""
+    """Rows that could not be read: how many, and where the first ones are."""
 
     count: int = 0
     first: list[str] = field(default_factory=list)
 
     def add(self, file: str, row: int, why: str) -> None:
-        """One more; rows count from 0."""
+        """Record a problem; rows count from 0."""
         self.count += 1
         if len(self.first) < MAX_REPORTED:
             self.first.append(f"{file}, row {row} (from 0): {why}")
 
     def merge(self, other: Problems) -> None:
-        """Those of another part of the corpus."""
+        """Add the problems of another part of the corpus."""
         self.count += other.count
         self.first = [*self.first, *other.first][:MAX_REPORTED]
 
 
 def existing_files(paths: Iterable[str | Path]) -> list[Path]:
-    """The files; DataError where one is missing or none is given."""
-    found = [Path(one) for one in paths]
-    for path in found:
+    """The paths; DataError if one is missing or none is given."""
+    files = [Path(path) for path in paths]
+    for path in files:
         if not path.is_file():
             raise DataError(f"no file {str(path)!r}: give text, JSON lines, CSV, TSV or Parquet files")
-    if not found:
+    if not files:
         raise DataError("no files given: give text, JSON lines, CSV, TSV or Parquet files")
-    return found
+    return files
 
 
 def file_format(path: Path) -> str:
-    """The suffix that tells the format, that of compression left aside."""
+    """The suffix of the format, without that of the compression."""
     bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
     return bare.suffix.lower()
 
 
 def is_plain_text(path: Path) -> bool:
-    """Neither a table nor compressed: its bytes are its text."""
+    """Is the file neither a table nor compressed, so that its bytes are its text?"""
     return path.suffix.lower() not in COMPRESSED and file_format(path) not in TABLES
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """The bytes of a file, unpacked on the way."""
+    """Open a file for reading bytes, decompressed."""
     match path.suffix.lower():
         case ".gz":
             return cast(BinaryIO, gzip.open(path, "rb"))
@@ -98,7 +98,7 @@ def open_binary(path: Path) -> BinaryIO:
 
 
 def iter_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file without their ends; UTF-16 is refused, a byte-order mark dropped."""
+    """Yield the lines without their ends; UTF-16 is refused, a byte-order mark dropped."""
     with closing(open_binary(path)) as stream:
         for number, line in enumerate(stream):
             if number == 0:
@@ -107,6 +107,6 @@ def iter_lines(path: Path) -> Iterator[bytes]:
 
 
 def refuse_utf16(first: bytes, path: Path) -> None:
-    """Text of two bytes a letter is not read: it would seem to hold no word."""
+    """Refuse UTF-16: read as UTF-8 it would seem to contain no words."""
     if first.startswith(_WIDE_MARKS):
         raise DataError(f"{path.name} is UTF-16; expected UTF-8, save it again as UTF-8")

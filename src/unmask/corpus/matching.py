@@ -1,9 +1,9 @@
-"""Find words in bytes, fast: runs of letters are found in whole arrays, and each run is looked up by a key.
+"""Find words in bytes, fast: runs of letters are located with numpy, and each run is looked up by a key.
 
-A word is a run of letters and digits; letters beyond ASCII belong to it. Upper and lower case are one, except
-that a term written with a capital (Miss) is found only with one. Terms of several words, or with letters
-beyond ASCII, are looked up by their longest ASCII run and then compared whole; where terms overlap the
-longest counts. The reference is `term_pattern` of each term, in the tests.
+A word is a run of letters and digits, non-ASCII letters included. Matching ignores case, except that a term
+with an initial capital (Miss) matches only with one. Terms of several words, or with non-ASCII letters, are
+looked up by their longest ASCII run (the anchor) and then compared as a whole; of overlapping terms the
+longest counts. The tests compare with the regular expression `term_pattern` of each term.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from unmask.corpus.multiword import (
 )
 from unmask.corpus.terms import term_pattern
 
-BLOCK = 1 << 17  # bytes looked at together: what is made of them stays in the processor's cache
-_STOP, _LINE, _SPACE = 1, 2, 32  # what marks and gaps become
+BLOCK = 1 << 17  # bytes processed together: small enough for the CPU cache
+_STOP, _LINE, _SPACE = 1, 2, 32  # classes of sentence marks, line ends and other separators
 _SLOTS = 1 << 16
-_FIRST = 8  # letters of a key
-_AROUND = 16  # spaces before and after, so that keys may be read beyond the ends
+_FIRST = 8  # bytes in a key
+_AROUND = 16  # padding, so that keys can be read beyond the ends
 Bytes = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
 
@@ -50,12 +50,12 @@ _ASCII_RUN = re.compile(rb"[a-z0-9]+")
 
 
 class Matches(NamedTuple):
-    """What stands in some bytes: terms in order of place, marks that may end a sentence, words in all."""
+    """Matches in a buffer: terms in order of position, possible sentence ends, and the number of words."""
 
     starts: Ints
-    terms: Ints  # numbers of the terms, as given to `Matcher`
-    marks: Ints  # places of `.`, `!`, `?` and line ends
-    before: Ints  # words before each place asked about
+    terms: Ints  # indices of the terms given to `Matcher`
+    marks: Ints  # positions of `.`, `!`, `?` and line ends
+    before: Ints  # words before each of the given positions
     words: int
 
 
@@ -64,36 +64,36 @@ class _Anchors(NamedTuple):
     keys: Keys
     sizes: Ints
     simple: Ints  # the term that is just this run, or -1
-    seen: NDArray[np.bool_]  # by slot: may a run that is led there be one of these?
+    seen: NDArray[np.bool_]  # by hash slot: may a run in this slot be one of these?
 
 
 @dataclass(frozen=True)
 class Matcher:
-    """Terms ready to be looked for; equal terms are one. `whitespace_only`: only with white space on both sides."""
+    """Finds terms in bytes; equal terms count once. `whitespace_only`: only between white space."""
 
     terms: tuple[str, ...]
     whitespace_only: bool = False
 
     @cached_property
     def _split(self) -> tuple[dict[bytes, int], dict[bytes, list[MultiwordTerm]]]:
-        """Terms of one ASCII run by that run; the others by their longest run."""
+        """Terms that are one ASCII run by that run; the others by their longest run."""
         simple: dict[bytes, int] = {}
         longer: dict[bytes, list[MultiwordTerm]] = {}
         for number, term in enumerate(self.terms):
             raw = term.lower().encode()
             runs = sorted(_ASCII_RUN.finditer(raw), key=lambda run: -len(run.group()))
             if not runs:
-                raise DataError(f"the term {term!r} has no letter or digit of ASCII: it cannot be looked for")
+                raise DataError(f"the term {term!r} has no letter or digit of ASCII: it cannot be matched")
             if len(runs[0].group()) == len(raw):
                 known = simple.get(raw)
                 if known is None or self.terms[known][:1].isupper():  # `sir` finds what `Sir` would
                     simple[raw] = number
             else:
-                found = re.compile(term_pattern(term), re.IGNORECASE)
-                one = MultiwordTerm(
-                    number, found, runs[0].start(), len(raw), neighbour_letter(raw, *runs[0].span())
+                pattern = re.compile(term_pattern(term), re.IGNORECASE)
+                multiword = MultiwordTerm(
+                    number, pattern, runs[0].start(), len(raw), neighbour_letter(raw, *runs[0].span())
                 )
-                longer.setdefault(runs[0].group(), []).append(one)
+                longer.setdefault(runs[0].group(), []).append(multiword)
         return simple, longer
 
     @cached_property
@@ -114,24 +114,24 @@ class Matcher:
     def _capital(self) -> NDArray[np.bool_]:
         return np.array([term[:1].isupper() for term in self.terms])
 
-    def find(self, buffer: bytes, asked: Ints) -> Matches:
-        """Every term in the buffer, marks, and the number of words before each of the places asked about."""
+    def find(self, buffer: bytes, positions: Ints) -> Matches:
+        """Every term in the buffer, the marks, and the number of words before each of `positions`."""
         none = np.empty(0, np.int64)
         parts: list[tuple[Ints, Ints, Ints, Ints]] = [(none, none, none, none)]
         words = 0
         for begin, end in _blocks(buffer):
-            some = asked[slice(*np.searchsorted(asked, (begin, end)))]
-            (first, second, third, before), count = self._block(buffer, begin, end, some)
+            inside = positions[slice(*np.searchsorted(positions, (begin, end)))]
+            (first, second, third, before), count = self._block(buffer, begin, end, inside)
             parts.append((first, second, third, before + words))
             words += count
-        places, anchors, marks, before = (np.concatenate([part[at] for part in parts]) for at in range(4))
-        rest = np.full(len(asked) - len(before), words, dtype=np.int64)  # at or beyond the end
-        return Matches(*self._told(buffer, places, anchors), marks, np.concatenate([before, rest]), words)
+        starts, anchors, marks, before = (np.concatenate([part[at] for part in parts]) for at in range(4))
+        rest = np.full(len(positions) - len(before), words, dtype=np.int64)  # at or beyond the end
+        return Matches(*self._terms_at(buffer, starts, anchors), marks, np.concatenate([before, rest]), words)
 
     def _block(
-        self, buffer: bytes, begin: int, end: int, asked: Ints
+        self, buffer: bytes, begin: int, end: int, positions: Ints
     ) -> tuple[tuple[Ints, Ints, Ints, Ints], int]:
-        """Of one block: places and numbers of anchors, marks, words before the places asked about, words."""
+        """One block: starts and indices of anchors, marks, words before `positions`; and all words."""
         known = self._anchors
         padding = b" " * _AROUND
         classes = np.frombuffer(padding + buffer[begin:end].translate(_CLASSES) + padding, np.uint8)
@@ -141,40 +141,40 @@ class Matcher:
         sizes = edges[1::2] + 1 - starts
         keys = _keys(classes, starts, sizes)
         hits = np.flatnonzero(known.seen[_slots(keys)])
-        chosen = np.minimum(np.searchsorted(known.keys, keys[hits]), len(known.keys) - 1)
-        same = (known.keys[chosen] == keys[hits]) & (known.sizes[chosen] == sizes[hits])
-        hits, chosen = hits[same], chosen[same]
+        anchors = np.minimum(np.searchsorted(known.keys, keys[hits]), len(known.keys) - 1)
+        same = (known.keys[anchors] == keys[hits]) & (known.sizes[anchors] == sizes[hits])
+        hits, anchors = hits[same], anchors[same]
         shift = begin - _AROUND
         marks = np.flatnonzero(classes < _SPACE) + shift
-        before = np.searchsorted(starts, asked - shift)
-        return (starts[hits] + shift, chosen, marks, before), len(starts)
+        before = np.searchsorted(starts, positions - shift)
+        return (starts[hits] + shift, anchors, marks, before), len(starts)
 
-    def _told(self, buffer: bytes, places: Ints, anchors: Ints) -> tuple[Ints, Ints]:
-        """Terms from anchors: whole words, capitals where asked for, the longest of those that overlap."""
+    def _terms_at(self, buffer: bytes, starts: Ints, anchors: Ints) -> tuple[Ints, Ints]:
+        """Terms from anchors: whole words, capitals where required, the longest of overlapping ones."""
         known, (_, longer) = self._anchors, self._split
         sizes = known.sizes[anchors]
-        whole = _whole(buffer, places, sizes)
-        whole &= _long_ones_agree(
-            buffer, places, sizes, [known.runs[one] for one in anchors[sizes > 8].tolist()]
+        whole = _whole(buffer, starts, sizes)
+        whole &= _long_runs_agree(
+            buffer, starts, sizes, [known.runs[anchor] for anchor in anchors[sizes > 8].tolist()]
         )
         terms = known.simple[anchors]
         raw = np.frombuffer(buffer, np.uint8)
-        if len(places):
+        if len(starts):
             if self.whitespace_only:
-                after = raw[np.minimum(places + sizes, len(raw) - 1)]
-                whole &= (raw[np.maximum(places - 1, 0)] <= _SPACE) | (places == 0)
-                whole &= (after <= _SPACE) | (places + sizes == len(raw))
-            upper = (raw[places] >= 65) & (raw[places] <= 90)
+                after = raw[np.minimum(starts + sizes, len(raw) - 1)]
+                whole &= (raw[np.maximum(starts - 1, 0)] <= _SPACE) | (starts == 0)
+                whole &= (after <= _SPACE) | (starts + sizes == len(raw))
+            upper = (raw[starts] >= 65) & (raw[starts] <= 90)
             whole &= (terms >= 0) & (upper | ~self._capital[terms])
         if not longer:
-            return places[whole], terms[whole]
-        numbers = {known.runs.index(run): found for run, found in longer.items()}
-        several = find_multiword(buffer, places, anchors, numbers, self._capital)
-        return drop_overlaps(places[whole], terms[whole], several)
+            return starts[whole], terms[whole]
+        numbers = {known.runs.index(run): multiwords for run, multiwords in longer.items()}
+        multiword_matches = find_multiword(buffer, starts, anchors, numbers, self._capital)
+        return drop_overlaps(starts[whole], terms[whole], multiword_matches)
 
 
 def _blocks(buffer: bytes) -> list[tuple[int, int]]:
-    """The buffer in pieces that end at a space."""
+    """Split the buffer into blocks that end at a space."""
     cuts, begin = [], 0
     while begin < len(buffer):
         end = buffer.find(b" ", begin + BLOCK)
@@ -185,7 +185,7 @@ def _blocks(buffer: bytes) -> list[tuple[int, int]]:
 
 
 def _keys(classes: Bytes, starts: Ints, sizes: Ints) -> Keys:
-    """A number for each run: its first eight letters, mixed with the last eight where it is longer."""
+    """A key for each run: its first eight bytes, mixed with the last eight if it is longer."""
     eight = np.ndarray((len(classes) - 7,), "<u8", buffer=classes.data, strides=(1,))
     keys: Keys = eight[starts]
     keys &= _MASKS.take(sizes, mode="clip")
@@ -195,29 +195,29 @@ def _keys(classes: Bytes, starts: Ints, sizes: Ints) -> Keys:
 
 
 def _slots(keys: Keys) -> NDArray[np.uint64]:
-    """A slot for each key, far fewer than there are keys."""
+    """A hash slot for each key."""
     return (keys * _MIX) >> np.uint64(64 - _SLOTS.bit_length() + 1)
 
 
-def _whole(buffer: bytes, places: Ints, sizes: Ints) -> NDArray[np.bool_]:
-    """Is the run a word of its own? Only a letter beyond ASCII beside it can make it part of a longer one."""
-    whole = np.ones(len(places), dtype=bool)
-    if not len(places):
+def _whole(buffer: bytes, starts: Ints, sizes: Ints) -> NDArray[np.bool_]:
+    """Is each run a whole word? Only an adjacent non-ASCII letter can make it part of a longer word."""
+    whole = np.ones(len(starts), dtype=bool)
+    if not len(starts):
         return whole
     raw = np.frombuffer(buffer, np.uint8)
-    before, after = raw[np.maximum(places - 1, 0)], raw[np.minimum(places + sizes, len(raw) - 1)]
-    for at in np.flatnonzero((before >= 128) | (after >= 128)).tolist():
-        begin, end = int(places[at]), int(places[at] + sizes[at])
+    before, after = raw[np.maximum(starts - 1, 0)], raw[np.minimum(starts + sizes, len(raw) - 1)]
+    for index in np.flatnonzero((before >= 128) | (after >= 128)).tolist():
+        begin, end = int(starts[index]), int(starts[index] + sizes[index])
         left = decode_fragment(buffer[max(0, begin - 4) : begin])
         right = decode_fragment(buffer[end : end + 4])
-        whole[at] = not (left[-1:].isalnum() or right[:1].isalnum())
+        whole[index] = not (left[-1:].isalnum() or right[:1].isalnum())
     return whole
 
 
-def _long_ones_agree(buffer: bytes, places: Ints, sizes: Ints, runs: Sequence[bytes]) -> NDArray[np.bool_]:
-    """Keys of more than eight letters are mixed: compare the letters themselves."""
-    agree = np.ones(len(places), dtype=bool)
-    for at, run in zip(np.flatnonzero(sizes > _FIRST).tolist(), runs, strict=True):
-        begin = int(places[at])
-        agree[at] = buffer[begin : begin + len(run)].lower() == run
+def _long_runs_agree(buffer: bytes, starts: Ints, sizes: Ints, runs: Sequence[bytes]) -> NDArray[np.bool_]:
+    """Keys of runs longer than eight bytes are hashes: compare the bytes themselves."""
+    agree = np.ones(len(starts), dtype=bool)
+    for index, run in zip(np.flatnonzero(sizes > _FIRST).tolist(), runs, strict=True):
+        begin = int(starts[index])
+        agree[index] = buffer[begin : begin + len(run)].lower() == run
     return agree

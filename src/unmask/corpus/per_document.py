@@ -1,4 +1,4 @@
-"""The counts of every document as a table: CSV or Parquet, written as they come."""
+"""Write the counts of every document to CSV or Parquet as they arrive."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ DocumentWriter = Callable[[Path, CorpusCounts], None]
 def document_writer(
     path: Path, names: tuple[str, str], *, whole_files: bool = False
 ) -> Iterator[DocumentWriter]:
-    """Something to hand the sums of each part to; documents of a file are numbered from 0.
+    """Yield a function that writes the counts of each part; documents of a file are numbered from 0.
 
-    With `whole_files` a file is one document, however many parts it was read in.
+    With `whole_files` a file is one document, even if it was read in several parts.
     """
     if path.suffix.lower() not in (".csv", ".parquet"):
-        raise DataError(f"--per-document {path}: give a file that ends in .csv or .parquet")
+        raise DataError(f"{path}: the table of documents must end in .csv or .parquet")
     columns = ("file", "document", *names, "words", "ilps")
     path.parent.mkdir(parents=True, exist_ok=True)
     with (_csv if path.suffix.lower() == ".csv" else _parquet)(path, columns) as write:
-        seen: dict[Path, int] = {}
-        held: tuple[Path, Ints] | None = None
+        next_number: dict[Path, int] = {}
+        pending: tuple[Path, Ints] | None = None
 
-        def take(file: Path, counts: CorpusCounts) -> None:
-            nonlocal held
+        def write_part(file: Path, counts: CorpusCounts) -> None:
+            nonlocal pending
             for rows in counts.rows:
                 if not whole_files:
-                    write(file.name, seen.get(file, 0), rows)
-                    seen[file] = seen.get(file, 0) + len(rows)
-                elif held is not None and held[0] == file:
-                    held = file, held[1] + rows.sum(0, keepdims=True)
+                    write(file.name, next_number.get(file, 0), rows)
+                    next_number[file] = next_number.get(file, 0) + len(rows)
+                elif pending is not None and pending[0] == file:
+                    pending = file, pending[1] + rows.sum(0, keepdims=True)
                 else:
-                    if held is not None:
-                        write(held[0].name, 0, held[1])
-                    held = file, rows.sum(0, keepdims=True)
+                    if pending is not None:
+                        write(pending[0].name, 0, pending[1])
+                    pending = file, rows.sum(0, keepdims=True)
 
-        yield take
-        if held is not None:
-            write(held[0].name, 0, held[1])
+        yield write_part
+        if pending is not None:
+            write(pending[0].name, 0, pending[1])
 
 
 _Write = Callable[[str, int, Ints], None]
@@ -90,4 +90,4 @@ def _ratios(rows: Ints) -> list[float | None]:
     both = (rows[:, 0] > 0) & (rows[:, 1] > 0)
     safe = np.where(both[:, None], rows[:, :2], 1)
     ratios = np.log(safe[:, 0] / safe[:, 1])
-    return [float(one) if known else None for one, known in zip(ratios, both, strict=True)]
+    return [float(ratio) if known else None for ratio, known in zip(ratios, both, strict=True)]

@@ -1,4 +1,4 @@
-"""A placebo: the same sentences with nothing to learn about gender, each exchanged if a fair coin says so."""
+"""A placebo corpus: the same sentences, each with its gender swapped with probability 1/2."""
 
 from __future__ import annotations
 
@@ -12,36 +12,38 @@ from unmask.stats.bootstrap import generator
 
 @dataclass(frozen=True, slots=True)
 class Placebo:
-    """As many sentences as the corpus has, and what they are."""
+    """As many sentences as the corpus has, and a description of them."""
 
     sentences: tuple[str, ...]
     about: str
 
 
 def shuffle_gender(sentences: Sequence[str], *, seed: int = 0) -> Placebo:
-    """The corpus with the gender of every sentence drawn by a fair coin; words keep their company otherwise.
+    """Swap the gender of every sentence with probability 1/2; other co-occurrences stay as they are.
 
-    All gendered words of a sentence are exchanged together: grammar and reference stay right, and what a
-    sentence says is said of women and men alike.
+    All gendered words of a sentence are swapped together: grammar and coreference stay correct, and the
+    corpus says the same about women and men.
     """
     swapped = Swapper(default_lexicon()).swap_all(list(sentences))
-    gendered = [other != one for one, other in zip(sentences, swapped, strict=True)]
+    gendered = [other != sentence for sentence, other in zip(sentences, swapped, strict=True)]
     if not any(gendered):
         raise DataError("no sentence of the corpus has a gendered word: there is nothing to shuffle")
-    coins = generator(seed, "placebo").integers(2, size=len(swapped))
-    drawn = [other if coin else one for one, other, coin in zip(sentences, swapped, coins, strict=True)]
-    changed = sum(one != other for one, other in zip(sentences, drawn, strict=True))
+    flips = generator(seed, "placebo").integers(2, size=len(swapped))
+    chosen = [
+        other if flip else sentence for sentence, other, flip in zip(sentences, swapped, flips, strict=True)
+    ]
+    changed = sum(sentence != other for sentence, other in zip(sentences, chosen, strict=True))
     about = (
-        f"the corpus itself with the gender of each sentence drawn by a fair coin: of {sum(gendered):,} "
-        f"sentences with gendered words {changed:,} were exchanged"
+        f"the corpus itself with the gender of each sentence swapped at random: of {sum(gendered):,} "
+        f"sentences with gendered words {changed:,} were swapped"
     )
-    return Placebo(tuple(drawn), about)
+    return Placebo(tuple(chosen), about)
 
 
 def placebo_from_sentences(sentences: Sequence[str], size: int, name: str) -> Placebo:
-    """The first so many sentences of a text of the user's own."""
+    """The first `size` sentences of a text given by the user."""
     if len(sentences) < size:
         raise DataError(
-            f"{name} has {len(sentences):,} sentences, the corpus {size:,}: give as many, or --limit"
+            f"{name} has {len(sentences):,} sentences, the corpus {size:,}: give as many, or limit the corpus"
         )
     return Placebo(tuple(sentences[:size]), f"the first {size:,} sentences of {name}")

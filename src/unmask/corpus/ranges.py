@@ -1,4 +1,4 @@
-"""Parts of a plain text file that can be read by themselves: they begin and end with whole documents."""
+"""Byte ranges of a plain text file, extended to whole documents so that each can be read on its own."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from unmask.core.errors import DataError
 from unmask.core.types import Ints
 from unmask.corpus.documents import Unit, refuse_utf16
 
-RANGE_BYTES = 16 << 20  # bytes of a part, about
-_STEP = 1 << 16  # bytes read at a time when looking for the end of a document
+RANGE_BYTES = 16 << 20  # approximate size of a range
+_STEP = 1 << 16  # bytes read at a time when searching the end of a document
 
 
 def byte_ranges(size: int) -> Iterator[tuple[int, int]]:
-    """A file of so many bytes in parts."""
+    """Split a file of `size` bytes into ranges."""
     for begin in range(0, size, RANGE_BYTES):
         yield begin, min(begin + RANGE_BYTES, size)
 
 
 def read_range(path: Path, begin: int, end: int, unit: Unit) -> bytes:
-    """The documents that begin within these bytes, whole."""
+    """Read the documents that begin within these bytes, completely."""
     mark = b"\n\n" if unit == "block" else b"\n"
     try:
         with path.open("rb") as stream:
@@ -36,36 +36,38 @@ def read_range(path: Path, begin: int, end: int, unit: Unit) -> bytes:
 
 
 def document_starts(text: bytes, unit: Unit) -> Ints:
-    """Where documents begin: lines that are not blank, the first of each block, or the first of all."""
+    """Offsets of documents: every non-blank line, the first of each block, or the first of the file."""
     raw = np.frombuffer(text, np.uint8)
     lines: Ints = np.concatenate([[0], np.flatnonzero(raw == 10) + 1]).astype(np.int64)
     lines = lines[lines < len(raw)]
     if not len(lines):
         return lines
-    full = raw[lines] > 32
-    for at in np.flatnonzero(~full & (raw[lines] != 10)).tolist():  # begins with white space: is there more?
-        end = lines[at + 1] if at + 1 < len(lines) else len(raw)
-        full[at] = bool(text[lines[at] : end].strip())
+    has_text = raw[lines] > 32
+    for index in np.flatnonzero(
+        ~has_text & (raw[lines] != 10)
+    ).tolist():  # begins with white space: is there more?
+        end = lines[index + 1] if index + 1 < len(lines) else len(raw)
+        has_text[index] = bool(text[lines[index] : end].strip())
     if unit == "block":
-        full &= ~np.concatenate([[False], full[:-1]])
-    found: Ints = lines[full]
-    return found[:1] if unit == "file" else found
+        has_text &= ~np.concatenate([[False], has_text[:-1]])
+    starts: Ints = lines[has_text]
+    return starts[:1] if unit == "file" else starts
 
 
-def _aligned(stream: BinaryIO, at: int, mark: bytes) -> int:
-    """The first place at or after this one where a document begins: behind a mark, or the file's end."""
-    if at == 0:
+def _aligned(stream: BinaryIO, position: int, mark: bytes) -> int:
+    """The first offset from `position` on at which a document begins (after a mark), or the file's end."""
+    if position == 0:
         return 0
-    begin = max(0, at - len(mark))
+    begin = max(0, position - len(mark))
     stream.seek(begin)
-    held = b""
+    block = b""
     while True:
-        more = stream.read(_STEP)
-        if not more:
-            return begin + len(held)
-        kept = held[-1:] if mark == b"\n\n" else b""
-        begin += len(held) - len(kept)
-        held = kept + more
-        found = held.find(mark)
+        chunk = stream.read(_STEP)
+        if not chunk:
+            return begin + len(block)
+        overlap = block[-1:] if mark == b"\n\n" else b""
+        begin += len(block) - len(overlap)
+        block = overlap + chunk
+        found = block.find(mark)
         if found >= 0:
             return begin + found + len(mark)

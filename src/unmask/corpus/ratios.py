@@ -26,8 +26,8 @@ def ilps(groups: Ints, *, seed: int = 0, unit: str = "documents") -> Value:
         return Value(np.nan, np.nan, np.nan, "no ratio: one of the sets has no word here")
     value = float(np.log(first.sum() / second.sum()))
     if (groups[:, :2].sum(1) > 0).sum() == 1:
-        return _ranged(value, _exact(int(first.sum()), int((first + second).sum()), logged=True))
-    return _ranged(value, _over(first, second, _log_ratio, seed, unit))
+        return _value(value, _exact(int(first.sum()), int((first + second).sum()), logged=True))
+    return _value(value, _document_interval(first, second, _log_ratio, seed, unit))
 
 
 def word_share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documents") -> Value:
@@ -35,10 +35,10 @@ def word_share(groups: Ints, column: int, *, seed: int = 0, unit: str = "documen
     words_of_set, words = groups[:, column].astype(np.float64), groups[:, 2].astype(np.float64)
     value = float(words_of_set.sum() / words.sum())
     if (words > 0).sum() == 1:
-        return _ranged(value, _exact(int(words_of_set.sum()), int(words.sum()), logged=False))
+        return _value(value, _exact(int(words_of_set.sum()), int(words.sum()), logged=False))
     if not words_of_set.sum():
         return Value(value, np.nan, np.nan, "no interval: no such word here")
-    return _ranged(value, _over(words_of_set, words, _ratio, seed, unit).clip(0.0, 1.0))
+    return _value(value, _document_interval(words_of_set, words, _ratio, seed, unit).clip(0.0, 1.0))
 
 
 Ratio = Callable[..., Floats]
@@ -55,17 +55,19 @@ def _log_ratio(first: Floats, second: Floats, axis: int = -1) -> Floats:
         return np.log(_ratio(first, second, axis))
 
 
-def _over(first: Floats, second: Floats, ratio: Ratio, seed: int, unit: str) -> Interval:
-    """Over documents: Student's of the jackknife where they are few, else the bootstrap."""
+def _document_interval(first: Floats, second: Floats, ratio: Ratio, seed: int, unit: str) -> Interval:
+    """Interval over documents: jackknife with Student's t if they are few, else the bootstrap."""
     n = len(first)
-    interval = _jackknife(first, second, ratio) if n < MIN_BCA_UNITS else _drawn(first, second, ratio, seed)
+    interval = (
+        _jackknife(first, second, ratio) if n < MIN_BCA_UNITS else _bootstrap(first, second, ratio, seed)
+    )
     if not np.isfinite([interval.low, interval.high]).all():
         return no_interval(f"no interval: too few words over {n} {unit}")
     value = float(ratio(first, second))
     return Interval(interval.low, interval.high, f"{interval.method} over {n} {unit}").widen_to(value)
 
 
-def _drawn(first: Floats, second: Floats, ratio: Ratio, seed: int) -> Interval:
+def _bootstrap(first: Floats, second: Floats, ratio: Ratio, seed: int) -> Interval:
     low, high, method = bootstrap_ends((first, second), ratio, rng=generator(seed, "corpus"))
     return Interval(float(low), float(high), method)
 
@@ -81,7 +83,7 @@ def _jackknife(first: Floats, second: Floats, ratio: Ratio) -> Interval:
 
 
 def _exact(hits: int, total: int, *, logged: bool) -> Interval:
-    """Of one document: Clopper & Pearson (1934), as if its words were drawn one by one."""
+    """Interval of one document: Clopper & Pearson (1934), as if its words were independent."""
     ends = binomtest(hits, total).proportion_ci(LEVEL, method="exact")
     low, high = float(ends.low), float(ends.high)
     method = "exact, words of one document as if independent"
@@ -92,5 +94,5 @@ def _logit(share: float) -> float:
     return float(np.log(share / (1 - share)))
 
 
-def _ranged(value: float, interval: Interval) -> Value:
+def _value(value: float, interval: Interval) -> Value:
     return Value(value, interval.low, interval.high, interval.method)

@@ -1,4 +1,4 @@
-"""Rows of text files, JSON lines, tables and Parquet: a number and a text each, one after another."""
+"""Rows of text files, JSON lines, tables and Parquet: yielded as (number, text)."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
 
 
 def text_rows(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
-    """Documents of a text file, numbered as they come; bytes that are not UTF-8 are replaced, and noted."""
-    number, held = 0, list[str]()
+    """Documents of a text file, numbered from 0; bytes that are not UTF-8 are replaced and recorded."""
+    number, block = 0, list[str]()
     for line in _text_lines(path, problems):
         blank = not line.strip()
         if layout.unit == "line" and not blank:
             yield number, line
             number += 1
-        elif layout.unit == "block" and blank and held:
-            yield number, "\n".join(held)
-            number, held = number + 1, []
+        elif layout.unit == "block" and blank and block:
+            yield number, "\n".join(block)
+            number, block = number + 1, []
         elif layout.unit != "line" and not blank:
-            held.append(line)
-    if held:
-        yield number, "\n".join(held)
+            block.append(line)
+    if block:
+        yield number, "\n".join(block)
 
 
 def _text_lines(path: Path, problems: Problems) -> Iterator[str]:
@@ -47,28 +47,28 @@ def _text_lines(path: Path, problems: Problems) -> Iterator[str]:
 
 
 def _json_lines(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
-    """Objects with a text, or bare strings, one a line."""
+    """One JSON object with a text, or one string, per line."""
     for number, line in enumerate(iter_lines(path)):
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            record = json.loads(line)
         except (ValueError, RecursionError) as error:
             problems.add(path.name, number, f"not valid JSON ({error})")
             continue
-        if isinstance(found, str):
-            yield number, found
-        elif isinstance(found, dict):
-            yield from _picked(found, number, path, layout, problems)
+        if isinstance(record, str):
+            yield number, record
+        elif isinstance(record, dict):
+            yield from _text_of_record(record, number, path, layout, problems)
         else:
-            problems.add(path.name, number, f"found {type(found).__name__}, expected an object or a string")
+            problems.add(path.name, number, f"found {type(record).__name__}, expected an object or a string")
 
 
-def _picked(
+def _text_of_record(
     row: dict[str, Any], number: int, path: Path, layout: TextLayout, problems: Problems
 ) -> Iterator[tuple[int, str]]:
-    """The text of one object; a missing or empty field is a problem of this row alone."""
-    names = layout.columns or _usual(list(row), path)
+    """The text of one object; a missing or empty field is recorded and the row skipped."""
+    names = layout.columns or _usual_column(list(row), path)
     lacking = [name for name in names if not isinstance(row.get(name), str)]
     if lacking:
         problems.add(path.name, number, f"no text under {lacking[0]!r}")
@@ -77,7 +77,7 @@ def _picked(
 
 
 def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
-    """Rows of CSV, or of tab-separated text whatever its name; of the latter quotes mean nothing."""
+    """Rows of CSV, or of tab-separated text whatever its suffix; in the latter quotes are literal."""
     with closing(open_binary(path)) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
         first = text.readline()
@@ -85,7 +85,7 @@ def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple
         style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
         reader = csv.reader(_chained(first, text), **style)
         header = next(reader, []) if layout.header else []
-        places, width = _places(header, path, layout), len(header) or None
+        columns, width = _column_indices(header, path, layout), len(header) or None
         row = 0
         while True:
             try:
@@ -98,11 +98,11 @@ def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple
                 continue
             if not cells:
                 continue
-            if (width and len(cells) != width) or len(cells) <= max(places):
-                wanted = width or max(places) + 1
+            if (width and len(cells) != width) or len(cells) <= max(columns):
+                wanted = width or max(columns) + 1
                 problems.add(path.name, row, f"{len(cells)} fields, expected {wanted}")
             else:
-                yield row, "\n".join(cells[place] for place in places)
+                yield row, "\n".join(cells[column] for column in columns)
             row += 1
 
 
@@ -111,46 +111,50 @@ def _chained(first: str, rest: Iterable[str]) -> Iterator[str]:
     yield from rest
 
 
-def _places(header: Sequence[str], path: Path, layout: TextLayout) -> list[int]:
-    """Where in a row the text stands."""
+def _column_indices(header: Sequence[str], path: Path, layout: TextLayout) -> list[int]:
+    """The indices of the text columns."""
     if not layout.header:
         return [int(name) - 1 for name in layout.columns or ("1",)]
     names = [name.strip() for name in header]
-    wanted = layout.columns or _usual(names, path)
+    wanted = layout.columns or _usual_column(names, path)
     for name in wanted:
         if name not in names:
             raise DataError(
                 f"{path.name} has no column {name!r}; it has {', '.join(names) or 'none'}: "
-                "give one with --column (or --no-header, and its number)"
+                "name one in `columns` (without a header: its number)"
             )
     return [names.index(name) for name in wanted]
 
 
-def _usual(names: Sequence[str], path: Path) -> tuple[str, ...]:
-    """The column that by its name, or by being the only one, is the text."""
+def _usual_column(names: Sequence[str], path: Path) -> tuple[str, ...]:
+    """The column that holds the text, by a usual name or as the only one."""
     if len(names) == 1:
         return (names[0],)
     by_name = {name.lower(): name for name in reversed(names)}
     for usual in USUAL_COLUMNS:
         if usual in by_name:
             return (by_name[usual],)
-    raise DataError(f"{path.name}: which column is the text? It has {', '.join(names)}: give --column")
+    raise DataError(
+        f"{path.name}: no column is clearly the text; name one of {', '.join(names)} in `columns`"
+    )
 
 
 def _parquet(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
-    """Rows of Parquet; only the columns needed are read."""
+    """Rows of Parquet; only the text columns are read."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if path.suffix.lower() in COMPRESSED:
-        raise DataError(f"{path.name}: Parquet is compressed inside; unpack the file")
+        raise DataError(f"{path.name}: Parquet is compressed internally; decompress the file")
     try:
         file = pq.ParquetFile(path)
-        names = layout.columns or _usual(file.schema_arrow.names, path)
+        names = layout.columns or _usual_column(file.schema_arrow.names, path)
         lacking = [name for name in names if name not in file.schema_arrow.names]
         if lacking:
             known = ", ".join(file.schema_arrow.names)
-            raise DataError(f"{path.name} has no column {lacking[0]!r}; it has {known}: give --column")
+            raise DataError(
+                f"{path.name} has no column {lacking[0]!r}; it has {known}: name one in `columns`"
+            )
         row = 0
         for batch in file.iter_batches(batch_size=_BATCH, columns=list(names)):
             for cells in zip(*(batch.column(name).to_pylist() for name in names), strict=True):

@@ -1,7 +1,7 @@
 """Where a sentence ends: one rule, for text and for bytes.
 
 A sentence ends with its line; and at `.`, `!` or `?` (closing quotes and brackets may follow) before white
-space, unless a small letter comes next, or the full stop belongs to a title, an initial or an abbreviation.
+space, unless a lower-case letter follows, or the full stop belongs to a title, an initial or an abbreviation.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _LAST_WORD = re.compile(r"[A-Za-z0-9]+$")
 
 def split_sentences(text: str) -> list[str]:
     """The sentences of a text, in order, without the white space between them."""
-    return [one for line in text.split("\n") for one in _of_line(line)]
+    return [sentence for line in text.split("\n") for sentence in _of_line(line)]
 
 
 def _of_line(line: str) -> list[str]:
-    found, begin = [], 0
+    sentences, begin = [], 0
     for match in _END.finditer(line):
         if ends_sentence(
             line[max(0, match.start() - LONGEST - 1) : match.start()], line[match.start() : match.end() + 1]
         ):
-            found.append(line[begin : match.start(1)].strip())
+            sentences.append(line[begin : match.start(1)].strip())
             begin = match.end()
-    found.append(line[begin:].strip())
-    return [one for one in found if one]
+    sentences.append(line[begin:].strip())
+    return [sentence for sentence in sentences if sentence]
 
 
 def ends_sentence(before: str, mark: str) -> bool:
-    """Does a sentence end at the mark the second text begins with? Of what is before a few letters do."""
+    """Does a sentence end at the mark that `mark` begins with? `before` may be just a few letters."""
     match = _END.match(mark)
     if match is None or mark[match.end() : match.end() + 1].islower():
         return False
@@ -47,7 +47,7 @@ def ends_sentence(before: str, mark: str) -> bool:
 
 
 def _is_short(before: str) -> bool:
-    """Is what stands before a full stop an initial, or an abbreviation?"""
+    """Is the word before a full stop an initial or an abbreviation?"""
     word = _LAST_WORD.search(before)
     if word is None:
         return False

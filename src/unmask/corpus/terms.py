@@ -1,4 +1,4 @@
-"""The words that are counted: two sets that stand against each other, and things they are found beside."""
+"""The words that are counted: two contrasting sets, and professions they may occur with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEMININE, MASCULINE = "feminine", "masculine"
 
 @dataclass(frozen=True, slots=True)
 class TermSets:
-    """Two named sets of words, and what they are looked for beside: each thing with the forms of its name."""
+    """Two named sets of words, and professions with the forms of their names."""
 
     names: tuple[str, str]
     sets: tuple[tuple[str, ...], tuple[str, ...]]
@@ -25,39 +25,40 @@ class TermSets:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse sets that cannot be told apart."""
+        """Refuse two sets of the same name."""
         if self.names[0] == self.names[1]:
             raise DataError(f"{self.source}: both sets are called {self.names[0]!r}; give them two names")
 
 
 def builtin_terms(*, professions: bool = True) -> TermSets:
-    """Feminine and masculine words of our word pairs, those left out that are also said of others.
+    """Feminine and masculine words of the built-in word pairs, without ambiguous ones.
 
-    A pair whose words may not be exchanged (`god`, `count`, `bull`) counts for neither gender.
+    A pair whose words may not be swapped (`god`, `count`, `bull`) counts for neither gender.
     """
-    pairs = [one for one in data.read("word-pairs").pairs if one.swap]
-    sides = ([one.feminine for one in pairs], [one.masculine for one in pairs])
+    pairs = [pair for pair in data.read("word-pairs").pairs if pair.swap]
+    sides = ([pair.feminine for pair in pairs], [pair.masculine for pair in pairs])
     return make_term_sets((FEMININE, MASCULINE), sides, source="built-in word pairs", professions=professions)
 
 
 def make_term_sets(
     names: tuple[str, str], sets: Sequence[Iterable[str]], *, source: str, professions: bool = True
 ) -> TermSets:
-    """Two sets of words, cleaned: each once, none in both, none that only adds to another of its set."""
+    """Clean two sets: no duplicates, no word in both, no contraction of another word of its set."""
     first, second = ({_clean(word): None for word in words if _clean(word)} for words in sets)
     both = [word for word in first if word in second]
     notes = (f"in both sets, so in neither: {', '.join(both)}",) if both else ()
-    kept = tuple(
-        tuple(w for w in words if w not in both and not _adds(w, words)) for words in (first, second)
+    cleaned = tuple(
+        tuple(w for w in words if w not in both and not _is_contraction(w, words))
+        for words in (first, second)
     )
-    for name, words in zip(names, kept, strict=True):
+    for name, words in zip(names, cleaned, strict=True):
         if not words:
             raise DataError(f"{source}: no words of {name!r}; expected at least one in each of two sets")
-    return TermSets(names, (kept[0], kept[1]), _professions() if professions else {}, source, notes)
+    return TermSets(names, (cleaned[0], cleaned[1]), _professions() if professions else {}, source, notes)
 
 
 def read_terms(path: Path, *, professions: bool = True) -> TermSets:
-    """Two sets from the first two columns of a CSV or TSV file: the header names them, cells may be empty."""
+    """Read two sets from the first two columns of a CSV or TSV file; the header names them."""
     if not path.is_file():
         raise DataError(f"no file {str(path)!r}: give a CSV file with two columns of words")
     rows = table(decode(path.read_bytes(), path.name), path.name, "\t" if path.suffix == ".tsv" else ",")
@@ -71,10 +72,10 @@ def read_terms(path: Path, *, professions: bool = True) -> TermSets:
 
 
 def read_lists(first: Path, second: Path, *, professions: bool = True) -> TermSets:
-    """Two sets from two files of one word a line, named after the files."""
+    """Read two sets from two files with one word per line; the file names name them."""
     for path in (first, second):
         if not path.is_file():
-            raise DataError(f"no file {str(path)!r}: give two text files of one word a line")
+            raise DataError(f"no file {str(path)!r}: give two text files with one word per line")
     sides = [decode(path.read_bytes(), path.name).splitlines() for path in (first, second)]
     source = f"{first.name} and {second.name}"
     return make_term_sets((first.stem, second.stem), sides, source=source, professions=professions)
@@ -96,15 +97,17 @@ def plural(name: str) -> str:
 
 
 def _professions() -> dict[str, tuple[str, ...]]:
-    return {one.name: (one.name, plural(one.name)) for one in data.read("occupations")}
+    return {
+        occupation.name: (occupation.name, plural(occupation.name)) for occupation in data.read("occupations")
+    }
 
 
 def _clean(word: str) -> str:
-    """Without white space around, the full stop of a title, or underscores for spaces."""
+    """Strip white space and the full stop of a title; underscores become spaces."""
     return word.strip().rstrip(".").replace("_", " ").strip()
 
 
-def _adds(word: str, others: Iterable[str]) -> bool:
-    """Is it another word of the set with something behind an apostrophe (he's, of he)?"""
+def _is_contraction(word: str, others: Iterable[str]) -> bool:
+    """Is it a contraction of another word of the set (he's of he)?"""
     stem, apostrophe, _ = word.partition("'")
     return bool(apostrophe) and stem in others

@@ -1,7 +1,7 @@
-"""What a corpus does to a model: further training on it, and on a placebo of equal size (after Barza 2023).
+"""The effect of a corpus on a model: continue training on it and on a placebo of equal size (Barza 2023).
 
-start ──┬─► trained on the corpus  ──► asked ──┐
-        └─► trained on the placebo ──► asked ──┴─► differences, paired, item by item
+start ──┬─► trained on the corpus  ──► evaluated ──┐
+        └─► trained on the placebo ──► evaluated ──┴─► differences, paired by item
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True, slots=True)
 class TrainingEffect:
-    """What was asked of the model as it was, after the corpus, and after the placebo."""
+    """Evaluations of the model at the start, after the corpus, and after the placebo."""
 
     model: dict[str, Any]
     start: BiasEvaluation
@@ -51,37 +51,39 @@ def measure_effect(
     plan: TrainingPlan,
     sentences: Sequence[str],
     placebo: Placebo,
-    held: Sequence[str],
+    held_out: Sequence[str],
     out: Path,
     *,
     progress: Callable[[str], ProgressCallback | None] | None = None,
 ) -> TrainingEffect:
-    """Train twice from one start, ask three times; checkpoints stay in `out`, and are not made twice."""
+    """Train twice from one start and evaluate all three; checkpoints in `out` are reused."""
     lm = open_lm(plan.model, plan.opening)
     with engine_for(lm, plan.options) as engine:
-        start = evaluate_model(engine, held, seed=plan.settings.seed, progress=plan.options.progress)
-    trainings, seen = {}, []
+        start = evaluate_model(engine, held_out, seed=plan.settings.seed, progress=plan.options.progress)
+    trainings, evaluations = {}, []
     for name, texts in (("corpus", sentences), ("placebo", placebo.sentences)):
-        trainings[name] = _trained(plan, texts, out / name, progress(name) if progress else None)
+        trainings[name] = _train_checkpoint(plan, texts, out / name, progress(name) if progress else None)
         with engine_for(open_lm(out / name, plan.opening), plan.options) as engine:
-            seen.append(evaluate_model(engine, held, seed=plan.settings.seed, progress=plan.options.progress))
-    return TrainingEffect(asdict(lm.facts), start, seen[0], seen[1], trainings, placebo.about)
+            evaluations.append(
+                evaluate_model(engine, held_out, seed=plan.settings.seed, progress=plan.options.progress)
+            )
+    return TrainingEffect(asdict(lm.facts), start, evaluations[0], evaluations[1], trainings, placebo.about)
 
 
-def _trained(
+def _train_checkpoint(
     plan: TrainingPlan, texts: Sequence[str], folder: Path, progress: ProgressCallback | None
 ) -> dict[str, Any]:
-    """A checkpoint trained on texts from the start, unless the same is there already."""
+    """Train a checkpoint on the texts, unless the same one exists already."""
     lm = open_lm(plan.model, plan.opening)
     causal = lm.kind == "causal"
     rows = encode_rows(texts, lm.tokenizer, length=min(plan.length, lm.facts.max_length), causal=causal)
-    asked = {"start": lm.facts.fingerprint, "rows": rows_digest(rows), "settings": asdict(plan.settings)}
+    request = {"start": lm.facts.fingerprint, "rows": rows_digest(rows), "settings": asdict(plan.settings)}
     record = folder / RECORD
     if record.is_file():
-        kept = json.loads(record.read_text(encoding="utf-8"))
-        if kept["asked"] == json.loads(json.dumps(asked)):
-            return dict(kept)
-    took = train(
+        saved = json.loads(record.read_text(encoding="utf-8"))
+        if saved["asked"] == json.loads(json.dumps(request)):
+            return dict(saved)
+    outcome = train(
         lm.network.model,
         rows,
         collator_for(lm.tokenizer, causal=causal),
@@ -90,11 +92,13 @@ def _trained(
         progress=progress,
         key=rows_digest(rows),
     )
-    from unmask.training.trainer import quiet_trainer  # as heavy as the training it belongs to
+    from unmask.training.trainer import quiet_trainer  # slow import, needed for training only
 
     record.unlink(missing_ok=True)
     with quiet_trainer():
         lm.network.model.save_pretrained(folder)
         lm.tokenizer.save_pretrained(folder)
-    losses = [list(one) for one in took.losses]
-    return write_json(record, {"asked": asked, "texts": len(texts), "steps": took.steps, "losses": losses})
+    losses = [list(loss) for loss in outcome.losses]
+    return write_json(
+        record, {"asked": request, "texts": len(texts), "steps": outcome.steps, "losses": losses}
+    )

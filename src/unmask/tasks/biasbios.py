@@ -98,8 +98,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         tuple(_row(observation) for observation in observations),
         "Over occupations that have test biographies of both genders. Mean: positive where the rate of "
         "women is higher. Mean size and RMS are above 0 by chance alone: `by chance` is the mean size if "
-        "gender made no difference. r: correlation of the gap with the share of women among the test biographies. Interval: people "
-        "resampled within occupation and gender; of r, occupations.",
+        "gender made no difference. r: correlation of the gap with the share of women among the test "
+        "biographies. Interval: people resampled within occupation and gender; of r, occupations.",
         digits=3,
     )
     by = Table(

@@ -106,8 +106,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
             for observation in observations
             for kind, pair in observation.result.preference_rates.items()
         ),
-        "Masked models: the pronoun is masked. Causal models: the whole sentence is scored with either pronoun. "
-        "50% is no preference.",
+        "Masked models: the pronoun is masked. Causal models: the whole sentence is scored with either "
+        "pronoun. 50% is no preference.",
         digits=1,
     )
     rows = [

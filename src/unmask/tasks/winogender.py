@@ -183,8 +183,8 @@ def _answer(observation: TaskObservation) -> str:
     result: WinogenderResult = observation.result
     return (
         f"{observation.model['id']}: pro − anti {result.gap.gap.value:+.1f} points "
-        f"({result.gap.gap.low:+.1f} to {result.gap.gap.high:+.1f}), {result.gap.n} templates; r with the share of women "
-        f"{result.r.value:+.2f} "
+        f"({result.gap.gap.low:+.1f} to {result.gap.gap.high:+.1f}), {result.gap.n} templates; "
+        f"r with the share of women {result.r.value:+.2f} "
         f"({result.r.low:+.2f} to {result.r.high:+.2f}), {len(result.women)} occupations"
     )
 
