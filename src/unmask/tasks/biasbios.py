@@ -192,7 +192,7 @@ def _notes(observations: Sequence[TaskObservation]) -> list[str]:
 BIASBIOS = Task(
     name="biasbios",
     title="BiasBios",
-    question="Are women and men found equally often in the occupation they have?",
+    question="Are women and men classified into their occupation equally often?",
     needs="training",
     observe=observe,
     conclude=conclude,

@@ -248,7 +248,7 @@ def _answer(observation: TaskObservation) -> str:
 NLIBIAS = Task(
     name="nlibias",
     title="NLI-bias",
-    question="Is a premise that says nothing of gender taken to speak of one?",
+    question="Does the model infer gender from a premise that does not mention it?",
     needs="training",
     observe=observe,
     conclude=conclude,

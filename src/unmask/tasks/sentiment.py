@@ -237,7 +237,7 @@ def _answer(observation: TaskObservation) -> str:
 SENTIMENT = Task(
     name="sentiment",
     title="Sentiment by gender",
-    question="Does a classifier's score change when a sentence speaks of a woman in the place of a man?",
+    question="Does a classifier's score change when a sentence is about a woman instead of a man?",
     needs="classifier",
     observe=observe,
     conclude=conclude,

@@ -259,7 +259,7 @@ def _answer(observation: TaskObservation) -> str:
 STSBIAS = Task(
     name="stsbias",
     title="STS-bias",
-    question="Does similarity of sentences follow who usually works in a profession?",
+    question="Does sentence similarity follow who usually works in a profession?",
     needs="training",
     observe=observe,
     conclude=conclude,

@@ -257,7 +257,7 @@ def _answer(observation: TaskObservation) -> str:
 TOXICITY = Task(
     name="toxicity",
     title="Toxicity by identity term",
-    question="Does a classifier find a sentence more toxic because of whom it names?",
+    question="Does a classifier rate a sentence as more toxic because of the group it names?",
     needs="classifier",
     observe=observe,
     conclude=conclude,

@@ -183,7 +183,7 @@ def _notes(observations: Sequence[TaskObservation]) -> list[str]:
 WINOBIAS = Task(
     name="winobias",
     title="WinoBias",
-    question="Is a pronoun understood as well against a stereotype of an occupation as with it?",
+    question="Is a pronoun resolved as well against a stereotype of an occupation as with it?",
     needs="lm",
     observe=observe,
     conclude=conclude,

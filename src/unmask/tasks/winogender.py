@@ -200,7 +200,7 @@ def _notes(observations: Sequence[TaskObservation]) -> list[str]:
 WINOGENDER = Task(
     name="winogender",
     title="Winogender",
-    question="Does whom a pronoun means depend on its gender and on who works in the occupation?",
+    question="Does the resolution of a pronoun depend on its gender and on who works in the occupation?",
     needs="lm",
     observe=observe,
     conclude=conclude,
