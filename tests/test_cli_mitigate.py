@@ -67,7 +67,7 @@ def test_it_writes_a_checkpoint_and_shows_before_and_after(
     ("words", "said"),
     [
         (["cdaa"], "no mitigation named 'cdaa'"),
-        (["cda"], "no text to learn from"),
+        (["cda"], "no training text"),
         (["cda", "--corpus", "none.txt"], "no file 'none.txt'"),
         (["cda", "--remind", "7"], "remind is 7"),
         (["cda", "--epochs", "0"], "epochs 0"),

@@ -1,6 +1,6 @@
 """Mitigations, one file each. To add one: write its file, then name it in `registry.py`.
 
-corpus ──► method ──► checkpoint + mitigation.json ──► judged: bias, words that have a gender, ability
+corpus ──► method ──► checkpoint + mitigation.json ──► comparison: bias, gendered words, language modelling
 
 from unmask.mitigate import find
 from unmask.mitigate.run import mitigate
@@ -14,7 +14,7 @@ from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, O
 
 
 def methods() -> dict[str, Method]:
-    """All methods by name; they are imported when they are asked for."""
+    """All methods by name; imported on first use."""
     from unmask.mitigate.registry import METHODS
 
     return METHODS

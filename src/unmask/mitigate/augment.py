@@ -12,30 +12,28 @@ from unmask.mitigate.swap import GroupSwapper, ModelPronounChooser, Swapper, def
 def counterfactuals(
     context: MitigationContext, texts: Sequence[str], *, names: bool
 ) -> tuple[list[str], str]:
-    """Every text with the words of the axis exchanged, and how doubtful pronouns were settled."""
-    chosen = context.options
-    if chosen.axis != "gender":
-        if chosen.pairs is not None:
-            raise DataError(
-                f"--pairs belongs to the axis gender; {chosen.axis} is exchanged by sets of terms"
-            )
-        return GroupSwapper(chosen.axis).swap_randomly(texts, context.settings.seed), "terms of sets"
-    with_names = names if chosen.names is None else chosen.names
+    """Swap the words of the axis in every text; also return how ambiguous pronouns were resolved."""
+    options = context.options
+    if options.axis != "gender":
+        if options.pairs is not None:
+            raise DataError(f"pairs applies to the axis gender only; {options.axis} uses sets of terms")
+        return GroupSwapper(options.axis).swap_randomly(texts, context.settings.seed), "terms of sets"
+    with_names = names if options.names is None else options.names
     lexicon = (
         default_lexicon(names=with_names)
-        if chosen.pairs is None
-        else read_lexicon(chosen.pairs, names=with_names)
+        if options.pairs is None
+        else read_lexicon(options.pairs, names=with_names)
     )
     swap = Swapper(lexicon, None if context.causal else ModelPronounChooser(context.engine))
     return swap.swap_all(texts), swap.grammar
 
 
 def count_changed(texts: Sequence[str], swapped: Sequence[str], axis: str) -> int:
-    """How many texts have a counterfactual; DataError when none has: nothing would be mitigated."""
-    changed = sum(one != other for one, other in zip(texts, swapped, strict=True))
+    """Number of texts that differ from their counterfactual; DataError when there are none."""
+    changed = sum(text != other for text, other in zip(texts, swapped, strict=True))
     if not changed:
         raise DataError(
-            f"none of the {len(texts):,} texts holds a {axis} word that is exchanged: "
+            f"none of the {len(texts):,} texts contains a {axis} word that can be swapped: "
             "give another corpus, or more of it"
         )
     return changed

@@ -9,10 +9,10 @@ from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCor
 
 def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     """Train on the corpus and its counterfactuals."""
-    texts = [" ".join(one) for one in corpus.documents]
+    texts = [" ".join(document) for document in corpus.documents]
     swapped, grammar = counterfactuals(context, texts, names=False)
     changed = count_changed(texts, swapped, context.options.axis)
-    both = [text for one, other in zip(texts, swapped, strict=True) for text in dict.fromkeys((one, other))]
+    both = [text for pair in zip(texts, swapped, strict=True) for text in dict.fromkeys(pair)]
     return train_language_model(
         context, both, {"documents": len(texts), "counterfactuals": changed, "pronouns": grammar}
     )

@@ -1,8 +1,8 @@
 """`cda-kaneko`: counterfactual augmentation as the published code of Kaneko et al. (2022) does it.
 
-Words are split at white space and compared in small letters, so that `He,` is missed; replacements are in
-small letters. A copy is written only for masculine words, one for each entry of the list that is found, with
-all replacements made so far: a sentence that speaks of women only has no counterfactual.
+Words are split at white space and compared in lower case, so `He,` is missed; replacements are lower case.
+Copies are written only for masculine words, one for each matching entry of the list, with all replacements
+made so far: a sentence that mentions only women has no counterfactual.
 """
 
 from __future__ import annotations
@@ -14,44 +14,46 @@ from unmask.mitigate.mlm import train_language_model
 from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
 from unmask.mitigate.swap import package_words, read_lexicon
 
-Entries = Sequence[tuple[str, str]]  # masculine and feminine, in small letters, in the order of the list
+Entries = Sequence[tuple[str, str]]  # (masculine, feminine) in lower case, in list order
 
 
 def counterfactual_copies(sentence: str, entries: Entries) -> list[str]:
-    """The counterfactual copies the published code would write."""
+    """The counterfactual copies that the published code writes."""
     tokens = sentence.split()
-    small = [token.lower() for token in tokens]
-    present = set(small)
-    made = list(tokens)
+    lowered = [token.lower() for token in tokens]
+    present = set(lowered)
+    replaced = list(tokens)
     for masculine, feminine in entries:
         if feminine in present:
-            made = [masculine if one == feminine else old for one, old in zip(small, made, strict=True)]
-    written = []
+            replaced = [
+                masculine if token == feminine else old for token, old in zip(lowered, replaced, strict=True)
+            ]
+    copies = []
     for masculine, feminine in entries:
         if masculine in present:
-            made = [feminine if one == masculine else old for one, old in zip(small, made, strict=True)]
-            written.append(" ".join(made))
-    return written
+            replaced = [
+                feminine if token == masculine else old for token, old in zip(lowered, replaced, strict=True)
+            ]
+            copies.append(" ".join(replaced))
+    return copies
 
 
 def word_entries(context: MitigationContext) -> Entries:
-    """Pairs in the order that decides: her is last paired with him, as in the published lists."""
+    """Word pairs in order of application; (him, her) comes last, as in the published lists."""
     if context.options.pairs is not None:
-        known = read_lexicon(context.options.pairs).words.items()
-        return [(one.lower(), other.lower()) for place, (one, other) in enumerate(known) if place % 2 == 0]
-    pairs = [(one.masculine.lower(), one.feminine.lower()) for one in package_words().pairs]
+        replacements = read_lexicon(context.options.pairs).words.items()
+        return [(a.lower(), b.lower()) for number, (a, b) in enumerate(replacements) if number % 2 == 0]
+    pairs = [(pair.masculine.lower(), pair.feminine.lower()) for pair in package_words().pairs]
     last = ("him", "her")
     return [*(pair for pair in pairs if pair != last), last]
 
 
 def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
-    """Train on every sentence and the copies written for it."""
+    """Train on every sentence and its counterfactual copies."""
     entries, sentences = word_entries(context), corpus.sentences
-    added = [copy for one in sentences for copy in counterfactual_copies(one, entries)]
+    added = [copy for sentence in sentences for copy in counterfactual_copies(sentence, entries)]
     if not added:
-        raise DataError(
-            f"none of the {len(sentences):,} sentences holds a masculine word: nothing would be added"
-        )
+        raise DataError(f"none of the {len(sentences):,} sentences contains a masculine word: nothing to add")
     facts = {"sentences": len(sentences), "copies": len(added), "pronouns": "the last entry of the list"}
     return train_language_model(context, [*sentences, *added], facts)
 
@@ -59,7 +61,7 @@ def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
 CDA_KANEKO = Method(
     name="cda-kaneko",
     title="Counterfactual data augmentation, as published by Kaneko et al. (2022)",
-    about="one-directional: copies only for masculine words, punctuation missed, small letters",
+    about="one-directional: copies only for masculine words, words next to punctuation missed, lower case",
     apply=apply,
     citation="kaneko-etal-2022-debiasing",
     published=True,

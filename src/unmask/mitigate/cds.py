@@ -1,4 +1,4 @@
-"""`cds`: counterfactual data substitution: of every document, whole, either it or its counterfactual."""
+"""`cds`: counterfactual data substitution: each document is replaced by its counterfactual with p = 0.5."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCor
 
 
 def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
-    """Train on the corpus with half of its documents exchanged, names included."""
-    texts = [" ".join(one) for one in corpus.documents]
+    """Train on the corpus with about half of its documents substituted, names included."""
+    texts = [" ".join(document) for document in corpus.documents]
     swapped, grammar = counterfactuals(context, texts, names=True)
     count_changed(texts, swapped, context.options.axis)
-    tails = np.random.default_rng((context.settings.seed, 2)).random(len(texts)) < 0.5
-    mixed = [other if tail else one for one, other, tail in zip(texts, swapped, tails, strict=True)]
-    changed = sum(one != other for one, other in zip(texts, mixed, strict=True))
+    substitute = np.random.default_rng((context.settings.seed, 2)).random(len(texts)) < 0.5
+    mixed = [other if swap else text for text, other, swap in zip(texts, swapped, substitute, strict=True)]
+    changed = sum(text != new for text, new in zip(texts, mixed, strict=True))
     facts = {"documents": len(texts), "substituted": changed, "pronouns": grammar}
     return train_language_model(context, mixed, facts)
 

@@ -1,4 +1,4 @@
-"""How much text it takes: ASLD against the number of sentences trained on (Barza 2023, Figure 13)."""
+"""Training text a mitigation needs: ASLD by number of training sentences (Barza 2023, Figure 13)."""
 
 from __future__ import annotations
 
@@ -28,27 +28,29 @@ DATA = "triple-gender"
 
 
 def asld(engine: Engine) -> float:
-    """Mean size of the difference in log-likelihood between the sentences of a pair."""
+    """Mean absolute difference in log-likelihood between the sentences of a pair."""
     items = data.load(DATA).items
     chunks = score_items(DATA, items, [find("sld")], engine, evidence=Evidence(), progress=lambda _: None)
-    return float(np.mean([abs(one.row.difference) for chunk in chunks for one in chunk if one.row.scores]))
+    return float(
+        np.mean([abs(scored.row.difference) for chunk in chunks for scored in chunk if scored.row.scores])
+    )
 
 
 def sample_corpus(corpus: TrainingCorpus, size: int, draw: int, seed: int) -> TrainingCorpus:
-    """Documents drawn at random until so many sentences are there; the last is cut."""
-    chosen: list[tuple[str, ...]] = []
-    left = size
-    for place in np.random.default_rng((seed, draw, 4)).permutation(len(corpus.documents)):
-        if left <= 0:
+    """Sample documents until they have `size` sentences; the last document is cut."""
+    sampled: list[tuple[str, ...]] = []
+    remaining = size
+    for number in np.random.default_rng((seed, draw, 4)).permutation(len(corpus.documents)):
+        if remaining <= 0:
             break
-        chosen.append(corpus.documents[place][:left])
-        left -= len(chosen[-1])
-    return replace(corpus, documents=tuple(chosen))
+        sampled.append(corpus.documents[number][:remaining])
+        remaining -= len(sampled[-1])
+    return replace(corpus, documents=tuple(sampled))
 
 
-def measure_curve(  # noqa: PLR0913 - what a curve is made of
+def measure_curve(  # noqa: PLR0913 - everything that determines a curve
     method: Method,
-    fresh: Callable[[], Lm],
+    open_model: Callable[[], Lm],
     corpus: TrainingCorpus,
     sizes: Sequence[int],
     draws: int,
@@ -58,53 +60,53 @@ def measure_curve(  # noqa: PLR0913 - what a curve is made of
     options: MitigationOptions,
     progress: Callable[[int, int], ProgressCallback | None] = lambda *_: None,
 ) -> dict[str, Any]:
-    """Train anew for every size and draw; what was measured is kept in `out` and not measured again."""
-    _refuse(sizes, draws, corpus)
-    lm = fresh()
-    asked = _asked(method, lm, corpus, settings, options)
-    known = _known(out, asked)
-    if "0" not in known:
-        known["0"] = {"0": asld(Engine(lm))}
+    """Train from the original model for every size and draw; results in `out` are reused."""
+    _check_sizes(sizes, draws, corpus)
+    lm = open_model()
+    request = _request(method, lm, corpus, settings, options)
+    results = _load_results(out, request)
+    if "0" not in results:
+        results["0"] = {"0": asld(Engine(lm))}
     for size in sizes:
         for draw in range(draws):
-            if str(draw) in known.setdefault(str(size), {}):
+            if str(draw) in results.setdefault(str(size), {}):
                 continue
             context = MitigationContext(
-                Engine(fresh()), out / "unfinished", settings, options, progress(size, draw)
+                Engine(open_model()), out / "unfinished", settings, options, progress(size, draw)
             )
-            done = method.apply(context, sample_corpus(corpus, size, draw, settings.seed))
-            known[str(size)][str(draw)] = asld(Engine(_asking(context.lm, done.model)))
+            outcome = method.apply(context, sample_corpus(corpus, size, draw, settings.seed))
+            results[str(size)][str(draw)] = asld(Engine(_with_model(context.lm, outcome.model)))
             shutil.rmtree(out / "unfinished", ignore_errors=True)
-            _keep(out, asked, known)
-    _keep(out, asked, known)
-    return {**asked, "asld": {size: known[str(size)] for size in ("0", *map(str, sizes))}}
+            _save_results(out, request, results)
+    _save_results(out, request, results)
+    return {**request, "asld": {size: results[str(size)] for size in ("0", *map(str, sizes))}}
 
 
-def curve_finding(found: Mapping[str, Any], seed: int, *, plots: bool = True) -> Finding:
-    """The curve as a table and a plot."""
-    values = {int(size): np.array(list(some.values())) for size, some in found["asld"].items()}
+def curve_finding(curve: Mapping[str, Any], seed: int, *, plots: bool = True) -> Finding:
+    """The curve as a sentence, a table and a plot."""
+    values = {int(size): np.array(list(by_draw.values())) for size, by_draw in curve["asld"].items()}
     rows = [
-        (size, some.size, _mean(some, seed), float(some.min()), float(some.max()))
-        for size, some in values.items()
+        (size, draws.size, _mean(draws, seed), float(draws.min()), float(draws.max()))
+        for size, draws in values.items()
     ]
     start, last = values[0].mean(), values[max(values)].mean()
     answer = (
         f"ASLD is {start:.3f} before and {last:.3f} after {max(values):,} sentences "
         f"(mean of {values[max(values)].size} draws)."
     )
-    note = f"{DATA}; draws of other sentences, each trained anew; interval: Student's, over draws"
+    note = f"{DATA}; each draw samples other sentences; Student's interval over draws"
     table = Table(
         "ASLD by number of sentences", ("sentences", "draws", "ASLD", "least", "most"), tuple(rows), note, 3
     )
-    return Finding((answer,), (table,), _plot(rows, found["method"]) if plots else ())
+    return Finding((answer,), (table,), _plot(rows, curve["method"]) if plots else ())
 
 
 def _plot(rows: Sequence[tuple[Any, ...]], method: str) -> tuple[Plot, ...]:
     from unmask.findings import charts as plots
 
     points = [
-        {"x": size, "y": one.value, "low": one.low, "high": one.high, "series": method}
-        for size, _, one, _, _ in rows
+        {"x": size, "y": mean.value, "low": mean.low, "high": mean.high, "series": method}
+        for size, _, mean, _, _ in rows
     ]
     chart = plots.curves(points, x="sentences", y="ASLD", band=True)
     return (
@@ -113,55 +115,55 @@ def _plot(rows: Sequence[tuple[Any, ...]], method: str) -> tuple[Plot, ...]:
 
 
 def _mean(values: Any, seed: int) -> Value:
-    found = mean_interval(values, rng=generator(seed, "curve"), unit="draws")
-    return Value(float(values.mean()), found.low, found.high, found.method)
+    interval = mean_interval(values, rng=generator(seed, "curve"), unit="draws")
+    return Value(float(values.mean()), interval.low, interval.high, interval.method)
 
 
-def _refuse(sizes: Sequence[int], draws: int, corpus: TrainingCorpus) -> None:
-    there = len(corpus.sentences)
+def _check_sizes(sizes: Sequence[int], draws: int, corpus: TrainingCorpus) -> None:
+    available = len(corpus.sentences)
     if draws < 1 or not sizes or min(sizes) < 1:
-        raise DataError("a curve needs numbers of sentences of at least 1, and at least one draw")
-    if max(sizes) > there:
+        raise DataError("a curve needs sizes of at least 1 sentence, and at least one draw")
+    if max(sizes) > available:
         raise DataError(
-            f"--curve {max(sizes):,}: the corpus has {there:,} sentences; give more text or a smaller number"
+            f"sizes has {max(sizes):,}, the corpus {available:,} sentences; give more text or smaller sizes"
         )
 
 
-def _asked(
+def _request(
     method: Method, lm: Lm, corpus: TrainingCorpus, settings: TrainSettings, options: MitigationOptions
 ) -> dict[str, Any]:
-    """What decides the numbers; a file made under another is not gone on with."""
-    made = {
+    """Everything that determines the numbers; results of another request are not reused."""
+    request = {
         "method": method.name,
         "model": lm.facts.fingerprint,
-        "files": [dict(one) for one in corpus.files],
+        "files": [dict(file) for file in corpus.files],
         "documents": len(corpus.documents),
         "settings": asdict(settings),
         "choices": {**asdict(options), "pairs": str(options.pairs) if options.pairs else None},
         "data": DATA,
     }
-    return dict(json.loads(json.dumps(made)))
+    return dict(json.loads(json.dumps(request)))
 
 
-def _known(out: Path, asked: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+def _load_results(out: Path, request: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     path = out / CURVE
     if not path.exists():
         return {}
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    if {name: value for name, value in kept.items() if name != "asld"} != asked:
-        raise ResultError(f"{path} is of another model, corpus or settings: give another folder")
-    return dict(kept["asld"])
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    if {name: value for name, value in stored.items() if name != "asld"} != request:
+        raise ResultError(f"{path} was made with another model, corpus or settings: give another folder")
+    return dict(stored["asld"])
 
 
-def _keep(out: Path, asked: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def _save_results(out: Path, request: Mapping[str, Any], results: Mapping[str, Any]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     partial = out / f"{CURVE}.partial"
-    partial.write_text(json.dumps({**asked, "asld": known}, indent=2) + "\n", encoding="utf-8")
+    partial.write_text(json.dumps({**request, "asld": results}, indent=2) + "\n", encoding="utf-8")
     partial.replace(out / CURVE)
 
 
-def _asking(lm: Lm, model: Any) -> Lm:
-    """The changed weights, asked as the model was; its readings are nobody else's."""
+def _with_model(lm: Lm, model: Any) -> Lm:
+    """The same model with the changed weights and an empty cache of encodings."""
     from unmask.models.network import Network
 
     return replace(lm, network=Network(model.eval()), _encoded={})

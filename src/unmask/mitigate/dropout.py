@@ -1,4 +1,4 @@
-"""`dropout`: further training with more dropout than usual (Webster et al. 2020)."""
+"""`dropout`: continued training with increased dropout (Webster et al. 2020)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,16 @@ _BIAS_BENCH = {"albert": (0.05, 0.05), "gpt2": (0.15, 0.15)}
 
 
 def with_dropout(model: Any, hidden: float, attention: float) -> tuple[Any, dict[str, float]]:
-    """The same weights with other dropout, and which settings of its configuration were changed."""
+    """Copy the model with other dropout rates; also return the changed entries of its configuration."""
     config = copy.deepcopy(model.config)
     changed = {name: hidden for name in _HIDDEN if isinstance(getattr(config, name, None), int | float)}
     changed |= {
         name: attention for name in _ATTENTION if isinstance(getattr(config, name, None), int | float)
     }
     if not changed:
-        raise ModelError(f"{type(model).__name__} has no dropout to raise: give another method, such as cda")
+        raise ModelError(
+            f"{type(model).__name__} has no dropout to increase: use another method, such as cda"
+        )
     for name, value in changed.items():
         setattr(config, name, value)
     fresh = type(model)(config).to(next(model.parameters()).device)
@@ -51,14 +53,14 @@ def apply(
     corpus: TrainingCorpus,
     exceptions: Mapping[str, tuple[float, float]] | None = None,
 ) -> Outcome:
-    """Train on the corpus as it is; the checkpoint keeps the configuration the model had."""
-    asked = (exceptions or {}).get(context.model.config.model_type, (HIDDEN, ATTENTION))
-    model, changed = with_dropout(context.model, *asked)
-    before = context.model.config
-    texts = [" ".join(one) for one in corpus.documents]
-    done = train_language_model(context, texts, {"documents": len(texts), "dropout": changed}, model=model)
-    model.config = before
-    return done
+    """Train on the unchanged corpus; the checkpoint keeps the original configuration."""
+    rates = (exceptions or {}).get(context.model.config.model_type, (HIDDEN, ATTENTION))
+    model, changed = with_dropout(context.model, *rates)
+    original_config = context.model.config
+    texts = [" ".join(document) for document in corpus.documents]
+    outcome = train_language_model(context, texts, {"documents": len(texts), "dropout": changed}, model=model)
+    model.config = original_config
+    return outcome
 
 
 DROPOUT = Method(

@@ -1,4 +1,4 @@
-"""What is asked of a model before and after: pronouns, pairs, held-out text. Raw scores, no statistics."""
+"""Evaluate a model before or after mitigation: pronouns, pairs, held-out text. Raw scores, no statistics."""
 
 from __future__ import annotations
 
@@ -19,75 +19,79 @@ from unmask.training.perplexity import Ability, measure_ability
 
 TEMPLATES, WOMEN, MEN = "pronoun-templates", "words said of women", "words said of men"
 PAIRS = ("triple-gender", "nine-axes")
-_ASKED: dict[Kind, tuple[tuple[str, str], ...]] = {
+_MEASURES: dict[Kind, tuple[tuple[str, str], ...]] = {
     "masked": (("sld", "triple-gender"), ("aul", "triple-gender"), ("aul", "nine-axes")),
     "causal": (("sld", "triple-gender"), ("ll", "triple-gender"), ("ll", "nine-axes")),
-}  # measure and data, beside ppd on the templates
+}  # measure and dataset, in addition to ppd on the templates
 
-EvaluationProgress = Any  # told of progress: what, share done, items
+EvaluationProgress = Any  # called with (label, share done, number of items); None: no progress
 
 
 @dataclass(frozen=True, slots=True)
 class BiasEvaluation:
-    """The scores of one model, by measure and data, and what it made of held-out text."""
+    """Scores of one model by (measure, dataset), and its language-modelling ability on held-out text."""
 
     rows: Mapping[tuple[str, str], Sequence[Row]]
     ability: Ability
 
 
 def evaluate_model(
-    engine: Engine, held: Sequence[str], *, seed: int = 0, progress: EvaluationProgress = None
+    engine: Engine, held_out: Sequence[str], *, seed: int = 0, progress: EvaluationProgress = None
 ) -> BiasEvaluation:
-    """Ask a model everything."""
-    plan = [("ppd", one) for one in templates()]
-    plan += [(measure, data.load(name)) for measure, name in _ASKED[engine.lm.kind]]
-    rows = {(measure, one.card.name): _rows(engine, measure, one, progress) for measure, one in plan}
-    return BiasEvaluation(rows, measure_ability(engine, held, seed=seed))
+    """Score a model on every measure and dataset, and on held-out sentences."""
+    plan = [("ppd", dataset) for dataset in templates()]
+    plan += [(measure, data.load(name)) for measure, name in _MEASURES[engine.lm.kind]]
+    rows = {
+        (measure, dataset.card.name): _rows(engine, measure, dataset, progress) for measure, dataset in plan
+    }
+    return BiasEvaluation(rows, measure_ability(engine, held_out, seed=seed))
 
 
 def templates() -> tuple[Dataset, ...]:
-    """The pronoun templates of words that should not lean, then those of words said of women and of men."""
+    """Pronoun templates of words that should be neutral, then of words said of women and of men."""
     whole = data.load(TEMPLATES)
     parts = {TEMPLATES: "zero", WOMEN: "female", MEN: "male"}
     return tuple(_part(whole, name, goal) for name, goal in parts.items())
 
 
-def as_json(seen: BiasEvaluation) -> dict[str, Any]:
-    """Scores in full, to be judged elsewhere."""
+def as_json(evaluation: BiasEvaluation) -> dict[str, Any]:
+    """All scores as JSON, to be compared later."""
     return {
-        "rows": [asdict(row) for some in seen.rows.values() for row in some],
-        "ability": {name: value.tolist() for name, value in asdict(seen.ability).items()},
+        "rows": [asdict(row) for rows in evaluation.rows.values() for row in rows],
+        "ability": {name: value.tolist() for name, value in asdict(evaluation.ability).items()},
     }
 
 
-def from_json(kept: Mapping[str, Any]) -> BiasEvaluation:
-    """The scores `as_json` wrote."""
+def from_json(stored: Mapping[str, Any]) -> BiasEvaluation:
+    """Inverse of `as_json`."""
     rows: dict[tuple[str, str], list[Row]] = {}
-    for one in kept["rows"]:
-        rows.setdefault((one["measure"], one["data"]), []).append(Row(**one))
-    return BiasEvaluation(rows, Ability(**{name: np.array(value) for name, value in kept["ability"].items()}))
+    for row in stored["rows"]:
+        rows.setdefault((row["measure"], row["data"]), []).append(Row(**row))
+    return BiasEvaluation(
+        rows, Ability(**{name: np.array(value) for name, value in stored["ability"].items()})
+    )
 
 
 def _part(whole: Dataset, name: str, goal: str) -> Dataset:
-    """The items of one goal, which is then theirs no longer: all of them count."""
+    """The items of one goal, with the group `goal` dropped so that statistics count all of them."""
     items = tuple(
-        replace(one, groups={key: value for key, value in one.groups.items() if key != "goal"})
-        for one in whole.items
-        if one.groups["goal"] == goal
+        replace(item, groups={key: value for key, value in item.groups.items() if key != "goal"})
+        for item in whole.items
+        if item.groups["goal"] == goal
     )
     return replace(whole, card=replace(whole.card, name=name, size=len(items)), items=items)
 
 
-def _rows(engine: Engine, measure: str, asked: Dataset, progress: EvaluationProgress) -> list[Row]:
-    name = asked.card.name
+def _rows(engine: Engine, measure: str, dataset: Dataset, progress: EvaluationProgress) -> list[Row]:
+    name = dataset.card.name
     step = (
         (lambda _: None)
         if progress is None
-        else partial(_told, progress, f"{measure}, {name}", len(asked.items))
+        else partial(_report, progress, f"{measure}, {name}", len(dataset.items))
     )
-    chunks = score_items(name, asked.items, [find(measure)], engine, evidence=Evidence(), progress=step)
-    return [one.row for chunk in chunks for one in chunk]
+    chunks = score_items(name, dataset.items, [find(measure)], engine, evidence=Evidence(), progress=step)
+    return [scored.row for chunk in chunks for scored in chunk]
 
 
-def _told(progress: EvaluationProgress, what: str, total: int, share: float) -> None:
-    progress(what, share, total)
+def _report(progress: EvaluationProgress, label: str, total: int, share: float) -> None:
+    progress(label, share, total)

@@ -1,4 +1,4 @@
-"""How far each word leans, and how far words lean on average, before and after."""
+"""Lean (mean pronoun probability difference) of each word and on average, before and after."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unmask.stats.means import mean_interval, mean_test
 
 @dataclass(frozen=True, slots=True)
 class WordLeans:
-    """The mean difference of every word before and after, in the order of the words."""
+    """The mean difference of each word before and after; rows follow `words`."""
 
     words: tuple[str, ...]
     categories: tuple[str, ...]
@@ -24,21 +24,23 @@ class WordLeans:
 
 
 def word_leans(before: Sequence[Row], after: Sequence[Row]) -> WordLeans:
-    """The mean difference of each word over the templates that both runs could score."""
-    pairs = {one.item: one for one in before if one.scores}
-    gathered: dict[str, list[tuple[float, float]]] = {}
+    """The mean difference of each word over the templates scored in both evaluations."""
+    scored_before = {row.item: row for row in before if row.scores}
+    by_word: dict[str, list[tuple[float, float]]] = {}
     category: dict[str, str] = {}
-    for one in after:
-        if one.scores and one.item in pairs:
-            gathered.setdefault(one.groups["word"], []).append((pairs[one.item].difference, one.difference))
-            category[one.groups["word"]] = one.groups["category"]
-    means = np.array([np.mean(some, axis=0) for some in gathered.values()]).reshape(-1, 2)
-    return WordLeans(tuple(gathered), tuple(category.values()), means[:, 0], means[:, 1])
+    for row in after:
+        if row.scores and row.item in scored_before:
+            by_word.setdefault(row.groups["word"], []).append(
+                (scored_before[row.item].difference, row.difference)
+            )
+            category[row.groups["word"]] = row.groups["category"]
+    means = np.array([np.mean(differences, axis=0) for differences in by_word.values()]).reshape(-1, 2)
+    return WordLeans(tuple(by_word), tuple(category.values()), means[:, 0], means[:, 1])
 
 
 @dataclass(frozen=True, slots=True)
 class LeanSizes:
-    """How far words lean on average, whichever way, before and after."""
+    """Mean absolute lean of words, before and after."""
 
     before: Value
     after: Value
@@ -48,7 +50,7 @@ class LeanSizes:
 
 
 def lean_size(leans: WordLeans, seed: int) -> LeanSizes:
-    """Mean of |APPD| over words, words resampled."""
+    """Mean of |APPD| over words; the bootstrap resamples words."""
     a, b = np.abs(leans.before), np.abs(leans.after)
     return LeanSizes(
         mean_with_interval(a, "size before", seed),
@@ -60,6 +62,6 @@ def lean_size(leans: WordLeans, seed: int) -> LeanSizes:
 
 
 def mean_with_interval(values: Floats, label: str, seed: int) -> Value:
-    """Their mean with its interval."""
-    found = mean_interval(values, rng=generator(seed, label))
-    return Value(float(values.mean()), found.low, found.high, found.method)
+    """The mean of the values with its interval."""
+    interval = mean_interval(values, rng=generator(seed, label))
+    return Value(float(values.mean()), interval.low, interval.high, interval.method)

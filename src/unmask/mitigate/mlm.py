@@ -1,4 +1,4 @@
-"""What the methods share: text as rows, reminders among them, and a training by language modelling."""
+"""Language-model training shared by the methods: tokenized rows, reminders, training."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from unmask.training.collators import MaskedTokenLoss, TokenRow, collator_for, e
 
 
 def reminders(times: int) -> list[str]:
-    """The package's sentences on words that have a gender, so many times over."""
-    known: tuple[Reminder, ...] = data.read("reminders")
-    return [one.sentence for one in known] * times
+    """The package's sentences on gendered words, repeated `times` times."""
+    shipped: tuple[Reminder, ...] = data.read("reminders")
+    return [reminder.sentence for reminder in shipped] * times
 
 
 def tokenize_texts(context: MitigationContext, texts: Iterable[str]) -> list[TokenRow]:
-    """Texts as rows of tokens no longer than the model takes."""
+    """Tokenize texts into rows no longer than the model's maximum input length."""
     length = min(context.options.length, context.lm.facts.max_length)
     return encode_rows(texts, context.lm.tokenizer, length=length, causal=context.causal)
 
@@ -34,26 +34,28 @@ def train_language_model(
     model: Any = None,
     reminded: bool = True,
 ) -> Outcome:
-    """Train on texts, and on reminders where they were asked for, by language modelling."""
-    known = reminders(context.options.remind if reminded else 0)
-    rows = tokenize_texts(context, [*texts, *known])
-    taught = context.model if model is None else model
-    took = train(
-        taught,
+    """Train on texts, and on reminders if requested, by masked or causal language modelling."""
+    added = reminders(context.options.remind if reminded else 0)
+    rows = tokenize_texts(context, [*texts, *added])
+    trained_model = context.model if model is None else model
+    training = train(
+        trained_model,
         rows,
         collator_for(context.lm.tokenizer, causal=context.causal),
         context.settings,
         context.folder,
-        loss=None if context.causal else MaskedTokenLoss(Network(taught.eval())),
+        loss=None if context.causal else MaskedTokenLoss(Network(trained_model.eval())),
         progress=context.progress,
         key=rows_digest(rows),
     )
-    return Outcome(taught, {**facts, "texts": len(texts), "reminders": len(known), "rows": len(rows)}, took)
+    return Outcome(
+        trained_model, {**facts, "texts": len(texts), "reminders": len(added), "rows": len(rows)}, training
+    )
 
 
 def rows_digest(rows: Sequence[TokenRow]) -> str:
-    """What tells one set of rows from another."""
-    made = hashlib.sha256()
+    """SHA-256 of the rows."""
+    digest = hashlib.sha256()
     for row in rows:
-        made.update(row.tobytes())
-    return made.hexdigest()
+        digest.update(row.tobytes())
+    return digest.hexdigest()

@@ -11,4 +11,4 @@ from unmask.mitigate.erase.fit import METHODS as ERASERS
 from unmask.mitigate.spec import Method
 
 TRAINING = (CDA, CDA_KANEKO, CDS, DROPOUT, DROPOUT_BIAS_BENCH, AT, AT_CODE)
-METHODS: dict[str, Method] = {one.name: one for one in (*TRAINING, *ERASERS)}
+METHODS: dict[str, Method] = {method.name: method for method in (*TRAINING, *ERASERS)}

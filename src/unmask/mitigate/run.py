@@ -1,4 +1,4 @@
-"""A mitigation run: text in, checkpoint out, and a record of all that decided it."""
+"""Run a mitigation: corpus in, checkpoint out, with a record of everything that determined it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from unmask.training import ProgressCallback, TrainSettings
 from unmask.training.distributed import on_main_process, world_size
 
 RECORD = "mitigation.json"
-WORK = "unfinished"  # inside the checkpoint's folder, while it is being made
+WORK = "unfinished"  # work folder inside the checkpoint folder, removed at the end
 SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
 class MitigationResult:
-    """A checkpoint that was made, and its record."""
+    """The folder of the checkpoint, its record, and the outcome of the method."""
 
     folder: Path
     record: Mapping[str, Any]
     outcome: Outcome
 
 
-def mitigate(  # noqa: PLR0913 - what a mitigation is made of
+def mitigate(  # noqa: PLR0913 - everything that determines a mitigation
     method: Method,
     engine: Engine,
     corpus: TrainingCorpus,
@@ -42,19 +42,19 @@ def mitigate(  # noqa: PLR0913 - what a mitigation is made of
     options: MitigationOptions | None = None,
     progress: ProgressCallback | None = None,
 ) -> MitigationResult:
-    """Change a model by a method and write it to `out`; what was killed goes on where it was.
+    """Mitigate a model and write the checkpoint to `out`; an interrupted run is resumed.
 
-    The model that `engine` holds is changed in place: ask it what is to be known of it before.
+    The model of `engine` is changed in place: evaluate it before calling this.
     """
     settings, options, folder = settings or method.settings, options or MitigationOptions(), Path(out)
     check_request(method, engine.lm, options, folder)
-    before = _weights(engine.lm.network.model)
+    before = _copy_weights(engine.lm.network.model)
     facts = asdict(engine.lm.facts)
     outcome = method.apply(MitigationContext(engine, folder / WORK, settings, options, progress), corpus)
-    changed = _changed(before, _weights(outcome.model), attached_eraser(outcome.model))
+    changed = _weight_changes(before, _copy_weights(outcome.model), attached_eraser(outcome.model))
     record = {
-        **_asked(method, facts, corpus, settings, options),
-        **_did(outcome, facts["device"]),
+        **_request(method, facts, corpus, settings, options),
+        **_outcome_facts(outcome, facts["device"]),
         "changed": changed,
     }
     on_main_process(lambda: _save(outcome.model, engine.lm, folder, record))
@@ -62,15 +62,15 @@ def mitigate(  # noqa: PLR0913 - what a mitigation is made of
 
 
 def check_request(method: Method, lm: Lm, options: MitigationOptions, folder: Path) -> None:
-    """What would fail later fails now, before anything is computed."""
+    """Check everything that would fail later, before anything is computed."""
     if lm.kind not in method.kinds:
         raise ModelError(
             f"{method.name} works on {' and '.join(method.kinds)} models, {lm.facts.id} is {lm.kind}: "
-            "for causal models there are cda, cds and dropout"
+            "for causal models use cda, cds or dropout"
         )
     if options.axis not in method.axes:
-        raise DataError(f"{method.name} exchanges no words of {options.axis}: give --axis {method.axes[0]}")
-    if folder.is_dir() and any(one.name != WORK for one in folder.iterdir()):
+        raise DataError(f"{method.name} does not support the axis {options.axis}: use {method.axes[0]}")
+    if folder.is_dir() and any(path.name != WORK for path in folder.iterdir()):
         raise ResultError(f"{folder} holds other files: give a new or empty folder for the checkpoint")
 
 
@@ -82,50 +82,50 @@ def load_finished_record(
     settings: TrainSettings,
     options: MitigationOptions,
 ) -> dict[str, Any] | None:
-    """The record of the same mitigation, if it was made before: then only the judging may be lacking."""
+    """The record of an earlier, identical run, without its evaluation; None if there is none."""
     path = folder / RECORD
     if not path.is_file():
         return None
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    asked = _asked(method, asdict(lm.facts), corpus, settings, options)
-    if any(kept.get(name) != value for name, value in json.loads(json.dumps(asked)).items()):
+    record = json.loads(path.read_text(encoding="utf-8"))
+    request = _request(method, asdict(lm.facts), corpus, settings, options)
+    if any(record.get(name) != value for name, value in json.loads(json.dumps(request)).items()):
         return None
-    return {name: value for name, value in kept.items() if name != "judged"}
+    return {name: value for name, value in record.items() if name != "judged"}
 
 
-def _weights(model: Any) -> dict[str, torch.Tensor]:
-    return {name: one.detach().to("cpu", copy=True) for name, one in model.state_dict().items()}
+def _copy_weights(model: Any) -> dict[str, torch.Tensor]:
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
 
 
-def _changed(
+def _weight_changes(
     before: Mapping[str, torch.Tensor], after: Mapping[str, torch.Tensor], eraser: Eraser | None
 ) -> dict[str, Any]:
-    """How much of the model is other than it was; ModelError if nothing is."""
-    moved = {name: int((one != after[name]).sum()) for name, one in before.items()}
-    if not any(moved.values()) and eraser is None:
-        raise ModelError(
-            "no weight changed: nothing was learnt, so there is no mitigated model; give more text"
-        )
-    size = sum(one.numel() for one in before.values())
-    distance = sum(float((one.double() - after[name].double()).pow(2).sum()) for name, one in before.items())
-    length = sum(float(one.double().pow(2).sum()) for one in before.values())
+    """How many weights changed and how far; ModelError if none did and there is no eraser."""
+    changed_weights = {name: int((tensor != after[name]).sum()) for name, tensor in before.items()}
+    if not any(changed_weights.values()) and eraser is None:
+        raise ModelError("no weight changed, so there is no mitigated model: give more text")
+    size = sum(tensor.numel() for tensor in before.values())
+    distance = sum(
+        float((tensor.double() - after[name].double()).pow(2).sum()) for name, tensor in before.items()
+    )
+    length = sum(float(tensor.double().pow(2).sum()) for tensor in before.values())
     return {
-        "weights": sum(moved.values()),
+        "weights": sum(changed_weights.values()),
         "of": size,
-        "tensors": sum(bool(one) for one in moved.values()),
+        "tensors": sum(bool(count) for count in changed_weights.values()),
         "relative_distance": (distance / length) ** 0.5,
         "eraser": eraser.description if eraser is not None else None,
     }
 
 
-def _asked(
+def _request(
     method: Method,
     model: Mapping[str, Any],
     corpus: TrainingCorpus,
     settings: TrainSettings,
     options: MitigationOptions,
 ) -> dict[str, Any]:
-    """What decides the result."""
+    """Everything that determines the result."""
     return {
         "schema": SCHEMA,
         "method": method.name,
@@ -134,7 +134,7 @@ def _asked(
         "citation": method.citation,
         "model": {name: model[name] for name in ("id", "revision", "fingerprint", "architecture")},
         "data": {
-            "files": [dict(one) for one in corpus.files],
+            "files": [dict(file) for file in corpus.files],
             "documents": len(corpus.documents),
             "held_out": len(corpus.held_out),
         },
@@ -143,20 +143,20 @@ def _asked(
     }
 
 
-def _did(outcome: Outcome, device: str) -> dict[str, Any]:
-    """What came of it."""
-    took = outcome.trained
+def _outcome_facts(outcome: Outcome, device: str) -> dict[str, Any]:
+    """Facts about the outcome."""
+    training = outcome.trained
     return {
         "did": dict(outcome.facts),
-        "steps": took.steps if took else 0,
-        "losses": [list(one) for one in took.losses] if took else [],
+        "steps": training.steps if training else 0,
+        "losses": [list(entry) for entry in training.losses] if training else [],
         "device": device,
         "processes": world_size(),
     }
 
 
 def _save(model: Any, lm: Lm, folder: Path, record: Mapping[str, Any]) -> None:
-    """An ordinary checkpoint; its record is written last."""
+    """Save a Hugging Face checkpoint; the record is written last."""
     from unmask.training.trainer import quiet_trainer
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""The nouns of mitigation: text to learn from, what a user may choose, a method, what it did to a model.
+"""Data types of mitigation: training corpus, options, method, outcome.
 
-corpus ──► method.apply (changes a model's weights) ──► Outcome ──► checkpoint, mitigation.json ──► judged
+corpus ──► method.apply (changes a model's weights) ──► Outcome ──► checkpoint, mitigation.json ──► comparison
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Document = tuple[str, ...]  # its sentences
 
 @dataclass(frozen=True, slots=True)
 class TrainingCorpus:
-    """Documents to learn from, others kept to test with, and where they come from."""
+    """Documents to train on, held-out documents, and the files they come from."""
 
     documents: tuple[Document, ...]
     held_out: tuple[Document, ...]
@@ -30,31 +30,33 @@ class TrainingCorpus:
 
     @property
     def sentences(self) -> list[str]:
-        """All sentences to learn from."""
-        return [one for document in self.documents for one in document]
+        """All sentences to train on."""
+        return [sentence for document in self.documents for sentence in document]
 
     @property
     def held_out_sentences(self) -> list[str]:
-        """All sentences kept to test with."""
-        return [one for document in self.held_out for one in document]
+        """All held-out sentences."""
+        return [sentence for document in self.held_out for sentence in document]
 
 
 @dataclass(frozen=True, slots=True)
 class MitigationOptions:
-    """What a user can tell a method; each reads what concerns it."""
+    """Options of all methods; each method reads those that apply to it."""
 
-    axis: str = "gender"  # whose words are exchanged: gender, race, religion
-    names: bool | None = None  # exchange first names too; None: as the method is known to
-    pairs: Path | None = None  # word pairs in the place of the package's
-    remind: int = 0  # how often the sentences on words that have a gender are added
+    axis: str = "gender"  # of the words that are swapped: gender, race, religion
+    names: bool | None = None  # swap first names too; None: the default of the method
+    pairs: Path | None = None  # CSV or TSV of word pairs; None: the pairs shipped with the package
+    remind: int = 0  # how many times the reminders (sentences on gendered words) are added
     layers: str = "all"  # `at`: all, last
     level: str = "token"  # `at`: token, sentence
-    length: int = 128  # tokens of a row
-    layer: int = -1  # erasers: the layer whose states are changed; 0 is what enters the first
-    strength: float = 0.2  # `at`: weight of the projection loss; the other keeps the rest
+    length: int = 128  # tokens per row
+    layer: int = -1  # erasers: the layer whose hidden states are changed; 0 is the embeddings
+    strength: float = (
+        0.2  # `at`: weight of the projection loss; the preservation loss has weight 1 - strength
+    )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Validate the values."""
         allowed = {
             "axis": ("gender", "race", "religion"),
             "layers": ("all", "last"),
@@ -62,33 +64,35 @@ class MitigationOptions:
         }
         for name, known in allowed.items():
             if getattr(self, name) not in known:
-                raise DataError(f"--{name} {getattr(self, name)}: give {' or '.join(known)}")
+                raise DataError(f"{name} is {getattr(self, name)!r}, expected {' or '.join(known)}")
         if not 0 <= self.remind <= 3:
-            raise DataError(f"--remind {self.remind}: give 0 to 3, how often the reminders are added")
+            raise DataError(
+                f"remind is {self.remind}, expected 0 to 3 (how many times the reminders are added)"
+            )
         if self.length < 8:
-            raise DataError(f"--length {self.length}: give at least 8 tokens a row")
+            raise DataError(f"length is {self.length}, expected at least 8 tokens per row")
         if not 0 < self.strength < 1:
-            raise DataError(f"--strength {self.strength:g}: give a weight between 0 and 1")
+            raise DataError(f"strength is {self.strength:g}, expected a weight between 0 and 1")
 
 
 @dataclass(frozen=True, slots=True)
 class MitigationContext:
-    """A model about to be changed: its weights, and a way to ask it before they are."""
+    """What a method works with: the model to change, its settings and options."""
 
     engine: Engine
-    folder: Path  # for checkpoints to go on from
+    folder: Path  # for checkpoints to resume from
     settings: TrainSettings
     options: MitigationOptions
     progress: ProgressCallback | None = None
 
     @property
     def lm(self) -> Lm:
-        """The model as measures see it."""
+        """The opened language model, as measures use it."""
         return self.engine.lm
 
     @property
     def model(self) -> Any:
-        """The model as torch sees it."""
+        """The torch module."""
         return self.engine.lm.network.model
 
     @property
@@ -99,16 +103,16 @@ class MitigationContext:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A model changed, and what there is to say of how."""
+    """The changed model, facts about the change, and the training record."""
 
     model: Any
-    facts: Mapping[str, Any] = field(default_factory=dict)  # counts of texts, of words, of copies …
-    trained: TrainResult | None = None  # None: nothing was trained
+    facts: Mapping[str, Any] = field(default_factory=dict)  # counts of texts, words, copies, …
+    trained: TrainResult | None = None  # None: no training took place
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A mitigation: what it does, to what kind of model, and whose behaviour it repeats."""
+    """A mitigation: what it does, the kinds of models it supports, and the paper it follows."""
 
     name: str
     title: str
@@ -116,7 +120,7 @@ class Method:
     apply: Callable[[MitigationContext, TrainingCorpus], Outcome]
     citation: str  # BibTeX key in docs/references.bib
     kinds: tuple[Kind, ...] = ("masked", "causal")
-    published: bool = False  # True: published code as it is, its mistakes included
+    published: bool = False  # True: reproduces published code, including its bugs
     settings: TrainSettings = field(default_factory=TrainSettings)
-    axes: tuple[str, ...] = ("gender",)  # whose words it can exchange
-    trains: bool = True  # learns from text; False: can do without any
+    axes: tuple[str, ...] = ("gender",)  # whose words it can swap
+    trains: bool = True  # False: needs no training text

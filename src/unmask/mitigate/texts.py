@@ -1,4 +1,4 @@
-"""A corpus from documents: sentences told apart, some documents kept to test with, files hashed."""
+"""Build a corpus from documents: split into sentences, hold documents out by hash, hash the files."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from unmask import data
 from unmask.core.errors import DataError
 from unmask.mitigate.spec import Document, TrainingCorpus
 
-HELD_OUT_BYTES = 13  # of 256 documents: the first byte of a text's sha256 decides
-Split = Callable[[str], list[str]]  # a text to its sentences
+HELD_OUT_BYTES = 13  # of 256: documents whose sha256 starts with a byte below this are held out
+Split = Callable[[str], list[str]]  # splits a text into sentences
 
 
 def build_corpus(
@@ -23,38 +23,40 @@ def build_corpus(
     files: Sequence[Path] = (),
     limit: int | None = None,
 ) -> TrainingCorpus:
-    """The documents to learn from, at most `limit`; those to test with are given, or kept back by hash."""
+    """Documents to train on, at most `limit`; `held_out` texts are given, or documents held out by hash."""
     if limit is not None and limit < 1:
-        raise DataError(f"--limit {limit}: give a number of documents of at least 1")
-    learnt: list[Document] = []
-    kept: list[Document] = (
-        [] if held_out is None else [found for text in held_out if (found := tuple(split(text)))]
+        raise DataError(f"limit is {limit}, expected at least 1 document")
+    training: list[Document] = []
+    held_out_documents: list[Document] = (
+        [] if held_out is None else [document for text in held_out if (document := tuple(split(text)))]
     )
     for text in texts:
-        if limit is not None and len(learnt) == limit:
+        if limit is not None and len(training) == limit:
             break
         document = tuple(split(text))
         if document:
-            (kept if held_out is None and is_held_out(text) else learnt).append(document)
-    if not learnt:
-        raise DataError("the corpus holds no text: give files with text in them, or --column for tables")
-    return TrainingCorpus(tuple(learnt), tuple(kept), tuple(map(file_facts, files)))
+            (held_out_documents if held_out is None and is_held_out(text) else training).append(document)
+    if not training:
+        raise DataError(
+            "the corpus has no text: give files with text, and for tables the column that holds it"
+        )
+    return TrainingCorpus(tuple(training), tuple(held_out_documents), tuple(map(file_facts, files)))
 
 
 def evaluation_only_corpus(
     split: Split, held_out: Iterable[str] = (), files: Sequence[Path] = ()
 ) -> TrainingCorpus:
-    """Nothing to learn from, for methods that can do without; tested on the text given or our reminders."""
-    kept = [found for text in held_out if (found := tuple(split(text)))]
-    if kept:
-        return TrainingCorpus((), tuple(kept), tuple(map(file_facts, files)))
+    """A corpus without training text; evaluated on the given text, or on the package's reminders."""
+    held_out_documents = [document for text in held_out if (document := tuple(split(text)))]
+    if held_out_documents:
+        return TrainingCorpus((), tuple(held_out_documents), tuple(map(file_facts, files)))
     card = data.card("reminders").files[0]
-    ours = tuple((one.sentence,) for one in data.read("reminders"))
-    return TrainingCorpus((), ours, ({"name": card.name, "sha256": card.sha256},))
+    sentences = tuple((reminder.sentence,) for reminder in data.read("reminders"))
+    return TrainingCorpus((), sentences, ({"name": card.name, "sha256": card.sha256},))
 
 
 def is_held_out(text: str) -> bool:
-    """Is this document kept to test with? Its own hash decides, so that no run trains on another's test."""
+    """Whether a document is held out; its own hash decides, so no run trains on another run's test text."""
     return hashlib.sha256(" ".join(text.split()).encode()).digest()[0] < HELD_OUT_BYTES
 
 

@@ -1,12 +1,12 @@
-"""Human-level diagnosis: what words a model puts into prompts, and whether people find them biased.
+"""Human-level diagnosis: the words a model fills into prompts, and whether people judge them biased.
 
-    asked = ask(lm, data.read("prompts"))      the likeliest words of every slot, clear cases judged by rules
-    undecided(asked.answers, said, "anna")     what is left for a person to judge
-    record(path, judgement(…))                 one answer of a person, saved at once
-    verdicts(asked.answers, said)              people first, rules where nobody has judged
-    estimates(asked.answers, found)            share judged biased, overall, by type and by form
+    filled = fill_prompts(lm, data.read("prompts"))         most likely words per slot, with rule verdicts
+    pending_answers(filled.answers, annotations, "anna")    answers left for an annotator
+    append_annotations(path, make_annotation(…))            save one annotation
+    verdicts(filled.answers, annotations)                   annotators first, rules otherwise
+    estimates(filled.answers, rulings)                      share judged biased: all, by type, by form
 
-`docs/prompts.md` says how words are found and how answers are judged.
+`docs/prompts.md` describes the search for words and the rules.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How far people agree on the same answers, beyond what chance would give.
+"""Inter-annotator agreement, corrected for chance.
 
-Cohen's κ for two people and Fleiss' κ for any number take prompts that all of them judged; Krippendorff's α
-(nominal) takes every prompt that at least two judged. `undecided` is a verdict like the others here.
+Cohen's κ (two annotators) and Fleiss' κ (any number) use prompts that all annotators judged; Krippendorff's α
+(nominal) uses every prompt with at least two annotations. `undecided` is a verdict like the others here.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ ALIKE = "none: every verdict is the same, so chance alone would agree as well"
 
 @dataclass(frozen=True, slots=True)
 class AgreementCoefficient:
-    """One coefficient: 1 is full agreement, 0 what chance would give; NaN where it is not defined."""
+    """One coefficient: 1 is full agreement, 0 agreement by chance; NaN if undefined."""
 
     name: str
     value: float
     interval: Interval  # of 95%; percentiles over resampled prompts
     n: int  # prompts
-    judges: int
+    judges: int  # annotators
 
 
-def agreement(judgements: Iterable[Annotation], *, seed: int) -> tuple[AgreementCoefficient, ...]:
-    """The coefficients these judgements allow; none when no prompt has two judges."""
-    said = latest_verdicts(judgements)
-    shared = [verdicts for verdicts in said.values() if len(verdicts) > 1]
-    judges = sorted({judge for verdicts in said.values() for judge in verdicts})
+def agreement(annotations: Iterable[Annotation], *, seed: int) -> tuple[AgreementCoefficient, ...]:
+    """The coefficients these annotations allow; empty if no prompt has two annotators."""
+    by_prompt = latest_verdicts(annotations)
+    shared = [verdicts for verdicts in by_prompt.values() if len(verdicts) > 1]
+    annotators = sorted({name for verdicts in by_prompt.values() for name in verdicts})
     if not shared:
         return ()
-    by_all = [verdicts for verdicts in shared if len(verdicts) == len(judges)]
-    found = []
-    if by_all and len(judges) == 2:
-        pairs = np.array([[VERDICTS.index(one[judge]) for judge in judges] for one in by_all])
-        found.append(_agreed(COHEN, _cohen, pairs, len(judges), seed))
+    by_all = [verdicts for verdicts in shared if len(verdicts) == len(annotators)]
+    coefficients = []
+    if by_all and len(annotators) == 2:
+        pairs = np.array([[VERDICTS.index(verdicts[name]) for name in annotators] for verdicts in by_all])
+        coefficients.append(_coefficient(COHEN, _cohen, pairs, len(annotators), seed))
     if by_all:
-        found.append(_agreed(FLEISS, _fleiss, _counts(by_all), len(judges), seed))
-    found.append(_agreed(KRIPPENDORFF, alpha, _counts(shared), len(judges), seed))
-    return tuple(found)
+        coefficients.append(_coefficient(FLEISS, _fleiss, _counts(by_all), len(annotators), seed))
+    coefficients.append(_coefficient(KRIPPENDORFF, alpha, _counts(shared), len(annotators), seed))
+    return tuple(coefficients)
 
 
 def alpha(counts: Floats) -> float:
@@ -63,16 +63,16 @@ def alpha(counts: Floats) -> float:
     expected = n * n - float((totals * totals).sum())
     if not expected:
         return float("nan")
-    apart = sizes * sizes - (kept * kept).sum(axis=1)  # ordered pairs of different values within a unit
-    return 1 - (n - 1) * float((apart / (sizes - 1)).sum()) / expected
+    disagreeing = sizes * sizes - (kept * kept).sum(axis=1)  # ordered pairs of different values within a unit
+    return 1 - (n - 1) * float((disagreeing / (sizes - 1)).sum()) / expected
 
 
-def _agreed(
-    name: str, coefficient: Callable[[Floats], float], units: Floats, judges: int, seed: int
+def _coefficient(
+    name: str, coefficient: Callable[[Floats], float], units: Floats, annotators: int, seed: int
 ) -> AgreementCoefficient:
     value = coefficient(units)
     return AgreementCoefficient(
-        name, value, _interval(name, coefficient, units, value, seed), len(units), judges
+        name, value, _interval(name, coefficient, units, value, seed), len(units), annotators
     )
 
 
@@ -83,8 +83,8 @@ def _interval(
         return no_interval(ALIKE)
     if len(units) < 2:
         return no_interval("too few: 1 prompt")
-    drawn = generator(seed, name).integers(len(units), size=(RESAMPLES, len(units)))
-    values = np.array([coefficient(units[rows]) for rows in drawn])
+    resamples = generator(seed, name).integers(len(units), size=(RESAMPLES, len(units)))
+    values = np.array([coefficient(units[rows]) for rows in resamples])
     kept = values[np.isfinite(values)]
     if kept.size < RESAMPLES / 2:
         return no_interval("none: in most resamples every verdict is the same")
@@ -103,7 +103,7 @@ def _fleiss(counts: Floats) -> float:
 
 
 def _quietly(coefficient: Callable[[], float]) -> float:
-    """Its value, NaN instead of a warning where everything is alike."""
+    """The coefficient; NaN instead of a warning if all verdicts are the same."""
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
@@ -114,6 +114,6 @@ def _quietly(coefficient: Callable[[], float]) -> float:
 
 
 def _counts(units: Iterable[dict[str, Verdict]]) -> Floats:
-    """By unit, how many people gave each verdict."""
+    """For each unit, the number of annotators who gave each verdict."""
     rows = [[list(verdicts.values()).count(verdict) for verdict in VERDICTS] for verdicts in units]
     return np.array(rows, dtype=np.float64)

@@ -1,12 +1,12 @@
-"""What people say of a model's answers: a table that grows by one row with every answer.
+"""Annotations of a model's answers: a CSV file with one row per verdict of an annotator.
 
     prompt,judge,verdict,when
     prompts/0017,anna,not biased,2024-05-01T09:30:00+00:00
 
-A file belongs to the answers of one model. The file is replaced whole at every answer, so that nothing is
-lost or half written when a session is cut short; two people who judge at once need a file each, and the
-rows of several files may be put together. A person who judges a prompt again has changed their mind: the
-later row counts. `pending_answers` as a person's verdict means that they looked and could not tell.
+A file belongs to the answers of one model. It is replaced atomically with every annotation, so an interrupted
+session loses nothing; two people who annotate at the same time need a file each, and rows of several files
+can be concatenated. If a person annotates a prompt again, the later row counts. `undecided` as a person's
+verdict means that they could not tell.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from unmask.prompts.rules import VERDICTS, Ruling, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One verdict of one person."""
+    """One verdict of one annotator; the fields are the columns of the file."""
 
     prompt: str
-    judge: str
+    judge: str  # name of the annotator
     verdict: Verdict
     when: str  # ISO 8601, with its time zone
 
@@ -40,21 +40,21 @@ COLUMNS = tuple(field.name for field in fields(Annotation))
 
 
 def make_annotation(prompt: str, judge: str, verdict: str, when: datetime | None = None) -> Annotation:
-    """A judgement made now, unless said otherwise; DataError for a verdict there is not."""
-    moment = (when or datetime.now(UTC)).isoformat(timespec="seconds")
-    return _checked(dict(zip(COLUMNS, (prompt, judge, verdict, moment), strict=True)), "this judgement")
+    """An annotation, by default made now; DataError for an unknown verdict."""
+    time = (when or datetime.now(UTC)).isoformat(timespec="seconds")
+    return _parse(dict(zip(COLUMNS, (prompt, judge, verdict, time), strict=True)), "this judgement")
 
 
 def read_annotations(path: Path) -> tuple[Annotation, ...]:
-    """The rows of a file in their order; none when there is no file yet."""
+    """Read the rows of a file in order; empty if there is no file yet."""
     if not path.exists():
         return ()
     rows = table(decode(path.read_bytes(), path.name), path.name)
-    return tuple(_checked(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows))
+    return tuple(_parse(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows))
 
 
 def append_annotations(path: Path, *new: Annotation) -> None:
-    """Add judgements to the file, which is whole at every moment."""
+    """Append annotations, replacing the file atomically."""
     rows = [*read_annotations(path), *new]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -68,35 +68,37 @@ def append_annotations(path: Path, *new: Annotation) -> None:
     partial.replace(path)
 
 
-def latest_verdicts(judgements: Iterable[Annotation]) -> dict[str, dict[str, Verdict]]:
-    """By prompt and judge: the last verdict given; of equal times, the one further down."""
-    found: dict[str, dict[str, Verdict]] = {}
-    for one in sorted(judgements, key=lambda one: datetime.fromisoformat(one.when)):
-        found.setdefault(one.prompt, {})[one.judge] = one.verdict
-    return found
+def latest_verdicts(annotations: Iterable[Annotation]) -> dict[str, dict[str, Verdict]]:
+    """The latest verdict by prompt and annotator; for equal times, the later row."""
+    by_prompt: dict[str, dict[str, Verdict]] = {}
+    for annotation in sorted(annotations, key=lambda row: datetime.fromisoformat(row.when)):
+        by_prompt.setdefault(annotation.prompt, {})[annotation.judge] = annotation.verdict
+    return by_prompt
 
 
 def pending_answers(
-    answers: Sequence[PromptAnswer], judgements: Iterable[Annotation], judge: str
+    answers: Sequence[PromptAnswer], annotations: Iterable[Annotation], judge: str
 ) -> tuple[PromptAnswer, ...]:
-    """What the rules left open and this person has not judged, in the order of the prompts."""
-    said = _known(answers, judgements)
+    """Answers that the rules left undecided and this annotator has not judged, in prompt order."""
+    by_prompt = _check_prompts(answers, annotations)
     return tuple(
         answer
         for answer in answers
-        if answer.words and answer.verdict == "undecided" and judge not in said.get(answer.prompt, {})
+        if answer.words and answer.verdict == "undecided" and judge not in by_prompt.get(answer.prompt, {})
     )
 
 
-def majority_verdicts(answers: Sequence[PromptAnswer], judgements: Iterable[Annotation]) -> dict[str, Ruling]:
-    """By prompt that anyone has judged: the verdict most people gave; undecided where votes are tied.
+def majority_verdicts(
+    answers: Sequence[PromptAnswer], annotations: Iterable[Annotation]
+) -> dict[str, Ruling]:
+    """The majority verdict for each annotated prompt; undecided if tied.
 
-    People who could not tell do not vote.
+    `undecided` annotations do not vote.
     """
-    return {prompt: _voted(verdicts) for prompt, verdicts in _known(answers, judgements).items()}
+    return {prompt: _majority(verdicts) for prompt, verdicts in _check_prompts(answers, annotations).items()}
 
 
-def _voted(verdicts: Mapping[str, Verdict]) -> Ruling:
+def _majority(verdicts: Mapping[str, Verdict]) -> Ruling:
     votes = Counter(verdict for verdict in verdicts.values() if verdict != "undecided")
     biased, fair = votes["biased"], votes["not biased"]
     counts = f"{biased} for biased, {fair} for not biased, {len(verdicts) - biased - fair} could not tell"
@@ -105,33 +107,33 @@ def _voted(verdicts: Mapping[str, Verdict]) -> Ruling:
     return Ruling("biased" if biased > fair else "not biased", f"people: {counts}")
 
 
-def _known(
-    answers: Sequence[PromptAnswer], judgements: Iterable[Annotation]
+def _check_prompts(
+    answers: Sequence[PromptAnswer], annotations: Iterable[Annotation]
 ) -> dict[str, dict[str, Verdict]]:
-    said = latest_verdicts(judgements)
-    strange = sorted(said.keys() - {answer.prompt for answer in answers})
-    if strange:
+    by_prompt = latest_verdicts(annotations)
+    unknown = sorted(by_prompt.keys() - {answer.prompt for answer in answers})
+    if unknown:
         raise DataError(
-            f"a judgement of {strange[0]!r}, which is none of the {len(answers)} prompts asked; "
+            f"a judgement of {unknown[0]!r}, which is not one of the {len(answers)} prompts; "
             "use the judgements of these answers"
         )
-    return said
+    return by_prompt
 
 
-def _checked(row: Mapping[str, str], where: str) -> Annotation:
-    lacking = [name for name in COLUMNS if not row.get(name, "").strip()]
-    if lacking:
-        raise DataError(f"{where}: no {lacking[0]}; expected the columns {', '.join(COLUMNS)}, none empty")
+def _parse(row: Mapping[str, str], where: str) -> Annotation:
+    missing = [name for name in COLUMNS if not row.get(name, "").strip()]
+    if missing:
+        raise DataError(f"{where}: no {missing[0]}; expected the columns {', '.join(COLUMNS)}, none empty")
     prompt, judge, verdict, when = (row[name].strip() for name in COLUMNS)
     if verdict not in VERDICTS:
         raise DataError(f"{where}: verdict {verdict!r}, expected {', '.join(VERDICTS)}")
-    return Annotation(prompt, judge, verdict, _moment(when, where))
+    return Annotation(prompt, judge, verdict, _iso_time(when, where))
 
 
-def _moment(when: str, where: str) -> str:
-    """A time that can be ordered among the others: without a zone it is taken as UTC."""
+def _iso_time(when: str, where: str) -> str:
+    """A time in ISO 8601 with a time zone; without one it is taken as UTC."""
     try:
-        moment = datetime.fromisoformat(when)
+        time = datetime.fromisoformat(when)
     except ValueError:
         raise DataError(f"{where}: time {when!r}, expected one like 2024-05-01T09:30:00+00:00") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()

@@ -1,4 +1,4 @@
-"""Ask a model all prompts, and keep what it said as plain rows."""
+"""Fill all prompts with a model, and convert the answers to and from rows."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from unmask.models import Lm
 from unmask.models.fill import MAX_ROWS, SlotPrediction, SlotWord, top_words
 from unmask.prompts.rules import COUNTINGS, VERDICTS, Counting, Ruling, Verdict, apply_rules
 
-TOP_K = 2  # words of a slot that are looked at, as published
+TOP_K = 2  # words per slot, as published
 
 
 @dataclass(frozen=True, slots=True)
 class PromptAnswer:
-    """What a model put into one prompt, and what the rules say of it."""
+    """A model's words for one prompt, and the verdict of the rules."""
 
     prompt: str
     category: str
     form: str
     text: str
     words: tuple[SlotWord, ...]
-    left: float  # probability that was not looked into
-    sure: bool  # nothing that was not looked into is likelier than the last word
+    left: float  # probability mass that was not searched
+    sure: bool  # no word outside the search can be more likely than the last word
     verdict: Verdict
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswers:
-    """All answers of one model."""
+    """The answers of one model to all prompts."""
 
     model: str
     fingerprint: str
@@ -41,22 +41,27 @@ class ModelAnswers:
     answers: tuple[PromptAnswer, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One JSON object a prompt; each names the model and how it was asked."""
-        about = {"model": self.model, "fingerprint": self.fingerprint, "k": self.k, "counting": self.counting}
-        return [about | _row(answer) for answer in self.answers]
+        """One JSON object per prompt, each with the model and the settings."""
+        settings = {
+            "model": self.model,
+            "fingerprint": self.fingerprint,
+            "k": self.k,
+            "counting": self.counting,
+        }
+        return [settings | _row(answer) for answer in self.answers]
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> ModelAnswers:
-        """Read `rows` back; DataError when they are not the answers of one model, each prompt once."""
-        read = [_read(row, number) for number, row in enumerate(rows)]
-        if len({about for about, _ in read}) != 1:
+        """Inverse of `to_rows`; DataError unless the rows are answers of one model, each prompt once."""
+        parsed = [_parse(row, number) for number, row in enumerate(rows)]
+        if len({settings for settings, _ in parsed}) != 1:
             raise DataError(
-                f"{len(read)} answers of {len({about for about, _ in read})} models or settings, "
-                "expected one: keep every model's answers in a file of its own"
+                f"{len(parsed)} answers of {len({settings for settings, _ in parsed})} models or settings, "
+                "expected one: keep the answers of each model in a separate file"
             )
-        answers = tuple(answer for _, answer in read)
-        _each_once([answer.prompt for answer in answers])
-        return cls(*read[0][0], answers)
+        answers = tuple(answer for _, answer in parsed)
+        _check_unique([answer.prompt for answer in answers])
+        return cls(*parsed[0][0], answers)
 
 
 def fill_prompts(
@@ -67,14 +72,14 @@ def fill_prompts(
     counting: Counting = "likelier",
     most: int = MAX_ROWS,
 ) -> ModelAnswers:
-    """The k likeliest words for every prompt, judged by the rules; `most` as in `top_words`."""
+    """The k most likely words for every prompt, with rule verdicts; `most` as in `top_words`."""
     if counting not in COUNTINGS:
-        raise DataError(f"no way to count named {counting!r}; expected {' or '.join(COUNTINGS)}")
+        raise DataError(f"counting is {counting!r}, expected {' or '.join(COUNTINGS)}")
     if not prompts:
-        raise DataError("no prompts to ask: give at least one")
-    _each_once([prompt.id for prompt in prompts])
-    guessed = top_words(lm, [prompt.text for prompt in prompts], k, max_rows=most)
-    answers = (_answer(*both, counting) for both in zip(prompts, guessed, strict=True))
+        raise DataError("prompts is empty: give at least one")
+    _check_unique([prompt.id for prompt in prompts])
+    guesses = top_words(lm, [prompt.text for prompt in prompts], k, max_rows=most)
+    answers = (_answer(prompt, found, counting) for prompt, found in zip(prompts, guesses, strict=True))
     return ModelAnswers(lm.facts.id, lm.facts.fingerprint, k, counting, tuple(answers))
 
 
@@ -99,24 +104,26 @@ def _row(answer: PromptAnswer) -> dict[str, Any]:
     return asdict(answer) | {"words": [[word.text, word.probability] for word in answer.words]}
 
 
-def _read(row: Mapping[str, Any], number: int) -> tuple[tuple[str, str, int, Counting], PromptAnswer]:
-    """One row as its settings and its answer."""
+def _parse(row: Mapping[str, Any], number: int) -> tuple[tuple[str, str, int, Counting], PromptAnswer]:
+    """Parse one row into its settings and its answer."""
     try:
         fields = dict(row)
-        about = (fields.pop("model"), fields.pop("fingerprint"), fields.pop("k"), fields.pop("counting"))
+        settings = (fields.pop("model"), fields.pop("fingerprint"), fields.pop("k"), fields.pop("counting"))
         words = tuple(SlotWord(str(text), float(value)) for text, value in fields.pop("words"))
         answer = PromptAnswer(words=words, **fields)
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"answer {number} (from 0) is not as it was written ({error}); ask anew") from None
-    if answer.verdict not in VERDICTS or about[3] not in COUNTINGS:
         raise DataError(
-            f"answer {number} (from 0) has verdict {answer.verdict!r} by {about[3]!r}, "
-            f"expected {', '.join(VERDICTS)} by {' or '.join(COUNTINGS)}; ask anew"
+            f"answer {number} (from 0) cannot be parsed ({error}); run `unmask prompts` again"
+        ) from None
+    if answer.verdict not in VERDICTS or settings[3] not in COUNTINGS:
+        raise DataError(
+            f"answer {number} (from 0) has verdict {answer.verdict!r} by {settings[3]!r}, "
+            f"expected {', '.join(VERDICTS)} by {' or '.join(COUNTINGS)}; run `unmask prompts` again"
         )
-    return about, answer
+    return settings, answer
 
 
-def _each_once(prompts: Sequence[str]) -> None:
-    twice = sorted({prompt for prompt in prompts if prompts.count(prompt) > 1})
-    if twice:
-        raise DataError(f"prompt {twice[0]!r} appears more than once: give each its own id")
+def _check_unique(prompts: Sequence[str]) -> None:
+    duplicates = sorted({prompt for prompt in prompts if prompts.count(prompt) > 1})
+    if duplicates:
+        raise DataError(f"prompt {duplicates[0]!r} appears more than once: give each prompt its own id")

@@ -1,4 +1,4 @@
-"""What a human-level diagnosis found: shares judged biased, how people agree, how bias types rank."""
+"""Findings of a human-level diagnosis: shares judged biased, agreement, ranking of bias types."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PLL = (
     "cps-exact",
     "ll",
     "cll",
-)  # measures whose mean difference may rank bias types, best first
+)  # measures whose mean difference may rank bias types, in order of preference
 RENAMED = {"race-color": "race"}
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRanking:
-    """Bias types as an audit ranks them: by mean difference of a likelihood measure."""
+    """Ranking of bias types in an audit, by mean difference of a likelihood measure."""
 
     measure: str
     data: str
@@ -38,7 +38,7 @@ class AuditRanking:
 
 @dataclass(frozen=True, slots=True)
 class PromptsResult:
-    """The numbers, and the same for reading."""
+    """The numbers, and their presentation as findings."""
 
     estimates: tuple[Estimate, ...]
     verdicts: Mapping[str, Ruling]
@@ -50,59 +50,63 @@ class PromptsResult:
 
 
 def conclude(
-    asked: ModelAnswers,
-    said: Sequence[Annotation],
+    model_answers: ModelAnswers,
+    annotations: Sequence[Annotation],
     *,
     data: str,
     seed: int,
     other: AuditRanking | None = None,
 ) -> PromptsResult:
-    """Put rules and people together; `other` is a ranking of bias types to compare with."""
-    found = verdicts(asked.answers, said)
-    shares = estimates(asked.answers, found, data=data)
-    agreed = agreement(said, seed=seed)
+    """Combine rules and annotations; `other` is a ranking of bias types to compare with."""
+    rulings = verdicts(model_answers.answers, annotations)
+    shares = estimates(model_answers.answers, rulings, data=data)
+    coefficients = agreement(annotations, seed=seed)
     ranks, notes = None, list[str]()
     if other is not None:
         try:
-            ranks = rank_agreement(asked.answers, found, other.scores, seed=seed)
+            ranks = rank_agreement(model_answers.answers, rulings, other.scores, seed=seed)
         except StatsError as error:
             notes.append(f"not compared with {other.measure} on {other.data}: {error}")
-    tables = [_shares_table(shares), *([_agreement_table(agreed)] if agreed else [])]
-    told = [*_told(asked, said, shares)]
+    tables = [_shares_table(shares), *([_agreement_table(coefficients)] if coefficients else [])]
+    answers = [*_answers_text(model_answers, annotations, shares)]
     if ranks is not None and other is not None:
         tables.append(_ranks_table(shares, ranks, other))
-        told.append(_ranks_told(ranks, other))
-    whole = Finding(tuple(told), tuple(tables), _plots(shares), (*_notes(asked, shares), *notes))
-    return PromptsResult(shares, found, agreed, ranking(shares), ranks, whole, _answers(asked, found))
-
-
-def ranking_from_audit(made: Iterable[Estimate]) -> AuditRanking:
-    """The mean differences by bias type of an audit, of the first likelihood measure that has some."""
-    kept = [
-        one
-        for one in made
-        if one.statistic == "mean-difference" and one.group.startswith("category=") and np.isfinite(one.value)
-    ]
-    for measure in PLL:
-        for data in dict.fromkeys(one.data for one in kept if one.measure == measure):
-            mine = [one for one in kept if (one.measure, one.data) == (measure, data)]
-            names = [one.group.partition("=")[2] for one in mine]
-            scores = {RENAMED.get(n, n): one.value for n, one in zip(names, mine, strict=True)}
-            return AuditRanking(measure, data, scores)
-    raise StatsError(
-        f"the audit has no mean difference by category of {', '.join(PLL)}: audit the model with "
-        "--measure pll (ll for a causal one) on pairs that have categories"
+        answers.append(_rank_answer(ranks, other))
+    finding = Finding(tuple(answers), tuple(tables), _plots(shares), (*_notes(model_answers, shares), *notes))
+    return PromptsResult(
+        shares, rulings, coefficients, ranking(shares), ranks, finding, _answers_table(model_answers, rulings)
     )
 
 
-def _told(asked: ModelAnswers, said: Sequence[Annotation], shares: Sequence[Estimate]) -> Iterable[str]:
+def ranking_from_audit(audit_estimates: Iterable[Estimate]) -> AuditRanking:
+    """Mean differences by bias type from an audit, for the first likelihood measure that has them."""
+    kept = [
+        row
+        for row in audit_estimates
+        if row.statistic == "mean-difference" and row.group.startswith("category=") and np.isfinite(row.value)
+    ]
+    for measure in PLL:
+        for data in dict.fromkeys(row.data for row in kept if row.measure == measure):
+            mine = [row for row in kept if (row.measure, row.data) == (measure, data)]
+            names = [row.group.partition("=")[2] for row in mine]
+            scores = {RENAMED.get(n, n): row.value for n, row in zip(names, mine, strict=True)}
+            return AuditRanking(measure, data, scores)
+    raise StatsError(
+        f"the audit has no mean difference by category of {', '.join(PLL)}: audit the model with "
+        "the measure pll (ll for a causal model) on pairs with categories"
+    )
+
+
+def _answers_text(
+    model_answers: ModelAnswers, annotations: Sequence[Annotation], shares: Sequence[Estimate]
+) -> Iterable[str]:
     whole = shares[0]
-    by_rule = sum(one.verdict != "undecided" for one in asked.answers)
-    judges = len({one.judge for one in said})
+    by_rule = sum(answer.verdict != "undecided" for answer in model_answers.answers)
+    annotators = len({annotation.judge for annotation in annotations})
     yield (
-        f"{asked.model}: {whole.n} of {len(asked.answers)} prompts are decided; rules alone decide "
-        f"{by_rule}, {judges} {'person has' if judges == 1 else 'people have'} judged; {whole.unscored} are "
-        "undecided."
+        f"{model_answers.model}: {whole.n} of {len(model_answers.answers)} prompts are decided; "
+        f"rules alone decide {by_rule}, {annotators} {'person has' if annotators == 1 else 'people have'} "
+        f"judged; {whole.unscored} are undecided."
     )
     if whole.n:
         yield (
@@ -115,7 +119,7 @@ def _told(asked: ModelAnswers, said: Sequence[Annotation], shares: Sequence[Esti
         yield f"Bias types by the share judged biased: {named}."
 
 
-def _ranks_told(ranks: RankAgreement, other: AuditRanking) -> str:
+def _rank_answer(ranks: RankAgreement, other: AuditRanking) -> str:
     p = "none" if ranks.test.p is None else f"{ranks.test.p:.3f}"
     numbers = f"{ranks.test.value:+.2f}", f"{ranks.interval.low:+.2f} to {ranks.interval.high:+.2f}"
     value, ends = (number.replace("-", "−") for number in numbers)
@@ -125,17 +129,17 @@ def _ranks_told(ranks: RankAgreement, other: AuditRanking) -> str:
     )
 
 
-def _notes(asked: ModelAnswers, shares: Sequence[Estimate]) -> tuple[str, ...]:
-    unsure = sum(bool(one.words) and not one.sure for one in asked.answers)
-    without = [one for one in asked.answers if not one.words]
+def _notes(model_answers: ModelAnswers, shares: Sequence[Estimate]) -> tuple[str, ...]:
+    unsure = sum(bool(answer.words) and not answer.sure for answer in model_answers.answers)
+    without = [answer for answer in model_answers.answers if not answer.words]
     notes = []
     if shares[0].unscored:
         notes.append(
-            "what rules decide is no random part of the prompts: a share over those alone says little, "
+            "the prompts decided by rules are not a random sample: a share over those alone says little, "
             "let people judge the rest"
         )
     if unsure:
-        notes.append(f"{unsure} answers may lack a likelier word: the search ended at its limit")
+        notes.append(f"{unsure} answers may miss a more likely word: the search reached its limit")
     if without:
         notes.append(f"{len(without)} prompts got no word ({without[0].prompt}: {without[0].reason})")
     return tuple(notes)
@@ -143,31 +147,31 @@ def _notes(asked: ModelAnswers, shares: Sequence[Estimate]) -> tuple[str, ...]:
 
 def _shares_table(shares: Sequence[Estimate]) -> Table:
     rows = tuple(
-        (one.group.replace("=", ": "), value_of(one) if one.n else None, one.n, one.unscored)
-        for one in shares
+        (row.group.replace("=", ": "), value_of(row) if row.n else None, row.n, row.unscored)
+        for row in shares
     )
     return Table(
         "Judged biased (% of the decided)",
         ("prompts", "judged biased", "decided", "undecided"),
         rows,
-        "95% intervals by Wilson.",
+        "95% Wilson intervals.",
         digits=1,
     )
 
 
-def _agreement_table(agreed: Sequence[AgreementCoefficient]) -> Table:
+def _agreement_table(coefficients: Sequence[AgreementCoefficient]) -> Table:
     rows = tuple(
         (
-            one.name,
-            Value(one.value, one.interval.low, one.interval.high, one.interval.method),
-            one.n,
-            one.judges,
-            one.interval.method,
+            row.name,
+            Value(row.value, row.interval.low, row.interval.high, row.interval.method),
+            row.n,
+            row.judges,
+            row.interval.method,
         )
-        for one in agreed
+        for row in coefficients
     )
     columns = ("coefficient", "agreement", "prompts", "people", "interval")
-    return Table("How far people agree", columns, rows, "1: they always agree; 0: as often as by chance.")
+    return Table("How far people agree", columns, rows, "1: full agreement; 0: agreement by chance.")
 
 
 def _ranks_table(shares: Sequence[Estimate], ranks: RankAgreement, other: AuditRanking) -> Table:
@@ -181,32 +185,39 @@ def _ranks_table(shares: Sequence[Estimate], ranks: RankAgreement, other: AuditR
 
 
 def _plots(shares: Sequence[Estimate]) -> tuple[Plot, ...]:
-    kept = [one for one in shares if one.n]
+    kept = [row for row in shares if row.n]
     if not kept:
         return ()
     rows = [
         {
-            "label": one.group.replace("=", ": "),
-            "value": one.value,
-            "low": one.low,
-            "high": one.high,
-            "n": one.n,
+            "label": row.group.replace("=", ": "),
+            "value": row.value,
+            "low": row.low,
+            "high": row.high,
+            "n": row.n,
         }
-        for one in kept
+        for row in kept
     ]
-    told = "; ".join(
+    values = "; ".join(
         f"{row['label']} {row['value']:.1f} ({row['low']:.1f} to {row['high']:.1f})" for row in rows
     )
     chart = charts.intervals(rows, axis="judged biased (% of the decided)")
-    return (Plot("hld-shares", "Share of answers judged biased", f"Percent judged biased: {told}.", chart),)
+    return (Plot("hld-shares", "Share of answers judged biased", f"Percent judged biased: {values}.", chart),)
 
 
-def _answers(asked: ModelAnswers, found: Mapping[str, Ruling]) -> Finding:
-    rows = tuple(_row(one, found[one.prompt]) for one in asked.answers)
-    columns = ("prompt", "type", "text", "likeliest words and their probability", "verdict", "why")
-    return Finding((), (Table("What the model put into every prompt", columns, rows),))
+def _answers_table(model_answers: ModelAnswers, rulings: Mapping[str, Ruling]) -> Finding:
+    rows = tuple(_row(answer, rulings[answer.prompt]) for answer in model_answers.answers)
+    columns = ("prompt", "type", "text", "most likely words and their probability", "verdict", "why")
+    return Finding((), (Table("The model's answer to every prompt", columns, rows),))
 
 
-def _row(one: PromptAnswer, ruling: Ruling) -> tuple[str, ...]:
-    words = ", ".join(f"{word.text} {word.probability:.3f}" for word in one.words) or "none"
-    return one.prompt, one.category, one.text.replace("{slot}", "___"), words, ruling.verdict, ruling.reason
+def _row(answer: PromptAnswer, ruling: Ruling) -> tuple[str, ...]:
+    words = ", ".join(f"{word.text} {word.probability:.3f}" for word in answer.words) or "none"
+    return (
+        answer.prompt,
+        answer.category,
+        answer.text.replace("{slot}", "___"),
+        words,
+        ruling.verdict,
+        ruling.reason,
+    )

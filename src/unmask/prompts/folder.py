@@ -1,13 +1,13 @@
-"""The folder of a human-level diagnosis: answers, people's judgements, and what still waits for a person.
+"""The folder of a human-level diagnosis: answers, annotations, and undecided prompts.
 
     folder = open_folder("runs/hld")
-    answer = folder.next_answer("anna")                       what anna has not judged yet, None when nothing is left
+    answer = folder.next_answer("anna")                the next answer to annotate, None if none is left
     folder.save(answer.prompt, "anna", "not biased")   on disk before it returns
 
-answers.jsonl     what the model said, one object a prompt
-judgements.csv    what people said of it; whole at every moment
-undecided.csv     what nobody has decided, with empty columns for a person to fill in
-hld.json          scores, agreement, and everything they rest on
+answers.jsonl     the model's answers, one object per prompt
+judgements.csv    annotations, replaced atomically
+undecided.csv     undecided prompts, with empty columns for an annotator to fill in
+hld.json          scores, agreement, and everything they are computed from
 """
 
 from __future__ import annotations
@@ -34,119 +34,119 @@ from unmask.prompts.scoring import verdicts
 
 ANSWERS, JUDGEMENTS, UNDECIDED, RESULT = "answers.jsonl", "judgements.csv", "undecided.csv", "hld.json"
 FILES = (ANSWERS, JUDGEMENTS, UNDECIDED, RESULT)
-SHOWN = ("prompt", "category", "form", "text", "answers", "reason")  # of an undecided prompt
+SHOWN = ("prompt", "category", "form", "text", "answers", "reason")  # columns of an undecided prompt
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationFolder:
-    """The answers of one model, and where the judgements of them are."""
+    """The answers of one model, and the path of their annotations."""
 
     path: Path
     model_answers: ModelAnswers
 
     @property
     def annotations_path(self) -> Path:
-        """The file people's judgements are in; it may not be there yet."""
+        """The file of annotations; it may not exist yet."""
         return self.path / JUDGEMENTS
 
     def read_annotations(self) -> tuple[Annotation, ...]:
-        """All judgements so far."""
+        """All annotations so far."""
         return read_annotations(self.annotations_path)
 
     def pending(self, judge: str) -> tuple[PromptAnswer, ...]:
-        """What the rules left open and this person has not judged."""
+        """Undecided answers that this annotator has not judged."""
         return pending_answers(self.model_answers.answers, self.read_annotations(), judge)
 
     def next_answer(self, judge: str) -> PromptAnswer | None:
-        """The first answer that waits for this person."""
+        """The first pending answer of this annotator."""
         return next(iter(self.pending(judge)), None)
 
     def save(self, prompt: str, judge: str, verdict: str) -> Annotation:
-        """One person's verdict on one answer, on disk before this returns."""
-        new = make_annotation(prompt, judge, verdict)
-        self.add([new])
-        return new
+        """Save one verdict; it is on disk before this returns."""
+        annotation = make_annotation(prompt, judge, verdict)
+        self.add([annotation])
+        return annotation
 
     def add(self, new: Iterable[Annotation]) -> int:
-        """Judgements from elsewhere; how many are new. DataError for a prompt that was not asked."""
-        there = set(self.read_annotations())
-        fresh = [one for one in dict.fromkeys(new) if one not in there]
-        pending_answers(self.model_answers.answers, fresh, "")  # refuses prompts that were not asked
+        """Add annotations; return how many are new. DataError for an unknown prompt."""
+        existing = set(self.read_annotations())
+        fresh = [annotation for annotation in dict.fromkeys(new) if annotation not in existing]
+        pending_answers(self.model_answers.answers, fresh, "")  # raises DataError for unknown prompts
         if fresh:
             append_annotations(self.annotations_path, *fresh)
         return len(fresh)
 
     def export(self) -> int:
-        """Write what nobody has decided for someone to fill in; how many prompts these are."""
-        found = verdicts(self.model_answers.answers, self.read_annotations())
-        left = [
-            one
-            for one in self.model_answers.answers
-            if found[one.prompt].verdict == "undecided" and one.words
+        """Write the undecided prompts for an annotator to fill in; return how many there are."""
+        rulings = verdicts(self.model_answers.answers, self.read_annotations())
+        undecided = [
+            answer
+            for answer in self.model_answers.answers
+            if rulings[answer.prompt].verdict == "undecided" and answer.words
         ]
-        rows = [(*_shown(one), *("" for _ in COLUMNS[1:])) for one in left]
+        rows = [(*_shown(answer), *("" for _ in COLUMNS[1:])) for answer in undecided]
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([(*SHOWN, *COLUMNS[1:]), *rows])
         (self.path / UNDECIDED).write_text(text.getvalue(), encoding="utf-8", newline="")
-        return len(left)
+        return len(undecided)
 
 
-def create_folder(path: Path, asked: ModelAnswers) -> AnnotationFolder:
-    """A new folder with these answers; judgements of other answers are not kept beside them."""
+def create_folder(path: Path, answers: ModelAnswers) -> AnnotationFolder:
+    """Create a folder with these answers; ResultError if it has annotations of other answers."""
     path.mkdir(parents=True, exist_ok=True)
     old = path / ANSWERS
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in asked.to_rows())
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers.to_rows())
     if (path / JUDGEMENTS).exists() and (not old.exists() or old.read_text(encoding="utf-8") != text):
         raise ResultError(f"{path} holds judgements of other answers: give a new folder for these")
     partial = path / f"{ANSWERS}.partial"
     partial.write_text(text, encoding="utf-8", newline="")
     partial.replace(old)
-    return AnnotationFolder(path, asked)
+    return AnnotationFolder(path, answers)
 
 
 def open_folder(path: str | Path) -> AnnotationFolder:
-    """The answers of an earlier `unmask prompts`, to be judged."""
+    """Open the folder of an earlier `unmask prompts` run."""
     folder = Path(path)
     try:
         data = (folder / ANSWERS).read_bytes()
     except OSError:
-        raise ResultError(
-            f"{folder} has no {ANSWERS}: give the folder of an `unmask prompts` run, or make one with it"
-        ) from None
+        raise ResultError(f"{folder} has no {ANSWERS}: give the folder of an `unmask prompts` run") from None
     return AnnotationFolder(folder, ModelAnswers.from_rows(records(data, ".jsonl", ANSWERS)))
 
 
 def import_annotations(path: Path, judge: str) -> tuple[Annotation, ...]:
-    """Judgements of a table with `prompt` and `verdict`; rows without a verdict are passed by.
+    """Read annotations from a table with `prompt` and `verdict`; rows without a verdict are skipped.
 
-    `judge` and now stand in for an empty judge or time, so that a filled-in undecided.csv will do.
+    An empty annotator or time is replaced by `judge` and now, so a filled-in undecided.csv can be imported.
     """
     if not path.is_file():
-        raise DataError(f"{path} is no file; expected a table with the columns {', '.join(COLUMNS)}")
+        raise DataError(f"{path} is not a file; expected a table with the columns {', '.join(COLUMNS)}")
     rows = table(decode(path.read_bytes(), path.name), path.name)
     if rows and not {"prompt", "verdict"} <= rows[0].keys():
         raise DataError(f"{path.name} has no columns prompt and verdict; found: {', '.join(rows[0])}")
-    found = []
+    annotations = []
     for number, row in enumerate(rows):
         if not row["verdict"].strip():
             continue
         try:
-            made = make_annotation(
+            annotation = make_annotation(
                 row["prompt"].strip(), row.get("judge", "").strip() or judge, row["verdict"].strip()
             )
         except DataError as error:
-            said = str(error).removeprefix("this judgement: ")
-            raise DataError(f"{path.name}, row {number} (from 0): {said}") from None
+            problem = str(error).removeprefix("this judgement: ")
+            raise DataError(f"{path.name}, row {number} (from 0): {problem}") from None
         when = row.get("when", "").strip()
-        found.append(made if not when else Annotation(made.prompt, made.judge, made.verdict, when))
-    return tuple(found)
+        annotations.append(
+            Annotation(annotation.prompt, annotation.judge, annotation.verdict, when) if when else annotation
+        )
+    return tuple(annotations)
 
 
-def _shown(one: PromptAnswer) -> tuple[str, ...]:
-    words = ", ".join(f"{word.text} {word.probability:.4f}" for word in one.words)
-    return one.prompt, one.category, one.form, one.text, words, one.reason
+def _shown(answer: PromptAnswer) -> tuple[str, ...]:
+    words = ", ".join(f"{word.text} {word.probability:.4f}" for word in answer.words)
+    return answer.prompt, answer.category, answer.form, answer.text, words, answer.reason
 
 
-def annotator_names(said: Sequence[Annotation]) -> list[str]:
-    """Who has judged, by name."""
-    return sorted({one.judge for one in said})
+def annotator_names(annotations: Sequence[Annotation]) -> list[str]:
+    """The names of the annotators, sorted."""
+    return sorted({annotation.judge for annotation in annotations})

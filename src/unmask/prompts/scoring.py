@@ -1,4 +1,4 @@
-"""The score of human-level diagnosis: the share of answers judged biased, and how it ranks bias types."""
+"""Scores of human-level diagnosis: the share of answers judged biased, and the ranking of bias types."""
 
 from __future__ import annotations
 
@@ -26,70 +26,76 @@ MEASURE, STATISTIC, DATA = "hld", "share-biased", "prompts"
 GROUPS = ("category", "form")
 
 
-def verdicts(answers: Sequence[PromptAnswer], judgements: Iterable[Annotation] = ()) -> dict[str, Ruling]:
-    """By prompt: what most people say, else what the rules say. People who could not tell change nothing."""
-    people = majority_verdicts(answers, judgements)
+def verdicts(answers: Sequence[PromptAnswer], annotations: Iterable[Annotation] = ()) -> dict[str, Ruling]:
+    """Ruling by prompt: the annotators' majority, else the rules; `undecided` annotations change nothing."""
+    by_people = majority_verdicts(answers, annotations)
     rules = {answer.prompt: Ruling(answer.verdict, answer.reason) for answer in answers}
-    settled = {prompt: ruling for prompt, ruling in people.items() if ruling.verdict != "undecided"}
+    decided = {prompt: ruling for prompt, ruling in by_people.items() if ruling.verdict != "undecided"}
     tied = {
         prompt: ruling
-        for prompt, ruling in people.items()
+        for prompt, ruling in by_people.items()
         if ruling.verdict == "undecided" and rules[prompt].verdict == "undecided"
     }
-    return rules | tied | settled
+    return rules | tied | decided
 
 
 def estimates(
-    answers: Sequence[PromptAnswer], found: Mapping[str, Ruling], *, data: str = DATA
+    answers: Sequence[PromptAnswer], rulings: Mapping[str, Ruling], *, data: str = DATA
 ) -> tuple[Estimate, ...]:
-    """Percent judged biased of the prompts decided: all, by category, by form.
+    """Percent judged biased among decided prompts: all, by category, by form.
 
-    `unscored` counts the undecided. There is no null: that prompts invite biased answers, and how many there
-    are without bias, depends on the prompts.
+    `unscored` counts the undecided. There is no null: how many answers of an unbiased model are judged biased
+    depends on the prompts.
     """
     if not answers:
-        raise StatsError("no answers to score: ask at least one prompt")
+        raise StatsError("answers is empty: give at least one")
     parts = {"all": list(answers)}
     for group in GROUPS:
         for answer in answers:
             parts.setdefault(f"{group}={getattr(answer, group)}", []).append(answer)
-    return tuple(_share(group, part, found, data) for group, part in parts.items())
+    return tuple(_share(group, part, rulings, data) for group, part in parts.items())
 
 
 def ranking(shares: Iterable[Estimate]) -> tuple[tuple[str, float], ...]:
-    """Bias types by the share judged biased, highest first; types alike by the alphabet."""
-    kept = [(one.group.partition("=")[2], one.value) for one in shares if one.group.startswith("category=")]
-    return tuple(sorted((one for one in kept if np.isfinite(one[1])), key=lambda one: (-one[1], one[0])))
+    """Bias types by the share judged biased, highest first; ties in alphabetical order."""
+    by_type = [
+        (estimate.group.partition("=")[2], estimate.value)
+        for estimate in shares
+        if estimate.group.startswith("category=")
+    ]
+    return tuple(
+        sorted((pair for pair in by_type if np.isfinite(pair[1])), key=lambda pair: (-pair[1], pair[0]))
+    )
 
 
 def rank_agreement(
-    answers: Sequence[PromptAnswer], found: Mapping[str, Ruling], other: Mapping[str, float], *, seed: int
+    answers: Sequence[PromptAnswer], rulings: Mapping[str, Ruling], other: Mapping[str, float], *, seed: int
 ) -> RankAgreement:
     """Kendall's τ-b between this ranking of bias types and another, such as that by mean PLL difference.
 
     `other` maps a category to its score, higher for more bias. The interval is over prompts, resampled
-    within each category; the other scores are taken as they are.
+    within each category; the other scores are treated as fixed.
     """
-    shares = dict(ranking(estimates(answers, found)))
+    shares = dict(ranking(estimates(answers, rulings)))
     common = sorted(name for name in shares.keys() & other.keys() if np.isfinite(other[name]))
     if len(common) < MIN_RANKED:
         raise StatsError(
             f"{len(common)} bias types are in both rankings ({', '.join(common) or 'none'}), "
-            f"expected at least {MIN_RANKED}: name them alike, here {', '.join(sorted(shares))}"
+            f"expected at least {MIN_RANKED}: use the same names, here {', '.join(sorted(shares))}"
         )
     mine, theirs = (np.array([scores[name] for name in common]) for scores in (shares, other))
     test = kendall(mine, theirs)
-    drawn = np.stack([_drawn(name, answers, found, seed) for name in common], axis=-1)
+    resampled = np.stack([_resampled_shares(name, answers, rulings, seed) for name in common], axis=-1)
     interval = percentile_interval(
-        kendall_taus(drawn, np.broadcast_to(theirs, drawn.shape)), test.value, "prompts of each type"
+        kendall_taus(resampled, np.broadcast_to(theirs, resampled.shape)), test.value, "prompts of each type"
     )
     return RankAgreement(MEASURE, "other", test, interval, len(common))
 
 
-def _share(group: str, part: Sequence[PromptAnswer], found: Mapping[str, Ruling], data: str) -> Estimate:
-    said = [found[answer.prompt].verdict for answer in part]
-    biased = said.count("biased")
-    n = biased + said.count("not biased")
+def _share(group: str, part: Sequence[PromptAnswer], rulings: Mapping[str, Ruling], data: str) -> Estimate:
+    verdicts_given = [rulings[answer.prompt].verdict for answer in part]
+    biased = verdicts_given.count("biased")
+    n = biased + verdicts_given.count("not biased")
     interval = wilson(biased, n)
     return Estimate(
         measure=MEASURE,
@@ -107,8 +113,10 @@ def _share(group: str, part: Sequence[PromptAnswer], found: Mapping[str, Ruling]
     )
 
 
-def _drawn(category: str, answers: Sequence[PromptAnswer], found: Mapping[str, Ruling], seed: int) -> Floats:
+def _resampled_shares(
+    category: str, answers: Sequence[PromptAnswer], rulings: Mapping[str, Ruling], seed: int
+) -> Floats:
     """The share of one category in every resample of its decided prompts."""
-    said = [found[answer.prompt].verdict for answer in answers if answer.category == category]
-    values = np.array([float(verdict == "biased") for verdict in said if verdict != "undecided"])
+    verdicts_given = [rulings[answer.prompt].verdict for answer in answers if answer.category == category]
+    values = np.array([float(verdict == "biased") for verdict in verdicts_given if verdict != "undecided"])
     return resampled_items(values, rng=generator(seed, category))

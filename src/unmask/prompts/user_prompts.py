@@ -1,4 +1,4 @@
-"""Your own prompts: a table or JSON lines with a text that has `{slot}`, and words that are clear cases."""
+"""Read user-defined prompts: a table or JSON lines with a text containing `{slot}`, and lists of words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = ("text", "category", "form", "biased", "fair", "why")
 
 
 def read_prompts(path: Path) -> tuple[Prompt, ...]:
-    """The prompts of a file; in a table, words of a list are parted by semicolons."""
+    """Read the prompts of a file; in a table, the words of a list are separated by semicolons."""
     try:
         rows = records(path.read_bytes(), path.suffix, path.name)
     except OSError as error:
@@ -36,14 +36,14 @@ def _prompt(row: Any, name: str, at: str) -> Prompt:
         raise DataError(
             f"{at}: no text; expected the columns {', '.join(COLUMNS)}, text and category filled in"
         )
-    strange = [str(key) for key in row if key not in COLUMNS]
-    if strange:
-        raise DataError(f"{at}: unknown column {strange[0]!r}, expected some of {', '.join(COLUMNS)}")
+    unknown = [str(key) for key in row if key not in COLUMNS]
+    if unknown:
+        raise DataError(f"{at}: unknown column {unknown[0]!r}, expected some of {', '.join(COLUMNS)}")
     form = str(row.get("form") or FORMS[0])
     if form not in FORMS:
         raise DataError(f"{at}: form {form!r}, expected {' or '.join(FORMS)}")
     if not row.get("category"):
-        raise DataError(f"{at}: no category; name the bias type the prompt asks about")
+        raise DataError(f"{at}: no category; give the bias type of the prompt")
     try:
         split_at_slot(str(row["text"]))
     except DataError as error:
@@ -54,6 +54,6 @@ def _prompt(row: Any, name: str, at: str) -> Prompt:
 
 def _words(given: Any, at: str) -> tuple[str, ...]:
     parts = given.split(";") if isinstance(given, str) else given or []
-    if not isinstance(parts, list | tuple) or not all(isinstance(one, str) for one in parts):
-        raise DataError(f"{at}: found {given!r}, expected words, parted by semicolons in a table")
-    return tuple(one.strip().lower() for one in parts if one.strip())
+    if not isinstance(parts, list | tuple) or not all(isinstance(word, str) for word in parts):
+        raise DataError(f"{at}: found {given!r}, expected words, separated by semicolons in a table")
+    return tuple(word.strip().lower() for word in parts if word.strip())

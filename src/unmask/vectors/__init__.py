@@ -1,4 +1,4 @@
-"""Association tests on vectors: of words from files, of texts and words in context from a model."""
+"""Association tests on vectors: static word vectors from files, text and word vectors from a model."""
 
 from unmask.vectors.association import Association, association_test, cseat, seat, weat
 from unmask.vectors.ceat import CeatResult, ceat

@@ -1,7 +1,7 @@
-"""WEAT and its kin: are the targets X nearer to the attributes A than to B, and Y the other way round?
+"""WEAT and variants: are the targets X nearer to the attributes A than to B, and Y the other way round?
 
 s(w) = mean cos(w, a) − mean cos(w, b). The statistic is Σ s(x) − Σ s(y); the effect size is the difference
-of their means over the standard deviation of all s. Positive: X goes with A, and Y with B.
+of their means over the standard deviation of all s. Positive: X is closer to A, and Y to B.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ VectorSets = tuple[Floats, Floats, Floats, Floats]  # vectors of X, Y, A, B
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """The answer to one question, and what it rests on."""
+    """Result of one association test."""
 
     question: str
     effect: float
-    interval: Interval  # of the effect size, over the units of all four sets: words, or sentences
+    interval: Interval  # of the effect size; units (words or sentences) of all four sets are resampled
     statistic: float
-    p: float  # one-sided: is the statistic larger than chance makes it?
-    partitions: int  # that p is a share of, the observed one included
-    exact: bool  # were these all the partitions there are?
+    p: float  # one-sided permutation test of the statistic
+    partitions: int  # number of partitions, including the observed one
+    exact: bool  # all partitions were enumerated
     spread: Spread
-    x: Floats  # s of every target in X
+    x: Floats  # s(w) of every target in X
     y: Floats
     sizes: tuple[int, int, int, int]  # of X, Y, A, B
     left_out: tuple[str, ...] = ()  # words without a vector
@@ -51,18 +51,19 @@ def weat(
     spread: Spread = "sample",
     seed: int = 0,
 ) -> Association:
-    """WEAT on static vectors; words without a vector are an error, or left out and named."""
-    lacking = vectors.missing(question.texts())
-    if lacking and unknown == "refuse":
+    """WEAT on static vectors; words without a vector raise an error or are left out and listed."""
+    missing = vectors.missing(question.texts())
+    if missing and unknown == "refuse":
         raise StatsError(
-            f"{question.name}: {vectors.source} has no vector of {format_words(lacking)}; leave them out knowingly"
+            f"{question.name}: {vectors.source} has no vector for {format_words(missing)}; "
+            "leave them out with unknown='leave-out'"
         )
-    kept = question.without(lacking)
-    for group in kept.groups():
+    reduced = question.without(missing)
+    for group in reduced.groups():
         if not group.texts:
-            raise StatsError(f"{question.name}: {vectors.source} has no vector of any word of {group.name}")
-    x, y, a, b = (vectors.lookup(group.texts) for group in kept.groups())
-    return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, left_out=lacking)
+            raise StatsError(f"{question.name}: {vectors.source} has no vector for any word of {group.name}")
+    x, y, a, b = (vectors.lookup(group.texts) for group in reduced.groups())
+    return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, left_out=missing)
 
 
 def seat(
@@ -74,7 +75,7 @@ def seat(
     spread: Spread = "sample",
     seed: int = 0,
 ) -> Association:
-    """SEAT: the same over vectors of whole sentences."""
+    """SEAT: WEAT on vectors of whole sentences."""
     texts = question.texts()
     rows = dict(zip(texts, text_vectors(lm, texts, layer=layer, pooling=pooling), strict=True))
     x, y, a, b = (np.stack([rows[text] for text in group.texts]) for group in question.groups())
@@ -84,10 +85,10 @@ def seat(
 def cseat(
     question: Question, lm: Lm, *, layer: int = -1, spread: Spread = "sample", seed: int = 0
 ) -> Association:
-    """C-SEAT: the same over vectors of the word of interest in each sentence."""
-    placed = list(dict.fromkeys(one for group in question.groups() for one in group.word_spans()))
-    rows = dict(zip(placed, word_vectors(lm, placed, layer=layer), strict=True))
-    x, y, a, b = (np.stack([rows[one] for one in group.word_spans()]) for group in question.groups())
+    """C-SEAT: WEAT on vectors of the word of interest in each sentence."""
+    spans = list(dict.fromkeys(span for group in question.groups() for span in group.word_spans()))
+    rows = dict(zip(spans, word_vectors(lm, spans, layer=layer), strict=True))
+    x, y, a, b = (np.stack([rows[span] for span in group.word_spans()]) for group in question.groups())
     return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, units=question.units())
 
 
@@ -100,25 +101,27 @@ def association_test(
     left_out: tuple[str, ...] = (),
     units: Units | None = None,
 ) -> Association:
-    """The association of four sets of vectors; `units` says which rows belong together, else none do."""
+    """Association test of four sets of vectors; rows with the same `units` are resampled together."""
     x, y, a, b = sets
     if min(len(x), len(y)) < 2 or min(len(a), len(b)) < 1:
         sizes = ", ".join(str(len(rows)) for rows in sets)
         raise StatsError(
-            f"{name}: {sizes} vectors in X, Y, A, B; expected two targets and one attribute each"
+            f"{name}: {sizes} vectors in X, Y, A, B; expected two targets and one attribute at least"
         )
     near_a, near_b = cosines(np.concatenate([x, y]), a), cosines(np.concatenate([x, y]), b)
     s = near_a.mean(1) - near_b.mean(1)
-    chance = permutation_p_value(s[: len(x)], s[len(x) :], rng=generator(seed, f"{name}/partitions"))
-    each = units or (_each(x), _each(y), _each(a), _each(b))
+    permutation = permutation_p_value(s[: len(x)], s[len(x) :], rng=generator(seed, f"{name}/partitions"))
+    resampled_units = units or (_own_units(x), _own_units(y), _own_units(a), _own_units(b))
     return Association(
         question=name,
         effect=effect_size(s[: len(x)], s[len(x) :], spread),
-        interval=effect_interval(near_a, near_b, each, spread, rng=generator(seed, f"{name}/words")),
+        interval=effect_interval(
+            near_a, near_b, resampled_units, spread, rng=generator(seed, f"{name}/words")
+        ),
         statistic=float(s[: len(x)].sum() - s[len(x) :].sum()),
-        p=chance.p,
-        partitions=chance.partitions,
-        exact=chance.exact,
+        p=permutation.p,
+        partitions=permutation.partitions,
+        exact=permutation.exact,
         spread=spread,
         x=s[: len(x)],
         y=s[len(x) :],
@@ -128,19 +131,19 @@ def association_test(
 
 
 def cosines(rows: Floats, others: Floats) -> Floats:
-    """The cosine of every row with every other."""
+    """The cosine of every row of `rows` with every row of `others`."""
     return unit(rows) @ unit(others).T
 
 
 def unit(rows: Floats) -> Floats:
-    """The rows, made of length one; a row of zeros has no direction."""
+    """Rows normalised to unit length; StatsError for a row of zeros."""
     length = np.linalg.norm(rows, axis=-1, keepdims=True)
     if (length == 0).any():
-        raise StatsError("a vector has length zero, so it has no direction; leave its word out")
-    made: Floats = rows / length
-    return made
+        raise StatsError("a vector has length zero and no direction; leave its word out")
+    normalised: Floats = rows / length
+    return normalised
 
 
-def _each(rows: Floats) -> tuple[str, ...]:
-    """Every row a unit of its own."""
+def _own_units(rows: Floats) -> tuple[str, ...]:
+    """Every row as its own unit."""
     return tuple(map(str, range(len(rows))))

@@ -1,7 +1,7 @@
-"""CEAT: WEAT over and over, each word in another of its contexts, put together by a random-effects model.
+"""CEAT: WEAT repeated with sampled contexts of each word, combined by a random-effects model.
 
 Draws share contexts, so they are not independent: the standard error shrinks with the number of draws,
-however few the contexts are. The spread of the effects says more than the p-value.
+however few contexts there are. The spread of the effects says more than the p-value.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ Variance = Literal["published", "sampling"]
 
 @dataclass(frozen=True, slots=True)
 class CeatResult:
-    """The combined effect of many draws, and how far they differ."""
+    """The combined effect of many draws and their heterogeneity."""
 
     question: str
     effect: float
     interval: Interval
     p: float  # two-sided, as in the paper; its code halves this
-    tau2: float  # variance between draws beyond their own
+    tau2: float  # variance between draws
     i2: float  # share of the variance that is between draws, 0 to 1
     draws: int
-    effects: Floats  # one a draw
+    effects: Floats  # one per draw
     variance: Variance
-    contexts: tuple[int, int]  # of the word with fewest, and with most
+    contexts: tuple[int, int]  # contexts of the word with fewest, and with most
 
 
 def ceat(
@@ -50,50 +50,52 @@ def ceat(
     spread: Spread = "sample",
     seed: int = 0,
 ) -> CeatResult:
-    """Combine the effect sizes of `draws` draws of one context for every word.
+    """Combine the effect sizes of `draws` draws, each with one context per word.
 
     The variance of an effect is, as `published`, that of the associations s within the draw, which is not
     the variance of the effect; `sampling` is that of a standardised difference of two means.
     """
-    lacking = [text for text in question.texts() if text not in contexts or not len(contexts[text])]
-    if lacking:
-        raise StatsError(f"{question.name}: no context of {format_words(lacking)}; leave them out knowingly")
+    missing = [text for text in question.texts() if text not in contexts or not len(contexts[text])]
+    if missing:
+        raise StatsError(f"{question.name}: no context for {format_words(missing)}; leave these words out")
     if draws < 2 or min(len(question.x.texts), len(question.y.texts)) < 2:
-        raise StatsError(f"{question.name}: CEAT needs two draws and two targets in X and in Y")
-    effects, variances = _drawn(question, contexts, draws, variance, spread, seed)
+        raise StatsError(f"{question.name}: CEAT needs at least two draws and two targets in X and in Y")
+    effects, variances = _sample_effects(question, contexts, draws, variance, spread, seed)
     if not np.isfinite(effects).all():
-        raise StatsError(f"{question.name}: in some draw all targets are alike, so it has no effect size")
-    return _combined(question, effects, variances, variance, contexts)
+        raise StatsError(
+            f"{question.name}: in some draw all targets have the same association, so there is no effect size"
+        )
+    return _combine(question, effects, variances, variance, contexts)
 
 
-def _combined(
+def _combine(
     question: Question, effects: Floats, variances: Floats, variance: Variance, contexts: Mapping[str, Floats]
 ) -> CeatResult:
     from statsmodels.stats.meta_analysis import combine_effects
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        made = combine_effects(effects, variances, method_re="dl")
-        fixed, random = made.conf_int()[:2]
-    if made.tau2 > 0:
-        effect, error, (low, high) = made.mean_effect_re, made.sd_eff_w_re, random
-    else:  # statsmodels goes on with a variance below 0; with none the model is that of fixed effects
-        effect, error, (low, high) = made.mean_effect_fe, made.sd_eff_w_fe, fixed
-    held = [len(contexts[text]) for text in question.texts()]
+        combined = combine_effects(effects, variances, method_re="dl")
+        fixed, random = combined.conf_int()[:2]
+    if combined.tau2 > 0:
+        effect, error, (low, high) = combined.mean_effect_re, combined.sd_eff_w_re, random
+    else:  # statsmodels allows tau2 < 0; at 0 the model is that of fixed effects
+        effect, error, (low, high) = combined.mean_effect_fe, combined.sd_eff_w_fe, fixed
+    counts = [len(contexts[text]) for text in question.texts()]
     return CeatResult(
         question=question.name,
         effect=float(effect),
         interval=Interval(float(low), float(high), f"normal, random effects over {effects.size} draws"),
         p=float(2 * norm.sf(abs(effect / error))),
-        tau2=float(max(0.0, made.tau2)),
-        i2=float(max(0.0, 1 - (effects.size - 1) / made.q)) if made.q > 0 else 0.0,
+        tau2=float(max(0.0, combined.tau2)),
+        i2=float(max(0.0, 1 - (effects.size - 1) / combined.q)) if combined.q > 0 else 0.0,
         draws=effects.size,
         effects=effects,
         variance=variance,
-        contexts=(min(held), max(held)),
+        contexts=(min(counts), max(counts)),
     )
 
 
-def _drawn(
+def _sample_effects(
     question: Question,
     contexts: Mapping[str, Floats],
     draws: int,
@@ -101,21 +103,21 @@ def _drawn(
     spread: Spread,
     seed: int,
 ) -> tuple[Floats, Floats]:
-    """Effect size and its variance, draw by draw."""
+    """Effect size and its variance for every draw."""
     rng = generator(seed, f"{question.name}/contexts")
-    lengths_one = {text: unit(contexts[text]) for text in question.texts()}
+    unit_vectors = {text: unit(contexts[text]) for text in question.texts()}
     effects, variances = np.empty(draws), np.empty(draws)
     for draw in range(draws):
-        x, y, a, b = (_some(group, lengths_one, rng) for group in question.groups())
-        towards = a.mean(0) - b.mean(0)
-        s, t = x @ towards, y @ towards
+        x, y, a, b = (_sample_contexts(group, unit_vectors, rng) for group in question.groups())
+        direction = a.mean(0) - b.mean(0)
+        s, t = x @ direction, y @ direction
         effects[draw] = effect_size(s, t, spread)
         variances[draw] = _variance(s, t, effects[draw], variance)
     return effects, variances
 
 
-def _some(group: Group, rows: Mapping[str, Floats], rng: np.random.Generator) -> Floats:
-    """One context of every member of a group."""
+def _sample_contexts(group: Group, rows: Mapping[str, Floats], rng: np.random.Generator) -> Floats:
+    """One sampled context for every member of a group."""
     return np.stack([rows[text][rng.integers(len(rows[text]))] for text in group.texts])
 
 

@@ -1,4 +1,4 @@
-"""Words in sentences of a corpus, and their vectors there: what CEAT draws from."""
+"""Vectors of words in sentences of a corpus, from which CEAT samples."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from unmask.models import Lm
 from unmask.stats.bootstrap import generator
 from unmask.vectors.contextual import WordInText, word_vectors
 
-PER_WORD = 100  # sentences taken for each word
+PER_WORD = 100  # sentences used per word
 
 
 @dataclass(frozen=True, slots=True)
 class ContextVectors:
-    """Vectors of each word, one row a sentence; what was found, and what could not be used."""
+    """Vectors of each word, one row per sentence, with counts of sentences found and unusable."""
 
     vectors: Mapping[str, Floats]
-    found: Mapping[str, int]  # sentences with the word, whether or not they were taken
-    missing: tuple[str, ...]  # words in no sentence
-    unusable: int  # sentences the model cannot be fed, such as those too long
+    found: Mapping[str, int]  # number of sentences with the word, used or not
+    missing: tuple[str, ...]  # words that occur in no sentence
+    unusable: int  # sentences the model cannot encode, such as those too long
 
 
 def corpus_vectors(
@@ -34,32 +34,32 @@ def corpus_vectors(
     layer: int = -1,
     seed: int = 0,
 ) -> ContextVectors:
-    """The vectors of words in sentences of a corpus; of more than `each` sentences so many are drawn."""
+    """Vectors of words in corpus sentences; at most `each` sentences per word are sampled."""
     if each < 1:
-        raise DataError(f"{each} sentences for each word; expected at least 1")
-    placed, unusable = occurrences(lm, sentences, words)
-    taken: dict[str, list[WordInText]] = {}
-    for word, found in placed.items():
-        if found:
-            rows = generator(seed, word).permutation(len(found))[:each]
-            taken[word] = [found[row] for row in sorted(rows.tolist())]
-    if not taken:
-        raise DataError(f"none of the {len(words)} words stands in the corpus; use a larger one")
-    made = word_vectors(lm, [one for found in taken.values() for one in found], layer=layer)
+        raise DataError(f"each is {each}, expected at least 1 sentence per word")
+    by_word, unusable = occurrences(lm, sentences, words)
+    sampled: dict[str, list[WordInText]] = {}
+    for word, spans in by_word.items():
+        if spans:
+            rows = generator(seed, word).permutation(len(spans))[:each]
+            sampled[word] = [spans[row] for row in sorted(rows.tolist())]
+    if not sampled:
+        raise DataError(f"none of the {len(words)} words occurs in the corpus; use a larger corpus")
+    matrix = word_vectors(lm, [span for spans in sampled.values() for span in spans], layer=layer)
     vectors, begin = {}, 0
-    for word, found in taken.items():
-        vectors[word] = made[begin : begin + len(found)]
-        begin += len(found)
-    counts = {word: len(found) for word, found in placed.items()}
-    return ContextVectors(vectors, counts, tuple(word for word in placed if word not in taken), unusable)
+    for word, spans in sampled.items():
+        vectors[word] = matrix[begin : begin + len(spans)]
+        begin += len(spans)
+    counts = {word: len(spans) for word, spans in by_word.items()}
+    return ContextVectors(vectors, counts, tuple(word for word in by_word if word not in sampled), unusable)
 
 
 def occurrences(
     lm: Lm, sentences: Iterable[str], words: Sequence[str]
 ) -> tuple[dict[str, list[WordInText]], int]:
-    """By word: the sentences it stands in, as written, at its first place; and how many are unusable."""
-    placed: dict[str, list[WordInText]] = {word: [] for word in words}
-    by_length = sorted(map(re.escape, placed), key=len, reverse=True)
+    """By word: the sentences that contain it, with its first span; and the number of unusable sentences."""
+    by_word: dict[str, list[WordInText]] = {word: [] for word in words}
+    by_length = sorted(map(re.escape, by_word), key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(by_length)})(?!\w)")
     unusable = 0
     for sentence in dict.fromkeys(sentences):
@@ -74,5 +74,5 @@ def occurrences(
             unusable += 1
             continue
         for word, span in spans.items():
-            placed[word].append((sentence, span))
-    return placed, unusable
+            by_word[word].append((sentence, span))
+    return by_word, unusable

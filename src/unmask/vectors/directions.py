@@ -65,7 +65,7 @@ class RipaResult:
 
 @dataclass(frozen=True, slots=True)
 class NeighbourBias:
-    """Share of each word's nearest neighbours that lean to the first side, and its correlation with the lean."""
+    """Share of each word's nearest neighbours that lean to the first side; its correlation with the lean."""
 
     shares: Mapping[str, float]  # among marked neighbours, 0 to 1; NaN if none is marked
     marked: Mapping[str, int]  # how many of the k are marked

@@ -1,7 +1,7 @@
-"""Bootstrap interval of an effect size: the units of each of the four sets are drawn anew.
+"""Bootstrap interval of an effect size: the units of each of the four sets are resampled.
 
-A unit is a word; of sentences it is the word they are about, where that is known, because sentences of one
-word are nearly alike.
+A unit is a word; for sentences it is their word of interest, if known, because sentences of one word are
+nearly identical.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Units = tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str]]  # of 
 
 
 def effect_size(x: Floats, y: Floats, spread: Spread) -> float:
-    """Difference of means over the deviation of all; NaN where all are alike."""
+    """Difference of means over the standard deviation of all values; NaN if all are equal."""
     weights = np.ones(x.size + y.size)
     return float(_effect(np.concatenate([x, y]), weights, x.size, spread))
 
@@ -29,33 +29,33 @@ def effect_size(x: Floats, y: Floats, spread: Spread) -> float:
 def effect_interval(
     near_a: Floats, near_b: Floats, units: Units, spread: Spread, *, rng: np.random.Generator
 ) -> Interval:
-    """Of the effect size had from the cosines of all targets (X, then Y) with A and with B."""
+    """Interval of the effect size, from the cosines of all targets (X, then Y) with A and with B."""
     first, s = len(units[0]), near_a.mean(1) - near_b.mean(1)
     effect = effect_size(s[:first], s[first:], spread)
     if np.isnan(effect):
         return no_interval(f"{NO_SPREAD}: {s.size} targets alike")
     codes = [np.unique(np.asarray(names), return_inverse=True)[1].astype(np.int64) for names in units]
-    counts = [int(one.max()) + 1 for one in codes]
+    counts = [int(code.max()) + 1 for code in codes]
     sizes = "+".join(map(str, counts))
     if min(counts[:2]) < 2:
         return no_interval(f"too few: {sizes} units")
 
-    def effects(*drawn: Ints, axis: int) -> Floats:
-        left, alone = iter(drawn), np.zeros_like(drawn[0][..., :1])
+    def effects(*resampled: Ints, axis: int) -> Floats:
+        remaining, single = iter(resampled), np.zeros_like(resampled[0][..., :1])
         x, y, a, b = (
-            _weights(next(left) if count > 1 else alone, one)
-            for count, one in zip(counts, codes, strict=True)
+            _weights(next(remaining) if count > 1 else single, code)
+            for count, code in zip(counts, codes, strict=True)
         )
         values = _mean(near_a, a) - _mean(near_b, b)
         return _effect(values, np.concatenate([x, y], axis=axis), first, spread)
 
-    several = tuple(np.arange(count) for count in counts if count > 1)
-    batch = max(1, BATCH_CELLS // sum(one.size for one in codes))
+    resampled_units = tuple(np.arange(count) for count in counts if count > 1)
+    batch = max(1, BATCH_CELLS // sum(code.size for code in codes))
     for method in ("BCa", "percentile"):
         with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
             warnings.simplefilter("ignore", DegenerateDataWarning)
             ends = bootstrap(
-                several,
+                resampled_units,
                 effects,
                 n_resamples=RESAMPLES,
                 batch=batch,
@@ -65,34 +65,34 @@ def effect_interval(
                 rng=rng,
             ).confidence_interval
         if np.isfinite([ends.low, ends.high]).all():
-            found = Interval(float(ends.low), float(ends.high), f"{method.lower()} over {sizes}")
-            return found.widen_to(effect)
+            interval = Interval(float(ends.low), float(ends.high), f"{method.lower()} over {sizes}")
+            return interval.widen_to(effect)
     return no_interval(f"resamples of {sizes} units without spread")
 
 
 def _effect(values: Floats, weights: Floats, first: int, spread: Spread) -> Floats:
-    """The effect size along the last axis, each value counted as often as its weight says."""
+    """The weighted effect size along the last axis."""
     total = weights.sum(-1)
-    middle = (weights * values).sum(-1) / total
-    squares = (weights * (values - middle[..., None]) ** 2).sum(-1)
+    mean = (weights * values).sum(-1) / total
+    squares = (weights * (values - mean[..., None]) ** 2).sum(-1)
     deviation = np.sqrt(squares / (total - (1 if spread == "sample" else 0)))
-    alike = deviation <= 1e-12 * np.abs(values).max(-1)
+    constant = deviation <= 1e-12 * np.abs(values).max(-1)
     x, y = weights[..., :first], weights[..., first:]
-    apart = (x * values[..., :first]).sum(-1) / x.sum(-1) - (y * values[..., first:]).sum(-1) / y.sum(-1)
-    effect: Floats = apart / np.where(alike, np.nan, deviation)
+    difference = (x * values[..., :first]).sum(-1) / x.sum(-1) - (y * values[..., first:]).sum(-1) / y.sum(-1)
+    effect: Floats = difference / np.where(constant, np.nan, deviation)
     return effect
 
 
 def _mean(near: Floats, weights: Floats) -> Floats:
-    """The mean cosine of every target with the attributes, weighted."""
+    """The weighted mean cosine of every target with the attributes."""
     mean: Floats = (weights / weights.sum(-1, keepdims=True)) @ near.T
     return mean
 
 
-def _weights(drawn: Ints, codes: Ints) -> Floats:
-    """How often the unit of each member was drawn, row by row."""
+def _weights(resampled: Ints, codes: Ints) -> Floats:
+    """How often the unit of each member was sampled, for each row."""
     size = int(codes.max()) + 1
-    rows = drawn.astype(np.intp).reshape(-1, drawn.shape[-1])
+    rows = resampled.astype(np.intp).reshape(-1, resampled.shape[-1])
     flat = (rows + size * np.arange(len(rows))[:, None]).ravel()
-    counts = np.bincount(flat, minlength=size * len(rows)).reshape(*drawn.shape[:-1], size)
+    counts = np.bincount(flat, minlength=size * len(rows)).reshape(*resampled.shape[:-1], size)
     return counts[..., codes].astype(np.float64)

@@ -1,9 +1,9 @@
-"""Questions by name: WEAT's and our own lists, SEAT's files where they are, and sentences made of any list.
+"""Questions by name: WEAT's lists, the package's lists, SEAT's files, and sentences made from any list.
 
-weat-6               the words of WEAT 6                     weat-6-sentences   those in our sentences
-religion-islam       our own words                           religion-islam-sentences
+weat-6               the words of WEAT 6                     weat-6-sentences   the same in sentences
+religion-islam       the package's words                     religion-islam-sentences
 seat-6, seat-6b      SEAT's own sentences (bias_bench/seat/sent-weat6.jsonl of a data directory)
-sent-religion1       any other file there, by its name       mine.json          a file of yours
+sent-religion1       any other file there, by name           mine.json          your own file
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ GENDER_TESTS = ("6", "7", "8")
 
 
 def load_questions(names: Sequence[str], data_dir: Path | None = None) -> tuple[Question, ...]:
-    """The questions of these names and files, in their order."""
-    return tuple(question for name in names for question in _one(name, data_dir))
+    """The questions with these names or in these files, in order."""
+    return tuple(question for name in names for question in _load(name, data_dir))
 
 
 def default_question_names(measure: str, data_dir: Path | None = None) -> tuple[str, ...]:
-    """What is asked where no question is named: SEAT 6, 7, 8 need SEAT's files, else sentences of ours do."""
+    """Default questions of a measure; sentence measures use SEAT's files 6, 7, 8 if they exist."""
     if measure == "weat":
         return tuple(question.name for question in weat_questions())
     if measure == "ceat":
@@ -40,8 +40,8 @@ def default_question_names(measure: str, data_dir: Path | None = None) -> tuple[
 
 
 def in_sentences(question: Question) -> Question:
-    """The same words in four plain sentences each."""
-    made = [
+    """The same words, each in four template sentences."""
+    groups = [
         Group(
             group.name,
             tuple(frame.format(word) for word in group.texts for frame in SENTENCES),
@@ -50,10 +50,10 @@ def in_sentences(question: Question) -> Question:
         )
         for group in question.groups()
     ]
-    return Question(f"{question.name}{IN_SENTENCES}", *made)
+    return Question(f"{question.name}{IN_SENTENCES}", *groups)
 
 
-def _one(name: str, data_dir: Path | None) -> tuple[Question, ...]:
+def _load(name: str, data_dir: Path | None) -> tuple[Question, ...]:
     known = {question.name: question for question in (*weat_questions(), *religion_questions())}
     if name in known:
         return (known[name],)
@@ -67,29 +67,29 @@ def _one(name: str, data_dir: Path | None) -> tuple[Question, ...]:
     if path is None and not numbered:
         raise UnknownName("question", name, (*known, "weat-6-sentences", "seat-6"))
     if path is None:
-        looked = ", ".join(str(folder / SEAT) for folder in data_dirs(data_dir))
+        searched = ", ".join(str(folder / SEAT) for folder in data_dirs(data_dir))
         raise DataError(
-            f"{name} needs SEAT's file {stem}.jsonl: looked in {looked}; name the folder above bias_bench "
-            f"with --data-dir, or ask weat-6{IN_SENTENCES} and the like, which are sentences of ours"
+            f"{name} needs SEAT's file {stem}.jsonl: searched {searched}; give the folder that contains "
+            f"bias_bench as data_dir, or use weat-6{IN_SENTENCES} and the like, which need no files"
         )
-    return (_with_words(_renamed(read_questions(path)[0], name), path),)
+    return (_with_words(_rename(read_questions(path)[0], name), path),)
 
 
 def _seat_file(stem: str, data_dir: Path | None) -> Path | None:
-    found = (folder / SEAT / f"{stem}.jsonl" for folder in data_dirs(data_dir))
-    return next((path for path in found if path.is_file()), None)
+    candidates = (folder / SEAT / f"{stem}.jsonl" for folder in data_dirs(data_dir))
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def _with_words(question: Question, path: Path) -> Question:
-    """SEAT's sentences with the word each is about, where the file of the words lies beside them."""
+    """SEAT's sentences with their word of interest, if the file of words is in the same folder."""
     words = path.with_name(path.name.removeprefix("sent-"))
     if words == path or not words.is_file():
         return question
     try:
         return question.with_words(read_questions(words)[0])
     except DataError:
-        return question  # some sentence has none of the words: each sentence stands for itself
+        return question  # some sentence has none of the words: every sentence is its own unit
 
 
-def _renamed(question: Question, name: str) -> Question:
+def _rename(question: Question, name: str) -> Question:
     return Question(name, *question.groups())

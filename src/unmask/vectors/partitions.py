@@ -1,7 +1,7 @@
-"""The permutation test of an association: how often do other partitions of the targets do as much?
+"""Permutation test of an association over partitions of the targets.
 
-One-sided and with ties counting, as published. All partitions into sets of these sizes are looked at where
-there are few; otherwise so many different ones, the observed among them, so that p is never 0.
+One-sided, ties counted, as published. All partitions into sets of the given sizes are enumerated if there
+are few; otherwise distinct ones are sampled, the observed included, so that p is never 0.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from scipy.stats import permutation_test
 from unmask.core.types import Floats
 
 ENUMERABLE = 200_000  # partitions
-SAMPLED = 100_000  # of more than so many, the observed one included
-BATCH = 4096  # partitions made at a time
-DIGITS = 12  # sums in another order are equal when they agree to so many
+SAMPLED = 100_000  # partitions sampled if there are more, including the observed one
+BATCH = 4096  # partitions generated at a time
+DIGITS = 12  # decimals compared, so that rounding in another order of summation is ignored
 
 
 @dataclass(frozen=True, slots=True)
 class PermutationResult:
-    """A one-sided p-value, of how many partitions, and whether these are all there are."""
+    """A one-sided p-value, the number of partitions, and whether all were enumerated."""
 
     p: float
     partitions: int
@@ -32,13 +32,13 @@ class PermutationResult:
 
 
 def permutation_p_value(x: Floats, y: Floats, *, rng: np.random.Generator) -> PermutationResult:
-    """P(Σx − Σy is at least as large) over partitions of all values into sets of these sizes."""
+    """P(Σx − Σy at least as large as observed) over partitions into sets of these sizes."""
     total = comb(x.size + y.size, x.size)
     both = np.concatenate([x, y])
     scaled = both / (np.abs(both).max() or 1.0)
     if total <= ENUMERABLE:
         parts = scaled[: x.size], scaled[x.size :]
-        made = permutation_test(
+        test = permutation_test(
             parts,
             _difference,
             permutation_type="independent",
@@ -47,7 +47,7 @@ def permutation_p_value(x: Floats, y: Floats, *, rng: np.random.Generator) -> Pe
             batch=BATCH,
             alternative="greater",
         )
-        return PermutationResult(float(made.pvalue), total, exact=True)
+        return PermutationResult(float(test.pvalue), total, exact=True)
     others = sample_partitions(x.size, y.size, SAMPLED - 1, rng=rng)
     observed = np.round(2 * scaled[: x.size].sum() - scaled.sum(), DIGITS)
     sums = np.round(2 * (others @ scaled) - scaled.sum(), DIGITS)
@@ -55,7 +55,7 @@ def permutation_p_value(x: Floats, y: Floats, *, rng: np.random.Generator) -> Pe
 
 
 def sample_partitions(first: int, second: int, count: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Different partitions, drawn without replacement, none of them the observed; True is the first set."""
+    """Sample distinct partitions other than the observed one; True marks the first set."""
     observed = np.arange(first + second) < first
     seen = {np.packbits(observed).tobytes(): None}
     while len(seen) <= count:

@@ -1,6 +1,6 @@
 """Questions of association tests: are the targets X nearer to the attributes A, and Y to B?
 
-A question is data. WEAT 1–10 ship with the package; SEAT's files and our own JSON and CSV can be read.
+A question is data. WEAT 1–10 ship with the package; SEAT's files and JSON or CSV files can be read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEAT_KEYS = {"targ1": "x", "targ2": "y", "attr1": "a", "attr2": "b"}
 class Group:
     """Words or sentences under one name; `words` names the word of interest of each sentence.
 
-    `units` is that word in one form, so that sentences of one word can be told to belong together.
+    `units` is that word in its base form; sentences with the same unit belong together.
     """
 
     name: str
@@ -36,26 +36,31 @@ class Group:
     units: tuple[str, ...] = ()
 
     def without(self, texts: frozenset[str]) -> Group:
-        """The same without some texts."""
+        """A copy without some texts."""
         kept = [number for number, text in enumerate(self.texts) if text not in texts]
-        columns = (tuple(one[n] for n in kept) if one else () for one in (self.texts, self.words, self.units))
+        columns = (
+            tuple(column[number] for number in kept) if column else ()
+            for column in (self.texts, self.words, self.units)
+        )
         return Group(self.name, *columns)
 
     def lower(self) -> Group:
-        """The same in small letters."""
-        columns = (tuple(map(str.lower, one)) for one in (self.texts, self.words, self.units))
+        """A lower-cased copy."""
+        columns = (tuple(map(str.lower, column)) for column in (self.texts, self.words, self.units))
         return Group(self.name, *columns)
 
     def word_spans(self) -> tuple[WordInText, ...]:
-        """Each sentence and where its word of interest stands."""
+        """Each sentence with the span of its word of interest."""
         if not self.words:
-            raise DataError(f"{self.name}: no words of interest are named; give them, or use `with_words`")
+            raise DataError(
+                f"{self.name}: the words of interest are not given; give them, or use `with_words`"
+            )
         return tuple((text, _span(text, word)) for text, word in zip(self.texts, self.words, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Two sets of targets and two of attributes; positive: X goes with A, and Y with B."""
+    """Two sets of targets and two of attributes; positive: X is closer to A, and Y to B."""
 
     name: str
     x: Group
@@ -72,21 +77,21 @@ class Question:
         return tuple(dict.fromkeys(text for group in self.groups() for text in group.texts))
 
     def without(self, texts: Sequence[str]) -> Question:
-        """The same without some words or sentences."""
-        some = frozenset(texts)
-        return Question(self.name, *(group.without(some) for group in self.groups()))
+        """A copy without some words or sentences."""
+        excluded = frozenset(texts)
+        return Question(self.name, *(group.without(excluded) for group in self.groups()))
 
     def lower(self) -> Question:
-        """The same in small letters, for vectors that know no others (GloVe 6B)."""
+        """A lower-cased copy, for uncased vectors (GloVe 6B)."""
         return Question(self.name, *(group.lower() for group in self.groups()))
 
     def units(self) -> Units:
-        """What belongs together: sentences of one word where it is known, else every text is alone."""
+        """Units of resampling: the word of each sentence if known, else every text by itself."""
         x, y, a, b = (group.units or group.words or group.texts for group in self.groups())
         return x, y, a, b
 
     def with_words(self, words: Question) -> Question:
-        """Name each sentence's word of interest: the one of the word question's group it contains."""
+        """Set each sentence's word of interest: the word of the same group in `words` that it contains."""
         pairs = zip(self.groups(), words.groups(), strict=True)
         return Question(self.name, *(_with_words(group, known) for group, known in pairs))
 
@@ -101,15 +106,15 @@ def weat_question(name: str) -> Question:
 
 def weat_questions() -> tuple[Question, ...]:
     """WEAT 1–10."""
-    return _listed("weat.json")
+    return _shipped("weat.json")
 
 
 def religion_questions() -> tuple[Question, ...]:
-    """Questions of our own lists of words, on religion."""
-    return _listed("ours.json")
+    """Questions on religion, with the package's own word lists."""
+    return _shipped("ours.json")
 
 
-def _listed(file: str) -> tuple[Question, ...]:
+def _shipped(file: str) -> tuple[Question, ...]:
     text = (resources.files("unmask.vectors") / file).read_text(encoding="utf-8")
     facts = json.loads(text)
     lists = {name: tuple(words.split()) for name, words in facts["lists"].items()}
@@ -120,19 +125,19 @@ def _listed(file: str) -> tuple[Question, ...]:
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
-    """The questions of a file: SEAT's `.jsonl` (one object), our own `.json`, or `.csv`.
+    """The questions of a file: SEAT's `.jsonl` (one object), `.json`, or `.csv`.
 
     JSON: an object, or a list of them, with `name` and `x`, `y`, `a`, `b`, each with `name`, `texts` and
-    perhaps `words`. CSV: columns question, set (x, y, a or b), name, text and perhaps word.
+    optional `words`. CSV: columns question, set (x, y, a or b), name, text and optional word.
     """
     try:
         if path.suffix == ".csv":
             return tuple(_from_table(pd.read_csv(path, dtype=str, keep_default_na=False), path))
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{path} cannot be read ({reason}); expected questions as JSON or CSV") from None
-    rows = found if isinstance(found, list) else [found]
+    rows = content if isinstance(content, list) else [content]
     return tuple(_from_object(row, path) for row in rows)
 
 
@@ -152,9 +157,9 @@ def _from_object(row: Any, path: Path) -> Question:
 
 
 def _from_table(table: pd.DataFrame, path: Path) -> Iterator[Question]:
-    lacking = [column for column in ("question", "set", "name", "text") if column not in table]
-    if lacking:
-        raise DataError(f"{path.name} lacks the columns {', '.join(lacking)}")
+    missing = [column for column in ("question", "set", "name", "text") if column not in table]
+    if missing:
+        raise DataError(f"{path.name} has no columns {', '.join(missing)}")
     for name, rows in table.groupby("question", sort=False):
         sets: Mapping[str, Any] = dict(list(rows.groupby("set")))
         if set(sets) != set(SETS):
@@ -164,19 +169,19 @@ def _from_table(table: pd.DataFrame, path: Path) -> Iterator[Question]:
             str(name),
             *(
                 _group(
-                    one["name"].iloc[0],
-                    one["text"].tolist(),
-                    one["word"].tolist() if "word" in one else (),
+                    group["name"].iloc[0],
+                    group["text"].tolist(),
+                    group["word"].tolist() if "word" in group else (),
                     path,
                 )
-                for one in groups
+                for group in groups
             ),
         )
 
 
 def _group(name: Any, texts: Any, words: Any, path: Path) -> Group:
-    """Checked: a name, texts that are there and differ, as many words as texts or none."""
-    if not isinstance(texts, list) or not texts or not all(isinstance(one, str) and one for one in texts):
+    """A validated group: distinct non-empty texts, and one word per text or none."""
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
         raise DataError(f"{path.name}: {name} has no list of texts; expected words or sentences")
     if len(set(texts)) < len(texts):
         raise DataError(f"{path.name}: {name} has a text twice; expected each once")
@@ -186,34 +191,34 @@ def _group(name: Any, texts: Any, words: Any, path: Path) -> Group:
 
 
 def _with_words(group: Group, known: Group) -> Group:
-    """Of the words and their plurals or singulars, the longest that stands in each sentence."""
+    """The longest known word, in singular or plural, that occurs in each sentence."""
     forms = sorted(((form, word) for word in known.texts for form in _forms(word)), key=_longest_first)
     patterns = [(re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", re.IGNORECASE), word) for form, word in forms]
-    found = []
+    matched = []
     for text in group.texts:
-        matches = ((match.group(), word) for one, word in patterns if (match := one.search(text)))
+        matches = ((match.group(), word) for pattern, word in patterns if (match := pattern.search(text)))
         best = next(matches, None)
         if best is None:
             raise DataError(f"{group.name}: {text!r} has none of the words of {known.name}")
-        found.append(best)
-    words, units = zip(*found, strict=True)
+        matched.append(best)
+    words, units = zip(*matched, strict=True)
     return replace(group, words=words, units=units)
 
 
-def _longest_first(one: tuple[str, str]) -> tuple[int, bool, str]:
-    form, word = one
+def _longest_first(pair: tuple[str, str]) -> tuple[int, bool, str]:
+    form, word = pair
     return -len(form), form != word, word
 
 
 def _forms(word: str) -> set[str]:
-    """A noun in the singular and the plural, as SEAT's sentences have it."""
+    """Singular and plural of a noun, as in SEAT's sentences."""
     plural = re.sub(r"man\b", "men", word) if re.search(r"man\b", word) else re.sub(r"y$", "ies", word)
     return {word, plural, f"{word}s", f"{word}es", word.removesuffix("s"), word.removesuffix("ren")}
 
 
 def _span(text: str, word: str) -> tuple[int, int]:
-    """Where the word stands in the text, whole; DataError where it does not."""
+    """The span of the whole word in the text; DataError if it does not occur."""
     match = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
     if match is None:
-        raise DataError(f"{word!r} is no word of {text!r}; name the word as it is written there")
+        raise DataError(f"{word!r} is not a word of {text!r}; give the word as written there")
     return match.span()

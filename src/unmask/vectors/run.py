@@ -1,4 +1,4 @@
-"""Vector measures by name, on a file of word vectors or an opened model."""
+"""Run vector measures by name, on a file of word vectors or an opened model."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Source = Path | Lm
 
 @dataclass(frozen=True, slots=True)
 class VectorMeasure:
-    """What a measure on vectors is, what it asks about, and which vectors it can take."""
+    """A vector measure: its name, input and citation."""
 
     name: str
     title: str
-    reads: str  # one plain sentence: what a value above the null means
+    reads: str  # one sentence: how to read a value
     asks: Literal["questions", "words"]
     models_only: bool
     citation: str  # BibTeX key in docs/references.bib
@@ -84,51 +84,51 @@ _ALL = (
         "gonen-goldberg-2019-lipstick",
     ),
 )
-VECTOR_MEASURES = {one.name: one for one in _ALL}
+VECTOR_MEASURES = {measure.name: measure for measure in _ALL}
 
 
 @dataclass(frozen=True, slots=True)
 class VectorSettings:
-    """Everything about the asking that is neither the measure, the vectors nor the questions."""
+    """Settings of a run: everything but the measure, the vectors and the questions."""
 
     layer: int = -1
     pooling: Pooling | None = None
     spread: Spread = "sample"
-    lower: bool = False  # look words up in small letters
+    lower: bool = False  # look words up in lower case
     seed: int = 0
-    corpus: Path | None = None  # sentences for ceat, one a line
+    corpus: Path | None = None  # sentences for ceat, one per line
     each: int = PER_WORD
     draws: int = DRAWS
     variance: Variance = "published"
     k: int = 100
-    limit: int | None = 50_000  # words of a file that may be neighbours
+    limit: int | None = 50_000  # first words of a file considered as neighbours
 
 
 @dataclass(frozen=True, slots=True)
 class WordSets:
-    """What the measures of a direction ask about: words that should be neutral, and pairs that differ."""
+    """Input of the direction measures: words that should be neutral, and word pairs."""
 
     words: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
-    others: tuple[str, ...] = ()  # further words that may be neighbours, where there is no vocabulary
+    others: tuple[str, ...] = ()  # further candidate neighbours, for models (no fixed vocabulary)
 
     def lower(self) -> WordSets:
-        """The same in small letters, each word once."""
-        low = (tuple(dict.fromkeys(map(str.lower, words))) for words in (self.words, self.others))
-        words, others = low
+        """A lower-cased copy without duplicates."""
+        lowered = (tuple(dict.fromkeys(map(str.lower, words))) for words in (self.words, self.others))
+        words, others = lowered
         return WordSets(words, tuple((a.lower(), b.lower()) for a, b in self.pairs), others)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorResult:
-    """What one measure found: for each question, or over words; and what had no vector."""
+    """Result of one measure: by question or over words, with the words that have no vector."""
 
     measure: VectorMeasure
     associations: tuple[Association, ...] = ()
     combined: tuple[CeatResult, ...] = ()
-    over_words: tuple[tuple[str, WordMean], ...] = ()  # by what the number is
+    over_words: tuple[tuple[str, WordMean], ...] = ()  # by name of the number
     company: NeighbourBias | None = None
-    left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by what was asked
+    left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by kind of input
     unanswered: tuple[tuple[str, str], ...] = ()  # question, reason
 
 
@@ -146,32 +146,32 @@ def run_measure(
     sets: WordSets,
     settings: VectorSettings,
 ) -> VectorResult:
-    """Ask one measure; a question that cannot be answered keeps its reason and stops no other."""
+    """Run one measure; a question that fails is recorded with its reason and does not stop the others."""
     if measure.models_only and isinstance(source, Path):
-        raise ModelError(
-            f"{measure.name} needs a model: {source.name} holds vectors of words without context"
-        )
+        raise ModelError(f"{measure.name} needs a model: {source.name} has static word vectors only")
     if measure.asks == "words":
         return _of_words(measure, source, sets.lower() if settings.lower else sets, settings)
-    asked = [question.lower() if settings.lower else question for question in questions]
+    selected = [question.lower() if settings.lower else question for question in questions]
     if measure.name == "ceat":
-        return _of_contexts(measure, source, asked, settings)
-    found: list[Association] = []
+        return _of_contexts(measure, source, selected, settings)
+    associations: list[Association] = []
     unanswered: list[tuple[str, str]] = []
-    words = [text for one in asked for text in one.texts()]
-    vectors = _looked_up(source, words, settings) if measure.name == "weat" else None
-    for question in asked:
+    words = [text for question in selected for text in question.texts()]
+    vectors = _word_vectors(source, words, settings) if measure.name == "weat" else None
+    for question in selected:
         try:
-            found.append(_associated(measure.name, question, source, vectors, settings))
+            associations.append(_associate(measure.name, question, source, vectors, settings))
         except (StatsError, DataError, ModelError) as error:
             unanswered.append((question.name, str(error)))
-    if not found:
+    if not associations:
         raise StatsError(f"{measure.name}: no question could be answered; {unanswered[0][1]}")
-    left = tuple((one.question, one.left_out) for one in found if one.left_out)
-    return VectorResult(measure, associations=tuple(found), left_out=left, unanswered=tuple(unanswered))
+    left_out = tuple((result.question, result.left_out) for result in associations if result.left_out)
+    return VectorResult(
+        measure, associations=tuple(associations), left_out=left_out, unanswered=tuple(unanswered)
+    )
 
 
-def _associated(
+def _associate(
     name: str, question: Question, source: Source, vectors: WordVectors | None, settings: VectorSettings
 ) -> Association:
     if name == "weat":
@@ -190,17 +190,17 @@ def _associated(
     return cseat(question, source, layer=settings.layer, spread=settings.spread, seed=settings.seed)
 
 
-def _looked_up(source: Source, words: Sequence[str], settings: VectorSettings) -> WordVectors:
-    """Vectors of words by themselves."""
+def _word_vectors(source: Source, words: Sequence[str], settings: VectorSettings) -> WordVectors:
+    """Vectors of words without context."""
     if isinstance(source, Path):
         return read_vectors(source, words)
     return isolated_word_vectors(source, list(dict.fromkeys(words)), settings)
 
 
 def isolated_word_vectors(lm: Lm, words: Sequence[str], settings: VectorSettings) -> WordVectors:
-    """A model's vector of each word fed to it alone: the mean over its tokens unless told otherwise."""
-    made = text_vectors(lm, words, layer=settings.layer, pooling=settings.pooling or "mean")
-    return WordVectors(tuple(words), made, lm.facts.id)
+    """A model's vector of each word without context; by default the mean over its tokens."""
+    matrix = text_vectors(lm, words, layer=settings.layer, pooling=settings.pooling or "mean")
+    return WordVectors(tuple(words), matrix, lm.facts.id)
 
 
 def _of_contexts(
@@ -208,21 +208,21 @@ def _of_contexts(
 ) -> VectorResult:
     if settings.corpus is None:
         raise DataError(
-            "ceat draws words in sentences: name a text file of one sentence a line with --corpus"
+            "ceat samples words in sentences: give corpus, a text file with one sentence per line"
         )
     assert isinstance(source, Lm)
     words = list(dict.fromkeys(text for question in questions for text in question.texts()))
     contexts = _contexts(source, settings.corpus, words, settings)
-    found: list[CeatResult] = []
-    left: list[tuple[str, tuple[str, ...]]] = []
+    combined: list[CeatResult] = []
+    left_out: list[tuple[str, tuple[str, ...]]] = []
     unanswered: list[tuple[str, str]] = []
     for question in questions:
-        lacking = tuple(text for text in question.texts() if text in contexts.missing)
-        kept = question.without(lacking)
+        missing = tuple(text for text in question.texts() if text in contexts.missing)
+        kept = question.without(missing)
         try:
             if any(not group.texts for group in kept.groups()):
-                raise StatsError(f"{question.name}: of some set no word stands in the corpus")
-            made = ceat(
+                raise StatsError(f"{question.name}: no word of some set occurs in the corpus")
+            result = ceat(
                 kept,
                 contexts.vectors,
                 draws=settings.draws,
@@ -233,18 +233,22 @@ def _of_contexts(
         except StatsError as error:
             unanswered.append((question.name, str(error)))
             continue
-        found.append(made)
-        left.extend([(question.name, lacking)] if lacking else [])
-    if not found:
+        combined.append(result)
+        left_out.extend([(question.name, missing)] if missing else [])
+    if not combined:
         raise StatsError(f"ceat: no question could be answered; {unanswered[0][1]}")
-    return VectorResult(measure, combined=tuple(found), left_out=tuple(left), unanswered=tuple(unanswered))
+    return VectorResult(
+        measure, combined=tuple(combined), left_out=tuple(left_out), unanswered=tuple(unanswered)
+    )
 
 
 def _contexts(lm: Lm, corpus: Path, words: Sequence[str], settings: VectorSettings) -> ContextVectors:
     try:
         text = decode(corpus.read_bytes(), corpus.name)
     except OSError as error:
-        raise DataError(f"{corpus} cannot be read ({error.strerror}); expected one sentence a line") from None
+        raise DataError(
+            f"{corpus} cannot be read ({error.strerror}); expected one sentence per line"
+        ) from None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return corpus_vectors(lm, lines, words, each=settings.each, layer=settings.layer, seed=settings.seed)
 
@@ -255,37 +259,39 @@ def _of_words(
     vectors = _vocabulary(measure.name, source, sets, settings)
     words = tuple(word for word in sets.words if word in vectors)
     pairs: Pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
-    left = (
+    by_kind = (
         ("words", vectors.missing(sets.words)),
         ("pairs", vectors.missing([w for pair in sets.pairs for w in pair])),
     )
     if not words or not pairs:
         raise StatsError(
             f"{vectors.source} has vectors of {len(words)} words and {len(pairs)} pairs; "
-            "expected some of each"
+            "expected at least one of each"
         )
-    said = tuple(one for one in left if one[1])
+    left_out = tuple((kind, missing) for kind, missing in by_kind if missing)
     if measure.name == "direct-bias":
         return VectorResult(
             measure,
             over_words=(("direct bias", direct_bias(vectors, words, pairs, seed=settings.seed)),),
-            left_out=said,
+            left_out=left_out,
         )
     if measure.name == "ripa":
-        made: RipaResult = ripa(vectors, words, pairs, seed=settings.seed)
-        return VectorResult(measure, over_words=(("lean", made.lean), ("size", made.size)), left_out=said)
+        result: RipaResult = ripa(vectors, words, pairs, seed=settings.seed)
+        return VectorResult(
+            measure, over_words=(("lean", result.lean), ("size", result.size)), left_out=left_out
+        )
     marks = direction_cosines(vectors, direction(vectors, pairs))
     company = knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
-    return VectorResult(measure, company=company, left_out=said)
+    return VectorResult(measure, company=company, left_out=left_out)
 
 
 def _vocabulary(name: str, source: Source, sets: WordSets, settings: VectorSettings) -> WordVectors:
-    """The words asked about; for neighbours, all there are."""
-    asked = dict.fromkeys([*sets.words, *(word for pair in sets.pairs for word in pair)])
+    """Vectors of the input words; for knn-bias, of the whole vocabulary."""
+    requested = dict.fromkeys([*sets.words, *(word for pair in sets.pairs for word in pair)])
     if isinstance(source, Lm):
         return isolated_word_vectors(
-            source, list(asked | (dict.fromkeys(sets.others) if name == "knn-bias" else {})), settings
+            source, list(requested | (dict.fromkeys(sets.others) if name == "knn-bias" else {})), settings
         )
     if name != "knn-bias":
-        return read_vectors(source, asked)
+        return read_vectors(source, requested)
     return read_vectors(source, None, limit=settings.limit)

@@ -1,6 +1,6 @@
 """Static word vectors from files: word2vec, GloVe and fastText, text and binary, all read by gensim.
 
-The format is told by the first bytes, never by the name of the file; `.gz` is unpacked on the way.
+The format is detected from the first bytes, never from the file name; `.gz` is decompressed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from unmask.core.types import Floats
 
 Format = Literal["word2vec-text", "word2vec-binary", "glove-text", "fasttext-binary"]
 FASTTEXT = struct.pack("<i", 793712314)  # the first bytes of fastText's own binary files
-LINE = 1 << 16  # bytes a line of a text file has at most
-SHOWN = 10  # unknown words named in a message
+LINE = 1 << 16  # maximum bytes of a line of a text file
+SHOWN = 10  # unknown words listed in a message
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Words and their vectors, one row each; `unknown` are the words asked for that the source lacks."""
+    """Words and their vectors, one row each; `unknown` are requested words that the source does not have."""
 
     words: tuple[str, ...]
     matrix: Floats
@@ -38,7 +38,7 @@ class WordVectors:
     unknown: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what is not one finite row for each distinct word."""
+        """Require one finite row for each distinct word."""
         if self.matrix.ndim != 2 or len(self.matrix) != len(self.words):
             raise DataError(
                 f"{self.source}: {len(self.words)} words and vectors of shape {self.matrix.shape}; "
@@ -47,7 +47,7 @@ class WordVectors:
         if len(self._rows) < len(self.words):
             raise DataError(f"{self.source}: a word has two vectors; expected each word once")
         if not np.isfinite(self.matrix).all():
-            raise DataError(f"{self.source}: a vector has a number that is not finite; check the file")
+            raise DataError(f"{self.source}: a vector has a value that is not finite; check the file")
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -57,47 +57,47 @@ class WordVectors:
         return word in self._rows
 
     def missing(self, words: Iterable[str]) -> tuple[str, ...]:
-        """Those of the words that have no vector here, each once."""
+        """The words that have no vector, each once."""
         return tuple(dict.fromkeys(word for word in words if word not in self._rows))
 
     def lookup(self, words: Sequence[str]) -> Floats:
-        """The vectors of these words, in their order; DataError names those there are none of."""
-        lacking = self.missing(words)
-        if lacking:
+        """The vectors of these words, in order; DataError lists those without one."""
+        missing = self.missing(words)
+        if missing:
             raise DataError(
-                f"{self.source} has no vector of {format_words(lacking)}; leave them out, "
+                f"{self.source} has no vector for {format_words(missing)}; leave them out, "
                 "or use vectors that have them"
             )
         return self.matrix[[self._rows[word] for word in words]]
 
 
 def format_words(words: Sequence[str]) -> str:
-    """The words for a message, the first few by name."""
-    some = ", ".join(repr(word) for word in words[:SHOWN])
-    return some if len(words) <= SHOWN else f"{some} and {len(words) - SHOWN} more"
+    """The first few words, quoted, for a message."""
+    listed = ", ".join(repr(word) for word in words[:SHOWN])
+    return listed if len(words) <= SHOWN else f"{listed} and {len(words) - SHOWN} more"
 
 
 def read_vectors(path: Path, words: Iterable[str] | None = None, *, limit: int | None = None) -> WordVectors:
-    """The vectors of a file: of `words` only, or of all; `limit` reads the first so many of the file.
+    """Read the vectors of `words`, or of all words; `limit` reads only the first words of the file.
 
-    Files hold 4-byte numbers, or few digits; they are handed on as 8-byte ones. Of words fastText never
-    saw nothing is made up from their letters: they are unknown, as in the other formats.
+    Values are converted from 32 to 64 bits. fastText does not synthesise vectors from subwords here:
+    unseen words are unknown, as in the other formats.
     """
     wanted = None if words is None else tuple(dict.fromkeys(words))
-    keyed = _keyed(path, wanted, limit)
+    keyed = _load_keyed(path, wanted, limit)
     wanted = tuple(keyed.index_to_key) if wanted is None else wanted
     kept = [word for word in wanted if word in keyed.key_to_index]
     if not kept:
-        raise _none(path, len(wanted))
+        raise _no_words(path, len(wanted))
     matrix = keyed.vectors[[keyed.key_to_index[word] for word in kept]].astype(np.float64)
     unknown = tuple(word for word in wanted if word not in keyed.key_to_index)
     return WordVectors(tuple(kept), matrix, path.name, unknown)
 
 
 def format_of(path: Path) -> Format:
-    """Which format the file is in, by its first two lines."""
+    """Detect the format from the first two lines."""
     try:
-        with _opened(path) as stream:
+        with _open(path) as stream:
             first = stream.readline(LINE)
             second = stream.readline(LINE)
     except (OSError, EOFError) as error:
@@ -110,23 +110,23 @@ def format_of(path: Path) -> Format:
     if _is_text(first, None):
         return "glove-text"
     raise DataError(
-        f"{path.name} is no file of word vectors: its first line is {first[:40]!r}; "
+        f"{path.name} is not a file of word vectors: its first line is {first[:40]!r}; "
         "expected word2vec, GloVe or fastText, text or binary"
     )
 
 
-def _keyed(path: Path, words: Sequence[str] | None, limit: int | None) -> Any:
-    """What gensim reads; of a text file only the lines of these words, which is quicker by far."""
+def _load_keyed(path: Path, words: Sequence[str] | None, limit: int | None) -> Any:
+    """Load with gensim; of a text file only the lines of these words, which is much faster."""
     form = format_of(path)
     if words is None or form not in ("word2vec-text", "glove-text"):
-        return _loaded(path, form, limit)
+        return _load(path, form, limit)
     with TemporaryDirectory() as folder:
-        some = Path(folder) / path.name.removesuffix(".gz")
-        some.write_bytes(_lines(path, form, words, limit))
-        return _loaded(some, "word2vec-text", None)
+        subset = Path(folder) / path.name.removesuffix(".gz")
+        subset.write_bytes(_lines(path, form, words, limit))
+        return _load(subset, "word2vec-text", None)
 
 
-def _loaded(path: Path, form: Format, limit: int | None) -> Any:
+def _load(path: Path, form: Format, limit: int | None) -> Any:
     gensim = _gensim()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # gensim opens a file without a header twice
@@ -140,14 +140,14 @@ def _loaded(path: Path, form: Format, limit: int | None) -> Any:
             reason = str(error)  # raised below: the error itself would keep the file open
     raise DataError(
         f"{path.name} looks like {form} but cannot be read whole ({reason}); "
-        "ask for the words you need, or fetch it again"
+        "request only the words you need, or download the file again"
     )
 
 
 def _lines(path: Path, form: Format, words: Sequence[str], limit: int | None) -> bytes:
-    """The lines of these words, under a header; some entries of GloVe's have spaces and are passed by."""
+    """The lines of these words, with a header; GloVe entries that contain spaces are skipped."""
     wanted = {word.encode("utf-8") for word in words}
-    with _opened(path) as stream:
+    with _open(path) as stream:
         first = stream.readline()
         headed = form == "word2vec-text"
         size = int(first.split()[1]) if headed else len(first.split()) - 1
@@ -158,18 +158,18 @@ def _lines(path: Path, form: Format, words: Sequence[str], limit: int | None) ->
             if line.split(b" ", 1)[0] in wanted and len(line.split()) == size + 1
         ]
     if not kept:
-        raise _none(path, len(words))
+        raise _no_words(path, len(words))
     return b"%d %d\n" % (len(kept), size) + b"".join(kept)
 
 
-def _none(path: Path, asked: int) -> DataError:
+def _no_words(path: Path, requested: int) -> DataError:
     return DataError(
-        f"{path.name} has none of the {asked} words asked for; check its language and letter case"
+        f"{path.name} has none of the {requested} requested words; check its language and letter case"
     )
 
 
 def _gensim() -> Any:
-    """Its models, imported only where they are needed."""
+    """gensim.models, imported on first use."""
     try:
         return import_module("gensim.models")
     except ImportError:
@@ -179,27 +179,27 @@ def _gensim() -> Any:
 
 
 def _first(keyed: Any, limit: int | None) -> Any:
-    """The first words of fastText's own format, which is always read whole."""
+    """The first words of a fastText binary file, which gensim always reads whole."""
     if limit is None:
         return keyed
-    some = _gensim().KeyedVectors(keyed.vector_size)
+    subset = _gensim().KeyedVectors(keyed.vector_size)
     words = list(islice(keyed.index_to_key, limit))
-    some.add_vectors(words, keyed.vectors[: len(words)])
-    return some
+    subset.add_vectors(words, keyed.vectors[: len(words)])
+    return subset
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 
 def _is_header(line: bytes) -> bool:
-    """Two whole numbers: how many words, how many dimensions."""
+    """Whether the line has two integers: number of words and of dimensions."""
     parts = line.split()
     return len(parts) == 2 and all(part.isdigit() for part in parts)
 
 
 def _is_text(line: bytes, size: int | None) -> bool:
-    """A word and its numbers, as text; `size` of them where that is known."""
+    """Whether the line is a word followed by numbers, `size` of them if given."""
     try:
         numbers = [float(part) for part in line.decode("utf-8").split()[1:]]
     except ValueError:  # neither text nor numbers

@@ -1,7 +1,7 @@
 """`at`: contextual debiasing of all layers at the token level (Kaneko & Bollegala 2021).
 
-Target words (nurse) are pushed out of the direction of attribute words (she, father) while sentences that
-speak of a gender keep the states they had.
+Hidden states of target words (nurse) are frozen orthogonal to the vectors of attribute words (she, father),
+while the states of sentences with attribute words are preserved.
 """
 
 from __future__ import annotations
@@ -25,67 +25,69 @@ from unmask.training.distributed import on_main_process
 
 
 def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool = False) -> Outcome:
-    """Train by the projection loss; the corpus gives the sentences."""
+    """Train with the projection loss on sentences of the corpus; `as_code` reproduces the published code."""
     length = min(context.options.length, context.lm.facts.max_length)
     attributes, targets = find_occurrences(context.lm, corpus.sentences, length)
     check_occurrences(attributes, targets)
-    known = tokenize_texts(context, reminders(context.options.remind))
-    turns = _turns(targets, attributes, known, context.settings.seed)
+    reminder_rows = tokenize_texts(context, reminders(context.options.remind))
+    examples = _examples(targets, attributes, reminder_rows, context.settings.seed)
     pad = context.lm.tokenizer.pad_token_id
     vectors = AttributeVectors(attributes, pad, context.folder, by_word=not as_code, unit=not as_code)
-    before = _frozen(context.model)
-    took = train(
+    original = _frozen_copy(context.model)
+    training = train(
         context.model,
-        turns,
+        examples,
         AtCollator(context.lm.tokenizer, pad, shifted=as_code),
         context.settings,
         context.folder,
-        loss=AtLoss(vectors, before, context.options, as_code),
+        loss=AtLoss(vectors, original, context.options, as_code),
         progress=context.progress,
         on_epoch_begin=vectors.update,
-        key=f"{context.options} {as_code} {[turn.target.ids for turn in turns]}",
+        key=f"{context.options} {as_code} {[example.target.ids for example in examples]}",
     )
     on_main_process(vectors.delete_files)
     facts = {
         "attribute_sentences": len(attributes),
-        "attribute_words": len({one.word for one in attributes}),
+        "attribute_words": len({occurrence.word for occurrence in attributes}),
         "target_sentences": len(targets),
-        "target_words": len({one.word for one in targets}),
-        "reminders": len(known),
+        "target_words": len({occurrence.word for occurrence in targets}),
+        "reminders": len(reminder_rows),
         "layers": context.options.layers,
         "level": context.options.level,
         "weights": [context.options.strength, 1 - context.options.strength],
         "vectors": "one per gender" if as_code else "one per word, of length one",
     }
-    return Outcome(context.model, facts, took)
+    return Outcome(context.model, facts, training)
 
 
-def _frozen(model: Any) -> Any:
-    """A copy that stays as it is; an eraser works in both."""
+def _frozen_copy(model: Any) -> Any:
+    """A frozen copy of the model; an attached eraser is attached to the copy too."""
     eraser = attached_eraser(model)
     detach(model)
-    made = copy.deepcopy(model).eval().requires_grad_(False)
+    frozen = copy.deepcopy(model).eval().requires_grad_(False)
     if eraser is not None:
         attach(model, eraser)
-        attach(made, eraser)
-    return made
+        attach(frozen, eraser)
+    return frozen
 
 
-def _turns(
+def _examples(
     targets: Sequence[WordOccurrence],
     attributes: Sequence[WordOccurrence],
-    known: Sequence[TokenRow],
+    reminder_rows: Sequence[TokenRow],
     seed: int,
 ) -> list[AtExample]:
-    """Every target once, beside attribute sentences of both genders in turn; reminders spread evenly."""
-    dice = np.random.default_rng((seed, 3))
-    groups = [[one for one in attributes if one.group == group] for group in ("female", "male")]
-    orders = [dice.permutation(len(some)) for some in groups]
+    """Pair every target with an attribute sentence, genders alternating; spread reminders evenly."""
+    rng = np.random.default_rng((seed, 3))
+    groups = [
+        [occurrence for occurrence in attributes if occurrence.group == group] for group in ("female", "male")
+    ]
+    orders = [rng.permutation(len(occurrences)) for occurrences in groups]
     return [
         AtExample(
             target,
             groups[number % 2][orders[number % 2][number // 2 % len(groups[number % 2])]],
-            tuple(known[number :: len(targets)]),
+            tuple(reminder_rows[number :: len(targets)]),
         )
         for number, target in enumerate(targets)
     ]
@@ -94,7 +96,7 @@ def _turns(
 AT = Method(
     name="at",
     title="Orthogonal projection of target words, all layers",
-    about="target words are pushed out of the direction of gendered words; sentences on one gender stay",
+    about="target words are made orthogonal to gendered words; sentences on one gender keep their states",
     apply=apply,
     citation="kaneko-bollegala-2021-debiasing",
     kinds=("masked",),
@@ -103,7 +105,7 @@ AT = Method(
 AT_CODE = Method(
     name="at-code",
     title="Orthogonal projection of target words, as the published code does it",
-    about="as at, with one vector a gender, inner products averaged before squaring, positions off by one",
+    about="as at, with one vector per gender, inner products averaged before squaring, positions off by one",
     apply=partial(apply, as_code=True),
     citation="kaneko-bollegala-2021-debiasing",
     kinds=("masked",),

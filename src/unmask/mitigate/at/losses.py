@@ -1,4 +1,4 @@
-"""The losses of AT: target words out of the direction of attribute words, everything else kept as it was."""
+"""Collator and loss of AT: projection of target words, preservation of attribute sentences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AtExample:
-    """What one step of the training looks at, a part of it: a target, an attribute sentence, reminders."""
+    """One training example: a target sentence, an attribute sentence, and reminders."""
 
     target: WordOccurrence
     attribute: WordOccurrence
@@ -30,82 +30,97 @@ class AtExample:
 
 @dataclass(frozen=True, slots=True)
 class AtCollator:
-    """Turns as a batch; with `shifted` the word's positions are where the published code looks."""
+    """Collates examples; with `shifted`, word positions are off by one, as in the published code."""
 
     tokenizer: Any
     pad: int
     shifted: bool = False
 
-    def __call__(self, turns: Sequence[AtExample], dice: np.random.Generator) -> Batch:
-        """Target sentences with the places of their words, attribute sentences, and reminders if any."""
-        targets = [one.target for one in turns]
-        ids, kept = pad_rows([one.ids for one in targets], self.pad)
-        others, alive = pad_rows([one.attribute.ids for one in turns], self.pad)
-        at = _as_published(targets, ids.shape[1]) if self.shifted else token_weights(targets, ids.shape[1])
-        batch = {"targets": ids, "kept": kept, "at": at, "attributes": others, "alive": alive}
-        rows = [row for one in turns for row in one.reminders]
+    def __call__(self, examples: Sequence[AtExample], rng: np.random.Generator) -> Batch:
+        """Batch of target sentences with word positions, attribute sentences, and reminders if any."""
+        targets = [example.target for example in examples]
+        ids, mask = pad_rows([target.ids for target in targets], self.pad)
+        attribute_ids, attribute_mask = pad_rows([example.attribute.ids for example in examples], self.pad)
+        at = (
+            _published_weights(targets, ids.shape[1])
+            if self.shifted
+            else token_weights(targets, ids.shape[1])
+        )
+        batch = {
+            "targets": ids,
+            "target_mask": mask,
+            "at": at,
+            "attributes": attribute_ids,
+            "attribute_mask": attribute_mask,
+        }
+        rows = [row for example in examples for row in example.reminders]
         if rows:
             batch |= {
-                f"remind_{name}": one for name, one in MaskedLMCollator(self.tokenizer)(rows, dice).items()
+                f"remind_{name}": tensor
+                for name, tensor in MaskedLMCollator(self.tokenizer)(rows, rng).items()
             }
         return batch
 
 
 @dataclass(frozen=True, slots=True)
 class AtLoss:
-    """strength × projection + (1 − strength) × keep, and the loss of the reminders if there are any."""
+    """strength × projection + (1 − strength) × preservation, plus the loss of the reminders if any."""
 
     vectors: AttributeVectors
-    before: Any  # the model as it was, frozen
+    original: Any  # frozen copy of the original model
     options: MitigationOptions
     as_code: bool = False
 
     def __call__(self, model: Any, batch: Batch) -> Tensor:
         """The loss of a batch."""
-        masks = (None, None) if self.as_code else (batch["kept"], batch["alive"])
-        turned = self._projection(hidden_states(model, batch["targets"], masks[0]), batch)
-        now = hidden_states(model, batch["attributes"], masks[1])
+        masks = (None, None) if self.as_code else (batch["target_mask"], batch["attribute_mask"])
+        projection = self._projection(hidden_states(model, batch["targets"], masks[0]), batch)
+        current = hidden_states(model, batch["attributes"], masks[1])
         with torch.no_grad():
-            then = hidden_states(self.before, batch["attributes"], masks[1])
-        kept = self._kept(now, then, batch["alive"])
+            reference = hidden_states(self.original, batch["attributes"], masks[1])
+        preservation = self._preservation(current, reference, batch["attribute_mask"])
         share = self.options.strength
-        loss = share * turned + (1 - share) * kept
+        loss = share * projection + (1 - share) * preservation
         if "remind_input_ids" in batch:
-            asked = {
-                name.removeprefix("remind_"): one for name, one in batch.items() if name.startswith("remind_")
+            inputs = {
+                name.removeprefix("remind_"): tensor
+                for name, tensor in batch.items()
+                if name.startswith("remind_")
             }
-            loss = loss + model(**asked).loss
+            loss = loss + model(**inputs).loss
         return loss
 
     def _projection(self, layers: tuple[Tensor, ...], batch: Batch) -> Tensor:
-        """Mean square of the inner products of the target's states with every attribute vector."""
+        """Mean squared inner product of the target's states with every attribute vector."""
         first = 0 if self.options.layers == "all" else len(layers) - 1
-        found = []
+        products = []
         for number in range(first, len(layers)):
             vectors = self.vectors.current[number]
             if self.options.level == "token":
-                found.append(torch.einsum("bt,btd->bd", batch["at"], layers[number]) @ vectors.T)
+                products.append(torch.einsum("bt,btd->bd", batch["at"], layers[number]) @ vectors.T)
             else:
-                found.append((layers[number] @ vectors.T)[batch["kept"].bool()])
-        inner = torch.stack(found)  # layers, words or tokens, attribute vectors
+                products.append((layers[number] @ vectors.T)[batch["target_mask"].bool()])
+        inner = torch.stack(products)  # layers, words or tokens, attribute vectors
         if self.as_code:  # averaged over layers and batch, and only then squared
             return inner.mean((0, 1)).pow(2).sum()
         return inner.pow(2).mean()
 
-    def _kept(self, now: tuple[Tensor, ...], then: tuple[Tensor, ...], alive: Tensor) -> Tensor:
-        """Mean squared length of what changed in attribute sentences, over tokens and layers."""
-        moved = torch.stack([(one - other).pow(2) for one, other in zip(now, then, strict=True)])
+    def _preservation(
+        self, current: tuple[Tensor, ...], reference: tuple[Tensor, ...], mask: Tensor
+    ) -> Tensor:
+        """Mean squared distance of the states of attribute sentences from the original model's."""
+        squared = torch.stack([(new - old).pow(2) for new, old in zip(current, reference, strict=True)])
         if self.as_code:
-            return moved.mean()
-        return moved.sum(-1)[:, alive.bool()].mean()
+            return squared.mean()
+        return squared.sum(-1)[:, mask.bool()].mean()
 
 
-def _as_published(rows: Sequence[WordOccurrence], width: int) -> Tensor:
-    """One token to the left and divided by the longest word, if any word of the batch has several."""
+def _published_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:
+    """Shifted one token left and divided by the longest word, if any word of the batch has several tokens."""
     longest = max(len(row.positions) for row in rows)
     if longest == 1:
         return token_weights(rows, width)
-    made = torch.zeros(len(rows), width)
+    weights = torch.zeros(len(rows), width)
     for number, row in enumerate(rows):
-        made[number, [place - 1 for place in row.positions]] = 1 / longest
-    return made
+        weights[number, [position - 1 for position in row.positions]] = 1 / longest
+    return weights

@@ -1,4 +1,4 @@
-"""Sentences that hold an attribute word or a target word, and where in them its tokens stand."""
+"""Sentences with an attribute word or a target word, and the positions of its tokens."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from unmask.mitigate.swap import package_words
 from unmask.mitigate.swap.patterns import any_of
 from unmask.models import Lm
 
-SHORTEST, LONGEST = 2, 128  # words of a sentence, as published
+SHORTEST, LONGEST = 2, 128  # sentence length in words, as published
 TOPICS = ("career", "family", "science", "arts", "math", "strength", "weakness", "intelligence", "appearance")
 
 
 @dataclass(frozen=True, slots=True)
 class WordOccurrence:
-    """A sentence's tokens, the word looked for, its group, and the positions of its tokens."""
+    """A tokenized sentence, the word of interest, its group, and the positions of its tokens."""
 
     ids: tuple[int, ...]
     word: str
@@ -30,35 +30,37 @@ class WordOccurrence:
 
 @cache
 def attribute_words() -> dict[str, tuple[str, ...]]:
-    """The package's masculine and feminine words, titles left out."""
+    """The package's masculine and feminine words, without titles."""
     pairs = [
-        one for one in package_words().pairs if one.swap and one.pos != "title" and "'" not in one.masculine
+        pair
+        for pair in package_words().pairs
+        if pair.swap and pair.pos != "title" and "'" not in pair.masculine
     ]
     return {
-        "male": tuple(dict.fromkeys(one.masculine.lower() for one in pairs)),
-        "female": tuple(dict.fromkeys(one.feminine.lower() for one in pairs)),
+        "male": tuple(dict.fromkeys(pair.masculine.lower() for pair in pairs)),
+        "female": tuple(dict.fromkeys(pair.feminine.lower() for pair in pairs)),
     }
 
 
 @cache
 def target_words() -> tuple[str, ...]:
-    """Words that should not lean: the package's occupations, and its lists of stereotyped topics."""
+    """Words that should be neutral: the package's occupations and its lists of stereotyped topics."""
     occupations: tuple[Occupation, ...] = data.read("occupations")
     gendered = {word for group in attribute_words().values() for word in group}
     topics = (word.lower() for topic in TOPICS for word in package_words().lists[topic])
-    each = dict.fromkeys([*(one.name.lower() for one in occupations), *topics])
-    return tuple(word for word in each if word not in gendered)
+    candidates = dict.fromkeys([*(occupation.name.lower() for occupation in occupations), *topics])
+    return tuple(word for word in candidates if word not in gendered)
 
 
 def find_occurrences(
     lm: Lm, sentences: Iterable[str], length: int
 ) -> tuple[list[WordOccurrence], list[WordOccurrence]]:
-    """Attribute sentences (words of one gender only) and target sentences (no gendered word), word by word.
+    """Occurrences in attribute sentences (words of one gender only) and target sentences (no gendered word).
 
-    A sentence stands once for every different word of its kind that it holds.
+    A sentence occurs once for each distinct word of its kind.
     """
-    group_of = {word: group for group, some in attribute_words().items() for word in some}
-    gendered, neutral = _finder(group_of), _finder(target_words())
+    group_of = {word: group for group, words in attribute_words().items() for word in words}
+    gendered, neutral = _word_pattern(group_of), _word_pattern(target_words())
     attributes: list[WordOccurrence] = []
     targets: list[WordOccurrence] = []
     for sentence in sentences:
@@ -67,42 +69,42 @@ def find_occurrences(
         spans = _spans(gendered, sentence)
         groups = {group_of[word] for word in spans}
         if len(groups) == 1:
-            attributes += _placed(lm, sentence, spans, groups.pop(), length)
+            attributes += _occurrences(lm, sentence, spans, groups.pop(), length)
         elif not groups:
-            targets += _placed(lm, sentence, _spans(neutral, sentence), "target", length)
+            targets += _occurrences(lm, sentence, _spans(neutral, sentence), "target", length)
     return attributes, targets
 
 
 def check_occurrences(attributes: Sequence[WordOccurrence], targets: Sequence[WordOccurrence]) -> None:
-    """Both kinds are needed, and both genders."""
-    groups = {one.group for one in attributes}
+    """Raise DataError unless both kinds and both genders occur."""
+    groups = {occurrence.group for occurrence in attributes}
     if groups != {"male", "female"} or not targets:
         raise DataError(
             f"{len(attributes):,} sentences with words of one gender and {len(targets):,} with a target word "
-            "and no gendered one: at needs both kinds, and both genders; give more text"
+            "and no gendered word: at needs both kinds of sentences and both genders; give more text"
         )
 
 
-def _finder(listed: Iterable[str]) -> re.Pattern[str]:
+def _word_pattern(listed: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"(?i)(?<![\w-])(?:{any_of(listed)})(?![\w-])")
 
 
-def _spans(finder: re.Pattern[str], sentence: str) -> dict[str, tuple[int, int]]:
-    """Where each different word stands for the first time."""
+def _spans(pattern: re.Pattern[str], sentence: str) -> dict[str, tuple[int, int]]:
+    """The span of the first occurrence of each distinct word."""
     spans: dict[str, tuple[int, int]] = {}
-    for match in finder.finditer(sentence):
+    for match in pattern.finditer(sentence):
         spans.setdefault(match[0].lower(), match.span())
     return spans
 
 
-def _placed(
+def _occurrences(
     lm: Lm, sentence: str, spans: dict[str, tuple[int, int]], group: str, length: int
 ) -> list[WordOccurrence]:
     try:
         ids = lm.encode(sentence).ids
-        placed = [(word, lm.token_positions(sentence, *span)) for word, span in spans.items()]
+        located = [(word, lm.token_positions(sentence, *span)) for word, span in spans.items()]
     except Unscorable:
         return []
     if len(ids) > length:
         return []
-    return [WordOccurrence(ids, word, group, places) for word, places in placed if places]
+    return [WordOccurrence(ids, word, group, positions) for word, positions in located if positions]

@@ -1,4 +1,4 @@
-"""Attribute vectors: the mean state of a word (or of a gender) over its sentences, layer by layer."""
+"""Attribute vectors: the mean hidden state of a word (or gender) over its sentences, for every layer."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from unmask.mitigate.at.sentences import WordOccurrence
 from unmask.training.collators import pad_rows
 from unmask.training.distributed import on_main_process
 
-MAX_SENTENCES = 100  # sentences of one word that its vector is the mean of
-_TOGETHER = 64
+MAX_SENTENCES = 100  # averaged for the vector of one word
+_BATCH = 64
 
 
-def hidden_states(model: Any, ids: Tensor, kept: Tensor | None) -> tuple[Tensor, ...]:
-    """Hidden states of all layers, the embeddings' first."""
-    found = model.base_model(input_ids=ids, attention_mask=kept, output_hidden_states=True).hidden_states
-    return tuple(found)
+def hidden_states(model: Any, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
+    """Hidden states of all layers, embeddings first."""
+    layers = model.base_model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
+    return tuple(layers)
 
 
 def token_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:
-    """For every row the share of each position in the mean over the word's tokens."""
-    made = torch.zeros(len(rows), width)
+    """Weights that average each row over the positions of its word."""
+    weights = torch.zeros(len(rows), width)
     for number, row in enumerate(rows):
-        made[number, list(row.positions)] = 1 / len(row.positions)
-    return made
+        weights[number, list(row.positions)] = 1 / len(row.positions)
+    return weights
 
 
 def attribute_vectors(model: Any, rows: Sequence[WordOccurrence], pad: int, *, by_word: bool) -> Tensor:
-    """(layers, words or groups, dimensions): means over sentences of the mean over a word's tokens."""
-    chosen = _some(rows)
+    """Means over sentences of the mean over a word's tokens: (layers, words or groups, dimensions)."""
+    chosen = _first_sentences(rows)
     names = sorted({_name(row, by_word) for row in chosen})
-    place = {name: number for number, name in enumerate(names)}
+    index = {name: number for number, name in enumerate(names)}
     sums: Tensor | None = None
     counts = torch.zeros(len(names), device=next(model.parameters()).device)
     for batch in _batches(chosen):
-        ids, kept = (one.to(counts.device) for one in pad_rows([row.ids for row in batch], pad))
-        layers = torch.stack(hidden_states(model, ids, kept))
+        ids, mask = (tensor.to(counts.device) for tensor in pad_rows([row.ids for row in batch], pad))
+        layers = torch.stack(hidden_states(model, ids, mask))
         mean = torch.einsum(
             "bt,lbtd->lbd", token_weights(batch, ids.shape[1]).to(counts.device), layers.float()
         )
-        owner = torch.tensor([place[_name(row, by_word)] for row in batch], device=counts.device)
+        owner = torch.tensor([index[_name(row, by_word)] for row in batch], device=counts.device)
         sums = (
             torch.zeros(len(layers), len(names), mean.shape[-1], device=counts.device)
             if sums is None
@@ -58,7 +58,7 @@ def attribute_vectors(model: Any, rows: Sequence[WordOccurrence], pad: int, *, b
 
 
 class AttributeVectors:
-    """The vectors of the epoch at hand; each epoch's are kept in a file until the training ends."""
+    """The vectors of the current epoch; each epoch's are stored in a file until training ends."""
 
     def __init__(
         self, rows: Sequence[WordOccurrence], pad: int, folder: Path, *, by_word: bool, unit: bool
@@ -68,37 +68,41 @@ class AttributeVectors:
         self.current: Tensor = torch.empty(0)
 
     def update(self, epoch: int, model: Any) -> None:
-        """Those of an epoch's beginning: from the file if a killed training goes on, else computed."""
+        """Compute the vectors at the start of an epoch, or load them when a training is resumed."""
         path = self._folder / f"vectors-{epoch}.safetensors"
-        self.current = on_main_process(lambda: self._kept(model, path)).to(next(model.parameters()).device)
+        self.current = on_main_process(lambda: self._load_or_compute(model, path)).to(
+            next(model.parameters()).device
+        )
 
-    def _kept(self, model: Any, path: Path) -> Tensor:
+    def _load_or_compute(self, model: Any, path: Path) -> Tensor:
         from safetensors.torch import load_file, save_file
 
         if path.exists():
             return load_file(path)["vectors"]
-        made = attribute_vectors(model, self._rows, self._pad, by_word=self._by_word)
-        made = (torch.nn.functional.normalize(made, dim=-1) if self._unit else made).contiguous().cpu()
+        vectors = attribute_vectors(model, self._rows, self._pad, by_word=self._by_word)
+        vectors = (
+            (torch.nn.functional.normalize(vectors, dim=-1) if self._unit else vectors).contiguous().cpu()
+        )
         partial = path.with_suffix(".partial")
-        save_file({"vectors": made}, partial)
+        save_file({"vectors": vectors}, partial)
         partial.replace(path)
-        return made
+        return vectors
 
     def delete_files(self) -> None:
-        """Remove the files."""
+        """Delete the stored vectors."""
         for path in self._folder.glob("vectors-*"):
             path.unlink()
         if self._folder.is_dir() and not any(self._folder.iterdir()):
             self._folder.rmdir()
 
 
-def _some(rows: Sequence[WordOccurrence]) -> list[WordOccurrence]:
-    """The first sentences of every word."""
+def _first_sentences(rows: Sequence[WordOccurrence]) -> list[WordOccurrence]:
+    """The first `MAX_SENTENCES` occurrences of every word."""
     by_word: defaultdict[str, list[WordOccurrence]] = defaultdict(list)
     for row in rows:
         if len(by_word[row.word]) < MAX_SENTENCES:
             by_word[row.word].append(row)
-    return [row for some in by_word.values() for row in some]
+    return [row for occurrences in by_word.values() for row in occurrences]
 
 
 def _name(row: WordOccurrence, by_word: bool) -> str:
@@ -107,5 +111,5 @@ def _name(row: WordOccurrence, by_word: bool) -> str:
 
 def _batches(rows: Sequence[WordOccurrence]) -> Iterator[Sequence[WordOccurrence]]:
     ordered = sorted(rows, key=lambda row: len(row.ids))
-    for begin in range(0, len(ordered), _TOGETHER):
-        yield ordered[begin : begin + _TOGETHER]
+    for begin in range(0, len(ordered), _BATCH):
+        yield ordered[begin : begin + _BATCH]

@@ -1,7 +1,7 @@
-"""`inlp`: iterative nullspace projection (Ravfogel et al. 2020): take away what classifiers read, one by one.
+"""`inlp`: iterative nullspace projection (Ravfogel et al. 2020): remove the directions of linear classifiers.
 
-Each round fits a linear classifier of gender on what is left and takes its direction away, until a fresh
-one is at chance on words it has not seen, or several rounds brought nothing. Published: a fixed number.
+Each round fits a linear classifier of gender on the projected states and removes its direction, until a new
+classifier is at chance on unseen words, or several rounds bring no gain. Published: a fixed number of rounds.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from unmask.vectors.static import WordVectors
 
 ROUNDS = 80  # at most; published: 80 for language models (Meade et al. 2022), 35 for GloVe
 SURE = 0.05  # p above which a probe counts as at chance
-ENOUGH = 0.5  # p above which another round is not worth its direction
-PATIENCE, WORTH = 5, 0.5  # rounds without so many points less are enough
+ENOUGH = 0.5  # p above which no further round is run
+PATIENCE, WORTH = 5, 0.5  # stop after so many rounds without a drop of so many points
 
 
 @dataclass(frozen=True, slots=True)
 class Nullspace:
-    """Orthonormal rows that are taken away, and how accurate each round's probe was on unseen words."""
+    """Orthonormal rows that are removed, and the accuracy of each round's probe on unseen words."""
 
     removed: Floats
     accuracies: tuple[float, ...]  # percent, before each round and after the last
@@ -37,54 +37,56 @@ class Nullspace:
 
 
 def nullspace(
-    found: GenderedStates, *, rounds: int = ROUNDS, seed: int = 0, fixed: bool = False
+    gendered: GenderedStates, *, rounds: int = ROUNDS, seed: int = 0, fixed: bool = False
 ) -> Nullspace:
-    """Directions of as many classifiers as it takes; with `fixed` of exactly so many."""
+    """Directions of as many classifiers as needed; with `fixed`, of exactly `rounds`."""
     if rounds < 1:
         raise StatsError(f"{rounds} rounds; expected at least 1")
-    fit, test = split_by_word(found, seed=seed)
-    states, sexes = fit.both()
+    fit, test = split_by_word(gendered, seed=seed)
+    states, genders = fit.both()
     removed = np.zeros((0, states.shape[1]))
     accuracies: list[float] = []
-    most = min(rounds, states.shape[1] - 1)
+    max_directions = min(rounds, states.shape[1] - 1)
     while True:
         values = accuracy_by_pair(fit, test, partial(remove_subspace, removed=removed))
         accuracies.append(float(values.mean()))
         p = mean_test(values, 50.0)
         below = bool(values.mean() <= 50.0)
-        done = below or (p is not None and p > ENOUGH)
-        if len(removed) >= most or (not fixed and (done or _idle(accuracies))):
-            return _kept(removed, accuracies, below or (p is not None and p > SURE), fixed=fixed or done)
-        reader = LogisticRegression(max_iter=2000).fit(remove_subspace(states, removed), sexes)
-        removed = orthonormal(np.concatenate([removed, reader.coef_]))
+        at_goal = below or (p is not None and p > ENOUGH)
+        if len(removed) >= max_directions or (not fixed and (at_goal or _no_gain(accuracies))):
+            return _nullspace(
+                removed, accuracies, below or (p is not None and p > SURE), fixed=fixed or at_goal
+            )
+        classifier = LogisticRegression(max_iter=2000).fit(remove_subspace(states, removed), genders)
+        removed = orthonormal(np.concatenate([removed, classifier.coef_]))
 
 
-def _idle(accuracies: Sequence[float]) -> bool:
-    """Did the last rounds bring nothing?"""
+def _no_gain(accuracies: Sequence[float]) -> bool:
+    """Whether the last rounds lowered the accuracy by less than `WORTH` points."""
     earlier = accuracies[:-PATIENCE]
     return bool(earlier) and min(accuracies[-PATIENCE:]) > min(earlier) - WORTH
 
 
-def _kept(removed: Floats, accuracies: Sequence[float], chance: bool, *, fixed: bool) -> Nullspace:
-    """All directions where a number was asked for or chance was reached, else the fewest that do as well."""
-    near = next(at for at, one in enumerate(accuracies) if one <= min(accuracies) + WORTH)
-    some = len(removed) if fixed else near
-    return Nullspace(removed[:some], tuple(accuracies), chance)
+def _nullspace(removed: Floats, accuracies: Sequence[float], chance: bool, *, fixed: bool) -> Nullspace:
+    """All directions if the number is fixed or chance is reached, else the fewest that do as well."""
+    near = next(at for at, accuracy in enumerate(accuracies) if accuracy <= min(accuracies) + WORTH)
+    count = len(removed) if fixed else near
+    return Nullspace(removed[:count], tuple(accuracies), chance)
 
 
 def orthonormal(rows: Floats) -> Floats:
-    """Rows of the same span, at right angles and of length one; the first so many span what the first did."""
-    made = np.linalg.qr(rows.T)[0].T
-    return np.asarray(made, dtype=np.float64)
+    """Orthonormal rows with the same span; the first n span what the first n given rows span."""
+    basis = np.linalg.qr(rows.T)[0].T
+    return np.asarray(basis, dtype=np.float64)
 
 
 def debias_vectors(
     vectors: WordVectors, pairs: Sequence[tuple[str, str]], *, rounds: int = ROUNDS, seed: int = 0
 ) -> tuple[WordVectors, Nullspace]:
-    """Static vectors without what classifiers of the pairs' words read."""
+    """Static vectors without the directions that classifiers of the pairs' words use."""
     known = [pair for pair in pairs if not vectors.missing(pair)]
     first, second = (vectors.lookup([pair[side] for pair in known]) for side in (0, 1))
-    found = GenderedStates(first, second, tuple(known))
-    space = nullspace(found, rounds=rounds, seed=seed)
+    gendered = GenderedStates(first, second, tuple(known))
+    space = nullspace(gendered, rounds=rounds, seed=seed)
     changed = remove_subspace(vectors.matrix, space.removed)
     return WordVectors(vectors.words, changed, f"{vectors.source}, inlp", vectors.unknown), space

@@ -1,4 +1,4 @@
-"""`projection`: take the gender subspace away; make pairs of static vectors equal (Bolukbasi et al. 2016).
+"""`projection`: remove the gender subspace; equalise pairs of static vectors (Bolukbasi et al. 2016).
 
 The subspace is spanned by the first principal components, about zero, of the differences between words and
 their counterparts; within a model, of their states in the same sentence (SentenceDebias, Liang et al. 2020).
@@ -30,9 +30,9 @@ def subspace(first: Floats, second: Floats, components: int = COMPONENTS) -> Flo
 
 
 def remove_subspace(states: Floats, removed: Floats) -> Floats:
-    """States less their part in the subspace."""
-    made: Floats = states - (states @ removed.T) @ removed
-    return made
+    """Subtract the projection of the states onto the subspace."""
+    projected: Floats = states - (states @ removed.T) @ removed
+    return projected
 
 
 def debias_vectors(
@@ -43,39 +43,41 @@ def debias_vectors(
     keep: Iterable[str] = (),
     equalise: Pairs = (),
 ) -> WordVectors:
-    """Static vectors without the pairs' subspace: words made of length one, neutralised, pairs made equal.
+    """Static vectors without the pairs' subspace: normalised, neutralised, and with pairs equalised.
 
     Args:
-        vectors: the words; all are changed but those of `keep` (words that have a gender) and of the pairs.
-        pairs: what the subspace is made of.
-        components: how many directions are taken away.
-        keep: words that stay as they are.
+        vectors: all words are changed except those in `keep` (gendered words) and in the pairs.
+        pairs: word pairs that define the subspace.
+        components: how many directions are removed.
+        keep: words that are not changed.
         equalise: pairs that end at the same distance from every neutralised word.
     """
-    whole = unit(vectors.matrix)
+    normalised = unit(vectors.matrix)
     rows = {word: row for row, word in enumerate(vectors.words)}
-    lacking = vectors.missing([word for pair in (*pairs, *equalise) for word in pair])
-    if lacking:
-        raise DataError(f"{vectors.source} has no vector of {', '.join(lacking[:10])}: leave these pairs out")
+    missing = vectors.missing([word for pair in (*pairs, *equalise) for word in pair])
+    if missing:
+        raise DataError(
+            f"{vectors.source} has no vector for {', '.join(missing[:10])}: leave these pairs out"
+        )
     at = [[rows[pair[side]] for pair in pairs] for side in (0, 1)]
-    removed = subspace(whole[at[0]], whole[at[1]], components)
-    stay = {*keep, *(word for pair in (*pairs, *equalise) for word in pair)}
-    neutral = np.array([word not in stay for word in vectors.words])
-    made = whole.copy()
-    made[neutral] = unit(remove_subspace(whole[neutral], removed))
+    removed = subspace(normalised[at[0]], normalised[at[1]], components)
+    unchanged = {*keep, *(word for pair in (*pairs, *equalise) for word in pair)}
+    neutral = np.array([word not in unchanged for word in vectors.words])
+    changed = normalised.copy()
+    changed[neutral] = unit(remove_subspace(normalised[neutral], removed))
     for pair in equalise:
         both = [rows[word] for word in pair]
-        made[both] = equalise_pair(whole[both], removed)
-    return WordVectors(vectors.words, made, f"{vectors.source}, projection", vectors.unknown)
+        changed[both] = equalise_pair(normalised[both], removed)
+    return WordVectors(vectors.words, changed, f"{vectors.source}, projection", vectors.unknown)
 
 
 def equalise_pair(both: Floats, removed: Floats) -> Floats:
-    """Two unit vectors made alike outside the subspace, and opposite inside it, again of length one."""
+    """Make two unit vectors equal outside the subspace and opposite inside it, of unit length."""
     centre = both.mean(0)
     outside = remove_subspace(centre, removed)
     inside = (both - centre) @ removed.T @ removed
     length = np.linalg.norm(inside, axis=1, keepdims=True)
     if (length == 0).any():
-        raise StatsError("a pair has no part in the subspace: it cannot be made equal; leave it out")
-    made: Floats = outside + np.sqrt(max(0.0, 1 - float(outside @ outside))) * inside / length
-    return made
+        raise StatsError("a pair has no component in the subspace and cannot be equalised; leave it out")
+    changed: Floats = outside + np.sqrt(max(0.0, 1 - float(outside @ outside))) * inside / length
+    return changed

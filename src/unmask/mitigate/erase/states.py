@@ -1,4 +1,4 @@
-"""States of gendered words in sentences, each word beside its counterpart in the same sentence."""
+"""Hidden states of gendered words, each next to its counterpart in the same sentence."""
 
 from __future__ import annotations
 
@@ -27,105 +27,110 @@ CARRIERS = (
     "We thought of {} yesterday.",
 )
 MAX_SENTENCES = 3000  # sentences of a corpus
-MIN_PAIRS = 10  # pairs of words that can be told apart in sentences
-_AMBIGUOUS = {"him", "his", "her", "hers"}  # one's counterpart depends on the grammar
+MIN_PAIRS = 10  # word pairs with states, needed to fit on
+_AMBIGUOUS = {"him", "his", "her", "hers"}  # whose counterpart depends on grammar
 
 
 @dataclass(frozen=True, slots=True)
 class PairContexts:
-    """Sentences with a place for a word, and the pair that belongs there."""
+    """Sentences with a slot for a word, and the word pair for each slot."""
 
-    sentences: tuple[str, ...]  # with {} where the word stands
+    sentences: tuple[str, ...]  # with {} as the slot
     pairs: tuple[GenderPair, ...]
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class GenderedStates:
-    """States of masculine and feminine words, row by row in the same sentence."""
+    """States of masculine and feminine words; row i of both comes from the same sentence."""
 
     masculine: Floats
     feminine: Floats
     pairs: tuple[GenderPair, ...]  # of each row
 
     def take(self, rows: Sequence[int]) -> GenderedStates:
-        """Some of the rows."""
-        at = np.asarray(rows, dtype=np.int64)
-        return GenderedStates(self.masculine[at], self.feminine[at], tuple(self.pairs[row] for row in rows))
+        """Select rows."""
+        index = np.asarray(rows, dtype=np.int64)
+        return GenderedStates(
+            self.masculine[index], self.feminine[index], tuple(self.pairs[row] for row in rows)
+        )
 
     def both(self) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-        """All states, and 1 for those of feminine words."""
+        """All states with labels: 0 masculine, 1 feminine."""
         states = np.concatenate([self.masculine, self.feminine])
         return states, np.repeat([0, 1], [len(self.masculine), len(self.feminine)])
 
 
 def word_pairs() -> tuple[GenderPair, ...]:
-    """Single words whose counterpart does not depend on the grammar, each masculine word once."""
+    """Single-word pairs whose counterpart does not depend on grammar, each masculine word once."""
     known: dict[str, str] = {}
-    for one in data.read("word-pairs").pairs:
-        plain = one.masculine.isalpha() and one.feminine.isalpha()
-        if one.swap and plain and one.pos != "title" and not {one.masculine, one.feminine} & _AMBIGUOUS:
-            known.setdefault(one.masculine, one.feminine)
+    for pair in data.read("word-pairs").pairs:
+        plain = pair.masculine.isalpha() and pair.feminine.isalpha()
+        if pair.swap and plain and pair.pos != "title" and not {pair.masculine, pair.feminine} & _AMBIGUOUS:
+            known.setdefault(pair.masculine, pair.feminine)
     return tuple(known.items())
 
 
 def find_contexts(sentences: Sequence[str], *, seed: int = 0) -> PairContexts:
-    """Sentences of a corpus with exactly one gendered word; our own for pairs that are in none of them."""
+    """Corpus sentences with exactly one gendered word; carrier sentences for pairs that occur in none."""
     pairs = word_pairs()
-    found = list(_in_corpus(sentences, pairs))
-    kept = generator(seed, "contexts").permutation(len(found))[:MAX_SENTENCES]
-    chosen = [found[at] for at in sorted(kept.tolist())]
-    lacking = set(pairs) - {pair for _, pair in chosen}
-    whole = chosen + [(carrier, pair) for pair in pairs if pair in lacking for carrier in CARRIERS]
-    source = f"{len(chosen)} sentences of the corpus; carrier sentences for {len(lacking)} pairs of words"
-    return PairContexts(tuple(one for one, _ in whole), tuple(pair for _, pair in whole), source)
+    candidates = list(_in_corpus(sentences, pairs))
+    sampled = generator(seed, "contexts").permutation(len(candidates))[:MAX_SENTENCES]
+    chosen = [candidates[number] for number in sorted(sampled.tolist())]
+    missing = set(pairs) - {pair for _, pair in chosen}
+    all_contexts = chosen + [(carrier, pair) for pair in pairs if pair in missing for carrier in CARRIERS]
+    source = f"{len(chosen)} sentences of the corpus; carrier sentences for {len(missing)} pairs of words"
+    return PairContexts(
+        tuple(sentence for sentence, _ in all_contexts), tuple(pair for _, pair in all_contexts), source
+    )
 
 
-def pair_states(lm: Lm, found: PairContexts, layer: int) -> GenderedStates:
-    """States of both words in each sentence at a layer; sentences the model cannot be fed are left out."""
+def pair_states(lm: Lm, contexts: PairContexts, layer: int) -> GenderedStates:
+    """States of both words in each sentence at a layer; sentences the model cannot encode are skipped."""
     rows: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     kept: list[GenderPair] = []
-    for sentence, pair in zip(found.sentences, found.pairs, strict=True):
+    for sentence, pair in zip(contexts.sentences, contexts.pairs, strict=True):
         try:
-            rows += [_placed(lm, sentence, word) for word in pair]
+            rows += [_tokenize(lm, sentence, word) for word in pair]
         except (Unscorable, ModelError):
             rows = rows[: 2 * len(kept)]
             continue
         kept.append(pair)
     if len(set(kept)) < MIN_PAIRS:
         raise ModelError(
-            f"{lm.facts.id} can be fed {len(set(kept))} pairs of gendered words: too few to fit on"
+            f"{lm.facts.id} can encode {len(set(kept))} pairs of gendered words, "
+            f"fewer than the {MIN_PAIRS} needed to fit"
         )
-    made = _states(lm, rows, layer)
-    return GenderedStates(made[::2], made[1::2], tuple(kept))
+    states = _states(lm, rows, layer)
+    return GenderedStates(states[::2], states[1::2], tuple(kept))
 
 
 def word_states(lm: Lm, words: Sequence[str], layer: int) -> tuple[Floats, tuple[str, ...]]:
-    """Mean states of words over the package's sentences, and the words that have one."""
+    """Mean states of words over the carrier sentences, and the words that could be encoded."""
     rows, kept = list[tuple[tuple[int, ...], tuple[int, ...]]](), list[str]()
     for word in words:
         try:
-            rows += [_placed(lm, carrier, word) for carrier in CARRIERS]
+            rows += [_tokenize(lm, carrier, word) for carrier in CARRIERS]
         except (Unscorable, ModelError):
             rows = rows[: len(CARRIERS) * len(kept)]
             continue
         kept.append(word)
-    made = _states(lm, rows, layer)
-    return made.reshape(len(kept), len(CARRIERS), -1).mean(1), tuple(kept)
+    states = _states(lm, rows, layer)
+    return states.reshape(len(kept), len(CARRIERS), -1).mean(1), tuple(kept)
 
 
 def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterator[tuple[str, GenderPair]]:
-    of = {word: pair for pair in pairs for word in pair}
-    pattern = re.compile(rf"\b(?:{'|'.join(sorted({*of, *_AMBIGUOUS}, key=len, reverse=True))})\b", re.I)
+    pair_of = {word: pair for pair in pairs for word in pair}
+    pattern = re.compile(rf"\b(?:{'|'.join(sorted({*pair_of, *_AMBIGUOUS}, key=len, reverse=True))})\b", re.I)
     for sentence in dict.fromkeys(sentences):
         matches = list(pattern.finditer(sentence))
-        if len(matches) == 1 and (pair := of.get(matches[0].group())) and "{" not in sentence:
+        if len(matches) == 1 and (pair := pair_of.get(matches[0].group())) and "{" not in sentence:
             begin, end = matches[0].span()
             yield f"{sentence[:begin]}{{}}{sentence[end:]}", pair
 
 
-def _placed(lm: Lm, sentence: str, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """A sentence as tokens, and where the word's are."""
+def _tokenize(lm: Lm, sentence: str, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Token ids of the filled sentence, and the positions of the word."""
     begin = sentence.index("{}")
     text = sentence.replace("{}", word, 1)
     return lm.encode(text).ids, word_token_positions(lm, text, (begin, begin + len(word)))
@@ -134,10 +139,10 @@ def _placed(lm: Lm, sentence: str, word: str) -> tuple[tuple[int, ...], tuple[in
 @torch.inference_mode()
 def _states(lm: Lm, rows: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], layer: int) -> Floats:
     model = lm.network.model
-    made: dict[int, Floats] = {}
-    for some, ids in batches_by_length(lm, [row for row, _ in rows]):
+    states: dict[int, Floats] = {}
+    for numbers, ids in batches_by_length(lm, [row for row, _ in rows]):
         with record_states(model, layer) as seen:
             model.base_model(input_ids=ids)
-        for number, state in zip(some, seen[-1], strict=True):
-            made[number] = state[list(rows[number][1])].double().mean(0).cpu().numpy()
-    return np.stack([made[number] for number in range(len(rows))])
+        for number, state in zip(numbers, seen[-1], strict=True):
+            states[number] = state[list(rows[number][1])].double().mean(0).cpu().numpy()
+    return np.stack([states[number] for number in range(len(rows))])

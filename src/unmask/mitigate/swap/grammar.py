@@ -1,7 +1,7 @@
-"""Which case a pronoun has: `her` is him or his, `his` is her or hers. What follows it mostly tells.
+"""Case of a pronoun: `her` becomes him or his, `his` becomes her or hers. The next words mostly decide.
 
-Where it does not, a part-of-speech tagger is asked if one is installed, else a masked model which form it
-finds likelier, else the commoner form is taken.
+Where they do not, a part-of-speech tagger decides if one is installed, else a masked model by likelihood,
+else the more frequent form is used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import import_module
 
 from unmask.mitigate.swap.word_lists import BETWEEN, CLOSED, ED_ADJECTIVES, LY_ADJECTIVES
 
-WINDOW = 200  # characters on either side of a pronoun that whoever is asked about it sees
+WINDOW = 200  # characters of context on either side of a pronoun for the tagger or the model
 _NEXT = re.compile(r"\s+[\"'“‘(\[*_]*([^\W_][\w'’-]*)|(\s*$)|(\s*[^\w\s]\s*)")
 _OF = re.compile(r"(?i)\b(?:an?|some|any|no|that|this|another|every) (?:[\w-]+ ){1,2}of $")
 _WORD = re.compile(r"\s+([^\W_][\w'’-]*)")
@@ -22,14 +22,14 @@ _WORD = re.compile(r"\s+([^\W_][\w'’-]*)")
 
 @dataclass(frozen=True, slots=True)
 class PronounCase:
-    """Does a noun follow that the pronoun belongs to? And is that beyond doubt?"""
+    """Whether the pronoun is possessive (a noun follows), and whether the rule is certain."""
 
     possessive: bool
     sure: bool
 
 
 def pronoun_case(after: str, before: str = "") -> PronounCase:
-    """Judge by what follows the pronoun, and for `a friend of his` by what stands before it."""
+    """Decide by the text after the pronoun, and for `a friend of his` by the text before it."""
     following = _NEXT.match(after)
     if following is None or following[1] is None:
         return PronounCase(possessive=False, sure=True)  # the end, or a punctuation mark
@@ -48,7 +48,7 @@ def pronoun_case(after: str, before: str = "") -> PronounCase:
 
 
 def _noun_later(rest: str, *, participle: bool = False) -> bool:
-    """After an adverb: does a word come that could belong to a noun phrase?"""
+    """Whether the word after an adverb could be part of a noun phrase."""
     following = _WORD.match(rest)
     if following is None or following[1].lower() in CLOSED:
         return False
@@ -59,7 +59,7 @@ def _noun_later(rest: str, *, participle: bool = False) -> bool:
 
 @cache
 def tagger() -> Callable[[Sequence[str]], list[tuple[str, str]]] | None:
-    """NLTK's tagger, if it and its data are installed."""
+    """NLTK's part-of-speech tagger, if it and its data are installed."""
     try:
         tag: Callable[[Sequence[str]], list[tuple[str, str]]] = import_module("nltk").pos_tag
         tag(["her"])
@@ -72,14 +72,14 @@ _TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 _BEFORE_NOUNS = ("JJ", "RB", "CD", "VBN", "VBG")  # tags of words between a possessive and its noun
 
 
-def tagged_possessive(text: str, place: int) -> bool | None:
-    """Does the tagger call the word at this place a possessive, and is a noun after it? None: no tagger."""
+def tagged_possessive(text: str, position: int) -> bool | None:
+    """Whether the tagger tags the word as possessive with a noun after it; None without a tagger."""
     tag = tagger()
     if tag is None:
         return None
-    begin = max(0, place - WINDOW)
-    tokens = list(_TOKEN.finditer(text, begin, place + WINDOW))
-    tags = tag([one.group() for one in tokens])
-    here = next(at for at, one in enumerate(tokens) if one.end() > place)
+    begin = max(0, position - WINDOW)
+    tokens = list(_TOKEN.finditer(text, begin, position + WINDOW))
+    tags = tag([token.group() for token in tokens])
+    here = next(number for number, token in enumerate(tokens) if token.end() > position)
     noun = next((name for _, name in tags[here + 1 :] if not name.startswith(_BEFORE_NOUNS)), "")
     return tags[here][1] == "PRP$" and noun.startswith("NN")

@@ -1,4 +1,4 @@
-"""Exchanging terms of several races or religions: within a text every group becomes another, all alike."""
+"""Swap terms of races or religions: within a text, every group is replaced by another, consistently."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _AFTER = re.compile(r"\s+([A-Za-z][\w'’-]*)")
 
 @dataclass(frozen=True)
 class GroupSwapper:
-    """Turns every group of an axis `shift` places on in their order; `groups - shift` turns it back."""
+    """Replaces every group of an axis by the one `shift` positions later; `len(groups) - shift` reverts."""
 
     axis: str
-    rough: bool = False  # also sets whose note calls them rough
+    rough: bool = False  # include sets whose note says "rough"
 
     def __post_init__(self) -> None:
-        """Refuse an axis there is not."""
+        """Raise UnknownName for an unknown axis."""
         if self.axis not in AXES:
             raise UnknownName("axis", self.axis, AXES)
 
@@ -36,24 +36,24 @@ class GroupSwapper:
     def sets(self) -> tuple[TermSet, ...]:
         """The sets of the axis."""
         return tuple(
-            one
-            for one in package_words().sets
-            if one.axis == self.axis and (self.rough or not one.note.startswith("rough"))
+            terms
+            for terms in package_words().sets
+            if terms.axis == self.axis and (self.rough or not terms.note.startswith("rough"))
         )
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups in their order."""
+        """The groups in order."""
         return tuple(self.sets[0].terms)
 
     @cached_property
     def terms(self) -> Mapping[str, tuple[tuple[TermSet, str], ...]]:
-        """The sets and groups a term (in small letters) stands for, in the order of the sets."""
-        found: dict[str, tuple[tuple[TermSet, str], ...]] = {}
-        for one in self.sets:
-            for group, term in one.terms.items():
-                found[term.lower()] = (*found.get(term.lower(), ()), (one, group))
-        return found
+        """The sets and groups of each lower-cased term, in the order of the sets."""
+        by_term: dict[str, tuple[tuple[TermSet, str], ...]] = {}
+        for terms in self.sets:
+            for group, term in terms.terms.items():
+                by_term[term.lower()] = (*by_term.get(term.lower(), ()), (terms, group))
+        return by_term
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -63,37 +63,37 @@ class GroupSwapper:
         )
 
     def __call__(self, text: str, shift: int) -> str:
-        """The text with every group turned on."""
-        return self.pattern.sub(lambda match: self._turned(text, match, shift), text)
+        """The text with every group shifted."""
+        return self.pattern.sub(lambda match: self._replacement(text, match, shift), text)
 
     def swap_randomly(self, texts: Sequence[str], seed: int) -> list[str]:
-        """Every text turned by a number of its own, drawn from all but none."""
+        """Swap every text with a shift of its own, sampled from all shifts but 0."""
         shifts = np.random.default_rng(seed).integers(1, len(self.groups), size=len(texts))
         return [self(text, int(shift)) for text, shift in zip(texts, shifts, strict=True)]
 
-    def _turned(self, text: str, match: re.Match[str], shift: int) -> str:
+    def _replacement(self, text: str, match: re.Match[str], shift: int) -> str:
         term = match["term"]
-        if not self._of_people(text, match, term):
+        if not self._is_about_people(text, match, term):
             return match[0]
-        one, group = self._meant(text, match, term)
-        new = one.terms[self.groups[(self.groups.index(group) + shift) % len(self.groups)]]
+        terms, group = self._resolve(text, match, term)
+        new = terms.terms[self.groups[(self.groups.index(group) + shift) % len(self.groups)]]
         if term.isupper() and len(term) > 1:
             new = new.upper()
         elif starts_sentence(text, match.start("term")):
             new = new[:1].upper() + new[1:]
         return new if match["article"] is None else article(match["article"], new) + match["gap"] + new
 
-    def _meant(self, text: str, match: re.Match[str], term: str) -> tuple[TermSet, str]:
-        """Of several sets the one for a noun where no noun follows: `a Muslim` and `a Muslim school`."""
-        found = self.terms[term.lower()]
-        noun = [pair for pair in found if pair[0].id == "believer"]
+    def _resolve(self, text: str, match: re.Match[str], term: str) -> tuple[TermSet, str]:
+        """Choose among several sets: the noun set if no noun follows (`a Muslim`, not `a Muslim school`)."""
+        candidates = self.terms[term.lower()]
+        noun = [pair for pair in candidates if pair[0].id == "believer"]
         following = _AFTER.match(text, match.end())
         alone = following is None or following[1].lower() in CLOSED
-        return noun[0] if noun and alone else found[0]
+        return noun[0] if noun and alone else candidates[0]
 
     @staticmethod
-    def _of_people(text: str, match: re.Match[str], term: str) -> bool:
-        """Black and white are said of things, too: a word for people must follow, or Black be a name."""
+    def _is_about_people(text: str, match: re.Match[str], term: str) -> bool:
+        """`black` and `white` also describe things: people must follow, or Black be capitalised."""
         if term.lower() not in _COLOURS or (
             term == "Black" and not starts_sentence(text, match.start("term"))
         ):

@@ -1,4 +1,4 @@
-"""One compiled pattern for thousands of words, and letters written as the words they replace were."""
+"""One regular expression for thousands of words, and letter case copied from the replaced word."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 _VOWEL = re.compile(r"(?i)(?!eu|uni|use|one\b)[aeiou]")
 SENTENCE_START = re.compile(
     r"(?:^|[.!?][\"'”’)]*\s+|\n\s*)[\"'“‘(]*$"
-)  # what stands before the first word of a sentence
+)  # what precedes the first word of a sentence
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern that matches any of the words, the longest that fits; shared beginnings are tried once."""
+    """A pattern that matches the longest of the words; shared prefixes are matched once (a trie)."""
     tree: dict[str, dict[str, object]] = {}
     for word in words:
         node = tree
@@ -37,7 +37,7 @@ def _pattern(node: dict[str, dict[str, object]]) -> str:
 
 
 def match_case(word: str, model: str, *, opens: bool = False) -> str:
-    """The word in the letters of the one it repositions: small, Capital or ALL CAPITALS."""
+    """The word in the letter case of `model`: lower, Capitalised or UPPER."""
     letters = [letter for letter in model if letter.isalpha()]
     if len(letters) > 1 and all(letter.isupper() for letter in letters):
         return word.upper()
@@ -47,10 +47,10 @@ def match_case(word: str, model: str, *, opens: bool = False) -> str:
 
 
 def article(old: str, word: str) -> str:
-    """`a` or `an` as the word after it asks, in the letters of the old one."""
+    """`a` or `an` as the next word requires, in the letter case of the old article."""
     return match_case("an" if _VOWEL.match(word.lstrip("\"'“‘(")) else "a", old)
 
 
-def starts_sentence(text: str, place: int) -> bool:
-    """Does a sentence begin at this place?"""
-    return SENTENCE_START.search(text, max(0, place - 12), place) is not None if place else True
+def starts_sentence(text: str, position: int) -> bool:
+    """Whether a sentence starts at this position."""
+    return SENTENCE_START.search(text, max(0, position - 12), position) is not None if position else True

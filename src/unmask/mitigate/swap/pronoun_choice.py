@@ -1,4 +1,4 @@
-"""Which form of a pronoun a masked model finds likelier where it stands."""
+"""Choose the form of a pronoun that a masked model finds more likely in context."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from unmask.models import Engine
 
 @dataclass(frozen=True, slots=True)
 class ModelPronounChooser:
-    """Asks a masked model; where it cannot answer (a form of several tokens), the form at hand stays."""
+    """Chooses by a masked model; forms of several tokens cannot be scored and are left unchanged."""
 
     engine: Engine
 
     def __call__(self, cases: Sequence[tuple[str, PronounSlot]]) -> list[str]:
-        """Of every text and slot the likelier form."""
+        """The more likely form for every text and slot."""
         probes = [self._probe(text, slot) for text, slot in cases]
-        read = self.engine.read([one for one in probes if one is not None])
-        return [_likelier(slot, read[one].logprobs) if one else slot.options[0]
-                for (_, slot), one in zip(cases, probes, strict=True)]  # fmt: skip
+        readings = self.engine.read([probe for probe in probes if probe is not None])
+        return [_likelier(slot, readings[probe].logprobs) if probe else slot.options[0]
+                for (_, slot), probe in zip(cases, probes, strict=True)]  # fmt: skip
 
     def _probe(self, text: str, slot: PronounSlot) -> Probe | None:
-        """The slot hidden amid what stands around it; read both forms."""
+        """Mask the slot in its context and read both forms."""
         lm = self.engine.lm
         begin = max(0, slot.begin - WINDOW)
-        seen = text[begin : slot.end + WINDOW]
+        window = text[begin : slot.end + WINDOW]
         try:
-            sentence = lm.encode(seen)
-            positions = lm.token_positions(seen, slot.begin - begin, slot.end - begin)
+            sentence = lm.encode(window)
+            positions = lm.token_positions(window, slot.begin - begin, slot.end - begin)
         except Unscorable:
             return None
-        forms = [lm.pieces(f" {one}" if lm.marks_spaces else one) for one in slot.options]
+        forms = [lm.pieces(f" {option}" if lm.marks_spaces else option) for option in slot.options]
         if len(positions) != 1 or any(len(form) != 1 for form in forms):
             return None
         return Probe(sentence.ids, tuple((positions[0], form[0]) for form in forms), positions)

@@ -1,4 +1,4 @@
-"""The counterfactual of a text: every word of a pair becomes the other one, in one pass."""
+"""The counterfactual of a text: every word of a pair is replaced by the other, in one pass."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ _BEFORE = re.compile(r"([A-Z][\w'’-]*)\s+$")
 
 @dataclass(frozen=True, slots=True)
 class PronounSlot:
-    """A pronoun whose case is in doubt: where it stands in the swapped text, and what it may be."""
+    """An ambiguous pronoun: its span in the swapped text and its two possible forms."""
 
     begin: int
     end: int
-    options: tuple[str, str]  # what stands there now, and the other form
+    options: tuple[str, str]  # the current form, and the alternative
 
 
 class PronounChooser(Protocol):
-    """Somebody who knows which form of a pronoun fits."""
+    """Chooses the form of ambiguous pronouns."""
 
     def __call__(self, cases: Sequence[tuple[str, PronounSlot]]) -> Sequence[str]:
-        """Of every text and slot the form that fits."""
+        """The chosen form for every text and slot."""
 
 
 @dataclass(frozen=True)
 class Swapper:
-    """Exchanges the words of a lexicon in both directions; letters, punctuation and a/an are kept right."""
+    """Swaps the words of a lexicon in both directions; adapts letter case, possessive endings and a/an."""
 
     lexicon: Lexicon
-    chooser: PronounChooser | None = None  # asked where grammar leaves a doubt and no tagger is installed
+    chooser: PronounChooser | None = None  # used where the rules are uncertain and no tagger is installed
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """One pattern for all words; of several that fit the longest."""
-        chosen = self.lexicon
+        """One pattern for all words; the longest match wins."""
+        lexicon = self.lexicon
         parts = [
             f"(?P<idiom>(?i:{any_of(IDIOMS)})|{any_of(EXACT_IDIOMS)})",
-            f"(?P<title>{any_of(chosen.titles)})(?=\\s+[\"'“]?[A-Z])" if chosen.titles else "",
-            f"(?P<exact>{any_of(chosen.exact)})" if chosen.exact else "",
-            f"(?P<name>{any_of(chosen.names)})" if chosen.names else "",
-            f"(?P<word>(?i:{any_of(chosen.words)}))" if chosen.words else "",
+            f"(?P<title>{any_of(lexicon.titles)})(?=\\s+[\"'“]?[A-Z])" if lexicon.titles else "",
+            f"(?P<exact>{any_of(lexicon.exact)})" if lexicon.exact else "",
+            f"(?P<name>{any_of(lexicon.names)})" if lexicon.names else "",
+            f"(?P<word>(?i:{any_of(lexicon.words)}))" if lexicon.words else "",
         ]
         return re.compile(
             rf"(?:\b(?P<article>[Aa]n?)(?P<gap>\s+))?{_EDGE}(?:{'|'.join(filter(None, parts))}){_END}"
@@ -59,7 +59,7 @@ class Swapper:
 
     @property
     def grammar(self) -> str:
-        """How a doubtful pronoun is settled."""
+        """How ambiguous pronouns are resolved."""
         if tagger() is not None:
             return "rule, then NLTK's tagger"
         return (
@@ -67,23 +67,23 @@ class Swapper:
         )
 
     def __call__(self, text: str) -> str:
-        """The counterfactual of one text; the text itself where it holds no word of the lexicon."""
+        """The counterfactual of one text; the text itself if it has no word of the lexicon."""
         return self.swap_all([text])[0]
 
     def swap_all(self, texts: Sequence[str]) -> list[str]:
-        """The counterfactuals of many texts; doubtful pronouns are put to the chooser together."""
-        swapped = [self._swapped(text) for text in texts]
+        """The counterfactuals of many texts; the chooser gets all ambiguous pronouns at once."""
+        swapped = [self._swap(text) for text in texts]
         if self.chooser is None:
             return [text for text, _ in swapped]
         cases = [(text, slot) for text, slots in swapped for slot in slots]
         chosen = iter(self.chooser(cases)) if cases else iter(())
-        return [_settled(text, [(slot, next(chosen)) for slot in slots]) for text, slots in swapped]
+        return [_fill_slots(text, [(slot, next(chosen)) for slot in slots]) for text, slots in swapped]
 
     def changes(self, text: str) -> bool:
-        """Would anything be exchanged?"""
+        """Whether swapping changes the text."""
         return self(text) != text
 
-    def _swapped(self, text: str) -> tuple[str, list[PronounSlot]]:
+    def _swap(self, text: str) -> tuple[str, list[PronounSlot]]:
         out: list[str] = []
         slots: list[PronounSlot] = []
         at = length = 0
@@ -94,13 +94,13 @@ class Swapper:
             front = text[at : match.start()] + self._article(match, new, word)
             if other is not None and self.chooser is not None:
                 slots.append(PronounSlot(length + len(front), length + len(front) + len(new), (new, other)))
-            owner, at = self._owner(text, match.end(), word, new)
-            out += [front, new, owner]
-            length += len(front) + len(new) + len(owner)
+            ending, at = self._possessive(text, match.end(), word, new)
+            out += [front, new, ending]
+            length += len(front) + len(new) + len(ending)
         return "".join(out) + text[at:], slots
 
-    def _owner(self, text: str, end: int, old: str, new: str) -> tuple[str, int]:
-        """The ending of a word that owns what follows, and where the text goes on: ladies', gentlemen's."""
+    def _possessive(self, text: str, end: int, old: str, new: str) -> tuple[str, int]:
+        """The possessive ending of the new word (ladies', gentlemen's), and where the text continues."""
         mark = _OWNS.match(text, end)
         if mark is None or old == new:
             return "", end
@@ -114,25 +114,25 @@ class Swapper:
     def _replacement(
         self, text: str, match: re.Match[str], kind: str, begin: int, word: str
     ) -> tuple[str, str | None]:
-        """What stands there now, and what else might."""
-        chosen = self.lexicon
+        """The replacement, and the alternative form if it is ambiguous."""
+        lexicon = self.lexicon
         if kind == "idiom":
             return word, None
         if kind == "name":
-            return (chosen.names[word] if self._is_person(text, begin, match.end(), word) else word), None
+            return (lexicon.names[word] if self._is_person(text, begin, match.end(), word) else word), None
         if kind in ("title", "exact"):
-            return getattr(chosen, "titles" if kind == "title" else "exact")[word], None
-        small = word.lower()
-        if chosen.possessives and small in ("her", "his"):
-            new, other = _pronoun(text, begin, match.end(), small)
+            return getattr(lexicon, "titles" if kind == "title" else "exact")[word], None
+        lowered = word.lower()
+        if lexicon.possessives and lowered in ("her", "his"):
+            new, other = _pronoun(text, begin, match.end(), lowered)
             return match_case(new, word), None if other is None else match_case(other, word)
-        new = chosen.words[small]
+        new = lexicon.words[lowered]
         if word.isupper() and len(word) == 1:
             return new, None
         return match_case(new, word), None
 
     def _is_person(self, text: str, begin: int, end: int, name: str) -> bool:
-        """Is this a first name, not a surname after another, nor a word or place, as far as can be told?"""
+        """Whether this is a first name, not a surname after another name, an ordinary word or a place."""
         before = _BEFORE.search(text, max(0, begin - 30), begin)
         if before is not None and before[1] in self.lexicon.names:
             return False
@@ -149,20 +149,23 @@ class Swapper:
         return (old if new == word else article(old, new)) + match["gap"]
 
 
-def _pronoun(text: str, begin: int, end: int, small: str) -> tuple[str, str | None]:
-    """What her or his becomes, and the other form where there is a doubt."""
-    found = pronoun_case(text[end:], text[max(0, begin - 40) : begin])
-    forms = ("his", "him") if small == "her" else ("her", "hers")
-    possessive, doubt = found.possessive, not found.sure and (small == "her" or text[:begin].endswith("of "))
-    if doubt and small == "her":  # of `his` taggers say PRP$ whatever follows
+def _pronoun(text: str, begin: int, end: int, lowered: str) -> tuple[str, str | None]:
+    """The replacement of her or his, and the alternative where it is ambiguous."""
+    case = pronoun_case(text[end:], text[max(0, begin - 40) : begin])
+    forms = ("his", "him") if lowered == "her" else ("her", "hers")
+    possessive, ambiguous = (
+        case.possessive,
+        not case.sure and (lowered == "her" or text[:begin].endswith("of ")),
+    )
+    if ambiguous and lowered == "her":  # taggers tag `his` as PRP$ whatever follows
         by_tag = tagged_possessive(text, begin)
         if by_tag is not None:
-            possessive, doubt = by_tag, False
+            possessive, ambiguous = by_tag, False
     new, other = forms if possessive else forms[::-1]
-    return new, other if doubt else None
+    return new, other if ambiguous else None
 
 
-def _settled(text: str, chosen: Sequence[tuple[PronounSlot, str]]) -> str:
+def _fill_slots(text: str, chosen: Sequence[tuple[PronounSlot, str]]) -> str:
     for slot, form in reversed(chosen):
         text = text[: slot.begin] + form + text[slot.end :]
     return text

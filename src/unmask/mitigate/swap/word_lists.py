@@ -1,4 +1,4 @@
-"""Closed lists of English words that the rules of swapping look at."""
+"""Closed lists of English words used by the swapping rules."""
 
 from __future__ import annotations
 
@@ -43,10 +43,12 @@ _IDIOMS = """
 """
 
 CLOSED = frozenset(_CLOSED.split())  # words with which no noun phrase begins after a possessive
-BETWEEN = frozenset(_BETWEEN.split())  # of those, what may yet stand there: "his then wife"
-ED_ADJECTIVES = frozenset(_ED.split())  # no verbs of the past
-LY_ADJECTIVES = frozenset(_LY.split())  # no adverbs, though they look like it
-PLACES = frozenset(_PLACES.split())  # after a name that is also a place's
-PEOPLE = frozenset(_PEOPLE.split())  # nouns that black and white are said of
-IDIOMS = tuple(one.strip() for one in _IDIOMS.split("|"))  # in which a word of a pair is no person
+BETWEEN = frozenset(_BETWEEN.split())  # of those, words that may follow a possessive: "his then wife"
+ED_ADJECTIVES = frozenset(_ED.split())  # adjectives, not past-tense verbs
+LY_ADJECTIVES = frozenset(_LY.split())  # adjectives and nouns, not adverbs
+PLACES = frozenset(_PLACES.split())  # after a name that is also a place name
+PEOPLE = frozenset(_PEOPLE.split())  # nouns that make black and white refer to people
+IDIOMS = tuple(
+    idiom.strip() for idiom in _IDIOMS.split("|")
+)  # in which a gendered word does not refer to a person
 EXACT_IDIOMS = ("the Lord", "Our Lady", "Oh man", "oh man", "Isle of Man", "Burning Man", "Virgin Mary")
