@@ -35,7 +35,7 @@ def test_it_prints_tables_and_writes_a_folder(tmp_path: Path, capsys: pytest.Cap
     said = capsys.readouterr()
     assert "direction: Does a score depend on whether the stereotype" in said.out
     assert "all-masked" in said.out
-    assert "sentences asked anew" in said.out
+    assert "new sentences run" in said.out
     assert sorted(path.name for path in out.iterdir()) == ["diagnosis.json", "direction.svg", "report.html"]
 
 
@@ -52,7 +52,7 @@ def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["direktion"], "no diagnosis named 'direktion'. Did you mean direction"),
         (["human", "--data", "nine-axes"], "human cannot read nine-axes"),
-        (["direction", "--generate", "x.csv"], "--generate belongs to `paraphrase`"),
+        (["direction", "--generate", "x.csv"], "--generate works with `paraphrase` only"),
         (["accuracy", "builtin-causal"], "accuracy asks masked models; builtin-causal is causal"),
     ],
 )

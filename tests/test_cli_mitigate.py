@@ -89,7 +89,7 @@ def test_a_method_for_masked_models_says_so(
 ) -> None:
     out = tmp_path / "out"
     assert code("mitigate", "at", zoo.folder("gpt2"), "--corpus", text, "--out", out, "--quiet") == 2
-    assert "for causal models there are cda, cds and dropout" in capsys.readouterr().err
+    assert "for causal models use cda, cds or dropout" in capsys.readouterr().err
 
 
 def test_a_curve_that_is_none(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

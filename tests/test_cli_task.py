@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import zoo
-from tasks.pupils import biographies, pupil
+from tasks.tiny_models import biographies, untrained_model
 from unmask.cli import main
 
 
@@ -22,9 +22,11 @@ def code(*words: str | Path) -> int:
 
 def classifier(folder: Path, labels: tuple[str, ...]) -> Path:
     named = {"id2label": dict(enumerate(labels)), "label2id": {name: at for at, name in enumerate(labels)}}
-    model = AutoModelForSequenceClassification.from_pretrained(pupil(), num_labels=len(labels), **named)
+    model = AutoModelForSequenceClassification.from_pretrained(
+        untrained_model(), num_labels=len(labels), **named
+    )
     model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(pupil()).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(untrained_model()).save_pretrained(folder)
     return folder
 
 
@@ -34,7 +36,7 @@ def test_winobias_in_one_command(tmp_path: Path, miniature: Path, capsys: pytest
     assert code(*asked, "--out", out, "--quiet") == 0
     said = capsys.readouterr().out
     assert "Whom does the pronoun mean?" in said
-    assert "10 couples" in said
+    assert "10 pairs" in said
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "task.json", "winobias.svg"]
     assert json.loads((out / "task.json").read_text(encoding="utf-8"))["task"] == "winobias"
 
@@ -61,7 +63,7 @@ def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFix
     asked = [
         "task",
         "biasbios",
-        pupil(),
+        untrained_model(),
         "--train",
         train,
         "--grid",

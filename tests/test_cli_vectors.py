@@ -101,7 +101,7 @@ def test_weat_and_words_on_random_vectors(tmp_path: Path) -> None:
     size = found(out, 2)["tables"][0]["rows"][1]["mean over words"]["value"]
     assert size == pytest.approx(np.mean([abs(vectors[job] @ apart) for job in jobs]))
     assert found(out, 3)["tables"][0]["rows"][0]["words"] == 4
-    assert any("no vector of unheardof" in note for note in found(out, 1)["notes"])
+    assert any("no vector for unheardof" in note for note in found(out, 1)["notes"])
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
@@ -114,7 +114,7 @@ def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, data_dir:
     sets = [list(text_vectors(lm, group.texts, layer=1)) for group in one.groups()]
     (row,) = found(out)["tables"][0]["rows"]
     assert row["effect size"]["value"] == pytest.approx(effect(*sets), abs=1e-6)
-    assert row["partitions"] == "100,000 drawn"
+    assert row["partitions"] == "100,000 sampled"
     assert row["interval"].endswith("over 8+8+8+8")
 
 
@@ -141,7 +141,7 @@ def test_ceat_draws_from_a_corpus_and_says_what_it_lacks(tmp_path: Path) -> None
     assert row["draws"] == 30
     assert row["contexts a word"] == "3"
     assert row["combined effect"]["low"] <= row["combined effect"]["value"] <= row["combined effect"]["high"]
-    assert any("no vector of nowhere" in note for note in found(out)["notes"])
+    assert any("no vector for nowhere" in note for note in found(out)["notes"])
 
 
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +149,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     model = str(zoo.folder("bert-uncased"))
     for words, line in (
         ([str(path), "--measure", "weet"], "no vector measure named 'weet'. Did you mean weat"),
-        ([str(path), "--measure", "seat"], "seat needs a model: tiny.txt holds vectors"),
+        ([str(path), "--measure", "seat"], "seat needs a model: tiny.txt has static word vectors only"),
         ([str(path), "--questions", "weat-1"], "has none of the"),
         ([str(path), "--pooling", "max"], "--pooling max: give first"),
         ([model, "--measure", "ceat"], "with --corpus"),

@@ -45,10 +45,10 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
     ("words", "told"),
     [
         (("study", "nothing"), "no study named 'nothing'"),
-        (("study", "aul", "folder"), "a study takes no folder there"),
+        (("study", "aul", "folder"), "unexpected argument"),
         (("study", "status"), "give the folder of a study"),
-        (("study", "aul", "--engine", "slurm", "--offline"), "no engine 'slurm'"),
-        (("study", "aul", "--ray-address", "x", "--offline"), "--ray-address belongs to --engine ray"),
+        (("study", "aul", "--engine", "slurm", "--offline"), "--engine slurm: give local or ray"),
+        (("study", "aul", "--ray-address", "x", "--offline"), "--ray-address requires --engine ray"),
         (("study", "aul", "--limit", "0"), "--limit 0: give a number of at least 1"),
         (("study", "aul", "--set", "draws"), "--set draws: expected NAME=VALUE"),
         (("study", "aul", "--set", "drows=3", "--offline"), "aul has no setting 'drows': give one of draws"),

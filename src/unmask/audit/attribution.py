@@ -1,4 +1,4 @@
-"""Why a pair was won: every token's part in the difference between the two sentences."""
+"""Token attribution: the contribution of every token to the difference between the two sentences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TokenPart:
-    """A token and what it adds to its sentence's score; None where the measure does not read it."""
+    """A token and its contribution to the score; `logprob` is None if the measure does not read it."""
 
     position: int
     token: str
@@ -31,7 +31,7 @@ class TokenPart:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One item under one measure, token by token."""
+    """One item scored by one measure, token by token."""
 
     item: str
     measure: str
@@ -43,10 +43,10 @@ class Explanation:
     less: tuple[TokenPart, ...]
 
     def deciding(self) -> list[tuple[str, float, bool]]:
-        """Tokens by the size of their part in the difference: (token, part, in the changed span).
+        """Tokens by the size of their contribution: (token, contribution, in the changed span).
 
-        Tokens both sentences share are taken together: what counts is how much likelier one is beside the
-        other sentence's changed words. Their parts and those of the changed tokens add up to the difference.
+        A token that both sentences share contributes the difference of its two weighted log-probabilities.
+        The contributions of shared and changed tokens add up to the difference of the pair.
         """
         shared = [[token for token in side if not token.in_span] for side in (self.more, self.less)]
         parts: list[tuple[str, float, bool]] = []
@@ -62,7 +62,7 @@ class Explanation:
 
 
 def explain_item(result: Result, item: str, measure: str | None = None) -> Explanation:
-    """The explanation of one item, from the result folder alone."""
+    """Explain one item from the tables of a result folder."""
     import pyarrow.compute as pc
 
     table = result.items

@@ -1,4 +1,4 @@
-"""Evidence that the model was really read, gathered meanwhile: 50 is "no preference" and "broken" alike."""
+"""Checks collected during scoring: a score of 50 can mean no preference or a wrongly loaded model."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmaske
 from unmask.measures.spans import order_matters
 from unmask.models import Lm
 
-SAMPLE = 12  # items asked for evidence alone when no measure asks the like
-NEAR = 0.25  # Kwon & Mihindukulasooriya (2022): differences this small are hardly decisions
+SAMPLE = 12  # items probed only for the checks, if no measure has such probes
+NEAR = 0.25  # Kwon & Mihindukulasooriya (2022): smaller differences are nearly equal
 MASKED_FLOOR, UNMASKED_FLOOR, CAUSAL_FLOOR = 0.10, 0.25, 0.05
 How = Literal["masked", "unmasked", "causal"]
 
 
 @dataclass(slots=True)
 class Evidence:
-    """Counts over one dataset."""
+    """Counts over one dataset, from which the checks are computed."""
 
     hits: dict[How, int] = field(default_factory=dict)
     reads: dict[How, int] = field(default_factory=dict)
@@ -29,11 +29,11 @@ class Evidence:
     unknown: int = 0
     pairs: int = 0
     ambiguous: list[str] = field(default_factory=list)  # alignment depends on the order of the sentences
-    unequal: set[str] = field(default_factory=set)  # sentences of different length in tokens
+    unequal: set[str] = field(default_factory=set)  # sentences with different numbers of tokens
     too_long: int = 0
 
     def more_probes(self, items: Sequence[Pair], probes: Iterable[Probe], lm: Lm) -> list[Probe]:
-        """Probes for the kinds of accuracy that no measure's own probes show, on the first items."""
+        """Probes on the first items for the kinds of accuracy that the measures' own probes do not cover."""
         wanted: set[How] = {"causal"} if lm.kind == "causal" else {"masked", "unmasked"}
         lacking = wanted - self.asked
         self.asked |= wanted
@@ -45,18 +45,18 @@ class Evidence:
         return [_probe(sentence, how) for how in sorted(lacking) for sentence in sentences]
 
     def add_items(self, items: Sequence[Pair], lm: Lm) -> None:
-        """Count what the tokenizer made of these items."""
+        """Count tokens, unknown tokens, length differences and ambiguous alignments of these items."""
         for item in items:
             self._add_item(item, lm)
 
     def add_readings(self, readings: Mapping[Probe, Reading], lm: Lm) -> None:
-        """Count which tokens were the model's first guess."""
+        """Count the tokens that the model ranks first."""
         for (how, _), reading in _fullest(readings, lm).items():
             self.hits[how] = self.hits.get(how, 0) + int((reading.ranks == 0).sum())
             self.reads[how] = self.reads.get(how, 0) + len(reading.ranks)
 
     def accuracy(self, how: How) -> float:
-        """Share of tokens the model finds likeliest where they stand; NaN when none was read."""
+        """Share of tokens that the model ranks first at their position; NaN if none was read."""
         return self.hits[how] / self.reads[how] if self.reads.get(how) else float("nan")
 
     def _add_item(self, item: Pair, lm: Lm) -> None:
@@ -78,7 +78,7 @@ class Evidence:
 def checks(
     evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]], lm: Lm
 ) -> tuple[Check, ...]:
-    """What the evidence and the rows (by measure) of one dataset say."""
+    """Compute the checks of one dataset from the evidence and the rows of each measure."""
     return (
         Check("lm-head", True, f"every weight of {lm.facts.architecture} came from the checkpoint"),
         *_accuracies(evidence, lm),
@@ -104,7 +104,7 @@ def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
         verdict = (
             ""
             if share >= floor
-            else f"; under {floor:.0%} it hardly knows this language: do not read its scores"
+            else f"; below {floor:.0%} the model hardly knows this language: do not interpret its scores"
         )
         name = "next-token-accuracy" if how == "causal" else f"{how}-accuracy"
         results.append(
@@ -132,16 +132,14 @@ def _too_long(evidence: Evidence) -> Check:
 def _alignment(evidence: Evidence) -> Check:
     examples = ", ".join(evidence.ambiguous[:3]) + (" …" if len(evidence.ambiguous) > 3 else "")
     named = f" ({examples})" if examples else ""
-    detail = (
-        f"{len(evidence.ambiguous)} pairs align otherwise when the sentences are passed the other way{named}"
-    )
+    detail = f"{len(evidence.ambiguous)} pairs align differently when the sentences are exchanged{named}"
     return Check("alignment", len(evidence.ambiguous) <= 0.01 * max(1, evidence.pairs), detail)
 
 
 def _unequal_lengths(
     evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]
 ) -> list[Check]:
-    """How the bias score changes without the pairs whose sentences differ in length."""
+    """Change of the bias score without the pairs whose sentences differ in length."""
     share = len(evidence.unequal) / max(1, evidence.pairs)
     changes = {}
     for measure in measures:
@@ -182,7 +180,7 @@ def _bias_score(rows: Collection[Row]) -> float:
 
 
 def _encoded(item: Pair, lm: Lm) -> list[Encoded]:
-    """The two sentences of an item, without those that cannot be encoded."""
+    """The two sentences of an item, except those that cannot be encoded."""
     sentences = []
     for text in (item.more, item.less):
         try:
@@ -199,7 +197,7 @@ def _probe(sentence: Encoded, how: How) -> Probe:
 
 
 def _fullest(readings: Mapping[Probe, Reading], lm: Lm) -> dict[tuple[How, tuple[int, ...]], Reading]:
-    """Of all readings of one sentence in one way, the one with the most tokens: none is counted twice."""
+    """For each sentence and kind of accuracy the reading with the most tokens, so that none counts twice."""
     best: dict[tuple[How, tuple[int, ...]], Reading] = {}
     for probe, reading in readings.items():
         how = _how(probe, lm)
@@ -211,10 +209,10 @@ def _fullest(readings: Mapping[Probe, Reading], lm: Lm) -> dict[tuple[How, tuple
 
 
 def _how(probe: Probe, lm: Lm) -> How | None:
-    """Which accuracy a probe's ranks speak of; None when it does not read the sentence's own tokens."""
+    """The kind of accuracy a probe measures; None if it does not read the tokens of the sentence itself."""
     if probe.head != "lm" or not probe.reads:
         return None
-    position, token = probe.reads[0]  # a probe reads the sentence's own tokens throughout, or nowhere
+    position, token = probe.reads[0]  # a probe reads either only tokens of the sentence itself, or none
     if lm.kind == "causal":
         return "causal" if probe.ids[position + 1 : position + 2] == (token,) else None
     if probe.ids[position] != token or lm.mask_id in probe.ids:

@@ -1,4 +1,4 @@
-"""The two tables of a result folder, written while the run goes on and renamed when it is complete."""
+"""Write the two tables of a result folder during the run; they are renamed when complete."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _TOKENS = pa.schema(
 
 
 def group_columns(items: Iterable[Pair]) -> tuple[str, ...]:
-    """The names of all groups, in the order they are met."""
+    """The names of all groups, in order of appearance."""
     return tuple(dict.fromkeys(name for item in items for name in item.groups))
 
 
 class Tables:
-    """Writes both tables chunk by chunk; nothing bears its final name until `close`."""
+    """Writes both tables chunk by chunk under temporary names until `close`."""
 
     def __init__(self, folder: Path, groups: Sequence[str]) -> None:
         self.folder = folder
@@ -69,7 +69,7 @@ class Tables:
             self._tokens.write_table(pa.Table.from_arrays(arrays, schema=_TOKENS))
 
     def close(self) -> None:
-        """Finish both files and give them their names."""
+        """Finish both files and rename them."""
         for name, writer in ((ITEMS, self._items), (TOKENS, self._tokens)):
             writer.close()
             (self.folder / f"{name}.partial").replace(self.folder / name)
@@ -104,7 +104,7 @@ def _token_rows(scored: ScoredItem, lm: Lm) -> Iterable[tuple[Any, ...]]:
 def _sentence_rows(
     score: SentenceScore, sentence: Encoded | None, changed: frozenset[int], lm: Lm
 ) -> Iterable[tuple[Any, ...]]:
-    """Every content token of the sentence, scored or not; or the tokens that were read in its stead."""
+    """Every content token of the sentence, scored or not; or the tokens that were read instead."""
     positions, tokens = score.positions, score.tokens
     if (
         tokens is not None
@@ -128,7 +128,7 @@ def _sentence_rows(
 
 
 def _encoded(item: Pair, lm: Lm) -> tuple[Mapping[Side, Encoded], Mapping[Side, frozenset[int]]]:
-    """The sentences as encoded, and which positions differ between `more` and `less`."""
+    """The encoded sentences, and the positions that differ between `more` and `less`."""
     encoded: dict[Side, Encoded] = {}
     for side, text in item.sides().items():
         try:

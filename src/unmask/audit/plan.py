@@ -1,4 +1,4 @@
-"""What all ways of asking a model share: options, data, measures, an engine, facts to record."""
+"""Shared by all commands that run a model: options, data, measures, engine, metadata."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from unmask.measures.stereoset import BLANK
 from unmask.models import Engine, Lm, Store
 from unmask.models.loading import Opening
 
-Progress = Callable[[str, float, int], None]  # dataset, share done, items in all
+Progress = Callable[[str, float, int], None]  # dataset, share done, total items
 Data = str | Path | Dataset
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Everything about a run that is neither the model, the data nor the measures."""
+    """Options of a run besides model, data and measures."""
 
-    limit: int | None = None  # only the first items of every dataset
-    seed: int = 0  # of everything drawn at random
-    tokens: int | None = None  # padded tokens in a batch; None: what suits the device
-    store: bool = True  # remember readings on disk
+    limit: int | None = None  # only the first N items of every dataset
+    seed: int = 0  # random seed
+    tokens: int | None = None  # padded tokens per batch; None: by device
+    store: bool = True  # cache model outputs on disk
     data_dir: Path | None = None
     offline: bool = False
     progress: Progress | None = None
 
 
 def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset]:
-    """The datasets, each under a name of its own and with no more items than asked for."""
+    """Load the datasets, limited to `options.limit` items; their names must differ."""
     wanted = [data] if isinstance(data, str | Path | Dataset) else list(data)
     if not wanted:
-        raise DataError(f"no data named: give one of {', '.join(datasets.names())}, or a file of pairs")
+        raise DataError(f"no data given: name one of {', '.join(datasets.names())}, or a file of pairs")
     loaded = [
         dataset
         if isinstance(dataset, Dataset)
@@ -50,14 +50,14 @@ def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset
     ]
     names = [dataset.card.name for dataset in loaded]
     if len(set(names)) < len(names):
-        raise DataError(f"two of the datasets have one name ({', '.join(names)}): rename a file")
+        raise DataError(f"two datasets have the same name ({', '.join(names)}): rename a file")
     return [_limited(dataset, options.limit) for dataset in loaded]
 
 
 def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[Measure, ...]:
-    """The named measures that this data can bear; none named: the usual ones for it.
+    """The named measures that can be computed on this data; if none is named, its default measures.
 
-    Of a template neither sentence is the stereotyping one, so only measures made for templates read it.
+    Neither sentence of a template is the stereotyping one, so only template measures are computed on it.
     """
     if named:
         fit = [measure for measure in named if all(has_field(data, need) for need in measure.needs)]
@@ -72,13 +72,13 @@ def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[M
 
 
 def has_field(data: Dataset, need: str) -> bool:
-    """Has any item what a measure needs: a field, or a group of that name?"""
+    """Whether any item has this field, or a group of this name."""
     return any(getattr(item, need, None) or item.groups.get(need) for item in data.items)
 
 
 @contextmanager
 def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
-    """An engine that remembers, unless it was told not to."""
+    """An engine with the cache of model outputs, unless `options.store` is False."""
     store = Store.of(lm.namespace) if options.store else Store(None)
     try:
         yield Engine(lm, store, tokens=options.tokens)
@@ -87,12 +87,12 @@ def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
 
 
 def opening_for(opening: Opening | None, options: Options) -> Opening:
-    """How to open the model: as told, else only not through the network where that is not wanted."""
+    """The given `Opening`, or a default one with `options.offline`."""
     return opening or Opening(offline=options.offline)
 
 
 def refuse_foreign(folder: Path, ours: Sequence[str]) -> None:
-    """A folder with files that are not of an earlier result is never written to."""
+    """Raise if the folder holds files that do not belong to an earlier result."""
     if folder.exists() and not folder.is_dir():
         raise ResultError(f"{folder} is a file: give a new folder for the result")
     known = {name for file in ours for name in (file, f"{file}.partial")}
@@ -101,12 +101,12 @@ def refuse_foreign(folder: Path, ours: Sequence[str]) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Of everything that numbers depend on."""
+    """The versions of Python and of the packages that results depend on."""
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
 def data_facts(data: Dataset) -> dict[str, Any]:
-    """A dataset as a result records it."""
+    """The facts about a dataset that a result records."""
     card = data.card
     return {
         "name": card.name,
@@ -119,15 +119,13 @@ def data_facts(data: Dataset) -> dict[str, Any]:
         "n": len(data.items),
         "size": card.size,
         "sha256": data.sha256,
-        "verified": data.verified
-        if card.folder
-        else None,  # your own pairs: there is nothing to verify against
+        "verified": data.verified if card.folder else None,  # user data: there is no checksum to verify
         "warnings": list(data.warnings),
     }
 
 
 def write_json(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the result object, whole or not at all, and give it back as it will be read."""
+    """Write an object as JSON atomically and return it as it will be read back."""
     text = json.dumps(meta, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(text, encoding="utf-8")
@@ -139,5 +137,5 @@ def _limited(data: Dataset, limit: int | None) -> Dataset:
     if limit is None:
         return data
     if limit < 1:
-        raise DataError(f"--limit {limit}: give a number of items of at least 1")
+        raise DataError(f"limit is {limit}, expected a number of at least 1")
     return Dataset(data.card, data.items[:limit], data.sha256, data.verified, data.warnings)

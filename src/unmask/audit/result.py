@@ -1,4 +1,4 @@
-"""A result folder, opened: estimates, checks, the table of items, and which tokens decided."""
+"""Load a result folder: estimates, checks, items, tokens and explanations."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ RESULT, ITEMS, TOKENS = "result.json", "items.parquet", "tokens.parquet"
 
 @dataclass(frozen=True)
 class Result:
-    """What one audit found. `meta` is the content of `result.json`; tables are read when asked for."""
+    """The result of one audit. `meta` is the content of `result.json`; tables are read lazily."""
 
     meta: dict[str, Any]
     folder: Path
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
-        """Every estimate, headline first within its measure and data."""
+        """All estimates; within a measure and dataset the headline comes first."""
         return tuple(Estimate(**_known(stored)) for stored in self.meta["estimates"])
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
-        """Evidence that the model was really read."""
+        """Checks that the model was loaded and scored correctly."""
         return tuple(Check(stored["name"], stored["ok"], stored["detail"]) for stored in self.meta["checks"])
 
     @cached_property
     def items(self) -> pa.Table:
-        """One row per item and measure, every digit kept."""
+        """One row per item and measure, in full precision."""
         return self._table(ITEMS)
 
     @cached_property
@@ -62,13 +62,13 @@ class Result:
         return tuple(first.values())
 
     def explain(self, item: str, measure: str | None = None) -> Explanation:
-        """Which tokens decided this item under this measure (the first one scored, if none is named)."""
+        """Token contributions to one item under a measure (default: the first that scored it)."""
         from unmask.audit.attribution import explain_item
 
         return explain_item(self, item, measure)
 
     def save(self, folder: str | Path) -> Result:
-        """Copy the result into a folder of its own."""
+        """Copy the result to another folder."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         for name in (RESULT, ITEMS, TOKENS):
@@ -112,13 +112,13 @@ def require_measure(result: Result, name: str) -> None:
 
 
 def as_json(value: Estimate | Check | Comparison | GateResult) -> dict[str, Any]:
-    """A record as JSON has it: NaN becomes null; an estimate's signed form is added."""
+    """A record as JSON: NaN becomes null; `signed` is added to an estimate."""
     more = {"signed": value.signed} if isinstance(value, Estimate) else {}
     items = (asdict(value) | more).items()
     return {key: None if cell != cell else cell for key, cell in items}  # noqa: PLR0124 - only NaN differs from itself
 
 
 def _known(stored: dict[str, Any]) -> dict[str, Any]:
-    """An estimate as stored, null interval ends read back as NaN; later versions' extra keys left out."""
+    """The fields of a stored estimate: null becomes NaN, unknown keys of later versions are dropped."""
     fields = {key: value for key, value in stored.items() if key in Estimate.__dataclass_fields__}
     return {**fields, **{key: float("nan") for key in ("value", "low", "high") if fields[key] is None}}

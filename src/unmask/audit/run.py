@@ -1,4 +1,4 @@
-"""Where the parts meet: `audit` a model, `compare` two results, `gate` one against a baseline."""
+"""The public functions: `audit` a model, `compare` results, `gate` a result against a baseline."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def audit(
     opening: Opening | None = None,
     options: Options | None = None,
 ) -> Result:
-    """Ask a model about data by measures; the built-in ones where nothing is named.
+    """Audit a model: score datasets with measures; without arguments, the built-in model and data.
 
     Args:
         model: a hub name (`name@revision`), a folder, an opened `Lm`, or None for the built-in model.
         data: names of datasets, files of pairs, or loaded `Dataset`s.
-        measures: names; none means those that suit the model and the data.
-        out: the result folder; None keeps the result only as long as it is used.
-        opening: device, dtype and safety of the model.
+        measures: names; default: those that fit the model and the data.
+        out: the result folder; None: a temporary folder, deleted with the result.
+        opening: device, dtype and safety options for loading the model.
         options: limit, seed, batch size, store, data folder, progress.
     """
     options = options or Options()
     if options.seed < 0:
-        raise StatsError(f"--seed {options.seed}: give a number of at least 0")
+        raise StatsError(f"seed is {options.seed}, expected a number of at least 0")
     if out is not None:
         refuse_foreign(Path(out), (RESULT, ITEMS, TOKENS))
     datasets = load_datasets(data, options)
@@ -70,7 +70,7 @@ def audit(
     plan = [
         (dataset, measures_for(dataset, select_measures(names, lm.kind), lm.kind)) for dataset in datasets
     ]
-    if data is DEFAULT_DATA:  # of what nobody named, only what the measures can read
+    if data is DEFAULT_DATA:  # of the default data, only what the measures can score
         plan = [(dataset, usable) for dataset, usable in plan if usable] or plan
     _refuse_unused(names, plan)
     folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
@@ -85,9 +85,9 @@ def audit(
 def compare(
     first: Result | str | Path, *others: Result | str | Path, categories: bool = False, seed: int = 0
 ) -> tuple[Comparison, ...]:
-    """Every statistic each of the others shares with the first, item by item; by category too, if asked.
+    """Compare every statistic that a result shares with the first, item by item; optionally by category.
 
-    P-values are corrected for the number of comparisons made; `run` says which of the others one is of.
+    P-values are corrected for the number of comparisons; `run` is the index of the other result.
     """
     a, *rest = (result if isinstance(result, Result) else load(result) for result in (first, *others))
     return apply_holm(
@@ -109,7 +109,7 @@ def gate(
     tolerance: float = 0.0,
     seed: int = 0,
 ) -> tuple[GateResult, ...]:
-    """Is the candidate worse than the baseline beyond noise, by each measure both have?"""
+    """Test for each shared measure whether the candidate is significantly worse than the baseline."""
     return tuple(
         judged(measure, rows_a, rows_b, data=data, rng_seed=seed, tolerance=tolerance)
         for measure, data, rows_a, rows_b in _shared_rows(baseline, candidate)
@@ -154,7 +154,7 @@ def _run(
 
 
 def _labelled(unlabelled: Sequence[Check], data: Dataset, *, several: bool) -> list[Check]:
-    """With several datasets a check's name says which it is of."""
+    """With several datasets, prefix the name of a check with that of its dataset."""
     return [
         Check(f"{data.card.name}/{check.name}" if several else check.name, check.ok, check.detail)
         for check in unlabelled
@@ -167,11 +167,12 @@ def _refuse_unused(names: Sequence[str], plan: Sequence[tuple[Dataset, Sequence[
     if unused:
         needs = f"must have {', '.join(find(unused[0]).needs)}" if find(unused[0]).needs else "must be pairs"
         listed = ", ".join(data.card.name for data, _ in plan)
-        raise DataError(f"{', '.join(unused)} cannot be computed on {listed}: the items {needs}")
+        raise DataError(f"{', '.join(unused)} cannot be computed on {listed}: items {needs}")
     bare = [data.card.name for data, measures in plan if not measures]
     if bare:
         raise DataError(
-            f"no measure named can be computed on {', '.join(bare)}: leave it out or name another"
+            f"none of the given measures can be computed on {', '.join(bare)}: "
+            "leave it out or name another measure"
         )
 
 
@@ -203,11 +204,13 @@ def _meta(
 
 
 def _shared_rows(a: Result, b: Result) -> Iterator[tuple[Measure, str, list[Row], list[Row]]]:
-    """The rows of every measure and dataset that both results have."""
+    """The rows of every measure and dataset that both results share."""
     ours, theirs = _rows(a), _rows(b)
     shared = [key for key in ours if key in theirs]
     if not shared:
-        raise ResultError("the results share no measure on the same data: audit both models alike")
+        raise ResultError(
+            "the results share no measure on the same data: audit both models with the same options"
+        )
     for measure, data in shared:
         yield find(measure), data, ours[measure, data], theirs[measure, data]
 

@@ -1,4 +1,4 @@
-"""Items in, scores out: a chunk of items at a time, all measures together, so that memory stays bounded."""
+"""Score items with all measures, one chunk at a time, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from unmask.models import Engine, Lm
 from unmask.models.engine import Progress, Readings
 from unmask.models.fast import gc_paused
 
-FIRST, GROWTH = 64, 5  # items planned, asked and scored together: so many at first, then so many times more
-Plan = list[tuple[Pair, Measure, Probes | str]]  # a word instead of probes: why it cannot be scored
+FIRST, GROWTH = 64, 5  # size of the first chunk, and the growth factor of the next ones
+Plan = list[tuple[Pair, Measure, Probes | str]]  # a string instead of probes: why the item cannot be scored
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredItem:
-    """One item under one measure: its row, and the sentence scores it was made of."""
+    """One item scored by one measure: its row and the scores of its sentences."""
 
     row: Row
     item: Pair
@@ -35,12 +35,12 @@ def score_items(
     evidence: Evidence,
     progress: Progress,
 ) -> Iterator[list[ScoredItem]]:
-    """Score all items by all measures, chunk by chunk; what was read on the way is added to `evidence`."""
+    """Score all items with all measures, chunk by chunk; adds the counts for the checks to `evidence`."""
     last: Callable[[], list[ScoredItem]] = list
     for begin, end in _chunks(len(items), engine.limits.items):
         step = functools.partial(_step, progress, begin / len(items), (end - begin) / len(items))
         with gc_paused():
-            plan, answers = _asked(items[begin:end], measures, engine, evidence, step)
+            plan, answers = _submit(items[begin:end], measures, engine, evidence, step)
             done = last()
         last = functools.partial(_finished, data, plan, answers, evidence, engine.lm)
         if done:
@@ -51,10 +51,10 @@ def score_items(
         yield done
 
 
-def _asked(
+def _submit(
     chunk: Sequence[Pair], measures: Sequence[Measure], engine: Engine, evidence: Evidence, step: Progress
 ) -> tuple[Plan, Callable[[], Readings]]:
-    """What the items need, asked; on a GPU the answers are still to come."""
+    """Plan the probes of a chunk and submit them to the engine; on a GPU the results come later."""
     engine.lm.prime([text for item in chunk for text in item.sides().values()])
     plan = [(item, measure, _planned(item, measure, engine.lm)) for item in chunk for measure in measures]
     probes = [
@@ -68,7 +68,7 @@ def _asked(
 
 
 def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
-    """Few items at first, so that a GPU is soon at work, then more: sentences of one length fill a batch."""
+    """Small chunks first, so that a GPU starts early, then larger ones, to fill batches of one length."""
     begin, size = 0, FIRST
     while begin < items:
         yield begin, min(begin + size, items)
@@ -78,7 +78,7 @@ def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
 def _finished(
     data: str, plan: Plan, answers: Callable[[], Readings], evidence: Evidence, lm: Lm
 ) -> list[ScoredItem]:
-    """The scores of a chunk; what needs no answers comes first, a GPU may still be at work on them."""
+    """The scores of a chunk; work that needs no readings comes first, while a GPU may still compute them."""
     evidence.add_items(list({item.id: item for item, _, _ in plan}.values()), lm)
     readings = answers()
     evidence.add_readings(readings, lm)
@@ -86,12 +86,12 @@ def _finished(
 
 
 def _step(progress: Progress, begin: float, share: float, part: float) -> None:
-    """Progress within a chunk as progress of the whole."""
+    """Convert progress within a chunk to overall progress."""
     progress(begin + part * share)
 
 
 def _planned(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
-    """The item's probes, or the reason why it cannot be scored."""
+    """The probes of an item, or the reason why it cannot be scored."""
     lacking = [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
     if lacking:
         return f"the item has no {', '.join(lacking)}"

@@ -1,4 +1,4 @@
-"""One model under diagnosis: asked through the store it shares with audits."""
+"""A model session for diagnoses and tasks, with the cache of model outputs shared with audits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmask.models.engine import Readings
 
 
 class Session:
-    """An opened model, what was asked of it, and the scores already made."""
+    """A loaded model, its engine, and the scores already computed."""
 
     def __init__(self, engine: Engine, progress: Progress | None = None) -> None:
         self.engine = engine
@@ -30,21 +30,21 @@ class Session:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Its facts as a result records them."""
+        """The facts about the model that a result records."""
         return asdict(self.lm.facts)
 
     def read(self, probes: Iterable[Probe], what: str) -> Readings:
-        """Answers to questions of a diagnosis's own; `what` names them beside the progress bar."""
+        """Run probes through the model; `what` labels the progress bar."""
         listed = list(probes)
         return self.engine.read(listed, self._step(what, len(listed)))
 
     def pair_measures(self, data: Dataset, names: Sequence[str]) -> tuple[Measure, ...]:
-        """The measures that give each pair a difference: those named, or the usual ones."""
+        """The measures that score pairs: those named, or the defaults."""
         fit = measures_for(data, select_measures(names, self.lm.kind), self.lm.kind)
         return tuple(measure for measure in fit if measure.summary in ("share", "magnitude"))
 
     def scores(self, data: Dataset, measures: Sequence[Measure]) -> dict[str, list[ScoredItem]]:
-        """Every item under every measure, as an audit scores it; nothing is scored twice."""
+        """Score every item with every measure as an audit does; results are cached."""
         name = data.card.name
         lacking = [measure for measure in measures if (name, measure.name) not in self._scored]
         if lacking:

@@ -1,7 +1,7 @@
-"""Which tokens the difference of two scores is made of.
+"""Contributions of tokens to the difference of two scores.
 
-A token both sentences share is set against its twin, words that differ against those in their place;
-all parts of a pair add up to its difference.
+A token that both sentences share is compared with its counterpart, changed words with those that replace
+them; all contributions of a pair add up to its difference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TokenRow = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A token's part in the difference, and that of its whole block, both sentences together."""
+    """The contribution of a token, and that of its aligned block in both sentences."""
 
     own: float
     block: float
@@ -30,11 +30,11 @@ Values = list[float | None]
 
 
 def parts(more: Sequence[TokenRow], less: Sequence[TokenRow]) -> tuple[Parts, Parts]:
-    """Each token's part in the difference; None where the token was not scored.
+    """The contribution of each token to the difference; None if the token was not scored.
 
-    The sentences are aligned into blocks. A token's value is its weight × log-probability; its part is that
-    value less its share of the mean of the block's two sides, with the sign of its side. Where only one side
-    of a block is scored the part is the value itself.
+    The sentences are aligned into blocks. A token's value is its weight × log-probability; its contribution
+    is that value minus its share of the mean of the block's two sides, with the sign of its side. If only one
+    side of a block is scored, the contribution is the value itself.
     """
     here, there = blocks(more, less)
     ours, theirs = [_value(row) for row in more], [_value(row) for row in less]
@@ -47,7 +47,7 @@ def parts(more: Sequence[TokenRow], less: Sequence[TokenRow]) -> tuple[Parts, Pa
 
 
 def blocks(more: Sequence[TokenRow], less: Sequence[TokenRow]) -> tuple[list[int], list[int]]:
-    """The number of the block every token belongs to; a shared token is a block of its own."""
+    """The index of the block of every token; a shared token is a block of its own."""
     ours, theirs = ([str(row.get("token")) for row in rows] for rows in (more, less))
     here, there, block = [0] * len(more), [0] * len(less), 0
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():

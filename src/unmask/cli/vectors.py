@@ -96,8 +96,18 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
     chosen = [find(name) for name in split_names(measure) or ["weat" if _is_file(source) else "seat"]]
     spread = "population" if population else "sample"
     settings = VectorSettings(
-        layer, pooling, spread, lower, seed, corpus, each, draws, variance, k, vocabulary
-    )  # type: ignore[arg-type]
+        layer,
+        pooling,  # type: ignore[arg-type]
+        spread,  # type: ignore[arg-type]
+        lower,
+        seed,
+        corpus,
+        each,
+        draws,
+        variance,  # type: ignore[arg-type]
+        k,
+        vocabulary,
+    )
     questions_by_measure = {
         measure_spec.name: _questions(measure_spec, split_names(questions), data_dir)
         for measure_spec in chosen

@@ -1,1 +1,1 @@
-"""What every other part of the package uses: types, errors, paths."""
+"""Used by all other packages: types, errors, paths."""

@@ -1,4 +1,4 @@
-"""Where unmask keeps things on this machine."""
+"""Folders of unmask on this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def cache_dir() -> Path:
-    """Data and readings: `$UNMASK_CACHE_DIR`, else the user's cache folder."""
+    """The cache of datasets and model outputs: `$UNMASK_CACHE_DIR`, else the user's cache folder."""
     if chosen := os.environ.get("UNMASK_CACHE_DIR"):
         return Path(chosen)
     import platformdirs

@@ -1,9 +1,9 @@
-"""Every noun of the project on one page.
+"""The shared data types.
 
 data ──► probes ──► engine ──► readings ──► measure ──► score table ──► estimates ──► result folder
 
-All records are frozen. Signs and units are fixed: natural logarithms; a positive difference
-leans towards the stereotype; side `more` is always the stereotyping sentence.
+All dataclasses are frozen. Conventions: natural logarithms; a positive difference is a preference for the
+stereotype; side `more` is always the stereotyping sentence.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two sentences that differ in whom they speak of; a StereoSet triple adds the unrelated third.
+    """Two sentences about different groups; a StereoSet triple adds an unrelated third sentence.
 
-    `groups` are the columns estimates can be split by; `category`, `direction` (`stereo` or
+    `groups` are the columns by which estimates can be split; `category`, `direction` (`stereo` or
     `antistereo`: is the disadvantaged group in `more`?) and `target` have a fixed meaning. A pair with a
     `slot` is a filled template: `more` has the masculine word in it, `less` the feminine one.
     """
@@ -41,14 +41,14 @@ class Pair:
     groups: Mapping[str, str] = field(default_factory=dict)
 
     def sides(self) -> dict[Side, str]:
-        """The sentences by side, the unrelated one only where there is one."""
+        """The sentences by side; the unrelated one only if there is one."""
         both: dict[Side, str] = {"more": self.more, "less": self.less}
         return both if self.unrelated is None else {**both, "unrelated": self.unrelated}
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One original file of a dataset: its name, where it comes from, what it must hash to."""
+    """One original file of a dataset: name, URL and sha256."""
 
     name: str
     url: str
@@ -57,7 +57,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What one must know of a dataset before believing a number computed on it."""
+    """The data card of a dataset: origin, licence, citation, size and known problems."""
 
     name: str  # "crows-pairs"
     title: str
@@ -73,16 +73,16 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A loaded dataset: its card, its items, and whether the bytes read were the published ones."""
+    """A loaded dataset: its card, its items, and whether the file is the published one."""
 
     card: Card
     items: tuple[Pair, ...]
     sha256: str
-    verified: bool  # False: another file than the card's; the result says `unverified`
+    verified: bool  # False: the file differs from the card's; the result says `unverified`
     warnings: tuple[str, ...] = ()  # e.g. malformed rows that were left out, with row numbers
 
 
-# -------------------------------------------------------------------------- questions to a model
+# ------------------------------------------------------------------------ probes and readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,39 +90,39 @@ class Encoded:
     """A text as the tokenizer encodes it for the model, special tokens included."""
 
     ids: tuple[int, ...]
-    content: tuple[int, ...]  # positions of the tokens that are text, in order; of two texts, the second's
-    split: int = 0  # where segment 1 begins, for models that tell two texts apart; else 0
+    content: tuple[int, ...]  # positions of the text tokens, in order; of two texts, those of the second
+    split: int = 0  # start of segment 1, for models with token type ids; else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One question: hide some positions of a sentence, read log-probabilities at others.
+    """A query to the model: mask some positions of a sentence, read log-probabilities at others.
 
-    With `one_at_a_time` the sentence is asked once for every position in `masked`, that one alone hidden,
-    and each read is taken where its own position is hidden. Otherwise it is asked once with all of
-    `masked` hidden together (nothing hidden when `masked` is empty).
+    With `one_at_a_time` the sentence is run once for every position in `masked`, with only that position
+    masked, and each read is taken from the run in which its own position is masked. Otherwise it is run
+    once with all of `masked` masked together (no masking if `masked` is empty).
     """
 
     ids: tuple[int, ...]
     reads: tuple[tuple[int, int], ...]  # (position, token id)
     masked: tuple[int, ...] = ()
     one_at_a_time: bool = False
-    attention: bool = False  # also bring back the mean attention every position receives
+    attention: bool = False  # also return the mean attention every position receives
     split: int = 0
-    head: Literal["lm", "next"] = "lm"  # `next`: the next-sentence head; its reads are ((0, class),)
+    head: Literal["lm", "next"] = "lm"  # `next`: the next-sentence head, with reads ((0, class),)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The answer to one probe; arrays run along `Probe.reads`."""
+    """The output of the model for one probe; arrays are aligned with `Probe.reads`."""
 
     logprobs: Floats
-    ranks: Ints  # 0: the token read is the one the model finds likeliest there
+    ranks: Ints  # 0: the token is the most likely one at its position
     attention_received: Floats | None = None  # per position of `Probe.ids`; sums to one
 
 
 class Reader(Protocol):
-    """The face of a language model that measures see: its tokenizer, never its weights."""
+    """The interface of a language model that measures use: its tokenizer, never its weights."""
 
     @property
     def kind(self) -> Kind:
@@ -130,38 +130,38 @@ class Reader(Protocol):
 
     @property
     def mask_token(self) -> str:
-        """The mask as text; empty for a causal model."""
+        """The mask token as text; empty for a causal model."""
 
     @property
     def begin(self) -> int | None:
-        """The begin-of-text token a causal model is fed first, or None where it has none."""
+        """The begin-of-text token id of a causal model, or None if it has none."""
 
     @property
     def start(self) -> int | None:
-        """What StereoSet's rule conditions the first token on: begin-of-text, else end-of-text."""
+        """The token id before the first token by StereoSet's rule: begin-of-text, else end-of-text."""
 
     @property
     def marks_spaces(self) -> bool:
-        """Does a word's first token differ after a space (byte-level BPE)?"""
+        """Whether the first token of a word differs after a space (byte-level BPE)."""
 
     @property
     def has_next_sentence_head(self) -> bool:
-        """Can it judge whether one sentence follows another?"""
+        """Whether the model has a next-sentence prediction head."""
 
     def encode(self, text: str, second: str | None = None) -> Encoded:
-        """The text (or two, as segments) as the model is fed it; Unscorable when it is too long."""
+        """Encode one text, or two as segments, as model input; Unscorable if it is too long."""
 
     def pieces(self, text: str) -> tuple[int, ...]:
-        """The text's token ids without special tokens."""
+        """The token ids of a text without special tokens."""
 
     def text(self, ids: Sequence[int]) -> str:
         """Token ids as text."""
 
     def token_positions(self, text: str, begin: int, end: int) -> tuple[int, ...]:
-        """Positions in `encode(text)` of the tokens of some characters; Unscorable when none can tell."""
+        """Positions in `encode(text)` of the tokens of characters `begin` to `end`; Unscorable if unknown."""
 
     def mask_positions(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Where the mask token stands."""
+        """Positions of the mask token."""
 
 
 # ---------------------------------------------------------------------------------------- scores
@@ -172,19 +172,19 @@ class SentenceScore:
     """One measure's score of one sentence, and the tokens it is made of.
 
     `value` equals the sum of `weights * logprobs`, except for StereoSet's own measures and `ppd`, which are
-    probabilities, and for `lpbs` of a causal model, which sets two sentences against each other.
+    probabilities, and for `lpbs` of a causal model, which compares two sentences.
     """
 
     value: float
     positions: tuple[int, ...]
     logprobs: Floats
     weights: Floats
-    tokens: tuple[int, ...] | None = None  # the ids read, where positions are not the sentence's own
+    tokens: tuple[int, ...] | None = None  # the token ids read, if not those of the sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A number from the literature, to be set beside ours."""
+    """A published value for comparison."""
 
     value: float
     model: str
@@ -198,17 +198,17 @@ Summary = Literal["share", "magnitude", "lean", "association", "lms", "ss", "ica
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A published measure: what it asks, how it scores one sentence, and how to read the result."""
+    """A published measure: its probes, its score of one sentence, and how to interpret the result."""
 
     name: str
     title: str
-    reads: str  # one plain sentence: what a value above the null means
+    reads: str  # one plain sentence: the meaning of a value above the null
     kinds: tuple[Kind, ...]
     probes: Callable[[Pair, Reader], Probes]
     score: Callable[[Sequence[Probe], Sequence[Reading]], SentenceScore]
     citation: str  # BibTeX key in docs/references.bib
     summary: Summary = "share"
-    null: float | None = 50.0  # the value a model without the preference would have
+    null: float | None = 50.0  # expected value for a model without a preference
     needs: tuple[Literal["unrelated", "context", "target", "slot", "word"], ...] = ()
     in_nats: bool = False  # a difference is a difference of summed log-probabilities
     decimals: int | None = None  # scores are compared after rounding, as the published code does
@@ -218,7 +218,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One item under one measure: a line of `items.parquet`."""
+    """One item scored by one measure: a row of `items.parquet`."""
 
     measure: str
     data: str
@@ -230,13 +230,13 @@ class Row:
 
     @property
     def difference(self) -> float:
-        """Score of `more` minus score of `less`; NaN when unscored."""
+        """Score of `more` minus score of `less`; NaN if unscored."""
         return self.scores["more"] - self.scores["less"] if self.scores else float("nan")
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its uncertainty; `statistic` says which of a measure's numbers it is."""
+    """A value with its interval; `statistic` names which statistic of the measure it is."""
 
     measure: str
     data: str
@@ -255,13 +255,13 @@ class Estimate:
 
     @property
     def signed(self) -> float | None:
-        """Distance from the null, towards the stereotype when positive: the form of Kaneko et al. (2022)."""
+        """Distance from the null, positive towards the stereotype, as in Kaneko et al. (2022)."""
         return None if self.null is None else self.value - self.null
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Evidence that the model was really read, or a warning that the number may not mean much."""
+    """A test that the model was loaded and scored correctly, or that the scores are meaningful."""
 
     name: str
     ok: bool

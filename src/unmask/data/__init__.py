@@ -1,17 +1,17 @@
-"""Datasets of sentence pairs and tables of words: what there is, where it lies, how to bring your own.
+"""Datasets of sentence pairs and tables of words: list, download and load them, or use your own.
 
-    data.names()                            the datasets of pairs there are: what an audit can take
+    data.names()                            names of the datasets of pairs, for audits
     data.card("crows-pairs")                origin, licence, citation, known problems
-    data.get("crows-pairs")                 fetch and verify; the only function here that uses the network
-    data.load("crows-pairs")                the items, from this machine
+    data.get("crows-pairs")                 download and verify; the only function here that uses the network
+    data.load("crows-pairs")                the items, from local files
     data.load("my-pairs.csv")               your own pairs
     data.load("my-templates.yaml")          your own templates
     data.from_records([("He …", "She …")])  the same, from Python
-    data.tables()                           what is not pairs: prompts, words, sentences to train on, facts
+    data.tables()                           names of the tables: prompts, words, training sentences, …
     data.read("prompts")                    the records of a table
 
-A new dataset is one file with `CARD` and `load`, and its name in `_DATASETS` below; a new table the same,
-and its name in `_TABLES`.
+To add a dataset, write a module with `CARD` and `load` and list it in `_DATASETS` below; a table likewise
+in `_TABLES`.
 """
 
 from __future__ import annotations
@@ -58,21 +58,21 @@ __all__ = ["card", "from_records", "get", "load", "names", "read", "tables"]
 
 
 class _Source(Protocol):
-    """What the module of a dataset holds."""
+    """The interface of a dataset module."""
 
     CARD: Card
 
     def load(self, path: Path) -> LoadedItems:
-        """The items of its file."""
+        """Load the items of its file."""
 
 
 class _Table(Protocol):
-    """What the module of a table holds."""
+    """The interface of a table module."""
 
     CARD: Card
 
     def load(self, path: Path) -> Any:
-        """The records of its file."""
+        """Load the records of its file."""
 
 
 _DATASETS: tuple[_Source, ...] = (
@@ -96,22 +96,24 @@ _TABLES: tuple[_Table, ...] = (prompts, word_pairs, reminders, occupations)
 _BY_NAME = {source.CARD.name: source for source in _DATASETS}
 _TABLE_BY_NAME = {table.CARD.name: table for table in _TABLES}
 _ALL: dict[str, _Source | _Table] = {**_BY_NAME, **_TABLE_BY_NAME}
-_FOR_TASKS = {one.name: one for one in (stsb.CARD, nli.CARD, riddles.WINOBIAS, riddles.WINOGENDER)}
+_FOR_TASKS = {
+    task_card.name: task_card for task_card in (stsb.CARD, nli.CARD, riddles.WINOBIAS, riddles.WINOGENDER)
+}
 
 
 def names() -> tuple[str, ...]:
-    """The datasets of pairs there are, those that ship with us first."""
+    """The names of the datasets of pairs, built-in ones first."""
     return tuple(_BY_NAME)
 
 
 def tables() -> tuple[str, ...]:
-    """The tables there are: data that is no pairs, for `read`."""
+    """The names of the tables (data other than pairs), for `read`."""
     return tuple(_TABLE_BY_NAME)
 
 
 def card(name: str) -> Card:
-    """What one must know of a dataset or table before believing a number computed with it."""
-    if name in _FOR_TASKS:  # what `unmask task` reads: fetched by name, but nothing to audit with
+    """The data card of a dataset or table."""
+    if name in _FOR_TASKS:  # data of tasks: can be downloaded by name, but not audited
         return _FOR_TASKS[name]
     if name not in _ALL:
         raise UnknownName("dataset", name, _ALL)
@@ -119,36 +121,36 @@ def card(name: str) -> Card:
 
 
 def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offline: bool = False) -> Dataset:
-    """The items of a dataset by name, or of your own file of pairs or templates. Never uses the network.
+    """Load a dataset by name, or your own file of pairs or templates. Never uses the network.
 
     Args:
         name_or_path: a name of `names()`, or a CSV, TSV, JSON, JSONL, Parquet or YAML file.
         data_dir: a folder of datasets, searched before `$UNMASK_DATA_DIR` and the cache.
-        offline: changes only the advice given when the dataset is not on this machine.
+        offline: only changes the advice in the error if the dataset is not on this machine.
     """
     if _is_path(name_or_path):
         path = Path(name_or_path).expanduser()
         own = template_files.load if template_files.is_template_file(path) else pairs.load
         return own(path, name=_own_name(path.stem))
     source = _source(str(name_or_path))
-    given = source.CARD.files  # of several, `load` finds the others beside the first
-    found = [files.locate(source.CARD, one, data_dir=_folder(data_dir), offline=offline) for one in given]
-    items, warnings = source.load(found[0].path)
-    for file, there in zip(given, found, strict=True):
-        if not there.verified:
-            sums = f"sha256 {there.sha256[:12]}…, expected {file.sha256[:12]}…"
+    given = source.CARD.files  # if there are several, `load` finds the others beside the first
+    located = [files.locate(source.CARD, file, data_dir=_folder(data_dir), offline=offline) for file in given]
+    items, warnings = source.load(located[0].path)
+    for file, location in zip(given, located, strict=True):
+        if not location.verified:
+            sums = f"sha256 {location.sha256[:12]}…, expected {file.sha256[:12]}…"
             warnings = (
                 f"{file.name} is not the published file ({sums}): numbers on it are unverified",
                 *warnings,
             )
-    verified = all(there.verified for there in found)
-    return Dataset(source.CARD, items, files.digest(found), verified, warnings)
+    verified = all(location.verified for location in located)
+    return Dataset(source.CARD, items, files.digest(located), verified, warnings)
 
 
 @overload
 def read(name: Literal["prompts"]) -> tuple[prompts.Prompt, ...]: ...
 @overload
-def read(name: Literal["word-pairs"]) -> word_pairs.Words: ...
+def read(name: Literal["word-pairs"]) -> word_pairs.WordTables: ...
 @overload
 def read(name: Literal["reminders"]) -> tuple[reminders.Reminder, ...]: ...
 @overload
@@ -156,9 +158,9 @@ def read(name: Literal["occupations"]) -> tuple[occupations.Occupation, ...]: ..
 @overload
 def read(name: str) -> Any: ...
 def read(name: str) -> Any:
-    """The records of a table, from the file that ships with us; its sha256 is checked."""
+    """Read the records of a table from the built-in file; its sha256 is checked."""
     if name in _BY_NAME:
-        raise DataError(f"{name} is pairs, not a table: read it with unmask.data.load({name!r})")
+        raise DataError(f"{name} is a dataset of pairs, not a table: use unmask.data.load({name!r})")
     if name not in _TABLE_BY_NAME:
         raise UnknownName("table", name, tables())
     table = _TABLE_BY_NAME[name]
@@ -168,13 +170,13 @@ def read(name: str) -> Any:
 def get(
     name: str, *, data_dir: Path | str | None = None, force: bool = False, offline: bool = False
 ) -> tuple[Path, ...]:
-    """The verified files of a dataset, downloaded into `data_dir` or the cache unless they are there.
+    """Return the verified files of a dataset; downloads missing ones to `data_dir` or the cache.
 
     Args:
         name: a name of `names()` or `tables()`.
-        data_dir: where to put the files; the cache when not given.
-        force: replace a file of `data_dir` that is not the published one.
-        offline: DataError instead of a download.
+        data_dir: where to put the files; default: the cache.
+        force: replace a file in `data_dir` that differs from the published one.
+        offline: raise DataError instead of downloading.
     """
     chosen, folder = card(name), _folder(data_dir)
     if offline:
@@ -183,17 +185,17 @@ def get(
 
 
 def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
-    """Your own pairs from Python: mappings with `more` and `less`, `(more, less)` tuples, or a data frame."""
+    """A dataset of your own pairs: mappings with `more` and `less`, `(more, less)` tuples or a data frame."""
     return pairs.from_records(records, name=_own_name(name))
 
 
 def _source(name: str) -> _Source:
-    """The module of a dataset of pairs; UnknownName lists those there are."""
+    """The module of a dataset of pairs; UnknownName lists the known names."""
     if name in _TABLE_BY_NAME:
         title = _TABLE_BY_NAME[name].CARD.title
         raise DataError(
-            f"{name} ({title}) is a table, not pairs to score: read it with unmask.data.read({name!r}), "
-            f"or look at it with `unmask data show {name}`"
+            f"{name} ({title}) is a table, not a dataset of pairs: use unmask.data.read({name!r}), "
+            f"or show it with `unmask data show {name}`"
         )
     if name not in _BY_NAME:
         raise UnknownName("dataset", name, names())
@@ -201,7 +203,7 @@ def _source(name: str) -> _Source:
 
 
 def _is_path(name_or_path: str | Path) -> bool:
-    """A file rather than a name: it exists, or has a suffix or a separator. Names of datasets come first."""
+    """Whether it is a path: it exists, or has a suffix or a separator. Dataset names take precedence."""
     if isinstance(name_or_path, Path):
         return True
     if name_or_path in _ALL or not name_or_path:
@@ -211,7 +213,7 @@ def _is_path(name_or_path: str | Path) -> bool:
 
 
 def _own_name(text: str) -> str:
-    """A name for the user's own pairs that none of our datasets and tables bears."""
+    """A name for user data that differs from all datasets and tables."""
     slug = pairs.slug(text)
     return f"own-{slug}" if slug in _ALL else slug
 
@@ -222,11 +224,11 @@ def _folder(data_dir: Path | str | None) -> Path | None:
 
 
 def _verified(chosen: Card, folder: Path | None) -> list[Path]:
-    """The published files where they already are; no network."""
-    found = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
-    for file in found:
+    """The published files on this machine, without using the network."""
+    located = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
+    for file in located:
         if not file.verified:
             raise DataError(
-                f"{file.path} is not the published file of {chosen.name}, and offline no other can be fetched"
+                f"{file.path} is not the published file of {chosen.name}, and it cannot be downloaded offline"
             )
-    return [file.path for file in found]
+    return [file.path for file in located]

@@ -64,20 +64,20 @@ def load(path: Path) -> LoadedItems:
     missing = [name for name in _COLUMNS if not rows or name not in rows[0]]
     if missing:
         raise DataError(f"{path.name}: no column {missing[0]!r}; expected the published file of BEC-Pro")
-    found = {(row["Template"], row["Person"], row["Profession"]): row for row in rows}
+    by_content = {(row["Template"], row["Person"], row["Profession"]): row for row in rows}
     templates = {text: number for number, text in enumerate(dict.fromkeys(row["Template"] for row in rows))}
     items = []
-    for (template, person, profession), row in found.items():
-        other = found.get((template, COUPLES.get(person, ""), profession))
+    for (template, person, profession), row in by_content.items():
+        other = by_content.get((template, COUPLES.get(person, ""), profession))
         if person in COUPLES and other is not None:
             items.append(_item(row, other, templates[template]))
     return with_warnings(items)
 
 
 def _item(man: Row, woman: Row, template: int) -> Pair:
-    """One profession in one template, of a man and of a woman."""
+    """One profession in one template, with the masculine and the feminine person word."""
     person, word = man["Person"].lower(), man["Profession"]
     groups = {"category": man["Prof_Gender"], "word": word, "goal": "zero", "slot": "person"}
     name = f"{CARD.name}/{template}-{person}-{slug(word)}"
-    asked = f"{template}-{person}"
-    return Pair(name, man["Sentence"], woman["Sentence"], groups={**groups, "template": asked})
+    template_id = f"{template}-{person}"
+    return Pair(name, man["Sentence"], woman["Sentence"], groups={**groups, "template": template_id})

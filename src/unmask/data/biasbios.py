@@ -1,8 +1,8 @@
-"""BiasBios: biographies, the occupation they are of, and a gender (De-Arteaga et al., 2019).
+"""BiasBios: biographies with occupation and gender (De-Arteaga et al., 2019).
 
-The text cannot be shipped or fetched from one place that lasts, so it is read from the user's files: the
-hub's mirror as Parquet or JSONL (`hard_text`, `profession`, `gender`), a folder of CSV files of the same
-columns, or the original pickle, which can run code and is therefore only read where that was allowed.
+The text cannot be shipped and has no permanent URL, so it is read from the user's files: the hub's mirror as
+Parquet or JSONL (`hard_text`, `profession`, `gender`), a folder of CSV files with the same columns, or the
+original pickle, which can run code and is therefore read only with `allow_pickle`.
 """
 
 from __future__ import annotations
@@ -39,37 +39,36 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“])")
 
 
 def files(named: Path | None, data_dir: Path | None) -> tuple[Source, ...]:
-    """The file or folder named, else a folder of the usual name below a data directory."""
-    place = named or next((at for name in FOLDERS if (at := find_local(name, data_dir=data_dir))), None)
-    if place is None:
+    """The files at `named`, else in a folder of the usual name below a data directory."""
+    location = named or next((at for name in FOLDERS if (at := find_local(name, data_dir=data_dir))), None)
+    if location is None:
         raise DataError(
-            f"no biographies: looked for a folder {' or '.join(FOLDERS)} below --data-dir, "
-            "$UNMASK_DATA_DIR and "
-            "the cache; name a file (hard_text, profession, gender) with --train"
+            f"no biographies: looked for a folder {' or '.join(FOLDERS)} below data_dir, $UNMASK_DATA_DIR "
+            "and the cache; give a training file (hard_text, profession, gender)"
         )
-    if not place.is_dir():
-        return (user_source(place),)
-    found = sorted(path for path in place.rglob("*") if path.suffix.lower() in (*SUFFIXES, ".pkl"))
-    kept = [path for path in found if path.suffix.lower() != ".json"]  # lists of names lie beside the data
-    if not kept:
-        raise DataError(f"{place} holds no biographies: expected {', '.join(SUFFIXES)}")
-    return tuple(user_source(path) for path in kept)
+    if not location.is_dir():
+        return (user_source(location),)
+    paths = sorted(path for path in location.rglob("*") if path.suffix.lower() in (*SUFFIXES, ".pkl"))
+    data_paths = [path for path in paths if path.suffix.lower() != ".json"]  # lists of names, not data
+    if not data_paths:
+        raise DataError(f"{location} has no biographies: expected {', '.join(SUFFIXES)}")
+    return tuple(user_source(path) for path in data_paths)
 
 
 def load(sources: Sequence[Source], *, allow_pickle: bool = False) -> tuple[Example, ...]:
-    """Biographies without their first sentence, equal ones once, in the order of the files."""
-    made = [example for source in sources for example in _examples(source, allow_pickle)]
-    return tuple({one.text: one for one in made if one.text.strip()}.values())
+    """Biographies without their first sentence and without duplicates, in the order of the files."""
+    examples = [example for source in sources for example in _examples(source, allow_pickle)]
+    return tuple({example.text: example for example in examples if example.text.strip()}.values())
 
 
 def part_of(text: str) -> str:
-    """Which part a biography belongs to, by its hash alone: 80% train, 10% dev, 10% test."""
+    """The split of a biography by the hash of its text: 80% train, 10% dev, 10% test."""
     tenth = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) % 10
     return "train" if tenth < 8 else "dev" if tenth == 8 else "test"
 
 
 def without_first_sentence(text: str) -> str:
-    """What follows the first sentence, which names the occupation; nothing where there is only one."""
+    """The text after the first sentence, which names the occupation; empty if there is only one."""
     return (
         _SENTENCE.split(text.strip(), maxsplit=1)[-1]
         if len(_SENTENCE.split(text.strip(), maxsplit=1)) > 1
@@ -78,7 +77,7 @@ def without_first_sentence(text: str) -> str:
 
 
 def scrubber(words: Iterable[str]) -> Callable[[str], str]:
-    """A function that puts `_` in the place of every one of these words, whatever their case."""
+    """A function that replaces these words with `_`, ignoring case."""
     listed = "|".join(sorted(map(re.escape, {word.lower() for word in words}), key=len, reverse=True))
     pattern = re.compile(rf"\b(?:{listed})\b", re.IGNORECASE)
     return lambda text: pattern.sub("_", text)
@@ -91,16 +90,16 @@ def _examples(source: Source, allow_pickle: bool) -> list[Example]:
     job = column(rows, ("profession", "title", "occupation"), source)
     gender = column(rows, ("gender",), source)
     text = column(rows, ("hard_text", "text", "bio", "raw"), source)
-    found = []
+    examples = []
     for at, row in enumerate(rows):
         where = f"{source.name}, row {at} (from 0)"
         body = str(row[text]) if text == "hard_text" else without_first_sentence(str(row[text]))
-        found.append(Example(body, None, _job(row[job], where), {"gender": _gender(row[gender], where)}))
-    return found
+        examples.append(Example(body, None, _job(row[job], where), {"gender": _gender(row[gender], where)}))
+    return examples
 
 
 def _job(value: object, where: str) -> str:
-    """A name, or its number in the alphabetical list, as on the hub."""
+    """The profession by name, or by its index in the alphabetical list as on the hub."""
     text = str(value).strip()
     if text.isdigit():
         if int(text) >= len(PROFESSIONS):
@@ -112,14 +111,14 @@ def _job(value: object, where: str) -> str:
 
 
 def _gender(value: object, where: str) -> str:
-    found = _GENDERS.get(str(value).strip().lower())
-    if found is None:
+    gender = _GENDERS.get(str(value).strip().lower())
+    if gender is None:
         raise DataError(f"{where}: gender {value!r}, expected F or M, female or male, 1 or 0")
-    return found
+    return gender
 
 
 def _original(row: Mapping[str, Any]) -> Example:
-    """A record of the original pickle: the biography begins where its first sentence ends."""
+    """A record of the original pickle; the biography starts after its first sentence."""
     text = str(row["raw"])[int(row["start_pos"]) :].strip()
     return Example(text, None, _job(row["title"], "pickle"), {"gender": _gender(row["gender"], "pickle")})
 
@@ -127,18 +126,13 @@ def _original(row: Mapping[str, Any]) -> Example:
 def _unpickled(source: Source, allow_pickle: bool) -> list[Mapping[str, Any]]:
     if not allow_pickle:
         raise DataError(
-            f"{source.name} is a pickle, which can run code of whoever made it: give --allow-pickle if "
-            "you trust "
-            "it, or a Parquet, JSONL or CSV file"
+            f"{source.name} is a pickle, which can run arbitrary code: set allow_pickle if you trust it, or "
+            "give a Parquet, JSONL or CSV file"
         )
     import pickle
 
     with source.path.open("rb") as stream:
-        found = pickle.load(stream)
-    if (
-        not isinstance(found, list)
-        or not found
-        or not {"raw", "start_pos", "title", "gender"} <= set(found[0])
-    ):
+        rows = pickle.load(stream)
+    if not isinstance(rows, list) or not rows or not {"raw", "start_pos", "title", "gender"} <= set(rows[0]):
         raise DataError(f"{source.name}: expected a list of records with raw, start_pos, title and gender")
-    return found
+    return rows

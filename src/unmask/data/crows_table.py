@@ -1,4 +1,4 @@
-"""The tables of the CrowS-Pairs family: one pair a row, the same columns under slightly different names."""
+"""Tables of the CrowS-Pairs family: one pair per row, column names differ slightly."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class CrowsLayout:
-    """How one file of the family is written."""
+    """The file format of one member of the family."""
 
     encoding: str = "utf-8-sig"
     delimiter: str = ","
-    suffix: str = ""  # what its column names end with: "_fr_FR"
+    suffix: str = ""  # suffix of its column names: "_fr_FR"
 
     def column(self, name: str) -> str:
-        """A column as this file spells it."""
+        """The name of a column in this file."""
         return name + self.suffix
 
 
 def load_table(
     path: Path, name: str, layout: CrowsLayout, facts: Callable[[Row, str], dict[str, str]]
 ) -> LoadedItems:
-    """Every row as a pair, never flipped: `sent_more` is the stereotyping sentence in both directions.
+    """Load every row as a pair: `sent_more` is the stereotyping sentence in both directions.
 
     Rows with an empty sentence are left out, with a warning. `facts` adds a row's own groups.
     """
@@ -49,7 +49,7 @@ def load_table(
 
 
 def _check_columns(rows: list[dict[str, str]], layout: CrowsLayout, where: str) -> None:
-    """All columns are there; so is at least one row."""
+    """Check that there is at least one row and that all columns exist."""
     if not rows:
         raise DataError(f"{where}: no rows; expected the published file, fetch it again")
     needed = map(layout.column, ("sent_more", "sent_less", "stereo_antistereo", "bias_type"))
@@ -69,7 +69,7 @@ def _groups(row: Row, layout: CrowsLayout, at: str) -> dict[str, str]:
 
 
 def original_id(row: Row, at: str) -> dict[str, str]:
-    """The row of the original CrowS-Pairs a translated or revised pair goes back to, as its file says."""
+    """The row of the original CrowS-Pairs that a translated or revised pair is based on."""
     if not row.get("id"):
         raise DataError(f"{at}: no value in column 'id'; expected the number of the original pair")
     return {"original_id": row["id"]}

@@ -1,4 +1,4 @@
-"""What tasks are taught and tested with: one or two texts and their label, and the files they come from."""
+"""Training and test examples of tasks: one or two texts with a label, and the files they come from."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from unmask.data.formats import SUFFIXES, decode, records
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One text, or two, and what a task is to say of it: the name of a class, or a number."""
+    """One or two texts with their label: a class name or a number."""
 
     text: str
     second: str | None
     label: str | float
-    groups: Mapping[str, str] = field(default_factory=dict)  # whom it speaks of: {"gender": "female"}
+    groups: Mapping[str, str] = field(default_factory=dict)  # {"gender": "female"}
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that was read; `verified` is None where there is no published one to compare with."""
+    """A file that was read; `verified` is None if there is no published checksum."""
 
     name: str
     path: Path
@@ -34,18 +34,18 @@ class Source:
     verified: bool | None
 
     def facts(self) -> dict[str, Any]:
-        """As a result records it: no path of the machine."""
+        """The facts a result records, without local paths."""
         return {"name": self.name, "sha256": self.sha256, "verified": self.verified}
 
 
 def published_sources(card: Card, *, data_dir: Path | None = None) -> tuple[Source, ...]:
-    """The files of a card where they are on this machine, in its order; DataError says how to get them."""
-    found = [(file, locate(card, file, data_dir=data_dir)) for file in card.files]
-    return tuple(Source(f"{card.name}/{file.name}", at.path, at.sha256, at.verified) for file, at in found)
+    """The local files of a card, in its order; DataError says how to get missing ones."""
+    located = [(file, locate(card, file, data_dir=data_dir)) for file in card.files]
+    return tuple(Source(f"{card.name}/{file.name}", at.path, at.sha256, at.verified) for file, at in located)
 
 
 def user_source(path: Path | str) -> Source:
-    """A file the user named."""
+    """A file given by the user."""
     where = Path(path).expanduser()
     if not where.is_file():
         raise DataError(f"no file {where}: expected one of {', '.join(SUFFIXES)}; check the name")
@@ -53,38 +53,39 @@ def user_source(path: Path | str) -> Source:
 
 
 def find_local(relative: str, *, data_dir: Path | None = None) -> Path | None:
-    """A file or folder that cannot be fetched, in the data directories and the cache; None: nowhere."""
+    """Find a file or folder in the data directories and the cache; None if it is in none of them."""
     variable = os.environ.get("UNMASK_DATA_DIR")
     folders = [data_dir, Path(variable).expanduser() if variable else None, cache_dir()]
-    places = [folder.expanduser() / relative for folder in folders if folder is not None]
-    return next((place for place in places if place.exists()), None)
+    paths = [folder.expanduser() / relative for folder in folders if folder is not None]
+    return next((path for path in paths if path.exists()), None)
 
 
 def rows_of(source: Source) -> list[dict[str, Any]]:
-    """The records of a file by column; in a TSV a quote is a plain character, as GLUE writes them."""
+    """The records of a file by column; quotes in a TSV are literal characters, as in GLUE."""
     path = source.path
     if path.suffix.lower() != ".tsv":
         return list(records(path.read_bytes(), path.suffix, source.name))
     lines = decode(path.read_bytes(), source.name).splitlines()
     header = lines[0].split("\t") if lines else []
-    found = []
+    rows = []
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split("\t")
         if len(cells) != len(header):
             raise DataError(
                 f"{source.name}, line {number}: {len(cells)} fields, expected {len(header)} as in the header"
             )
-        found.append(dict(zip(header, cells, strict=True)))
-    return found
+        rows.append(dict(zip(header, cells, strict=True)))
+    return rows
 
 
 def column(rows: Sequence[Mapping[str, Any]], names: Iterable[str], source: Source) -> str:
-    """The first of these columns that the rows have; DataError lists what was found."""
+    """The first of these columns that the rows have; DataError lists the existing columns."""
     wanted = tuple(names)
-    found = list(rows[0]) if rows else []
-    name = next((one for one in wanted if one in found), None)
+    present = list(rows[0]) if rows else []
+    name = next((candidate for candidate in wanted if candidate in present), None)
     if name is None:
         raise DataError(
-            f"{source.name}: no column {' or '.join(wanted)}; found {', '.join(map(str, found)) or 'nothing'}"
+            f"{source.name}: no column {' or '.join(wanted)}; "
+            f"found {', '.join(map(str, present)) or 'nothing'}"
         )
     return name

@@ -1,9 +1,8 @@
-"""Where the files of datasets are: looking for them, checking their sha256, fetching them when asked.
+"""Files of datasets: find them, check their sha256, download them.
 
-A data directory holds `<folder>/<file name>` for each dataset. They are searched in this order: the one
-given, `$UNMASK_DATA_DIR`, the cache. A file in the first two is the user's business: it is used even when it
-is not the published one, and labelled unverified. The cache is ours: what is not the published file there is
-refused.
+A data directory has `<folder>/<file name>` for each dataset. They are searched in this order: the given one,
+`$UNMASK_DATA_DIR`, the cache. A file in the first two belongs to the user: it is used even if it is not the
+published one, and labelled unverified. In the cache only published files are accepted.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ RETRIES = 1
 
 
 class LocatedFile(NamedTuple):
-    """A file on this machine, and whether its bytes are the published ones."""
+    """A local file, and whether its checksum is the published one."""
 
     path: Path
     sha256: str
@@ -37,12 +36,12 @@ def cache_dir() -> Path:
 
 
 def ships_with_us(file: DataFile) -> bool:
-    """Is the file part of this package (it then has no address)?"""
+    """Whether the file is part of this package (it then has no URL)."""
     return not file.url
 
 
 def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> LocatedFile:
-    """The file where it is first found; DataError says where it was looked for."""
+    """Find a file; DataError lists the folders that were searched."""
     if ships_with_us(file):
         return _trusted(card, file, _packaged(card, file), "install unmask again")
     given = _given_dirs(data_dir)
@@ -58,7 +57,7 @@ def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline:
 
 
 def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bool = False) -> Path:
-    """The published file in `data_dir` or the cache, downloaded unless it is there already.
+    """Return the published file in `data_dir` or the cache; download it if it is missing.
 
     A different file in `data_dir` is replaced only with `force`; one in the cache always.
     """
@@ -72,14 +71,14 @@ def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bo
         if data_dir and not force:
             raise DataError(
                 f"{path} is not the published file (sha256 {digest[:12]}…, expected {file.sha256[:12]}…); "
-                "remove it, or replace it with --force"
+                "remove it, or replace it with force (--force)"
             )
     _download(card, file, path)
     return path
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file, as hexadecimal digits."""
+    """The sha256 of a file as a hexadecimal string."""
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -88,33 +87,33 @@ def sha256_of(path: Path) -> str:
 
 
 def data_dirs(data_dir: Path | None) -> list[Path]:
-    """Where data are looked for, in order: the folder given, `$UNMASK_DATA_DIR`, the cache."""
+    """The data directories in search order: the given folder, `$UNMASK_DATA_DIR`, the cache."""
     return [*_given_dirs(data_dir), cache_dir()]
 
 
-def digest(found: Sequence[LocatedFile]) -> str:
-    """The sha256 of one file; of several, that of theirs in a row."""
-    sums = [one.sha256 for one in found]
+def digest(located: Sequence[LocatedFile]) -> str:
+    """The sha256 of one file; for several, the sha256 of their concatenated checksums."""
+    sums = [file.sha256 for file in located]
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
 
 
 def _given_dirs(data_dir: Path | None) -> list[Path]:
-    """The data directories named by the user, in order; each must exist."""
+    """The data directories given by the user, in order; each must exist."""
     variable = os.environ.get("UNMASK_DATA_DIR")
-    named = {"--data-dir": data_dir, "$UNMASK_DATA_DIR": Path(variable).expanduser() if variable else None}
+    named = {"data_dir": data_dir, "$UNMASK_DATA_DIR": Path(variable).expanduser() if variable else None}
     for origin, folder in named.items():
         if folder and not folder.is_dir():
-            raise DataError(f"{origin} names {folder}, which is not a folder; expected a folder of datasets")
+            raise DataError(f"{origin} is {folder}, which is not a folder; expected a folder of datasets")
     return [folder for folder in named.values() if folder]
 
 
 def _packaged(card: Card, file: DataFile) -> Path:
-    """A file that ships inside this package."""
+    """The path of a file inside this package."""
     return Path(str(resources.files("unmask.data") / card.folder / file.name))
 
 
 def _trusted(card: Card, file: DataFile, path: Path, remedy: str) -> LocatedFile:
-    """A file we put there ourselves: it must be the published one."""
+    """A file of the package or the cache: it must be the published one."""
     digest = sha256_of(path)
     if digest != file.sha256:
         raise DataError(
@@ -125,22 +124,22 @@ def _trusted(card: Card, file: DataFile, path: Path, remedy: str) -> LocatedFile
 
 
 def _not_found(card: Card, file: DataFile, looked: list[Path], offline: bool) -> str:
-    """One line: what is missing, where it was looked for, what to do."""
+    """The error message: what is missing, where it was searched, what to do."""
     where = ", ".join(str(folder) for folder in looked)
     get = f"run `unmask data get {card.name}`" + (" while online" if offline else "")
     return (
         f"{card.name} is not on this machine: looked for {card.folder}/{file.name} in {where}; "
-        f"{get}, or name a folder that holds it with --data-dir"
+        f"{get}, or set data_dir (--data-dir) to a folder that has it"
     )
 
 
 def _download(card: Card, file: DataFile, path: Path) -> None:
-    """Fetch to a temporary file, check its sha256, move it into place: all or nothing."""
+    """Download to a temporary file, check its sha256, then move it into place."""
     import pooch
 
     mirror = os.environ.get("UNMASK_DATA_MIRROR")
     url = f"{mirror.rstrip('/')}/{card.folder}/{file.name}" if mirror else file.url
-    pooch.get_logger().setLevel("ERROR")  # it would announce every step on stderr
+    pooch.get_logger().setLevel("ERROR")  # otherwise it logs every step to stderr
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         downloads = pooch.create(
@@ -159,7 +158,7 @@ def _download(card: Card, file: DataFile, path: Path) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, in one short line."""
+    """The cause of the error in one short line."""
     text = " ".join(str(error).split())
     if "does not match the known hash" in text:
         return "the bytes received do not have the published sha256"

@@ -1,8 +1,8 @@
-"""Paraphrase files with a sentence a row, in the columns of Finspector (Kwon & Mihindukulasooriya, 2023).
+"""Paraphrase files with one sentence per row, in the format of Finspector (Kwon & Mihindukulasooriya, 2023).
 
 `bias_type`, `sent_index` (which original), `para_index` (0: the original itself), `more_or_less`
 (`sent_more`: the stereotyping sentence) and `sent`; `stereo_type` may give the direction. Two rows make a
-pair. The authors' columns of scores (`bert`, `roberta`, …) are left out.
+pair. The authors' score columns (`bert`, `roberta`, …) are ignored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Key = tuple[str, str, str]  # bias type, original, paraphrase
 
 
 def is_finspector(records: Sequence[Any]) -> bool:
-    """Do the records have these columns?"""
+    """Whether the records have the columns of Finspector."""
     first = records[0] if records else None
     if not isinstance(first, Mapping):
         return False
@@ -33,27 +33,27 @@ def is_finspector(records: Sequence[Any]) -> bool:
 
 
 def pair_rows(records: Sequence[Mapping[str, Any]], where: str) -> list[dict[str, str]]:
-    """Two rows as one pair, in the order of the first of them, with `original` and `paraphrase`."""
-    made: dict[Key, dict[str, str]] = {}
+    """Join two rows into one pair, ordered by the first of them, with `original` and `paraphrase`."""
+    pairs: dict[Key, dict[str, str]] = {}
     for row, record in enumerate(records):
         at = f"{where}, row {row} (from 0)"
         fields = {_name(column): _text(value) for column, value in record.items()}
         category = _one(fields, CATEGORY)
         key = (category, _needed(fields, ("sent_index",), at), _needed(fields, ("para_index",), at))
-        pair = made.setdefault(key, _groups(key))
+        pair = pairs.setdefault(key, _groups(key))
         side = _side(_needed(fields, SIDE, at), at)
         if side in pair:
             raise DataError(f"{at}: a second {side} sentence of {_named(key)}; expected one of each side")
         pair[side] = _needed(fields, SENTENCE, at)
         pair["direction"] = pair.get("direction") or _DIRECTIONS.get(_one(fields, DIRECTION).lower(), "")
-    for key, pair in made.items():
+    for key, pair in pairs.items():
         lacking = {"more", "less"} - pair.keys()
         if lacking:
             raise DataError(
                 f"{where}: {_named(key)} has no row with sent_{lacking.pop()}; expected one with sent_more "
                 "and one with sent_less for every original and paraphrase"
             )
-    return list(made.values())
+    return list(pairs.values())
 
 
 def _groups(key: Key) -> dict[str, str]:
@@ -71,7 +71,7 @@ def _name(column: object) -> str:
 
 
 def _text(value: object) -> str:
-    """A cell as text; an index that a data frame made a float is the whole number it was."""
+    """A cell as text; an index that a data frame converted to float becomes an integer again."""
     if value is None or value != value:  # noqa: PLR0124 - only NaN differs from itself
         return ""
     if isinstance(value, float) and value.is_integer():
@@ -84,11 +84,11 @@ def _one(fields: Mapping[str, str], names: Sequence[str]) -> str:
 
 
 def _needed(fields: Mapping[str, str], names: Sequence[str], at: str) -> str:
-    """The cell of the first of these columns that holds something, exactly as written."""
-    found = next((fields[name] for name in names if fields.get(name, "").strip()), "")
-    if not found:
+    """The first non-empty cell of these columns, exactly as written."""
+    cell = next((fields[name] for name in names if fields.get(name, "").strip()), "")
+    if not cell:
         raise DataError(f"{at}: nothing in column {' or '.join(map(repr, names))}; fill it in")
-    return found if names == SENTENCE else found.strip()
+    return cell if names == SENTENCE else cell.strip()
 
 
 def _side(text: str, at: str) -> str:

@@ -1,4 +1,4 @@
-"""From the bytes of a file to records: CSV, TSV, JSON, JSON lines and Parquet.
+"""Parse the bytes of a file into records: CSV, TSV, JSON, JSON Lines and Parquet.
 
 Rows are counted from 0 without the header, as in item ids; lines are counted from 1, as in editors.
 """
@@ -15,7 +15,7 @@ from unmask.core.errors import DataError
 
 
 def decode(data: bytes, where: str, encoding: str = "utf-8-sig") -> str:
-    """The bytes as text; a byte-order mark is dropped."""
+    """Decode bytes to text; a byte-order mark is dropped."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -26,7 +26,7 @@ def decode(data: bytes, where: str, encoding: str = "utf-8-sig") -> str:
 
 
 def table(text: str, where: str, delimiter: str = ",") -> list[dict[str, str]]:
-    """The rows of a table with a header; every row has as many fields as the header."""
+    """Parse a table with a header; every row must have as many fields as the header."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         lines = [cells for cells in reader if cells]
@@ -40,7 +40,7 @@ def table(text: str, where: str, delimiter: str = ",") -> list[dict[str, str]]:
 
 
 def _header(cells: Sequence[str], where: str) -> list[str]:
-    """The column names, which must differ."""
+    """The column names, which must be unique."""
     names = [cell.strip() for cell in cells]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -68,25 +68,29 @@ def _tsv(data: bytes, where: str) -> list[Any]:
 
 def _json(data: bytes, where: str) -> list[Any]:
     try:
-        found = json.loads(decode(data, where))
+        content = json.loads(decode(data, where))
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"{where}: not valid JSON ({error}); expected a list of objects") from None
-    if not isinstance(found, list):
-        kind = f"an object with keys {', '.join(found)}" if isinstance(found, dict) else type(found).__name__
+    if not isinstance(content, list):
+        kind = (
+            f"an object with keys {', '.join(content)}"
+            if isinstance(content, dict)
+            else type(content).__name__
+        )
         raise DataError(f"{where}: found {kind}, expected a list of objects with `more` and `less`")
-    return found
+    return content
 
 
 def _jsonl(data: bytes, where: str) -> list[Any]:
-    found = []
+    objects = []
     for number, line in enumerate(decode(data, where).split("\n"), start=1):
         try:
-            found += [json.loads(line)] if line.strip() else []
+            objects += [json.loads(line)] if line.strip() else []
         except (json.JSONDecodeError, RecursionError) as error:
             raise DataError(
-                f"{where}, line {number}: not valid JSON ({error}); expected one object a line"
+                f"{where}, line {number}: not valid JSON ({error}); expected one object per line"
             ) from None
-    return found
+    return objects
 
 
 def _parquet(data: bytes, where: str) -> list[Any]:
@@ -111,7 +115,7 @@ SUFFIXES = tuple(_READERS)
 
 
 def records(data: bytes, suffix: str, where: str) -> list[Any]:
-    """The records of a file of one of the five formats; `where` names it in messages."""
+    """Parse a file in one of the five formats; `where` names it in messages."""
     reader = _READERS.get(suffix.lower())
     if reader is None:
         raise DataError(

@@ -1,4 +1,4 @@
-"""What a loader hands back: the items, and what a reader of the numbers should know about them."""
+"""The output of a dataset loader: items, and warnings about them."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import NamedTuple
 
 from unmask.core.types import Pair
 
-SHOWN = 5  # ids named in a warning before it is cut short
+SHOWN = 5  # ids listed in a warning
 
 
 class LoadedItems(NamedTuple):
-    """The items of one file, and warnings about them (rows left out, pairs that cannot differ)."""
+    """The items of one file, and warnings about them (skipped rows, identical sentences)."""
 
     items: tuple[Pair, ...]
     warnings: tuple[str, ...] = ()
 
 
 def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItems:
-    """The items with the given warnings and those the items themselves call for."""
+    """The items with the given warnings, and warnings about identical or ragged pairs."""
     same = [item.id for item in items if item.more == item.less]
     ragged = [item.id for item in items if _margins(item.more) != _margins(item.less)]
-    found = [
+    all_warnings = [
         *warnings,
         *_remark(same, "two identical sentences and can only tie"),
-        *_remark(ragged, "white space around one sentence that the other has not; it is scored as it stands"),
+        *_remark(ragged, "white space around only one of the sentences; they are scored unchanged"),
     ]
-    return LoadedItems(tuple(items), tuple(found))
+    return LoadedItems(tuple(items), tuple(all_warnings))
 
 
 def _margins(text: str) -> tuple[str, str]:
@@ -37,7 +37,7 @@ def _margins(text: str) -> tuple[str, str]:
 
 
 def _remark(ids: Sequence[str], what: str) -> list[str]:
-    """One sentence naming the first few items it is about; nothing when there are none."""
+    """One warning that lists the first few items; none if there are no items."""
     if not ids:
         return []
     named = ", ".join(ids[:SHOWN]) + (", …" if len(ids) > SHOWN else "")

@@ -1,4 +1,4 @@
-"""Natural language inference: a premise, a hypothesis, and whether it follows. MNLI, SNLI and their like."""
+"""Natural language inference: premise, hypothesis and label (MNLI, SNLI and similar)."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def load(source: Source) -> tuple[Example, ...]:
     first = column(rows, ("sentence1", "premise"), source)
     second = column(rows, ("sentence2", "hypothesis"), source)
     label = column(rows, ("gold_label", "label"), source)
-    found = []
+    examples = []
     for at, row in enumerate(rows):
-        said = str(row[label]).strip().lower()
-        if said in ("-", "-1"):
+        text = str(row[label]).strip().lower()
+        if text in ("-", "-1"):
             continue
-        name = LABELS[int(said)] if said in ("0", "1", "2") else said
+        name = LABELS[int(text)] if text in ("0", "1", "2") else text
         if name not in LABELS:
             raise DataError(
                 f"{source.name}, row {at} (from 0): label {row[label]!r}, expected one of {', '.join(LABELS)}"
             )
-        found.append(Example(str(row[first]), str(row[second]), name))
-    return tuple(found)
+        examples.append(Example(str(row[first]), str(row[second]), name))
+    return tuple(examples)

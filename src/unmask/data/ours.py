@@ -1,4 +1,4 @@
-"""What the data we wrote ourselves have in common: cards that say so, and tables of pairs."""
+"""Shared by the built-in datasets: their cards and tables of pairs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WRITERS = "Few writers, one second reader of every line, no annotators; English 
 
 
 def card(name: str, title: str, *, file: str, sha256: str, size: int, problems: str) -> Card:
-    """The card of a file we wrote; what is known of its writers comes before its own problems."""
+    """The card of a built-in file; `WRITERS` comes before its own known problems."""
     return Card(
         name=name,
         title=title,
@@ -29,7 +29,7 @@ def card(name: str, title: str, *, file: str, sha256: str, size: int, problems: 
 
 
 def load_pairs(path: Path, name: str) -> LoadedItems:
-    """The pairs of one of our files, with ids `<name>/<row>`; every column but the sentences is a group."""
+    """Load a built-in file of pairs, with ids `<name>/<row>`; all other columns are groups."""
     rows = table(decode(path.read_bytes(), path.name), path.name)
     return with_warnings(
         [
@@ -40,7 +40,7 @@ def load_pairs(path: Path, name: str) -> LoadedItems:
 
 
 def _citation(name: str, title: str) -> str:
-    """One BibTeX entry for all we wrote, under the name of the set."""
+    """The BibTeX entry of a built-in dataset."""
     return f"""\
 @misc{{unmask-{name},
   title = {{{title}}},

@@ -2,7 +2,7 @@
 
 `more` is the stereotyping sentence, `less` the other. Optional columns are `id`, `category`, `direction`
 (`stereo` or `antistereo`), `unrelated`, `context` and `target`; every other column becomes a group. Files
-with one sentence a row in Finspector's columns are read as well.
+with one sentence per row in Finspector's format are read as well.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def slug(text: str) -> str:
 
 
 def load(path: Path, *, name: str | None = None) -> Dataset:
-    """The pairs of a CSV, TSV, JSON, JSONL or Parquet file."""
+    """Load the pairs of a CSV, TSV, JSON, JSONL or Parquet file."""
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise DataError(f"{path} {what}; expected a file of pairs (CSV, TSV, JSON, JSONL or Parquet)")
@@ -62,7 +62,7 @@ def load(path: Path, *, name: str | None = None) -> Dataset:
 
 
 def from_records(records: Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
-    """The pairs of a list of mappings, a list of `(more, less)` or a pandas DataFrame."""
+    """A dataset from a list of mappings, a list of `(more, less)` or a pandas DataFrame."""
     name = slug(name)
     loaded = items(_rows(records), name, name)
     content = [[item.id, item.sides(), item.context, dict(item.groups)] for item in loaded.items]
@@ -70,8 +70,8 @@ def from_records(records: Records | pd.DataFrame, *, name: str = "pairs") -> Dat
 
 
 def items(records: Iterable[Any], name: str, where: str) -> LoadedItems:
-    """The items of records, with ids `<name>/<id or row>`; DataError names the first row that will not do."""
-    made: dict[str, Pair] = {}
+    """Items from records, with ids `<name>/<id or row>`; DataError names the first invalid row."""
+    by_id: dict[str, Pair] = {}
     rows: dict[str, int] = {}
     unnamed = False
     given = list(records)
@@ -82,16 +82,16 @@ def items(records: Iterable[Any], name: str, where: str) -> LoadedItems:
         fields = _fields(record, at)
         unnamed |= fields.pop("", None) is not None
         item = _item(fields, f"{name}/{_text(fields.get('id')) or f'{row:04}'}", at)
-        if item.id in made:
+        if item.id in by_id:
             raise DataError(f"{at}: id {item.id!r} was already given to row {rows[item.id]}; ids must differ")
-        made[item.id], rows[item.id] = item, row
-    if not made:
+        by_id[item.id], rows[item.id] = item, row
+    if not by_id:
         raise DataError(f"{where}: no rows; expected at least one pair with `more` and `less`")
-    return with_warnings([*made.values()], ["a column without a name was left out"] if unnamed else ())
+    return with_warnings([*by_id.values()], ["a column without a name was left out"] if unnamed else ())
 
 
 def _rows(records: Records | pd.DataFrame) -> Iterable[Any]:
-    """Records one by one; missing cells of a data frame as None."""
+    """The records; missing cells of a data frame become None."""
     if not hasattr(records, "iloc"):
         return records
     frame: Any = records
@@ -99,7 +99,7 @@ def _rows(records: Records | pd.DataFrame) -> Iterable[Any]:
 
 
 def _fields(record: Any, at: str) -> dict[str, Any]:
-    """A record by our own column names."""
+    """A record by canonical column names."""
     if isinstance(record, (list, tuple)) and len(record) == 2:
         record = dict(zip(("more", "less"), record, strict=True))
     if not isinstance(record, Mapping):
@@ -110,7 +110,7 @@ def _fields(record: Any, at: str) -> dict[str, Any]:
         name = str(column).strip()
         field = _FIELD.get(name.lower(), name)
         if name.lower() == "stereotype" and "more" in columns:
-            field = name  # beside `more` it names the stereotype
+            field = name  # next to a column `more` it names the stereotype
         if field in fields:
             raise DataError(f"{at}: two columns for {field!r}; keep one of {_spellings(field)}")
         fields[field] = value
@@ -118,7 +118,7 @@ def _fields(record: Any, at: str) -> dict[str, Any]:
 
 
 def _item(fields: Mapping[str, Any], name: str, at: str) -> Pair:
-    """One pair, everything about it checked."""
+    """Build one pair and validate it."""
     groups = {field: _text(fields.get(field)) for field in (*_FIRST, *fields) if field not in _NOT_GROUPS}
     direction = groups["direction"]
     if direction is not None and direction not in DIRECTIONS:
@@ -134,22 +134,24 @@ def _item(fields: Mapping[str, Any], name: str, at: str) -> Pair:
 
 
 def _sentence(fields: Mapping[str, Any], field: str, at: str) -> str:
-    """A sentence exactly as written; it must hold some text."""
+    """A sentence exactly as written; it must not be empty."""
     if field not in fields:
-        found = ", ".join(sorted(fields)) or "none"
-        raise DataError(f"{at}: no column {_spellings(field)}; found: {found}; rename or add it")
+        columns = ", ".join(sorted(fields)) or "none"
+        raise DataError(f"{at}: no column {_spellings(field)}; found: {columns}; rename or add it")
     value = fields[field]
     if _text(value) is None:
         raise DataError(f"{at}: empty sentence in column {field!r}; fill it in or remove the row")
     if not isinstance(value, str):
         raise DataError(f"{at}: column {field!r} holds {type(value).__name__} {value!r}, expected text")
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-        raise DataError(f"{at}: column {field!r} holds half a character (a lone surrogate); write it again")
+        raise DataError(
+            f"{at}: column {field!r} has a lone surrogate (half a character); save the file again"
+        )
     return value
 
 
 def _text(value: Any) -> str | None:
-    """A cell as a group's value; None where nothing is given."""
+    """A cell as the value of a group; None if it is empty."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, (list, dict)):
@@ -163,7 +165,7 @@ def _spellings(field: str) -> str:
 
 
 def _dataset(loaded: LoadedItems, name: str, file: str, sha256: str) -> Dataset:
-    """The items under a card that says they are the user's own."""
+    """The items with a card that marks them as user data."""
     card = Card(
         name=name,
         title=f"Pairs of {file}",
@@ -174,6 +176,6 @@ def _dataset(loaded: LoadedItems, name: str, file: str, sha256: str) -> Dataset:
         citation="",
         source=file,
         size=len(loaded.items),
-        problems="The user's own pairs: nobody but their writer has checked them.",
+        problems="User data: not reviewed.",
     )
     return Dataset(card, loaded.items, sha256, verified=False, warnings=loaded.warnings)

@@ -1,7 +1,7 @@
-"""Paraphrases: three rewordings of each of 135 pairs of nine-axes, the words for the group left as they are.
+"""Three paraphrases of each of 135 pairs of nine-axes, with unchanged words for the group.
 
-Does a pair's verdict survive saying the same in other words (Kwon and Mihindukulasooriya, 2022)? The group
-`original` names the pair of nine-axes an item rewords, `paraphrase` counts its rewordings from 1.
+Is the preferred sentence of a pair stable under paraphrase (Kwon and Mihindukulasooriya, 2022)? The group
+`original` is the paraphrased pair of nine-axes, `paraphrase` numbers its paraphrases from 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prompts: 100 sentences with one word open, to be filled by a model and judged by a person.
+"""Prompts: 100 sentences with one open word, to be filled by a model and annotated by people.
 
 For the human-level diagnosis of prompt learning (see `docs/data.md`): 25 prompts each on race, gender,
 socioeconomic status and religion; half are texts to complete, half questions to answer.
@@ -30,7 +30,7 @@ CARD = card(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One text with `{slot}` where a word is missing, and the words that are clearly biased or fair there."""
+    """A text with one `{slot}`, and the words that are clearly biased or fair in it."""
 
     id: str  # "prompts/0017" is line 17 of the file, counted from 0
     category: str  # race, gender, socioeconomic, religion

@@ -1,13 +1,13 @@
-"""Pronoun templates: sentences about 182 words, each with one slot that takes a man's or a woman's pronoun.
+"""Pronoun templates: sentences about 182 words, each with one slot for a masculine or feminine pronoun.
 
-In template data side `more` is the masculine sentence and `less` the feminine one, and nothing is a
-stereotype by itself: a positive difference means that the model expects the masculine pronoun. Which answer
-would be right is the group `goal`: `zero` for words that tell nothing of gender (professions), `female` or
-`male` for words that do (actress, pregnant, uncle), where a difference of zero would be the mistake.
+In template data side `more` is the masculine sentence and `less` the feminine one; neither is a stereotype
+by itself. A positive difference means that the model expects the masculine pronoun. The group `goal` is the
+expected direction: `zero` for gender-neutral words (professions), `female` or `male` for words that have a
+gender (actress, pregnant, uncle), for which a difference of zero would be an error.
 
     {"category": "medical", "word": "doctor", "goal": "zero"}                         a word of its category
-    {"category": "medical", "template": "The {word} renewed {possessive} license …"}  asked of each of them
-    {"category": "gender-word", "word": "beard", "goal": "male", "template": "…"}     asked of this word only
+    {"category": "medical", "template": "The {word} renewed {possessive} license …"}  used with each of them
+    {"category": "gender-word", "word": "beard", "goal": "male", "template": "…"}     used with this word only
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ def load(path: Path) -> LoadedItems:
 
 
 def lines(path: Path) -> list[TemplateLine]:
-    """The words and templates of our file."""
+    """The words and templates of the file."""
     return [TemplateLine("", **row) for row in records(path.read_bytes(), path.suffix, path.name)]

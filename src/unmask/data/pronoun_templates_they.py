@@ -1,4 +1,4 @@
-"""The pronoun templates with a third answer, they, where no verb tells one person from several."""
+"""The pronoun templates with a third option, they, where no verb form marks the singular."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _VERB = re.compile(r"\{subject\} (?:(?:still|already|never|ever|always|often|jus
 
 
 def load(path: Path) -> LoadedItems:
-    """Every template whose grammar lets they stand in the slot, with every word of its category."""
+    """Every template in which `they` is grammatical, with every word of its category."""
     lines = [line for line in pronoun_templates.lines(path) if not line.template or takes_they(line)]
     templates = {line.category for line in lines if line.template}
     return with_warnings(
         [
             *expand_templates(
-                [one for one in lines if one.template or one.category in templates], CARD.name, SLOTS
+                [line for line in lines if line.template or line.category in templates], CARD.name, SLOTS
             )
         ]
     )
 
 
 def takes_they(line: TemplateLine) -> bool:
-    """Does no verb of the template show that one person is meant?"""
+    """Whether no verb of the template is marked as singular."""
     return not (_ONE_PERSON.search(line.template) or _VERB.search(line.template))

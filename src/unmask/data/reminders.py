@@ -1,7 +1,7 @@
-"""Reminders: sentences in which a word that has a gender stands beside a person of that gender.
+"""Reminders: sentences in which a gendered word refers to a person of that gender.
 
-Mitigation can make a model forget that `pregnant` is said of women; training on these sentences as well is
-the remedy of Barza (2023).
+Mitigation can make a model forget that `pregnant` refers to women; Barza (2023) adds such sentences to the
+training text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CARD = card(
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """One sentence, the word it reminds of, and the gender that word has."""
+    """A sentence, its gendered word, and the gender of that word."""
 
     word: str
     gender: str  # female, male

@@ -1,7 +1,7 @@
-"""WinoBias and Winogender as riddles: whom of two people does the pronoun mean?
+"""WinoBias and Winogender for coreference resolution: which of two people does the pronoun refer to?
 
-Zhao et al. (2018); Rudinger et al. (2018). The same files as the datasets `load_winobias` and `load_winogender` of
-pairs, read with whom the pronoun means and who else it could mean, which pairs do not hold.
+Zhao et al. (2018); Rudinger et al. (2018). The same sources as the datasets `winobias` and `winogender` of
+pairs, with the antecedent and the other candidate, which pairs do not have.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WINOGENDER_SUMS = {
 
 
 def _card(name: str, folder: str, url: str, sums: Mapping[str, str], source: str, size: int) -> Card:
-    """The files of a published dataset; its card proper is that of the dataset of pairs."""
+    """The files of a published dataset; the full card is that of the dataset of pairs."""
     return Card(
         name=name,
         title=f"{name} with whom each pronoun means",
@@ -86,11 +86,11 @@ _SLOT = re.compile(r"\$(NOM|POSS|ACC)_PRONOUN")
 
 @dataclass(frozen=True, slots=True)
 class CoreferenceItem:
-    """A sentence, the pronoun in it, whom it means and who else it could mean."""
+    """A sentence, its pronoun, the antecedent (`gold`) and the other candidate."""
 
-    id: str  # "type1.dev/0007/pro": what precedes the last part names the sentence but for its pronoun
+    id: str  # "type1.dev/0007/pro": without its last part it names the sentence regardless of the pronoun
     text: str
-    at: tuple[int, int]  # where the pronoun stands
+    at: tuple[int, int]  # character span of the pronoun
     gold: str  # "developer"
     other: str
     stereotype: str  # pro, anti, neutral
@@ -98,41 +98,41 @@ class CoreferenceItem:
 
     @property
     def pronoun(self) -> str:
-        """As it stands in the text."""
+        """The pronoun as written in the text."""
         return self.text[self.at[0] : self.at[1]]
 
 
 def load_winobias(sources: Sequence[Source]) -> tuple[tuple[CoreferenceItem, ...], tuple[str, ...]]:
-    """All riddles, and warnings of the lines that could not be read."""
+    """Load all items, and warnings about lines that could not be parsed."""
     by_name = {source.path.name: source for source in sources}
     jobs = [
         word.strip()
         for name in ("male_occupations.txt", "female_occupations.txt")
         for word in decode(by_name[name].path.read_bytes(), name).splitlines()
     ]
-    riddles, warnings = [], []
+    items, warnings = [], []
     for name, source in by_name.items():
         if "stereotyped" not in name:
             continue
         side, kind, part = name.replace("_stereotyped_", ".").replace(".txt", "").split(".")
         for at, line in enumerate(decode(source.path.read_bytes(), name).splitlines()):
             try:
-                riddles.append(_line(line, f"{kind}.{part}/{at:04}/{side}", jobs))
+                items.append(_line(line, f"{kind}.{part}/{at:04}/{side}", jobs))
             except DataError as error:
                 warnings.append(f"{name}, line {at + 1} left out: {error}")
-    return tuple(riddles), tuple(warnings)
+    return tuple(items), tuple(warnings)
 
 
 def share_of_women(source: Source) -> dict[str, float]:
-    """By occupation the share of women from 0 to 1, by the Bureau of Labor Statistics of 2015."""
+    """Share of women from 0 to 1 by occupation (Bureau of Labor Statistics, 2015)."""
     return {str(row["occupation"]): float(row["bls_pct_female"]) / 100 for row in rows_of(source)}
 
 
 def load_winogender(templates: Source, women: Mapping[str, float]) -> tuple[CoreferenceItem, ...]:
-    """Every template with each pronoun; the half of the published sentences that say `someone` is left out.
+    """Load every template with each pronoun; the half of the sentences with `someone` is left out.
 
-    A pronoun of the gender that is the majority in the occupation is `pro` where it means the occupation and
-    `anti` where it means the participant; of the other gender the reverse; neutral ones are `neutral`.
+    A pronoun of the majority gender of the occupation is `pro` if it refers to the occupation, `anti` if it
+    refers to the participant; for the other gender it is the reverse; neutral pronouns are `neutral`.
     """
     return tuple(
         _template(row, gender, women, f"{templates.name}, row {at} (from 0)", at)
@@ -142,9 +142,9 @@ def load_winogender(templates: Source, women: Mapping[str, float]) -> tuple[Core
 
 
 def _line(line: str, name: str, jobs: Sequence[str]) -> CoreferenceItem:
-    """One line: a number, then a sentence with the antecedent and the pronoun in brackets."""
+    """Parse a line: a number, then a sentence with the antecedent and the pronoun in brackets."""
     body = line.split(" ", 1)[1].strip() if " " in line else ""
-    marked = [one.group(1).strip() for one in _MARKED.finditer(body)]
+    marked = [match.group(1).strip() for match in _MARKED.finditer(body)]
     pronouns = [word for word in marked if word.lower() in PRONOUNS]
     people = [word for word in marked if word.lower() not in PRONOUNS]
     if len(people) != 1 or not pronouns:
@@ -193,5 +193,5 @@ def _template(
 
 
 def _agreeing(word: str, rest: str) -> str:
-    """What follows the pronoun; after `they` its verb is plural, as in the published sentences."""
+    """The text after the pronoun; after `they` the verb is plural, as in the published sentences."""
     return re.sub(r"^ was\b", " were", rest) if word == "they" else rest

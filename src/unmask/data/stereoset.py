@@ -1,4 +1,4 @@
-"""StereoSet (Nadeem et al., 2021), development set, intrasentence: a word in a sentence is exchanged."""
+"""StereoSet (Nadeem et al., 2021), development set, intrasentence: the sentences differ in one word."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def load(path: Path) -> LoadedItems:
 
 
 def load_part(path: Path, name: str, part: Literal["intrasentence", "intersentence"]) -> LoadedItems:
-    """One part of the file, in its own order."""
+    """Load one part of the file, in its order."""
     try:
         examples = json.loads(decode(path.read_bytes(), path.name))["data"][part]
         return with_warnings([_item(f"{name}/{row:04}", example) for row, example in enumerate(examples)])
@@ -76,7 +76,7 @@ def load_part(path: Path, name: str, part: Literal["intrasentence", "intersenten
 
 
 def _item(name: str, example: Mapping[str, Any]) -> Pair:
-    """One example; sentences and their ids go by gold label, as the file has them."""
+    """One example; sentences and their ids by gold label."""
     sentences = {_SIDES[sentence["gold_label"]]: sentence for sentence in example["sentences"]}
     groups = {"category": example["bias_type"], "target": example["target"], "cluster": example["id"]}
     ids = {f"id_{side}": sentences[side]["id"] for side in _SIDES.values() if sentences[side].get("id")}

@@ -37,7 +37,7 @@ CARD = Card(
         "Tab-separated in spite of the names of its files, without a header and without quoting."
     ),
 )
-MOST = 5.0  # the highest similarity
+MOST = 5.0  # the highest similarity score
 
 
 def load(source: Source) -> tuple[Example, ...]:

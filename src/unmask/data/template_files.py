@@ -1,6 +1,6 @@
 """Your own templates: a YAML file with words, templates and slots, or a table with a column `template`.
 
-`docs/templates.md` says what such a file holds. Every message names the file and the row that will not do.
+`docs/templates.md` describes the format. Every error names the file and the invalid row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PARTS = ("slots", "words", "templates")
 
 
 def is_template_file(path: Path) -> bool:
-    """Is it a file of templates, not of pairs? YAML is; a table is when it has templates and no pairs."""
+    """Whether it is a file of templates: YAML, or a table with a column `template` and no pairs."""
     if path.suffix.lower() in YAML:
         return True
     if path.suffix.lower() not in SUFFIXES or not path.is_file():
@@ -32,13 +32,13 @@ def is_template_file(path: Path) -> bool:
     try:
         rows = records(path.read_bytes(), path.suffix, path.name)
     except (DataError, OSError):
-        return False  # whoever reads it as pairs will say what is wrong
+        return False  # loading it as pairs will report the error
     columns = {str(key).strip().lower() for row in rows if isinstance(row, Mapping) for key in row}
     return "template" in columns and not columns & PAIR_COLUMNS
 
 
 def load(path: Path, *, name: str) -> Dataset:
-    """The items of a file of templates."""
+    """Load a file of templates."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -55,18 +55,18 @@ def load(path: Path, *, name: str) -> Dataset:
         citation="",
         source=path.name,
         size=len(loaded.items),
-        problems="The user's own templates: nobody but their writer has checked them.",
+        problems="User data: not reviewed.",
     )
     return Dataset(card, loaded.items, digest, verified=False, warnings=loaded.warnings)
 
 
 def from_yaml(data: bytes, where: str, name: str) -> LoadedItems:
-    """The items of a YAML file."""
-    whole = _parsed(data, where)
-    slots = {**FORMS, **_slots(whole.get("slots") or {}, where)}
+    """Load the items of a YAML file."""
+    content = _parsed(data, where)
+    slots = {**FORMS, **_slots(content.get("slots") or {}, where)}
     lines = [
-        *_lines(whole.get("words") or [], "word", f"{where}, words"),
-        *_lines(whole.get("templates") or [], "template", f"{where}, templates"),
+        *_lines(content.get("words") or [], "word", f"{where}, words"),
+        *_lines(content.get("templates") or [], "template", f"{where}, templates"),
     ]
     return _items(lines, name, where, slots)
 
@@ -93,18 +93,18 @@ def _parsed(data: bytes, where: str) -> dict[str, Any]:
     import yaml
 
     try:
-        whole = yaml.safe_load(decode(data, where))
+        content = yaml.safe_load(decode(data, where))
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
         raise DataError(
             f"{where}: not valid YAML ({reason}); quote templates that begin with a brace"
         ) from None
-    if not isinstance(whole, dict):
-        raise DataError(f"{where}: found {_kind(whole)}, expected {', '.join(PARTS)} with their entries")
-    strange = [str(key) for key in whole if key not in PARTS]
+    if not isinstance(content, dict):
+        raise DataError(f"{where}: found {_kind(content)}, expected {', '.join(PARTS)} with their entries")
+    strange = [str(key) for key in content if key not in PARTS]
     if strange:
         raise DataError(f"{where}: unknown entry {strange[0]!r}, expected {', '.join(PARTS)}")
-    return whole
+    return content
 
 
 def _slots(given: Any, where: str) -> Slots:
@@ -117,7 +117,7 @@ def _words(given: Any, at: str) -> tuple[str, ...]:
     """Two or three different words."""
     words = tuple(str(word).strip() for word in given) if isinstance(given, list | tuple) else ()
     if len(words) not in (2, 3) or not all(words) or len(set(words)) < len(words):
-        raise DataError(f"{at}: found {given!r}, expected two or three different words, the man's first")
+        raise DataError(f"{at}: found {given!r}, expected two or three different words, the masculine first")
     return words
 
 
@@ -133,7 +133,7 @@ def _lines(given: Any, main: str, where: str) -> Iterator[TemplateLine]:
 
 
 def _line(row: Any, at: str) -> TemplateLine:
-    """One record, checked."""
+    """Parse and validate one record."""
     if not isinstance(row, Mapping):
         raise DataError(f"{at}: found {_kind(row)}, expected an entry with a template or a word")
     cells = {str(key).strip().lower(): _text(value) for key, value in row.items()}

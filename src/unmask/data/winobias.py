@@ -1,4 +1,4 @@
-"""WinoBias: two occupations and a pronoun that is one of them (Zhao et al., 2018)."""
+"""WinoBias: two occupations and a pronoun that refers to one of them (Zhao et al., 2018)."""
 
 from __future__ import annotations
 
@@ -56,25 +56,27 @@ _MASCULINE, _FEMININE = {"he", "him", "his", "himself"}, {"she", "her", "hers", 
 
 
 def load(path: Path) -> LoadedItems:
-    """Each line of a pro-stereotypical file with its fellow; the eight files lie beside each other."""
+    """Pair the lines of pro- and anti-stereotypical files; all eight files are in one folder."""
     items, odd = [], []
-    for name in (one for one in SUMS if one.startswith("pro_")):
+    for name in (file for file in SUMS if file.startswith("pro_")):
         for number, item in _pairs(path.parent, name):
             if isinstance(item, Pair):
                 items.append(item)
             else:
                 odd.append(f"{name} line {number}")
-    said = (
+    warnings = (
         [f"{len(odd)} lines without one occupation and one pronoun were left out ({odd[0]} …)"] if odd else []
     )
-    return with_warnings(items, said)
+    return with_warnings(items, warnings)
 
 
 def _pairs(folder: Path, name: str) -> Iterator[tuple[int, Pair | None]]:
     kind, split = name.rsplit("_", maxsplit=1)[-1].split(".txt.")
-    both = [_lines(folder / one) for one in (name, name.replace("pro_", "anti_"))]
+    both = [_lines(folder / file) for file in (name, name.replace("pro_", "anti_"))]
     if len(both[0]) != len(both[1]):
-        raise DataError(f"{name} has {len(both[0])} lines and its fellow {len(both[1])}; expected as many")
+        raise DataError(
+            f"{name} has {len(both[0])} lines and its counterpart {len(both[1])}; expected the same number"
+        )
     for number, (pro, anti) in enumerate(zip(*both, strict=True), start=1):
         yield number, _item(pro, anti, kind, f"{kind}-{split}-{number:03}")
 
@@ -88,12 +90,12 @@ def _lines(path: Path) -> list[str]:
 
 
 def _item(pro: str, anti: str, kind: str, name: str) -> Pair | None:
-    """None where the two lines are not one sentence with two pronouns."""
+    """An item; None if the two lines differ in more than one pronoun."""
     marked = _BRACKETS.findall(pro), _BRACKETS.findall(anti)
     plain = [" ".join(_BRACKETS.sub(r"\1", text).split()) for text in (pro, anti)]
-    if any(len(one) != 2 for one in marked) or len(plain[0].split()) != len(plain[1].split()):
+    if any(len(marks) != 2 for marks in marked) or len(plain[0].split()) != len(plain[1].split()):
         return None
-    word, pronoun = (one.strip().lower() for one in marked[0])
+    word, pronoun = (text.strip().lower() for text in marked[0])
     stereotype = "male" if pronoun in _MASCULINE else "female" if pronoun in _FEMININE else ""
     more, less = plain if stereotype == "male" else plain[::-1]
     if not stereotype or sum(a != b for a, b in zip(more.split(), less.split(), strict=True)) != 1:

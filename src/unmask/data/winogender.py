@@ -1,4 +1,4 @@
-"""Winogender schemas: an occupation, a participant, a pronoun that is one of them (Rudinger et al., 2018)."""
+"""Winogender schemas: an occupation, a participant and a pronoun (Rudinger et al., 2018)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SIDES = ("male", "female", "neutral")
 
 def load(path: Path) -> LoadedItems:
     """Every sentence with he and with she, and with they as the third; in the order of the file."""
-    found: dict[str, dict[str, str]] = {}
+    by_sentence: dict[str, dict[str, str]] = {}
     for at, row in enumerate(table(decode(path.read_bytes(), path.name), path.name, delimiter="\t")):
         parts = row.get("sentid", "").split(".")
         stem, gender = parts[:3], parts[3] if len(parts) == 5 else ""
@@ -59,12 +59,12 @@ def load(path: Path) -> LoadedItems:
                 f"{path.name}, row {at} (from 0): {row.get('sentid')!r}, "
                 "expected occupation.other.answer.gender.txt"
             )
-        found.setdefault(".".join(stem), {})[gender] = row["sentence"]
-    return with_warnings([_item(stem, by, path.name) for stem, by in found.items()])
+        by_sentence.setdefault(".".join(stem), {})[gender] = row["sentence"]
+    return with_warnings([_item(stem, by, path.name) for stem, by in by_sentence.items()])
 
 
 def slot_of(more: str, less: str) -> str:
-    """The slot of the one pronoun in which two sentences differ, by both forms, else by the masculine one."""
+    """The slot of the pronoun in which two sentences differ: by both forms, else by the masculine form."""
     words = [(a, b) for a, b in zip(more.split(), less.split(), strict=True) if a != b]
     forms = tuple(re.sub(r"\W", "", word).lower() for word in words[0]) if len(words) == 1 else ()
     fitting = [name for name, both in FORMS.items() if forms == both]

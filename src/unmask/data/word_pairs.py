@@ -1,7 +1,7 @@
-"""Word pairs: masculine and feminine words, names, words that have a gender, terms of other groups.
+"""Word pairs: masculine and feminine words, names, gendered words, terms for other groups.
 
 For counterfactual augmentation and substitution, for counting words in a corpus, and as word sets of
-association tests. The file holds records of five kinds; `load` sorts them into one `Words`.
+association tests. The file has records of five kinds; `load` sorts them into one `WordTables`.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ CARD = card(
 
 @dataclass(frozen=True, slots=True)
 class WordPair:
-    """A masculine and a feminine word that stand in the same place of a sentence."""
+    """A masculine and a feminine word with the same grammatical function."""
 
     masculine: str
     feminine: str
     pos: str  # pronoun, title, noun, plural-noun, adjective, adverb, verb
     case: str | None  # of a pronoun: subject, object, possessive, independent, reflexive
-    swap: bool  # may one replace the other in running text?
+    swap: bool  # whether one can replace the other in running text
     note: str
 
 
@@ -59,8 +59,8 @@ class NamePair:
 
 
 @dataclass(frozen=True, slots=True)
-class Proper:
-    """A word that is properly said of one gender: exchanging the people around it would make it untrue."""
+class GenderedWord:
+    """A word that applies to one gender only, so that swapping the people around it would be wrong."""
 
     word: str
     gender: str  # female, male
@@ -69,7 +69,7 @@ class Proper:
 
 @dataclass(frozen=True, slots=True)
 class TermSet:
-    """Terms (mosque, church, synagogue, …) that play the same part for several groups of one axis."""
+    """Equivalent terms (mosque, church, synagogue, …) for several groups of one axis."""
 
     axis: str  # race, religion
     id: str  # unique within its axis
@@ -78,25 +78,25 @@ class TermSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """Everything the file holds, each kind in the order of the file."""
+class WordTables:
+    """The content of the file, each kind in its order."""
 
     pairs: tuple[WordPair, ...]
     names: tuple[NamePair, ...]
-    proper: tuple[Proper, ...]
+    proper: tuple[GenderedWord, ...]
     sets: tuple[TermSet, ...]
     lists: Mapping[str, tuple[str, ...]]  # words of one topic, by its id: "career", "pleasant", …
 
 
-def load(path: Path) -> Words:
+def load(path: Path) -> WordTables:
     """The records of the file, sorted by kind."""
     kinds: dict[str, list[Any]] = {"pair": [], "name": [], "proper": [], "set": [], "list": []}
     for row in records(path.read_bytes(), path.suffix, path.name):
         kinds[row["kind"]].append(row)
-    return Words(
+    return WordTables(
         pairs=tuple(map(_pair, kinds["pair"])),
         names=tuple(map(_names, kinds["name"])),
-        proper=tuple(Proper(row["word"], row["gender"], row["pos"]) for row in kinds["proper"]),
+        proper=tuple(GenderedWord(row["word"], row["gender"], row["pos"]) for row in kinds["proper"]),
         sets=tuple(
             TermSet(row["axis"], row["id"], row["terms"], row.get("note", "")) for row in kinds["set"]
         ),
@@ -105,7 +105,7 @@ def load(path: Path) -> Words:
 
 
 def _pair(row: Mapping[str, Any]) -> WordPair:
-    """A pair may be exchanged unless its record says otherwise."""
+    """A pair can be swapped unless its record says otherwise."""
     return WordPair(
         masculine=row["masculine"],
         feminine=row["feminine"],
