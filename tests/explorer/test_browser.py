@@ -18,7 +18,7 @@ from report import fake
 from unmask.audit.result import load
 from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.app import Site
-from unmask.explorer.live import LiveModel, parse_question
+from unmask.explorer.live import LiveModel, parse_query
 from unmask.explorer.pairs import Runs
 from unmask.models import open_lm
 from unmask.prompts import read_annotations
@@ -308,7 +308,7 @@ def test_sentences_are_scored_while_one_types(page: Page, url: str) -> None:
     table = page.locator("#scores")
     expect(page.locator("table.matrix tbody tr").first).to_contain_text("he", timeout=60_000)
     lm = open_lm(zoo.folder("bert-uncased"))
-    found = parse_question("pair", {"more": "He ran home.", "less": "She ran home."})(lm)["measures"]
+    found = parse_query("pair", {"more": "He ran home.", "less": "She ran home."})(lm)["measures"]
     expect(table.locator("tbody tr")).to_have_count(len(found))
     pll = next(one for one in found if one["measure"] == "pll")
     shown = table.locator("tr", has=page.get_by_role("rowheader", name="pll", exact=True))
@@ -318,7 +318,7 @@ def test_sentences_are_scored_while_one_types(page: Page, url: str) -> None:
     expect(shown).to_contain_text("the second" if pll["difference"] > 0 else "the first")
     assert "more=She+ran+home" in page.url
     page.fill("#live-less", "")
-    expect(page.get_by_role("alert")).to_contain_text("nothing to ask")
+    expect(page.get_by_role("alert")).to_contain_text("nothing to score")
 
 
 def test_templates_and_prompts_are_asked_too(page: Page, url: str) -> None:
@@ -333,7 +333,7 @@ def test_templates_and_prompts_are_asked_too(page: Page, url: str) -> None:
 def test_an_old_token_says_what_to_do(browser: Browser, url: str) -> None:
     page = browser.new_page()
     visit(page, url.replace(made.TOKEN, "old"), "#/live")
-    expect(page.get_by_role("alert")).to_contain_text("open the address that unmask explore printed")
+    expect(page.get_by_role("alert")).to_contain_text("open the URL that unmask explore printed")
     page.close()
 
 

@@ -28,7 +28,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     ) as running:
         assert running.stdout is not None
         assert running.stderr is not None
-        assert running.stdout.readline() == "1 run, answers to judge\n"
+        assert running.stdout.readline() == "1 run, answers to annotate\n"
         url = re.fullmatch(
             r"open (http://127\.0\.0\.1:\d+/)\?token=([\w-]{20,})\n", running.stdout.readline()
         )
@@ -48,7 +48,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["nowhere"], "no result.json in nowhere"),
-        (["--port", "99999"], "--port 99999"),
+        (["--port", "99999"], "port 99999: give a number"),
     ],
 )
 def test_bad_input_is_one_line(

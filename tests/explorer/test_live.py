@@ -11,7 +11,7 @@ import reference
 import zoo
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Pair
-from unmask.explorer.live import KINDS, LiveModel, parse_question
+from unmask.explorer.live import KINDS, LiveModel, parse_query
 from unmask.measures import MEASURES
 from unmask.models import Lm, open_lm
 from unmask.prompts import top_words
@@ -27,7 +27,7 @@ def lm(name: str) -> Lm:
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2"])
 def test_two_sentences_by_every_measure_equal_the_slow_reference(name: str) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    found = parse_question("pair", {"more": f" {MORE}\n", "less": LESS})(lm(name))
+    found = parse_query("pair", {"more": f" {MORE}\n", "less": LESS})(lm(name))
     wanted = {one.name for one in MEASURES.values() if lm(name).kind in one.kinds and not one.needs}
     assert {one["measure"] for one in found["measures"]} == wanted
     for one in found["measures"]:
@@ -41,7 +41,7 @@ def test_two_sentences_by_every_measure_equal_the_slow_reference(name: str) -> N
 
 def test_words_of_a_template_are_asked_one_by_one() -> None:
     asked = {"text": "The {word} lost {possessive} hat.", "words": "nurse, cook\nnurse,  man "}
-    found = parse_question("template", asked)(lm("bert-uncased"))
+    found = parse_query("template", asked)(lm("bert-uncased"))
     assert [row["word"] for row in found["rows"]] == ["nurse", "cook", "man"]
     assert found["rows"][1]["more"] == "The cook lost his hat."
     assert found["rows"][1]["less"] == "The cook lost her hat."
@@ -53,7 +53,7 @@ def test_words_of_a_template_are_asked_one_by_one() -> None:
 
 
 def test_a_template_without_words_is_asked_once_by_what_needs_none() -> None:
-    found = parse_question("template", {"text": "{Subject} left.", "words": " , "})(lm("bert-uncased"))
+    found = parse_query("template", {"text": "{Subject} left.", "words": " , "})(lm("bert-uncased"))
     assert len(found["rows"]) == 1
     assert found["rows"][0]["more"] == "He left."
     assert "lpbs" not in {one["name"] for one in found["measures"]}
@@ -61,7 +61,7 @@ def test_a_template_without_words_is_asked_once_by_what_needs_none() -> None:
 
 @pytest.mark.parametrize("text", ["It was {slot} again.", "It was ___ again.", "It was [MASK] again."])
 def test_a_gap_can_be_written_in_several_ways(text: str) -> None:
-    found = parse_question("prompt", {"text": text})(lm("bert-uncased"))
+    found = parse_query("prompt", {"text": text})(lm("bert-uncased"))
     (alone,) = top_words(lm("bert-uncased"), ["It was {slot} again."], 12)
     assert [(one["text"], one["probability"]) for one in found["words"]] == [
         (one.text, one.probability) for one in alone.words
@@ -69,16 +69,16 @@ def test_a_gap_can_be_written_in_several_ways(text: str) -> None:
 
 
 BAD = [
-    ("pair", {"more": "A.", "less": ""}, "nothing to ask"),
-    ("pair", {"more": "A.", "less": 7}, "nothing to ask"),
+    ("pair", {"more": "A.", "less": ""}, "nothing to score"),
+    ("pair", {"more": "A.", "less": 7}, "nothing to score"),
     ("pair", {"more": "A.", "less": " A. "}, "equal"),
     ("pair", {"more": "A" * 2001, "less": "B."}, "2,001 characters"),
-    ("template", {"text": "The {word} left."}, "words to put there"),
+    ("template", {"text": "The {word} left."}, "words to fill in"),
     ("template", {"text": "The cook lost {possessive} hat.", "words": "cook"}, "no {word}"),
-    ("template", {"text": "The {word} left.", "words": "cook"}, "no open pronoun"),
+    ("template", {"text": "The {word} left.", "words": "cook"}, "no pronoun slot"),
     ("template", {"text": "{subject} saw {object}."}, "pronoun slots|slots"),
     ("template", {"text": "{subject} and {word}", "words": ",".join(map(str, range(51)))}, "51 words"),
-    ("template", {"text": "{subject} and {word}", "words": ["a"]}, "one text"),
+    ("template", {"text": "{subject} and {word}", "words": ["a"]}, "one string"),
     ("prompt", {"text": "No gap."}, "0 gaps"),
     ("prompt", {"text": "___ and ___"}, "2 gaps"),
 ]
@@ -90,7 +90,7 @@ def test_what_cannot_be_asked_says_so_before_the_model_is(
 ) -> None:
     assert kind in KINDS
     with pytest.raises(DataError, match=said):
-        parse_question(kind, asked)
+        parse_query(kind, asked)
 
 
 def test_a_model_that_cannot_be_opened_says_why_when_asked() -> None:
@@ -108,7 +108,7 @@ def test_a_model_that_cannot_be_opened_says_why_when_asked() -> None:
 def test_questions_wait_for_the_model_and_come_one_at_a_time() -> None:
     live = LiveModel.start("tiny", lambda: lm("bert-uncased"))
     try:
-        asked = [live.submit(parse_question("prompt", {"text": f"{word} is ___."})) for word in ("He", "She")]
+        asked = [live.submit(parse_query("prompt", {"text": f"{word} is ___."})) for word in ("He", "She")]
         assert all(one.result(60)["words"] for one in asked)
     finally:
         live.close()

@@ -155,9 +155,9 @@ def test_judging_goes_on_where_it_was_left(tmp_path: Path) -> None:
     ("prompt", "judge", "verdict", "said"),
     [
         ("prompts/0099", "anna", "biased", "prompts/0099"),
-        ("prompts/0001", "", "biased", "'' is no name for a judge"),
-        ("prompts/0001", "x" * 81, "biased", "is no name for a judge: give at most 80 characters"),
-        ("prompts/0001", "=cmd()", "biased", r"'=cmd\(\)' is no name for a judge"),
+        ("prompts/0001", "", "biased", "'' is not a valid annotator name"),
+        ("prompts/0001", "x" * 81, "biased", "is not a valid annotator name: give at most 80 characters"),
+        ("prompts/0001", "=cmd()", "biased", r"'=cmd\(\)' is not a valid annotator name"),
         ("prompts/0001", "anna", "maybe", "maybe"),
     ],
 )

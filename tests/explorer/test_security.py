@@ -142,7 +142,7 @@ def test_it_listens_on_this_machine_only(base: str) -> None:
         place.listen()
         with pytest.raises(DataError, match=f"port {taken} cannot be used"):
             open_socket(taken)
-    with pytest.raises(DataError, match="--port 70000"):
+    with pytest.raises(DataError, match="port 70000"):
         open_socket(70000)
 
 

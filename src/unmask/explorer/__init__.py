@@ -1,8 +1,8 @@
-"""A page on this machine to look at runs pair by pair, to try sentences, and to judge prompts.
+"""A local web page to browse runs pair by pair, score typed sentences, and annotate prompt answers.
 
-runs ──► pairs (one table of all) ──┐
-model ──► live (asked while one types) ──┼──► app (Starlette, behind `security`) ──► static (plain JavaScript)
-answers ──► judging (saved at once) ──┘
+runs ────► pairs (one table of all runs) ──────┐
+model ───► live (scores text as it is typed) ──┼─► app (Starlette, behind `security`) ──► static (JavaScript)
+answers ─► annotation (saved immediately) ─────┘
 
-`docs/explorer.md` says what the page shows; `unmask explore` opens it.
+`docs/explorer.md` describes the page; `unmask explore` opens it.
 """

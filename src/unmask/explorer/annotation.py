@@ -1,4 +1,4 @@
-"""Answers of a model in front of a person: which to look at next, and what they said, saved at once."""
+"""Annotate a model's answers: which are pending for an annotator, and saving their verdicts immediately."""
 
 from __future__ import annotations
 
@@ -11,62 +11,67 @@ from unmask.prompts import PromptAnswer
 from unmask.prompts.annotations import latest_verdicts
 from unmask.prompts.folder import AnnotationFolder
 
-NAME = 80  # characters of a person's name, at most
+MAX_NAME = 80  # characters of an annotator's name
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationDesk:
-    """The folder of one model's answers; one judgement is written at a time."""
+    """The folder of one model's answers; a lock serialises writes."""
 
     folder: AnnotationFolder
     lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def model(self) -> str:
-        """Whose answers these are."""
+        """The model that gave the answers."""
         return self.folder.model_answers.model
 
-    def state(self, judge: str) -> dict[str, Any]:
-        """All answers with the rules' verdicts and this person's, and which wait for this person."""
-        name = _name(judge) if judge.strip() else ""
-        said, answers = latest_verdicts(self.folder.read_annotations()), self.folder.model_answers.answers
+    def state(self, annotator: str) -> dict[str, Any]:
+        """All answers with the verdicts of the rules and the annotator, and the pending ones."""
+        name = _checked_name(annotator) if annotator.strip() else ""
+        verdicts, answers = latest_verdicts(self.folder.read_annotations()), self.folder.model_answers.answers
         return {
             "model": self.model,
             "judge": name,
             "file": self.folder.annotations_path.name,
-            "waiting": self._waiting(name),
-            "answers": [_shown(one, said.get(one.prompt, {}).get(name)) for one in answers if one.words],
+            "waiting": self._pending(name),
+            "answers": [
+                _as_json(answer, verdicts.get(answer.prompt, {}).get(name))
+                for answer in answers
+                if answer.words
+            ],
         }
 
-    def annotate(self, prompt: str, judge: str, verdict: str) -> dict[str, Any]:
-        """Save one verdict; what is then left to judge."""
-        name = _name(judge)
+    def annotate(self, prompt: str, annotator: str, verdict: str) -> dict[str, Any]:
+        """Save one verdict; return it and the answers still pending."""
+        name = _checked_name(annotator)
         with self.lock:
             saved = self.folder.save(prompt, name, verdict)
-        return {"saved": asdict(saved), "waiting": self._waiting(name)}
+        return {"saved": asdict(saved), "waiting": self._pending(name)}
 
-    def _waiting(self, name: str) -> list[str]:
-        return [one.prompt for one in self.folder.pending(name)]
+    def _pending(self, name: str) -> list[str]:
+        return [answer.prompt for answer in self.folder.pending(name)]
 
 
-def _name(judge: str) -> str:
-    """A person's name, one that a spreadsheet cannot take for a formula."""
-    name = " ".join(judge.split())
-    if not name or len(name) > NAME or not name[0].isalnum():
+def _checked_name(annotator: str) -> str:
+    """The name with normalised spaces; DataError if a spreadsheet could read it as a formula."""
+    name = " ".join(annotator.split())
+    if not name or len(name) > MAX_NAME or not name[0].isalnum():
         raise DataError(
-            f"{name[:NAME]!r} is no name for a judge: give at most {NAME} characters, a letter or digit first"
+            f"{name[:MAX_NAME]!r} is not a valid annotator name: give at most {MAX_NAME} characters, "
+            "starting with a letter or digit"
         )
     return name
 
 
-def _shown(one: PromptAnswer, own: str | None) -> dict[str, Any]:
+def _as_json(answer: PromptAnswer, own: str | None) -> dict[str, Any]:
     return {
-        "prompt": one.prompt,
-        "category": one.category,
-        "form": one.form,
-        "text": one.text,
-        "words": [asdict(word) for word in one.words],
-        "rule": one.verdict,
-        "reason": one.reason,
+        "prompt": answer.prompt,
+        "category": answer.category,
+        "form": answer.form,
+        "text": answer.text,
+        "words": [asdict(word) for word in answer.words],
+        "rule": answer.verdict,
+        "reason": answer.reason,
         "own": own,
     }

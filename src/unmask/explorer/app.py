@@ -1,4 +1,4 @@
-"""The application: which address gives what."""
+"""The Starlette application: routes and endpoints."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from unmask.explorer.security import RequestGuard
 from unmask.explorer.tokens import token_breakdown
 
 STATIC = Path(str(resources.files("unmask.explorer") / "static"))
-LOOK = Path(str(resources.files("unmask.findings") / "templates" / "page.css"))
+STYLESHEET = Path(str(resources.files("unmask.findings") / "templates" / "page.css"))
 PROTECTED = ("/api/live", "/api/judge")
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What one page is of: runs to look at, a model to ask, answers to judge."""
+    """What the page serves: runs to browse, a live model, answers to annotate."""
 
     runs: Runs
     token: str
@@ -43,34 +43,34 @@ class Site:
 
 
 def create_app(site: Site) -> Starlette:
-    """The page and what it asks for."""
+    """The application that serves the page and its API."""
     if len(site.token) < 16:
-        raise ValueError("a token that can be guessed protects nothing")
+        raise ValueError("the token is shorter than 16 characters and could be guessed")
     return Starlette(
         routes=[
             Route("/", _file(STATIC / "index.html")),
-            Route("/look.css", _file(LOOK)),
+            Route("/look.css", _file(STYLESHEET)),
             Mount("/static", StaticFiles(directory=STATIC)),
-            Route("/api/runs", _answering(site, _overview)),
-            Route("/api/pairs", _answering(site, _pairs)),
-            Route("/api/pair/{line:int}", _answering(site, _pair)),
-            Route("/api/compare/{first:int}/{second:int}", _answering(site, _compare)),
-            Route("/api/live/{kind}", _answering(site, _live), methods=["POST"]),
-            Route("/api/judge", _answering(site, _desk), methods=["GET"]),
-            Route("/api/judge", _answering(site, _judge), methods=["POST"]),
+            Route("/api/runs", _endpoint(site, _overview)),
+            Route("/api/pairs", _endpoint(site, _pairs)),
+            Route("/api/pair/{row:int}", _endpoint(site, _pair)),
+            Route("/api/compare/{first:int}/{second:int}", _endpoint(site, _compare)),
+            Route("/api/live/{kind}", _endpoint(site, _live), methods=["POST"]),
+            Route("/api/judge", _endpoint(site, _annotations), methods=["GET"]),
+            Route("/api/judge", _endpoint(site, _annotate), methods=["POST"]),
         ],
         middleware=[Middleware(RequestGuard, token=site.token, protected=PROTECTED)],
-        exception_handlers={UnmaskError: _sorry},
-        lifespan=_closing(site),
+        exception_handlers={UnmaskError: _error_response},
+        lifespan=_lifespan(site),
     )
 
 
-Answering = Callable[[Site, Request], Awaitable[Any]]
+Handler = Callable[[Site, Request], Awaitable[Any]]
 
 
-def _answering(site: Site, answer: Answering) -> Callable[[Request], Awaitable[Response]]:
+def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        return JSONResponse(await answer(site, request))
+        return JSONResponse(await handler(site, request))
 
     return endpoint
 
@@ -82,7 +82,7 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
-def _closing(site: Site) -> Callable[[Starlette], Any]:
+def _lifespan(site: Site) -> Callable[[Starlette], Any]:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
@@ -92,7 +92,7 @@ def _closing(site: Site) -> Callable[[Starlette], Any]:
     return lifespan
 
 
-async def _sorry(_: Request, error: Exception) -> Response:
+async def _error_response(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=400)
 
 
@@ -103,70 +103,70 @@ async def _overview(site: Site, _: Request) -> dict[str, Any]:
 
 
 async def _pairs(site: Site, _: Request) -> dict[str, Any]:
-    return await run_in_threadpool(lambda: site.runs.columns)  # made once, then kept
+    return await run_in_threadpool(lambda: site.runs.columns)  # computed once
 
 
 async def _pair(site: Site, request: Request) -> dict[str, Any]:
-    line = int(request.path_params["line"])
-    if line >= len(site.runs.pairs):
-        raise ResultError(f"no pair {line}: there are {len(site.runs.pairs)}")
-    return await run_in_threadpool(_explained, site.runs, line)
+    row = int(request.path_params["row"])
+    if row >= len(site.runs.pairs):
+        raise ResultError(f"no pair {row}: there are {len(site.runs.pairs)}")
+    return await run_in_threadpool(_pair_details, site.runs, row)
 
 
-def _explained(runs: Runs, line: int) -> dict[str, Any]:
-    """One pair in every run that has it with these texts."""
-    data, item, more, less = runs.pairs[line]
-    found = [
+def _pair_details(runs: Runs, row: int) -> dict[str, Any]:
+    """One pair in every run that has it with the same texts."""
+    data, item, more, less = runs.pairs[row]
+    by_run = [
         {"run": number, "measures": token_breakdown(result.items, result.tokens, item)}
         for number, result in enumerate(runs.results)
-        if line in runs.rows_by_run[number]
+        if row in runs.rows_by_run[number]
     ]
-    return {"item": item, "data": data, "texts": [more, less], "runs": found}
+    return {"item": item, "data": data, "texts": [more, less], "runs": by_run}
 
 
 async def _compare(site: Site, request: Request) -> list[dict[str, Any]]:
     first, second = (int(request.path_params[name]) for name in ("first", "second"))
-    for one in (first, second):
-        if one >= len(site.runs.results):
-            raise ResultError(f"no run {one}: there are {len(site.runs.results)}")
+    for number in (first, second):
+        if number >= len(site.runs.results):
+            raise ResultError(f"no run {number}: there are {len(site.runs.results)}")
     return await run_in_threadpool(compare_runs, site.runs.results[first], site.runs.results[second])
 
 
 async def _live(site: Site, request: Request) -> dict[str, Any]:
     if site.live is None:
-        raise ResultError("no model to ask: start unmask explore without --no-live")
+        raise ResultError("no live model: start `unmask explore` without --no-live")
     kind = str(request.path_params["kind"])
     if kind not in live.KINDS:
-        raise DataError(f"no question named {kind!r}; there are {', '.join(live.KINDS)}")
+        raise DataError(f"no live query {kind!r}: give one of {', '.join(live.KINDS)}")
     body = await _body(request)
     try:
-        return await asyncio.wrap_future(site.live.submit(live.parse_question(kind, body)))
-    except UnmaskError as error:  # half a sentence is no mistake: the page says what is missing
+        return await asyncio.wrap_future(site.live.submit(live.parse_query(kind, body)))
+    except UnmaskError as error:  # unfinished input is no failure: the page shows what is missing
         return {"error": str(error)}
 
 
-async def _desk(site: Site, request: Request) -> dict[str, Any]:
-    return await run_in_threadpool(_at(site).state, request.query_params.get("judge", ""))
+async def _annotations(site: Site, request: Request) -> dict[str, Any]:
+    return await run_in_threadpool(_desk_of(site).state, request.query_params.get("judge", ""))
 
 
-async def _judge(site: Site, request: Request) -> dict[str, Any]:
-    said = await _body(request)
-    fields = [said.get(name) for name in ("prompt", "judge", "verdict")]
-    prompt, judge, verdict = (one if isinstance(one, str) else "" for one in fields)
-    return await run_in_threadpool(_at(site).annotate, prompt, judge, verdict)
+async def _annotate(site: Site, request: Request) -> dict[str, Any]:
+    body = await _body(request)
+    fields = [body.get(name) for name in ("prompt", "judge", "verdict")]
+    prompt, annotator, verdict = (value if isinstance(value, str) else "" for value in fields)
+    return await run_in_threadpool(_desk_of(site).annotate, prompt, annotator, verdict)
 
 
-def _at(site: Site) -> AnnotationDesk:
+def _desk_of(site: Site) -> AnnotationDesk:
     if site.desk is None:
-        raise ResultError("nothing to judge: name a folder of answers, unmask explore ANSWERS")
+        raise ResultError("no answers to annotate: start `unmask explore` with a folder of answers")
     return site.desk
 
 
 async def _body(request: Request) -> Mapping[str, Any]:
     try:
-        found = json.loads(await request.body())
+        body = json.loads(await request.body())
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        body = None
+    if not isinstance(body, dict):
         raise DataError("expected a JSON object")
-    return found
+    return body

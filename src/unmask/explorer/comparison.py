@@ -1,4 +1,4 @@
-"""Two runs side by side: the paired changes, with their intervals, that `unmask compare` prints."""
+"""Compare two runs: the paired changes with intervals that `unmask compare` prints."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from unmask.report.wording import digits_of
 
 
 def compare_runs(first: Result, second: Result) -> list[dict[str, Any]]:
-    """Every statistic over all items that both runs have; ResultError when they share none."""
-    return _compared(str(first.folder.resolve()), str(second.folder.resolve()))
+    """The change of every statistic over the items of both runs; ResultError if they share none."""
+    return _compare_folders(str(first.folder.resolve()), str(second.folder.resolve()))
 
 
 @functools.lru_cache(maxsize=64)
-def _compared(first: str, second: str) -> list[dict[str, Any]]:
-    """Resampling takes seconds on a large run, so every comparison is made once."""
-    found = compare(load(first), load(second))
-    return [as_json(one) | {"digits": digits_of(one.statistic)} for one in found]
+def _compare_folders(first: str, second: str) -> list[dict[str, Any]]:
+    """Cached: resampling takes seconds on a large run."""
+    changes = compare(load(first), load(second))
+    return [as_json(change) | {"digits": digits_of(change.statistic)} for change in changes]

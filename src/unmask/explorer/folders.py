@@ -1,4 +1,4 @@
-"""The folders named on the command line: runs to look at, answers to judge."""
+"""Open the folders named on the command line: runs to browse, answers to annotate."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from unmask.prompts.folder import ANSWERS, open_folder
 
 
 def open_folders(folders: Sequence[Path]) -> tuple[Runs, AnnotationDesk | None]:
-    """Runs in the order named, and the answers of at most one model."""
+    """Open runs, in the order named, and the answers of at most one model."""
     answers = [folder for folder in folders if (folder / ANSWERS).is_file()]
     if len(answers) > 1:
         raise ResultError(f"answers of {len(answers)} models: name one folder with {ANSWERS} at a time")
     runs = tuple(load(folder) for folder in folders if folder not in answers)
     for run in runs:
-        _ = run.items, run.tokens  # a folder that cannot be read is refused now, not in the page
+        _ = run.items, run.tokens  # fail now, not in the page, if a folder cannot be read
     return Runs(runs), AnnotationDesk(open_folder(answers[0])) if answers else None
 
 
 def find_folders(folder: Path) -> list[Path]:
-    """What lies in a folder of runs, the oldest first: all finished runs, and the newest answers."""
+    """Find all finished runs in a folder, the oldest first, and the newest answers."""
     runs = [path.parent for path in folder.glob(f"*/{RESULT}")]
     answers = [path.parent for path in folder.glob(f"*/{ANSWERS}")]
     return sorted(runs, key=_age) + sorted(answers, key=_age)[-1:]

@@ -1,4 +1,4 @@
-"""Ask a model while someone types: two sentences, a template or a prompt, by every measure that fits."""
+"""Score text as it is typed: two sentences, a template or a prompt, by every applicable measure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from unmask.models import Lm
 
-LONGEST, WORDS, GUESSES = 2000, 50, 12  # characters of a text, words of a template, words of a prompt
+MAX_TEXT, MAX_WORDS, FILLERS = 2000, 50, 12  # characters of a text, words of a template, words for a gap
 GAP = re.compile(r"_{2,}|\[MASK\]|<mask>")  # other ways to write the slot of a prompt
 ITEM = "live/0000"
 KINDS = ("pair", "template", "prompt")
@@ -29,7 +29,7 @@ KINDS = ("pair", "template", "prompt")
 
 @dataclass(frozen=True, slots=True)
 class LiveModel:
-    """One model that is opened in the background and asked one question at a time."""
+    """A model loaded in the background that answers one query at a time."""
 
     name: str
     worker: ThreadPoolExecutor
@@ -37,50 +37,52 @@ class LiveModel:
 
     @classmethod
     def start(cls, name: str, open_model: Callable[[], Lm]) -> LiveModel:
-        """Begin to open the model."""
+        """Start to load the model."""
         worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="unmask-live")
         return cls(name, worker, worker.submit(open_model))
 
-    def submit(self, question: Callable[[Lm], dict[str, Any]]) -> Future[dict[str, Any]]:
-        """Put a question to the model once it is open and free."""
-        return self.worker.submit(lambda: question(self.lm.result()))
+    def submit(self, query: Callable[[Lm], dict[str, Any]]) -> Future[dict[str, Any]]:
+        """Queue a query for the model."""
+        return self.worker.submit(lambda: query(self.lm.result()))
 
     def close(self) -> None:
-        """Let what is running end, and start nothing more."""
+        """Finish the running query and cancel the others."""
         self.worker.shutdown(wait=True, cancel_futures=True)
 
 
-def parse_question(kind: str, asked: Mapping[str, Any]) -> Callable[[Lm], dict[str, Any]]:
-    """What to compute for a request of the page; DataError when it lacks something."""
+def parse_query(kind: str, body: Mapping[str, Any]) -> Callable[[Lm], dict[str, Any]]:
+    """The query for a request of the page; DataError if its input is incomplete."""
     if kind == "pair":
-        more, less = _text(asked, "more"), _text(asked, "less")
+        more, less = _text(body, "more"), _text(body, "less")
         if more == less:
             raise DataError("the two sentences are equal: change at least one word")
         return lambda lm: score_pair(lm, more, less)
     if kind == "template":
-        template, words = _text(asked, "text"), _words(asked)
-        pairs = _filled(template, words)
+        template, words = _text(body, "text"), _words(body)
+        pairs = _fill_template(template, words)
         return lambda lm: score_templates(lm, pairs)
-    text = GAP.sub("{slot}", _text(asked, "text"))
+    text = GAP.sub("{slot}", _text(body, "text"))
     if text.count("{slot}") != 1:
-        raise DataError(f"the prompt has {text.count('{slot}')} gaps: mark the open word once, as ___")
+        raise DataError(f"the prompt has {text.count('{slot}')} gaps: mark the gap once, as ___")
     return lambda lm: fill_prompt(lm, text)
 
 
 def score_pair(lm: Lm, more: str, less: str) -> dict[str, Any]:
-    """Two sentences by every measure that needs nothing else, token by token."""
-    measures = _fitting(lm, lambda one: not one.needs)
+    """Score two sentences by every measure that needs no other input, token by token."""
+    measures = _applicable(lm, lambda measure: not measure.needs)
     return {
-        "measures": token_breakdown(*_scored(lm, [Pair(ITEM, more, less)], measures), ITEM),
+        "measures": token_breakdown(*_score(lm, [Pair(ITEM, more, less)], measures), ITEM),
         "texts": [more, less],
     }
 
 
 def score_templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Every filled template by the measures made for them."""
-    named = all("word" in one.groups for one in pairs)
-    measures = _fitting(lm, lambda one: "slot" in one.needs and (named or "word" not in one.needs))
-    items, _ = _scored(lm, pairs, measures)
+    """Score every filled template by the measures for templates."""
+    has_words = all("word" in pair.groups for pair in pairs)
+    measures = _applicable(
+        lm, lambda measure: "slot" in measure.needs and (has_words or "word" not in measure.needs)
+    )
+    items, _ = _score(lm, pairs, measures)
     rows: dict[str, dict[str, Any]] = {}
     for row in items.to_pylist():
         line = rows.setdefault(
@@ -90,30 +92,30 @@ def score_templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
         line["scores"][row["measure"]] = {key: row[key] for key in ("more", "less", "difference", "reason")}
     return {
         "rows": list(rows.values()),
-        "measures": [{"name": one.name, "reads": one.reads} for one in measures],
+        "measures": [{"name": measure.name, "reads": measure.reads} for measure in measures],
     }
 
 
 def fill_prompt(lm: Lm, text: str) -> dict[str, Any]:
-    """The likeliest words for the gap of a prompt."""
+    """Find the likeliest words for the gap of a prompt."""
     from unmask.prompts import top_words
 
-    (found,) = top_words(lm, [text], GUESSES)
+    (result,) = top_words(lm, [text], FILLERS)
     return {
         "text": text,
-        "words": [{"text": one.text, "probability": one.probability} for one in found.words],
-        "left": found.left,
-        "sure": found.sure,
-        "reason": found.reason,
+        "words": [{"text": word.text, "probability": word.probability} for word in result.words],
+        "left": result.left,
+        "sure": result.sure,
+        "reason": result.reason,
     }
 
 
-def _fitting(lm: Lm, wanted: Callable[[Measure], bool]) -> list[Measure]:
-    return [one for one in MEASURES.values() if lm.kind in one.kinds and wanted(one)]
+def _applicable(lm: Lm, condition: Callable[[Measure], bool]) -> list[Measure]:
+    return [measure for measure in MEASURES.values() if lm.kind in measure.kinds and condition(measure)]
 
 
-def _scored(lm: Lm, pairs: Sequence[Pair], measures: Sequence[Measure]) -> tuple[pa.Table, pa.Table]:
-    """The two tables that a run of these pairs would have."""
+def _score(lm: Lm, pairs: Sequence[Pair], measures: Sequence[Measure]) -> tuple[pa.Table, pa.Table]:
+    """The item and token tables that a run on these pairs would write."""
     import pyarrow.parquet as pq
 
     from unmask.audit.checks import Evidence
@@ -124,49 +126,49 @@ def _scored(lm: Lm, pairs: Sequence[Pair], measures: Sequence[Measure]) -> tuple
 
     with TemporaryDirectory(prefix="unmask-live-") as folder:
         tables = Tables(Path(folder), group_columns(pairs))
-        done: Callable[[float], None] = lambda _: None  # noqa: E731 - nobody watches
-        for chunk in score_items("live", pairs, measures, Engine(lm), evidence=Evidence(), progress=done):
+        ignore: Callable[[float], None] = lambda _: None  # noqa: E731 - no progress shown
+        for chunk in score_items("live", pairs, measures, Engine(lm), evidence=Evidence(), progress=ignore):
             tables.add(chunk, lm)
         tables.close()
         return pq.read_table(Path(folder) / ITEMS), pq.read_table(Path(folder) / TOKENS)
 
 
-def _filled(template: str, words: Sequence[str]) -> list[Pair]:
-    """The template with every word, the masculine sentence as `more`."""
+def _fill_template(template: str, words: Sequence[str]) -> list[Pair]:
+    """Fill the template with every word; the masculine sentence is `more`."""
     if "{word}" in template and not words:
-        raise DataError("the template has {word}: give the words to put there, separated by commas")
+        raise DataError("the template has {word}: give the words to fill in, separated by commas")
     if "{word}" not in template and words:
-        raise DataError("there are words but the template has no {word}: write it where they go")
+        raise DataError("there are words but the template has no {word}: write {word} where they go")
     if not any(f"{{{form}}}" in template.lower() for form in FORMS):
         forms = ", ".join(f"{{{form}}}" for form in FORMS)
-        raise DataError(f"the template has no open pronoun: write one of {forms}")
-    made = [(word, fill_template(template, word)) for word in words or [""]]
+        raise DataError(f"the template has no pronoun slot: write one of {forms}")
+    templates = [(word, fill_template(template, word)) for word in words or [""]]
     return [
         Pair(
             f"live/{number:04}",
-            one.masculine,
-            one.feminine,
-            context=one.open,
-            groups={"slot": one.slot} | ({"word": word} if word else {}),
+            filled.masculine,
+            filled.feminine,
+            context=filled.open,
+            groups={"slot": filled.slot} | ({"word": word} if word else {}),
         )
-        for number, (word, one) in enumerate(made)
+        for number, (word, filled) in enumerate(templates)
     ]
 
 
-def _text(asked: Mapping[str, Any], name: str) -> str:
-    text = asked.get(name)
+def _text(body: Mapping[str, Any], name: str) -> str:
+    text = body.get(name)
     if not isinstance(text, str) or not text.strip():
-        raise DataError("there is nothing to ask yet: write something in every box")
-    if len(text) > LONGEST:
-        raise DataError(f"{len(text):,} characters: give at most {LONGEST:,}")
+        raise DataError("nothing to score yet: fill in every box")
+    if len(text) > MAX_TEXT:
+        raise DataError(f"{len(text):,} characters: give at most {MAX_TEXT:,}")
     return text.strip()
 
 
-def _words(asked: Mapping[str, Any]) -> list[str]:
-    text = asked.get("words") or ""
+def _words(body: Mapping[str, Any]) -> list[str]:
+    text = body.get("words") or ""
     if not isinstance(text, str):
-        raise DataError("expected the words as one text, separated by commas")
+        raise DataError("expected the words as one string, separated by commas")
     words = list(dict.fromkeys(word for part in re.split(r"[,\n]", text) if (word := part.strip())))
-    if len(words) > WORDS:
-        raise DataError(f"{len(words)} words: give at most {WORDS}")
+    if len(words) > MAX_WORDS:
+        raise DataError(f"{len(words)} words: give at most {MAX_WORDS}")
     return words

@@ -1,4 +1,4 @@
-"""Several runs as one table of pairs, column by column: what the page sorts and filters by itself."""
+"""All runs as one column-oriented table of pairs, which the page sorts and filters in the browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unmask.report.wording import digits_of, reading
 OUTCOMES = ("more", "less", "tie", "unscored")
 FIXED = ("measure", "data", "item", "text_more", "text_less", "text_unrelated")
 SCORES = ("more", "less", "unrelated", "difference", "outcome", "reason")
-Key = tuple[str, str, str | None, str | None]  # data, item, both sentences: one id may stand for other texts
+Key = tuple[str, str, str | None, str | None]  # data, item, both sentences: ids may be reused
 
 
 @dataclass(frozen=True)
@@ -26,115 +26,118 @@ class Runs:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The model of every run; the folder too where one model was audited twice."""
-        models = [str(one.meta["model"]["id"]) for one in self.results]
-        folders = [one.folder.resolve().name for one in self.results]
-        count = Counter(models)
-        both = [
-            model if count[model] == 1 else f"{model} ({folder})"
+        """The model of every run, with the folder if a model occurs twice."""
+        models = [str(result.meta["model"]["id"]) for result in self.results]
+        folders = [result.folder.resolve().name for result in self.results]
+        model_counts = Counter(models)
+        names = [
+            model if model_counts[model] == 1 else f"{model} ({folder})"
             for model, folder in zip(models, folders, strict=True)
         ]
-        twice = Counter(both)
-        return tuple(name if twice[name] == 1 else f"{name} #{n}" for n, name in enumerate(both, start=1))
+        counts = Counter(names)
+        return tuple(name if counts[name] == 1 else f"{name} #{n}" for n, name in enumerate(names, start=1))
 
     @cached_property
     def keys(self) -> dict[Key, int]:
-        """The number of every pair's line in the table."""
-        found: dict[Key, int] = {}
+        """The table row of every pair."""
+        keys: dict[Key, int] = {}
         for result in self.results:
-            for row in _rows(result):
-                found.setdefault(_key(row), len(found))
-        return found
+            for record in _records(result):
+                keys.setdefault(_key(record), len(keys))
+        return keys
 
     @cached_property
     def rows_by_run(self) -> tuple[frozenset[int], ...]:
-        """For every run the lines it has something to say of."""
-        return tuple(frozenset(self.keys[_key(row)] for row in _rows(result)) for result in self.results)
+        """For every run, the table rows it has scores for."""
+        return tuple(
+            frozenset(self.keys[_key(record)] for record in _records(result)) for result in self.results
+        )
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """All pairs: texts, groups, and by run and measure both scores and the outcome."""
+        """The columns of all pairs: texts, groups, and scores and outcomes by run and measure."""
         return _table(self)
 
     @cached_property
     def pairs(self) -> tuple[Key, ...]:
-        """The pairs in the order of their lines."""
+        """The pairs in row order."""
         return tuple(self.keys)
 
 
 def run_summaries(runs: Runs) -> list[dict[str, Any]]:
-    """What was found in every run: its headline estimates, in words too, and its checks."""
-    return [_run(name, result) for name, result in zip(runs.names, runs.results, strict=True)]
+    """For every run its headline estimates, with their readings in words, and its checks."""
+    return [_summary(name, result) for name, result in zip(runs.names, runs.results, strict=True)]
 
 
 def _table(runs: Runs) -> dict[str, Any]:
     n = len(runs.keys)
-    thirds: list[str | None] = [None] * n
+    unrelated: list[str | None] = [None] * n
     groups: dict[str, list[str | None]] = {}
     scores: dict[tuple[int, str], dict[str, Any]] = {}
     for number, result in enumerate(runs.results):
-        for row in _rows(result):
-            line = runs.keys[_key(row)]
-            thirds[line] = row.get("text_unrelated")
-            for name, value in row.items():
+        for record in _records(result):
+            row = runs.keys[_key(record)]
+            unrelated[row] = record.get("text_unrelated")
+            for name, value in record.items():
                 if name not in FIXED and name not in SCORES:
-                    groups.setdefault(name, [None] * n)[line] = value
-            _add(scores.setdefault((number, str(row["measure"])), _empty(n)), line, row)
+                    groups.setdefault(name, [None] * n)[row] = value
+            _add(scores.setdefault((number, str(record["measure"])), _empty(n)), row, record)
     data, items, more, less = zip(*runs.keys, strict=True) if n else ((), (), (), ())
     return {
         "n": n,
         "item": items,
-        "data": _coded(data),
+        "data": _encode(data),
         "text_more": more,
         "text_less": less,
-        "text_unrelated": thirds if any(thirds) else None,
-        "groups": {name: _coded(values) for name, values in groups.items() if any(values)},
+        "text_unrelated": unrelated if any(unrelated) else None,
+        "groups": {name: _encode(values) for name, values in groups.items() if any(values)},
         "outcomes": OUTCOMES,
         "scores": [{"run": run, "measure": measure, **rest} for (run, measure), rest in scores.items()],
     }
 
 
-def _run(name: str, result: Result) -> dict[str, Any]:
+def _summary(name: str, result: Result) -> dict[str, Any]:
     model = result.meta["model"]
     return {
         "name": name,
         "model": {key: model.get(key) for key in ("id", "kind", "parameters", "fingerprint", "warnings")},
         "data": [
-            {key: one.get(key) for key in ("name", "title", "n", "problems")} for one in result.meta["data"]
+            {key: data.get(key) for key in ("name", "title", "n", "problems")} for data in result.meta["data"]
         ],
         "headlines": [
-            as_json(one) | {"reading": reading(one), "digits": digits_of(one.statistic)}
-            for one in result.headlines()
+            as_json(estimate) | {"reading": reading(estimate), "digits": digits_of(estimate.statistic)}
+            for estimate in result.headlines()
         ],
-        "checks": [as_json(one) for one in result.checks],
+        "checks": [as_json(check) for check in result.checks],
     }
 
 
-def _rows(result: Result) -> Iterator[dict[str, Any]]:
-    """The items of a run as mappings, read in pieces."""
+def _records(result: Result) -> Iterator[dict[str, Any]]:
+    """The items of a run as mappings, read in batches."""
     for batch in result.items.to_batches(max_chunksize=4096):
         yield from batch.to_pylist()
 
 
-def _key(row: dict[str, Any]) -> Key:
-    return str(row["data"]), str(row["item"]), row.get("text_more"), row.get("text_less")
+def _key(record: dict[str, Any]) -> Key:
+    return str(record["data"]), str(record["item"]), record.get("text_more"), record.get("text_less")
 
 
 def _empty(n: int) -> dict[str, Any]:
     return {"more": [None] * n, "less": [None] * n, "outcome": [None] * n, "reasons": {}}
 
 
-def _add(columns: dict[str, Any], line: int, row: dict[str, Any]) -> None:
+def _add(columns: dict[str, Any], row: int, record: dict[str, Any]) -> None:
     for side in ("more", "less"):
-        columns[side][line] = plain(row[side])
-    columns["outcome"][line] = OUTCOMES.index(row["outcome"])
-    if row["reason"]:
-        columns["reasons"][line] = row["reason"]
+        columns[side][row] = plain(record[side])
+    columns["outcome"][row] = OUTCOMES.index(record["outcome"])
+    if record["reason"]:
+        columns["reasons"][row] = record["reason"]
 
 
-def _coded(values: Sequence[str | None]) -> dict[str, Any]:
-    """A column as its distinct values and, for every line, the number of its value."""
+def _encode(values: Sequence[str | None]) -> dict[str, Any]:
+    """A column dictionary-encoded: its distinct values, and the index of the value in every row."""
     names = {
-        value: code for code, value in enumerate(dict.fromkeys(one for one in values if one is not None))
+        value: code
+        for code, value in enumerate(dict.fromkeys(value for value in values if value is not None))
     }
-    return {"values": list(names), "codes": [-1 if one is None else names[one] for one in values]}
+    return {"values": list(names), "codes": [-1 if value is None else names[value] for value in values]}

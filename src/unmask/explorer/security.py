@@ -1,4 +1,4 @@
-"""Who may ask: only pages of this server, only on this machine; what computes or writes needs the token."""
+"""Access control: only this server's pages, only from this machine; computing or writing needs the token."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN = "x-unmask-token"
 NAMES = ("127.0.0.1", "localhost", "[::1]")
-SITES = ("same-origin", "none", "")  # what a browser says of a request that no other site caused
-OPEN_PAGES = ("/",)  # may be reached by a link on another site: it tells that site nothing
-BODY = 64 * 1024  # bytes of a question, at most
+SITES = ("same-origin", "none", "")  # Sec-Fetch-Site of requests that no other site caused
+OPEN_PAGES = ("/",)  # may be linked from another site, which learns nothing
+MAX_BODY = 64 * 1024  # bytes
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -29,7 +29,7 @@ Refusal = tuple[HTTPStatus, str]
 
 
 class RequestGuard:
-    """Stands before the application: refuses foreign requests, adds the headers every answer has."""
+    """Middleware that refuses foreign requests and adds security headers to every response."""
 
     def __init__(self, app: ASGIApp, token: str, protected: tuple[str, ...]) -> None:
         self.app, self.token, self.protected = app, token, protected
@@ -45,25 +45,25 @@ class RequestGuard:
         refusal = check_origin(headers, path) or check_body(headers, str(scope["method"]))
         if refusal is None and path.startswith(self.protected):
             refusal = check_token(headers, self.token)
-        app = self.app if refusal is None else _saying(refusal)
-        await app(scope, receive, _adding(send))
+        app = self.app if refusal is None else _refusal_response(refusal)
+        await app(scope, receive, _with_headers(send))
 
 
 def check_origin(headers: Headers, path: str) -> Refusal | None:
-    """Another machine's name in Host, another site's in Origin, or a browser that says another site asks."""
+    """Refuse another machine in Host, another site in Origin, or a cross-site Sec-Fetch-Site."""
     host = headers.get("host", "")
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     if len(headers.getlist("host")) != 1 or name not in NAMES:
-        return HTTPStatus.FORBIDDEN, f"refused: this page is served to {', '.join(NAMES)} only"
+        return HTTPStatus.FORBIDDEN, f"refused: this page is served on {', '.join(NAMES)} only"
     if any(origin != f"http://{host}" for origin in headers.getlist("origin")):
-        return HTTPStatus.FORBIDDEN, "refused: another site asks"
+        return HTTPStatus.FORBIDDEN, "refused: cross-site request"
     if path not in OPEN_PAGES and headers.get("sec-fetch-site", "") not in SITES:
-        return HTTPStatus.FORBIDDEN, "refused: another site asks"
+        return HTTPStatus.FORBIDDEN, "refused: cross-site request"
     return None
 
 
 def check_body(headers: Headers, method: str) -> Refusal | None:
-    """A body must be JSON, say its length, and be of a size that someone could have typed."""
+    """Refuse a body that is not JSON, has no content-length, or is too large."""
     if method in ("GET", "HEAD"):
         return None
     if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
@@ -71,26 +71,26 @@ def check_body(headers: Headers, method: str) -> Refusal | None:
     size = headers.get("content-length", "")
     if not size.isascii() or not size.isdigit():
         return HTTPStatus.LENGTH_REQUIRED, "refused: expected a content-length"
-    if int(size) > BODY:
-        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"refused: {int(size):,} bytes, at most {BODY:,}"
+    if int(size) > MAX_BODY:
+        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"refused: {int(size):,} bytes, at most {MAX_BODY:,}"
     return None
 
 
 def check_token(headers: Headers, token: str) -> Refusal | None:
-    """The token of the address that `unmask explore` printed is missing or another."""
+    """Refuse a request without the token of the URL that `unmask explore` printed."""
     if hmac.compare_digest(headers.get(TOKEN, "").encode(), token.encode()):
         return None
     return (
         HTTPStatus.UNAUTHORIZED,
-        "the token is missing or old: open the address that unmask explore printed",
+        "the token is missing or outdated: open the URL that unmask explore printed",
     )
 
 
-def _saying(refusal: Refusal) -> ASGIApp:
+def _refusal_response(refusal: Refusal) -> ASGIApp:
     return JSONResponse({"error": refusal[1]}, status_code=refusal[0])
 
 
-def _adding(send: Send) -> Send:
+def _with_headers(send: Send) -> Send:
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             MutableHeaders(scope=message).update(HEADERS)

@@ -1,4 +1,4 @@
-"""The server: on this machine only, until it is told to stop."""
+"""The web server, on the loopback interface only."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ HOST, PORT = "127.0.0.1", 8632
 
 
 def open_socket(port: int | None = None) -> socket.socket:
-    """A socket on the loopback address; without a number the usual port, or any when that is taken."""
+    """Bind a socket on the loopback interface: to `port`, by default 8632 or any free port."""
     if port is not None and not 0 <= port < 65536:
-        raise DataError(f"--port {port}: give a number from 0 (any free port) to 65535")
-    for wanted in (PORT, 0) if port is None else (port,):
-        place = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        raise DataError(f"port {port}: give a number from 0 (any free port) to 65535")
+    for candidate in (PORT, 0) if port is None else (port,):
+        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            place.bind((HOST, wanted))
+            bound.bind((HOST, candidate))
         except OSError as error:
-            place.close()
-            trouble = error
+            bound.close()
+            failure = error
         else:
-            return place
-    raise DataError(f"port {port} cannot be used ({trouble.strerror}): give another, or none")
+            return bound
+    raise DataError(f"port {port} cannot be used ({failure.strerror}): give another port, or none")
 
 
-def page_url(place: socket.socket, token: str) -> str:
-    """What to open in a browser."""
-    return f"http://{HOST}:{place.getsockname()[1]}/?token={token}"
+def page_url(bound: socket.socket, token: str) -> str:
+    """The URL to open in a browser."""
+    return f"http://{HOST}:{bound.getsockname()[1]}/?token={token}"
 
 
-def create_server(site: Site, started: Callable[[], None] = lambda: None) -> uvicorn.Server:
-    """A server for this page; `started` is called when it answers."""
-    quiet = uvicorn.Config(
+def create_server(site: Site, on_start: Callable[[], None] = lambda: None) -> uvicorn.Server:
+    """Create the server; `on_start` is called when it accepts requests."""
+    config = uvicorn.Config(
         create_app(site),
         log_level="warning",
         access_log=False,
@@ -45,17 +45,17 @@ def create_server(site: Site, started: Callable[[], None] = lambda: None) -> uvi
         server_header=False,
         ws="none",
     )
-    return NotifyingServer(quiet, started)
+    return NotifyingServer(config, on_start)
 
 
 class NotifyingServer(uvicorn.Server):
-    """Says when it has started."""
+    """Calls back when it has started."""
 
-    def __init__(self, config: uvicorn.Config, told: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
-        self._told = told
+        self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As always; then tell."""
+        """Start, then call back."""
         await super().startup(sockets)
-        self._told()
+        self._on_start()

@@ -72,7 +72,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
         Section(
             "table-4",
             "Table IV: scores on the authors' prompts",
-            "The same over prompts prompt_pairs with a biased and with a fair word.",
+            "The same over prompts filled with a biased and with a fair word.",
             _scores(own, OWN),
             "The paper's 100 prompts are not public and ours differ, so agreement is not expected. Its text "
             "swaps the numbers of BERT and RoBERTa relative to its Table IV; the table's are used.",
