@@ -3,8 +3,8 @@
 rows ──► shuffle by seed ──► collate ──► loss ──► step ──► checkpoint ──► …
 
 from unmask.training import TrainSettings, train
-from unmask.training.collators import Hiding, rows_of
-train(model, rows_of(texts, tokenizer), Hiding(tokenizer), TrainSettings(epochs=1), "work")
+from unmask.training.collators import MaskedLMCollator, encode_rows
+train(model, encode_rows(texts, tokenizer), MaskedLMCollator(tokenizer), TrainSettings(epochs=1), "work")
 """
 
 from __future__ import annotations
