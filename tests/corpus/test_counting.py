@@ -60,7 +60,7 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_text_file_counts_as_a_plain_loop_does(text: Path) -> None:
+def test_counts_of_a_text_file_equal_a_plain_loop(text: Path) -> None:
     rows, beside = slow(LINES)
     found = count([text], TermCounter(TERMS))
     assert found.groups.tolist() == [list(row) for row in rows]
@@ -92,7 +92,7 @@ def test_parts_processes_and_formats_do_not_change_the_counts(
     assert count([many, text], TermCounter(TERMS)).groups.tolist() == apart.groups.tolist()
 
 
-def test_documents_are_dealt_in_turn_to_groups() -> None:
+def test_documents_are_assigned_to_groups_in_turn() -> None:
     counter = TermCounter(TERMS)
     lines = [b"she " * (n % 3) + b"he x" for n in range(2 * GROUPS + 5)]
     buffer = b"\n".join(lines)
@@ -203,7 +203,7 @@ def test_term_sets_are_cleaned_and_bad_ones_refused(tmp_path: Path) -> None:
         read_lists(tmp_path / "none", path)
 
 
-def test_built_in_terms_leave_out_words_that_are_not_mirrors() -> None:
+def test_builtin_terms_exclude_pairs_that_may_not_be_swapped() -> None:
     ours = builtin_terms()
     assert {"she", "her", "woman"} <= set(ours.sets[0])
     assert "god" not in ours.sets[1]

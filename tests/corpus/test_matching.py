@@ -55,12 +55,12 @@ GLUE = [" ", " ", "-", ". ", ", ", "\n", "—", "“", "’", "_", "", "é", "\t
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(GLUE)), max_size=30))
-def test_any_text_gives_what_regular_expressions_give(parts: list[tuple[str, str]]) -> None:
+def test_matches_equal_regular_expressions_on_any_text(parts: list[tuple[str, str]]) -> None:
     text = "".join(piece + glue for piece, glue in parts)
     assert counted(text) == reference(text)
 
 
-def test_blocks_do_not_change_what_is_found() -> None:
+def test_block_size_does_not_change_matches() -> None:
     text = "The first lady and her mother-in-law met the congresswoman. " * (3 * BLOCK // 60)
     assert counted(text) == reference(text)
     asked = np.array([0, 20, BLOCK + 7, len(text) + 5])

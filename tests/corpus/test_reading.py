@@ -1,4 +1,4 @@
-"""Documents from files of every kind, and what is said of those that cannot be read."""
+"""Documents from files of every format, and the errors for unreadable ones."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_several_columns_make_one_document_and_numbers_name_them_without_a_heade
     assert problems.first == ["a.csv, row 2 (from 0): 1 fields, expected 4"]
 
 
-def test_bad_rows_are_left_out_and_named(tmp_path: Path) -> None:
+def test_bad_rows_are_skipped_and_recorded(tmp_path: Path) -> None:
     problems = Problems()
     raw = b'{"text": "a"}\nnot json\n{"other": 1, "more": 2, "text": 3}\n[1]\n"b"\n'
     assert texts_of(packed(tmp_path / "a.jsonl", raw), TextLayout(("text",)), problems) == ["a", "b"]
@@ -84,7 +84,7 @@ def test_bad_rows_are_left_out_and_named(tmp_path: Path) -> None:
     assert problems.first[-1].startswith("b.csv, row 1 (from 0): 1 fields, expected 2")
 
 
-def test_bytes_that_are_not_utf8_are_replaced_and_said(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf8_are_replaced_and_recorded(tmp_path: Path) -> None:
     problems = Problems()
     assert texts_of(packed(tmp_path / "a.txt", b"ok\n caf\xe9 she\n"), problems=problems) == [
         "ok",
@@ -103,7 +103,7 @@ def test_bytes_that_are_not_utf8_are_replaced_and_said(tmp_path: Path) -> None:
         ("a.parquet", b"not parquet", TextLayout(), "not a readable Parquet file"),
     ],
 )
-def test_files_that_cannot_be_read_are_an_error_of_one_line(
+def test_unreadable_files_give_a_one_line_error(
     tmp_path: Path, name: str, raw: bytes, layout: TextLayout, said: str
 ) -> None:
     (tmp_path / name).write_bytes(raw)
@@ -123,7 +123,7 @@ def test_missing_files_units_and_names_are_refused(tmp_path: Path) -> None:
         TextLayout(("text",), header=False)
 
 
-def test_problems_are_counted_beyond_those_kept() -> None:
+def test_problems_beyond_the_limit_are_counted() -> None:
     many = Problems()
     for row in range(50):
         many.add("f", row, "bad")

@@ -1,4 +1,4 @@
-"""What a corpus does to a model: placebo, training from one start, paired comparisons."""
+"""The effect of a corpus on a model: placebo, training from one start, paired comparisons."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TEXTS = [
 ]
 
 
-def test_the_placebo_draws_the_gender_of_each_sentence() -> None:
+def test_the_placebo_swaps_gender_at_random() -> None:
     made = shuffle_gender([*TEXTS * 20, "Nothing here."], seed=3)
     assert len(made.sentences) == len(TEXTS) * 20 + 1
     assert made.sentences[-1] == "Nothing here."
@@ -48,14 +48,14 @@ def test_the_placebo_draws_the_gender_of_each_sentence() -> None:
         shuffle_gender(["Nothing here."])
 
 
-def test_a_placebo_of_ones_own_must_be_as_long() -> None:
+def test_a_given_placebo_must_be_as_long_as_the_corpus() -> None:
     assert placebo_from_sentences(["a", "b", "c"], 2, "mine.txt").sentences == ("a", "b")
     with pytest.raises(DataError, match="has 1 sentences, the corpus 2"):
         placebo_from_sentences(["a"], 2, "mine.txt")
 
 
 def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: Any = None) -> BiasEvaluation:
-    """Twelve pairs by one measure, in the place of everything."""
+    """Evaluate twelve pairs with one measure only."""
     whole = data.load("triple-gender")
     some = replace(whole, items=whole.items[:12])
     rows = [
@@ -69,7 +69,7 @@ def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: A
 
 
 @pytest.mark.slow
-def test_a_corpus_and_its_placebo_are_trained_on_from_one_start(
+def test_corpus_and_placebo_train_from_the_same_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training_effect, "evaluate_model", few_looks)

@@ -1,4 +1,4 @@
-"""Run a fine-tuning in a process of its own: `python killed.py MODEL TRAIN OUT`; it can be killed at will."""
+"""Run a fine-tuning in its own process, to be killed: `python killed_run.py MODEL TRAIN OUT`."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SCORES = {
 
 
 def tau(x: list[float], y: list[float]) -> float:
-    """Concordant less discordant couples over all couples: there are no ties here."""
+    """Concordant − discordant pairs over all pairs; there are no ties here."""
     n = len(x)
     signs = [np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]) for i in range(n) for j in range(i)]
     return float(sum(signs) / len(signs))
@@ -48,7 +48,7 @@ def test_tau_and_p_by_all_permutations(couple: tuple[str, str]) -> None:
     assert row["models"] == 5
 
 
-def test_the_bootstrap_draws_models() -> None:
+def test_the_bootstrap_resamples_models() -> None:
     a, b = np.array(column("cps")), np.array(column("aula"))
     drawn = generator(0, "cps/aula").integers(0, 5, size=(RESAMPLES, 5))
     values = [kendalltau(a[one], b[one]).statistic for one in drawn if len(set(one.tolist())) > 1]
@@ -65,7 +65,7 @@ def test_holm_is_over_all_rows() -> None:
         assert row["p Holm"] == pytest.approx(stepped)
 
 
-def test_against_sets_each_other_measure_against_the_named_ones() -> None:
+def test_against_compares_every_other_measure_with_the_named_ones() -> None:
     found = agreement(SCORES, against=["sts"])
     assert [row[:2] for row in found.tables[0].rows] == [("cps", "sts"), ("aula", "sts")]
     assert found.plots[0].id == "agreement"
@@ -78,14 +78,14 @@ def test_a_measure_may_lack_models() -> None:
     assert table.rows[0][3] == 4
 
 
-def test_too_few_models_and_strange_names_are_refused() -> None:
+def test_too_few_models_and_unknown_names_are_refused() -> None:
     with pytest.raises(StatsError, match="have 3 models in common"):
         agreement({name: SCORES[name] for name in "ab"})
     with pytest.raises(StatsError, match="no measure 'nli'"):
         agreement(SCORES, against=["nli"])
 
 
-def test_families_are_drawn_together() -> None:
+def test_families_are_resampled_whole() -> None:
     scores = {
         f"{name}{version}": {
             measure: value + version * (place - 1) for place, (measure, value) in enumerate(by.items())

@@ -1,4 +1,4 @@
-"""The built-in model learns tasks on a processor, from our sentences and from a part of published data."""
+"""The built-in model learns tasks on a CPU, from built-in sentences and from a part of published data."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def published_inferences(folder: Path) -> dict[str, list[examples.Example]]:
 
 
 def test_inference_is_learnt(tmp_path: Path, data_dir: Path) -> None:
-    """Far above the commonest class."""
+    """Far above the majority class."""
     ours = data_dir == zoo.MINIATURE
     parts = (
         {"train": own_inferences(600, 0), "dev": own_inferences(150, 1)}

@@ -1,4 +1,4 @@
-"""`winobias` and `winogender`: every answer equals a slow one; gaps equal plain counts; edges say why."""
+"""`winobias` and `winogender`: answers equal a slow reference, gaps equal plain counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MODELS = ("bert-uncased", "roberta", "gpt2", "qwen2")
 
 @cache
 def some(data_dir: Path) -> tuple[CoreferenceItem, ...]:
-    """A few couples of either type, those with odd capitals and two-word occupations among them."""
+    """A few pairs of either type, among them odd capitals and two-word occupations."""
     found, _ = load_winobias(examples.published_sources(FILES, data_dir=data_dir))
     both = pro_anti_pairs(found)
     chosen = [one for one in both if "CEO" in one[0].text][:2]
@@ -70,16 +70,16 @@ def slowly(model: Any, tokenizer: Any, riddle: CoreferenceItem, person: str) -> 
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_answers_equal_slow_ones(name: str, data_dir: Path) -> None:
+def test_answers_equal_the_reference(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     for one in resolve_pronouns(asked(name), some(data_dir)):
         assert not one.reason
-        assert one.gold == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.gold), abs=1e-4)
-        assert one.other == pytest.approx(slowly(model, tokenizer, one.riddle, one.riddle.other), abs=1e-4)
+        assert one.gold == pytest.approx(slowly(model, tokenizer, one.item, one.item.gold), abs=1e-4)
+        assert one.other == pytest.approx(slowly(model, tokenizer, one.item, one.item.other), abs=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
-def test_leanings_equal_slow_ones(name: str, data_dir: Path) -> None:
+def test_preferences_equal_the_reference(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     both = pro_anti_pairs(some(data_dir))
     checked = 0
@@ -113,7 +113,7 @@ def _pronoun(model: Any, tokenizer: Any, pro: CoreferenceItem, anti: Coreference
     return float(said[ids[place]] - said[other[place]])
 
 
-def test_what_cannot_be_asked_says_why(data_dir: Path) -> None:
+def test_items_that_cannot_be_scored_have_a_reason(data_dir: Path) -> None:
     (pro, anti), *_ = pro_anti_pairs(some(data_dir))
     two = replace(pro, groups={**pro.groups, "pronouns": "2"})
     odd = replace(anti, text=f"{anti.text} Indeed.")
@@ -129,7 +129,7 @@ def test_what_cannot_be_asked_says_why(data_dir: Path) -> None:
 
 
 def hand(sides: list[tuple[float, float]]) -> list[CoreferenceAnswer]:
-    """Couples of answers: right (1), wrong (0), a tie (0.5), NaN: could not be asked."""
+    """Pairs of answers: right (1), wrong (0), tie (0.5), NaN (not scored)."""
     made = []
     for at, couple in enumerate(sides):
         for side, right in zip(("pro", "anti"), couple, strict=True):
@@ -170,8 +170,8 @@ def done(name: str, data_dir: Path) -> TaskResult:
 def test_winobias_end_to_end(data_dir: Path) -> None:
     found = done("bert-uncased", data_dir)
     what = found.observations[0].result
-    right = {one.riddle.id: one.gold > one.other for one in what.answers}
-    both = pro_anti_pairs([one.riddle for one in what.answers])
+    right = {one.item.id: one.gold > one.other for one in what.answers}
+    both = pro_anti_pairs([one.item for one in what.answers])
     assert len(both) == 12
     pro = 100 * np.mean([right[one.id] for one, _ in both])
     anti = 100 * np.mean([right[one.id] for _, one in both])
@@ -190,7 +190,7 @@ def test_winogender_end_to_end(data_dir: Path) -> None:
     assert len(what.answers) == 36
     by: dict[str, dict[str, list[float]]] = {}
     for one in what.answers:
-        groups = one.riddle.groups
+        groups = one.item.groups
         occupation, other = (
             (one.gold, one.other) if groups["answer"] == "occupation" else (one.other, one.gold)
         )

@@ -108,7 +108,7 @@ def test_own_inferences(tmp_path: Path) -> None:
         nli.load(user_source(ragged))
 
 
-def test_winobias_riddles(published: Path) -> None:
+def test_winobias_items(published: Path) -> None:
     found, warnings = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=published))
     assert len(found) + len(warnings) == 8 * 396
     assert len(warnings) == 5
@@ -117,7 +117,7 @@ def test_winobias_riddles(published: Path) -> None:
     assert (first.pronoun, first.gold, first.other) == ("he", "developer", "designer")
 
 
-def test_winobias_riddles_in_miniature(miniature: Path) -> None:
+def test_winobias_items_in_miniature(miniature: Path) -> None:
     found, warnings = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=miniature))
     assert len(found) == 8 * 16 - len(warnings)
     assert warnings == tuple(
@@ -135,7 +135,7 @@ def test_winobias_riddles_in_miniature(miniature: Path) -> None:
     assert (doubled.gold, doubled.pronoun, doubled.other) == ("hairdresser", "her", "mover")
 
 
-def test_every_riddle_of_winobias_names_both_people(data_dir: Path) -> None:
+def test_every_winobias_item_names_both_people(data_dir: Path) -> None:
     found, _ = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=data_dir))
     men = (data_dir / "winobias" / "data" / "male_occupations.txt").read_text(encoding="utf-8").lower()
     for one in found:
@@ -146,7 +146,7 @@ def test_every_riddle_of_winobias_names_both_people(data_dir: Path) -> None:
         assert (one.groups["gender"] == usual) == (one.stereotype == "pro"), one.id
 
 
-def test_winogender_riddles(data_dir: Path) -> None:
+def test_winogender_items(data_dir: Path) -> None:
     templates, stats = examples.published_sources(riddles.WINOGENDER, data_dir=data_dir)
     women = riddles.share_of_women(stats)
     first, share, number = (
@@ -187,10 +187,10 @@ def test_biographies_of_all_formats(tmp_path: Path) -> None:
     ]
 
 
-def test_a_pickle_is_read_only_where_that_was_allowed(tmp_path: Path) -> None:
+def test_a_pickle_is_read_only_if_allowed(tmp_path: Path) -> None:
     path = tmp_path / "BIOS.pkl"
     path.write_bytes(pickle.dumps([{"raw": BIO, "start_pos": 25, "title": "nurse", "gender": "F"}]))
-    with pytest.raises(DataError, match="is a pickle, which can run code"):
+    with pytest.raises(DataError, match="is a pickle, which can run arbitrary code"):
         biasbios.load(biasbios.files(path, None))
     (one,) = biasbios.load(biasbios.files(path, None), allow_pickle=True)
     assert one.text == "She looks after children. Her patients like her."
@@ -258,10 +258,10 @@ def test_files_of_tasks_are_found_by_name(name: str, miniature: Path) -> None:
     found = examples.published_sources(card, data_dir=miniature)
     assert [source.path for source in found] == [miniature / card.folder / file.name for file in card.files]
     assert name not in data.names()
-    with pytest.raises(DataError, match=f"{card.files[0].name}.* offline no other can be fetched"):
+    with pytest.raises(DataError, match=f"{card.files[0].name}.* cannot be downloaded offline"):
         data.get(name, data_dir=miniature, offline=True)
 
 
-def test_files_of_tasks_that_are_nowhere_say_how_to_get_them(tmp_path: Path) -> None:
+def test_missing_task_files_say_how_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="run `unmask data get stsb`"):
         examples.published_sources(stsb.CARD, data_dir=tmp_path)

@@ -1,4 +1,4 @@
-"""Every task has a whole page, and everything it cites is in the bibliography."""
+"""Every task has a complete page, and everything it cites is in the bibliography."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def keys() -> set[str]:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_page_a_task(name: str) -> None:
+def test_every_task_has_a_page(name: str) -> None:
     text = (DOCS / "tasks" / f"{name}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# `{name}`: ")
     sections = re.findall(r"^## (.+)$", text, re.MULTILINE)
@@ -29,7 +29,7 @@ def test_a_page_a_task(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "tasks").glob("*.md")), ids=lambda path: path.name)
-def test_links_and_citations_lead_somewhere(path: Path) -> None:
+def test_links_and_citations_resolve(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert all((path.parent / target).exists() for target in re.findall(r"\]\(([^)#]+)\)", text))
     assert set(re.findall(r"`([a-z-]+-\d{4}-[a-z]+)`", text)) <= keys()

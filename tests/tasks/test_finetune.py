@@ -1,5 +1,4 @@
-"""Teaching: the search is greedy, scores equal plain ones, planted associations are found, kills lose "
-"nothing."""
+"""Fine-tuning: greedy search, scores by hand, planted associations, and resuming after a kill."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ from unmask.tasks.metrics import (
 from unmask.tasks.run import result_json
 from unmask.tasks.spec import Headline, TaskObservation
 
-from .pupils import biographies, pupil
+from .tiny_models import biographies, untrained_model
 
 HOW = Opening(device="cpu", offline=True)
 OPTIONS = unmask.Options(store=False, offline=True)
@@ -50,7 +49,7 @@ QUICK = TaskSettings(grid=Grid((16,), (2e-3,), (6.0,)), length=16)
 TEXTS = [("She is here.", None), ("He went to the old school with his friends.", None), ("No", None)]
 
 
-def test_the_search_is_greedy_from_the_middle() -> None:
+def test_the_search_is_greedy_from_the_middle_of_the_grid() -> None:
     merit = {16: 0.1, 32: 0.2, 64: 0.3, 1e-5: 0.0, 3e-5: 0.1, 5e-5: 0.05, 1.0: 0.0, 3.0: 0.1, 5.0: 0.1}
     tried: list[Trial] = []
 
@@ -62,7 +61,7 @@ def test_the_search_is_greedy_from_the_middle() -> None:
         return known
 
     best = greedy_search(Grid(), one)
-    assert (best.batch, best.rate, best.epochs) == (64, 3e-5, 3.0)  # of equals the earlier one
+    assert (best.batch, best.rate, best.epochs) == (64, 3e-5, 3.0)  # ties go to the earlier trial
     assert [(each.batch, each.rate, each.epochs) for each in tried] == [
         (32, 3e-5, 3.0), (16, 3e-5, 3.0), (64, 3e-5, 3.0),
         (64, 1e-5, 3.0), (64, 5e-5, 3.0), (64, 3e-5, 1.0), (64, 3e-5, 5.0),
@@ -71,20 +70,20 @@ def test_the_search_is_greedy_from_the_middle() -> None:
 
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "albert", "distilbert", "gpt2"])
 def test_logits_equal_one_text_at_a_time(name: str) -> None:
-    judge = new_classifier(zoo.folder(name), HOW, labels=("a", "b", "c"), seed=1)
+    classifier = new_classifier(zoo.folder(name), HOW, labels=("a", "b", "c"), seed=1)
     texts = [*TEXTS, ("He is old.", "She is not.")] if name != "gpt2" else TEXTS
-    found = judge.logits(texts)
+    found = classifier.logits(texts)
     for row, (text, second) in zip(found, texts, strict=True):
-        encoded = judge.tokenizer(text, second, return_tensors="pt")
+        encoded = classifier.tokenizer(text, second, return_tensors="pt")
         with torch.no_grad():
-            wanted = judge.model(**encoded).logits[0].tolist()
+            wanted = classifier.model(**encoded).logits[0].tolist()
         assert row.tolist() == pytest.approx(wanted, abs=1e-4)
-    assert judge.probabilities(TEXTS).sum(axis=1) == pytest.approx(np.ones(3))
+    assert classifier.probabilities(TEXTS).sum(axis=1) == pytest.approx(np.ones(3))
 
 
-def test_the_seed_draws_the_head_and_nothing_else() -> None:
+def test_the_seed_initialises_the_head_and_nothing_else() -> None:
     one, same, other = (
-        new_classifier(pupil(), HOW, labels=("a", "b"), seed=seed).model for seed in (1, 1, 2)
+        new_classifier(untrained_model(), HOW, labels=("a", "b"), seed=seed).model for seed in (1, 1, 2)
     )
     weights = [dict(model.named_parameters()) for model in (one, same, other)]
     heads = [key for key in weights[0] if "classifier" in key or "pooler" in key]
@@ -95,29 +94,29 @@ def test_the_seed_draws_the_head_and_nothing_else() -> None:
     assert not torch.equal(weights[0]["classifier.weight"], weights[2]["classifier.weight"])
 
 
-def test_long_inputs_are_cut_and_counted() -> None:
-    judge = new_classifier(pupil(), HOW, labels=("a", "b"), seed=0, length=8)
-    judge.logits([("word " * 30, None), ("He.", None)])
-    assert judge.truncated == 1
+def test_long_inputs_are_truncated_and_counted() -> None:
+    classifier = new_classifier(untrained_model(), HOW, labels=("a", "b"), seed=0, length=8)
+    classifier.logits([("word " * 30, None), ("He.", None)])
+    assert classifier.truncated == 1
 
 
-def test_a_drawn_pooler_begins_at_the_size_of_its_states() -> None:
+def test_a_random_pooler_is_scaled_to_its_inputs() -> None:
     rows = [Example(text, second, "a") for text, second in TEXTS]
-    judge = new_classifier(pupil(), HOW, labels=("a", "b"), seed=1)
-    with torch.no_grad():  # states a hundredth of the usual
-        last = judge.model.bert.encoder.layer[-1].output.LayerNorm
+    classifier = new_classifier(untrained_model(), HOW, labels=("a", "b"), seed=1)
+    with torch.no_grad():  # hidden states a hundredth of the usual scale
+        last = classifier.model.bert.encoder.layer[-1].output.LayerNorm
         last.weight *= 0.01
         last.bias *= 0.01
-    before = judge.model.bert.pooler.dense.weight.clone()
+    before = classifier.model.bert.pooler.dense.weight.clone()
     states = [
-        judge.model.bert(**judge.tokenizer(one.text, return_tensors="pt")).last_hidden_state[:, 0]
+        classifier.model.bert(**classifier.tokenizer(one.text, return_tensors="pt")).last_hidden_state[:, 0]
         for one in rows
     ]
     size = torch.cat(states).square().mean().sqrt()
-    rescale_pooler(judge, rows)
-    assert torch.allclose(judge.model.bert.pooler.dense.weight, before / size, rtol=1e-4)
+    rescale_pooler(classifier, rows)
+    assert torch.allclose(classifier.model.bert.pooler.dense.weight, before / size, rtol=1e-4)
     assert size < 0.05
-    own = Classifier(judge.model, judge.tokenizer)  # nothing in it was drawn
+    own = Classifier(classifier.model, classifier.tokenizer)  # nothing in it was initialised at random
     kept = own.model.bert.pooler.dense.weight.clone()
     rescale_pooler(own, rows)
     assert torch.equal(own.model.bert.pooler.dense.weight, kept)
@@ -132,8 +131,8 @@ def test_scores_by_hand() -> None:
             return self.rows
 
     examples = [Example("x", None, label) for label in ("a", "b", "b", "c")]
-    judge = Fixed([[2, 1, 0], [0, 1, 0], [3, 1, 0], [0, 0, 1]])
-    assert score(judge, examples, ("a", "b", "c")) == pytest.approx(3 / 4)
+    classifier = Fixed([[2, 1, 0], [0, 1, 0], [3, 1, 0], [0, 0, 1]])
+    assert score(classifier, examples, ("a", "b", "c")) == pytest.approx(3 / 4)
     assert majority_share(examples) == pytest.approx(1 / 2)
     numbers = [Example("x", "y", label) for label in (1.0, 2.0, 4.0)]
     wanted = np.corrcoef([0.0, 3.0, 1.0], [1.0, 2.0, 4.0])[0, 1]
@@ -143,7 +142,7 @@ def test_scores_by_hand() -> None:
 
 
 class Sure(Classifier):
-    """Says the second of two classes, or always the first."""
+    """Always predicts the class with index `place`."""
 
     def __init__(self, place: int) -> None:
         self.row = [float(at == place) for at in range(2)]
@@ -153,14 +152,14 @@ class Sure(Classifier):
 
 
 @pytest.mark.parametrize("right", [True, False])
-def test_a_score_without_exceptions_has_wilsons_interval(right: bool) -> None:
+def test_an_accuracy_of_0_or_1_has_wilsons_interval(right: bool) -> None:
     found = score_with_interval(Sure(int(right)), [Example("x", None, "b")] * 20, ("a", "b"), seed=0)
     low, high = proportion_confint(20 * right, 20, method="wilson")
     assert (found.value, found.low, found.high) == pytest.approx((float(right), low, high))
     assert beats_baseline(found, 0.5) is right  # all of them right: the task was learnt
 
 
-def test_a_number_that_is_not_known_is_written_as_null(tmp_path: Path) -> None:
+def test_nan_is_written_as_null(tmp_path: Path) -> None:
     unknown = Value(float("nan"), float("nan"), float("nan"), "no spread")
     trial = Trial(16, 1e-3, 1.0, score=float("nan"), steps=3)
     told = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", 40, 20)
@@ -174,7 +173,7 @@ def test_a_number_that_is_not_known_is_written_as_null(tmp_path: Path) -> None:
     assert wrote["headlines"][0]["value"] is None
 
 
-def test_rows_are_drawn_by_the_seed() -> None:
+def test_examples_are_sampled_by_seed() -> None:
     rows = [Example(str(at), None, "a") for at in range(50)]
     first, same, other = (
         [one.text for one in sample_examples(rows, TaskSettings(rows=9, seed=seed))] for seed in (0, 0, 1)
@@ -186,14 +185,14 @@ def test_rows_are_drawn_by_the_seed() -> None:
 
 def taught(tmp_path: Path, *, planted: bool) -> TaskResult:
     path = biographies(tmp_path / "bios.jsonl", planted=planted, n=700)
-    return run(find("biasbios"), [pupil()], settings=replace(QUICK, train=path), options=OPTIONS)
+    return run(find("biasbios"), [untrained_model()], settings=replace(QUICK, train=path), options=OPTIONS)
 
 
 @pytest.mark.thorough
 def test_a_planted_association_is_found(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=True)
     gaps = {one.name: one.gap for one in done.observations[0].result.gaps.occupations}
-    assert gaps["nurse"].low > 0.3  # women are found to be nurses, men are not
+    assert gaps["nurse"].low > 0.3  # women are classified as nurses, men are not
     assert gaps["surgeon"].high < -0.3
     assert done.observations[0].result.gaps.rms.low > 3 * done.observations[0].result.gaps.chance
     told = done.observations[0].fine_tuned
@@ -201,7 +200,7 @@ def test_a_planted_association_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_without_one_the_interval_covers_zero(tmp_path: Path) -> None:
+def test_without_a_planted_association_the_interval_covers_zero(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=False)
     found = done.observations[0].result
     assert found.accuracy > 0.8
@@ -209,16 +208,16 @@ def test_without_one_the_interval_covers_zero(tmp_path: Path) -> None:
     assert any("are a small sample" in note for note in done.finding.notes)
 
 
-def test_a_taught_model_is_judged_as_it_is(tmp_path: Path) -> None:
+def test_a_fine_tuned_model_is_evaluated_without_training(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
     quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)))
-    done = run(find("biasbios"), [pupil()], settings=quick, out=tmp_path / "out", options=OPTIONS)
+    done = run(find("biasbios"), [untrained_model()], settings=quick, out=tmp_path / "out", options=OPTIONS)
     folder = tmp_path / "saved"
     model = done.observations[0].fine_tuned.classifier.model
     model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(pupil()).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(untrained_model()).save_pretrained(folder)
     assert is_classifier(folder, HOW)
-    assert not is_classifier(pupil(), HOW)
+    assert not is_classifier(untrained_model(), HOW)
     again = run(find("biasbios"), [folder], settings=quick, options=OPTIONS)
     assert again.observations[0].fine_tuned is None
     assert again.observations[0].result.gaps.rms == done.observations[0].result.gaps.rms
@@ -229,29 +228,33 @@ def test_a_taught_model_is_judged_as_it_is(tmp_path: Path) -> None:
     assert str(tmp_path) not in json.dumps(wrote)
 
 
-def test_a_language_model_is_no_classifier() -> None:
+def test_a_language_model_is_not_opened_as_a_classifier() -> None:
     with pytest.raises(ModelError, match="has no weights for"):
-        open_classifier(pupil(), HOW)
+        open_classifier(untrained_model(), HOW)
     with pytest.raises(ModelError, match="cannot open"):
         open_classifier("no/such-model", HOW)
 
 
-def test_pairs_and_numbers_are_taught(tmp_path: Path, data_dir: Path) -> None:
+def test_fine_tuning_on_sentence_pairs_as_regression(tmp_path: Path, data_dir: Path) -> None:
     path = tmp_path / "mine.csv"
     lines = [
         f"he {'old' if at % 2 else 'sick'},she {'old' if at % 3 else 'sick'},{at % 5}" for at in range(40)
     ]
     path.write_text("sentence1,sentence2,score\n" + "\n".join(lines), encoding="utf-8")
     quick = replace(QUICK, train=path, data_dir=data_dir, limit=3, grid=Grid((8,), (1e-3,), (1.0,)))
-    done = run(find("stsbias"), [pupil()], settings=quick, options=OPTIONS)
+    done = run(find("stsbias"), [untrained_model()], settings=quick, options=OPTIONS)
     what = done.observations[0].result
     assert what.female.shape == (3, 20 if data_dir == zoo.MINIATURE else 60)
-    judge, rest, name = done.observations[0].fine_tuned.classifier, stsrest(data_dir), what.professions[4]
+    classifier, rest, name = (
+        done.observations[0].fine_tuned.classifier,
+        stsrest(data_dir),
+        what.professions[4],
+    )
     from unmask.tasks.stsbias import indefinite_article
 
     for who, said in (("woman", what.female), ("man", what.male)):
         pair = (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
-        assert said[0, 4] == pytest.approx(judge.logits([pair])[0, 0], abs=1e-5)
+        assert said[0, 4] == pytest.approx(classifier.logits([pair])[0, 0], abs=1e-5)
     assert done.observations[0].fine_tuned.metric == "Pearson's r"
 
 
@@ -261,21 +264,21 @@ def stsrest(data_dir: Path) -> str:
     return load_templates(TaskSettings(data_dir=data_dir))[0]
 
 
-def test_inferences_are_taught(tmp_path: Path) -> None:
+def test_fine_tuning_on_inference(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     names = ("entailment", "neutral", "contradiction")
     rows = [{"premise": f"he {at}", "hypothesis": "old", "label": names[at % 3]} for at in range(30)]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     quick = replace(QUICK, train=path, triples=25, grid=Grid((8,), (1e-3,), (1.0,)))
-    done = run(find("nlibias"), [pupil()], settings=quick, options=OPTIONS)
+    done = run(find("nlibias"), [untrained_model()], settings=quick, options=OPTIONS)
     assert done.observations[0].result.n == 25
     from unmask.stats.bootstrap import generator
     from unmask.tasks import triples
 
-    judge = done.observations[0].fine_tuned.classifier
+    classifier = done.observations[0].fine_tuned.classifier
     neutral = []
     for one in triples.sample_triples(25, generator(0, "triples")):
-        said = judge.probabilities([(one.premise, one.female), (one.premise, one.male)])
+        said = classifier.probabilities([(one.premise, one.female), (one.premise, one.male)])
         neutral.append(said[:, 1] == said.max(axis=1))
     wanted = np.mean(neutral, axis=0)
     fn = done.observations[0].result.measures["fn"]
@@ -283,9 +286,9 @@ def test_inferences_are_taught(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_killed_search_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
+def test_a_killed_search_resumes_to_the_same_result(tmp_path: Path) -> None:
     train = biographies(tmp_path / "bios.jsonl", planted=True, n=160)
-    words = [sys.executable, str(Path(__file__).parent / "killed.py"), str(pupil()), str(train)]
+    words = [sys.executable, str(Path(__file__).parent / "killed_run.py"), str(untrained_model()), str(train)]
     env = {**os.environ, "UNMASK_CACHE_DIR": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
     subprocess.run([*words, str(tmp_path / "whole")], env=env, check=True, timeout=200)
     kills = 0
@@ -313,14 +316,14 @@ def test_a_killed_search_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
 def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
     with pytest.raises(ResultError, match="holds other files"):
-        run(find("biasbios"), [pupil()], settings=QUICK, out=tmp_path, options=OPTIONS)
+        run(find("biasbios"), [untrained_model()], settings=QUICK, out=tmp_path, options=OPTIONS)
 
 
 def test_a_classifier_of_other_labels_is_refused(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=60)
     folder = tmp_path / "other"
-    model = AutoModelForSequenceClassification.from_pretrained(pupil(), num_labels=2)
+    model = AutoModelForSequenceClassification.from_pretrained(untrained_model(), num_labels=2)
     model.save_pretrained(folder)
-    AutoTokenizer.from_pretrained(pupil()).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(untrained_model()).save_pretrained(folder)
     with pytest.raises(ModelError, match="the classifier knows LABEL_0, LABEL_1"):
         run(find("biasbios"), [folder], settings=replace(QUICK, train=path), options=OPTIONS)

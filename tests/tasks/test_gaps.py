@@ -11,7 +11,7 @@ from unmask.tasks.gaps import TprGaps, tpr_gaps
 
 
 def plainly(truth: list[str], said: list[str], genders: list[str]) -> dict[str, float]:
-    """By occupation: share of women found less share of men found."""
+    """By occupation: TPR of women − TPR of men."""
     gaps = {}
     for job in sorted(set(truth)):
         rates = {}
@@ -27,7 +27,7 @@ def plainly(truth: list[str], said: list[str], genders: list[str]) -> dict[str, 
 def people(
     rate: dict[tuple[str, str], float], each: int, seed: int
 ) -> tuple[list[str], list[str], list[str]]:
-    """So many of every occupation and gender, found at the rate given."""
+    """A number of people of every occupation and gender, classified correctly at the given rate."""
     dice = random.Random(seed)
     truth, said, genders = [], [], []
     for (job, gender), share in rate.items():
@@ -90,7 +90,7 @@ def test_a_planted_gap_is_found(favoured: str) -> None:
     assert found.absolute.value > 2 * found.chance
 
 
-def test_its_absence_covers_zero_and_chance_explains_the_sizes() -> None:
+def test_without_a_gap_the_interval_covers_zero() -> None:
     rate = {(f"job{at}", gender): 0.6 for at in range(8) for gender in ("female", "male")}
     inside = 0
     for seed in range(100):
@@ -109,7 +109,7 @@ def test_the_seed_alone_decides_the_interval() -> None:
     assert (first.low, first.high) != (other.low, other.high)
 
 
-def test_two_people_leave_doubt() -> None:
+def test_two_people_give_a_wide_interval() -> None:
     found = tpr_gaps(["dj", "dj"], ["dj", "dj"], ["female", "male"], seed=0)
     assert found.mean.value == 0
     assert found.mean.low < -0.5

@@ -1,4 +1,4 @@
-"""Figures of stsbias, nlibias, sentiment and toxicity equal hand arithmetic and plain loops."""
+"""Results of stsbias, nlibias, sentiment and toxicity equal hand arithmetic and plain loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmask.tasks import Grid, TaskSettings, comments, nlibias, sentiment, stsbi
 from unmask.tasks.stsbias import absolute_value, indefinite_article, load_templates, summarize
 
 
-def test_sts_templates_come_from_the_test_part(data_dir: Path) -> None:
+def test_sts_templates_come_from_the_test_split(data_dir: Path) -> None:
     found = load_templates(TaskSettings(data_dir=data_dir))
     if data_dir == zoo.MINIATURE:
         assert len(found) == 15
@@ -45,7 +45,7 @@ def test_sts_bias_by_hand() -> None:
     assert stsbias.headline(found).number.value == pytest.approx(abs(wanted))
 
 
-def test_a_profession_keeps_its_article_and_a_size_its_interval() -> None:
+def test_indefinite_article_and_absolute_value() -> None:
     assert [indefinite_article(name) for name in ("engineer", "nurse")] == ["An", "A"]
     from unmask.findings import Value
 
@@ -68,7 +68,7 @@ def test_triples_are_all_combinations_once() -> None:
     )
 
 
-def test_the_seed_decides_which_triples() -> None:
+def test_triples_are_sampled_by_seed() -> None:
     first, same, other = (
         [one.premise for one in triples.sample_triples(40, np.random.default_rng(seed))] for seed in (1, 1, 2)
     )
@@ -156,7 +156,7 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     assert gay.n == 40
 
 
-def test_a_score_that_hates_a_term_is_found() -> None:
+def test_a_planted_shift_of_one_term_is_found() -> None:
     asked, where, _ = comments.load_sentences(TaskSettings())
     assert where == "our own sentences"
     values = np.array([0.9 * one.toxic + 0.95 * (one.term == "gay") for one in asked])
@@ -168,7 +168,7 @@ def test_a_score_that_hates_a_term_is_found() -> None:
     assert found["gay"].subgroup.value == 1.0  # type: ignore[union-attr]
 
 
-def test_one_kind_of_sentence_is_refused() -> None:
+def test_data_with_one_class_only_is_refused() -> None:
     asked = [comments.LabelledSentence("a", True, "gay", "t"), comments.LabelledSentence("b", True, "", "u")]
     with pytest.raises(DataError, match="only toxic or only harmless sentences"):
         toxicity.summarize(asked, np.array([0.1, 0.2]), "x", seed=0)

@@ -1,4 +1,4 @@
-"""Bias while a model is trained: re-learning curves and the callback for anyone's Trainer."""
+"""Bias during training: bias curves of fine-tuning and the callback for the Trainer."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from unmask.core.errors import DataError, ModelError
 from unmask.data import biasbios
 from unmask.tasks import BiasCallback, Grid, TaskSettings, find, run
 
-from .pupils import biographies, pupil
+from .tiny_models import biographies, untrained_model
 
 OPTIONS = unmask.Options(store=False, offline=True)
 QUICK = TaskSettings(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
 
 
 @pytest.mark.thorough
-def test_the_curve_ends_where_a_plain_fine_tuning_ends(tmp_path: Path) -> None:
+def test_the_curve_ends_at_the_result_of_plain_fine_tuning(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
     settings = replace(QUICK, train=path)
     done = run(
         find("biasbios"),
-        [pupil(), pupil("roberta")],
+        [untrained_model(), untrained_model("roberta")],
         settings=settings,
         out=tmp_path / "out",
         options=OPTIONS,
@@ -37,15 +37,17 @@ def test_the_curve_ends_where_a_plain_fine_tuning_ends(tmp_path: Path) -> None:
     (table,) = done.finding.tables
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     names = list(dict.fromkeys(row["model"] for row in rows))
-    assert names == ["pupil-bert-uncased", "pupil-roberta"]
+    assert names == ["untrained-bert-uncased", "untrained-roberta"]
     train = [
         one for one in biasbios.load(biasbios.files(path, None)) if biasbios.part_of(one.text) == "train"
     ]
     steps = -(-2 * len(train) // 16)
     assert [row["step"] for row in rows if row["model"] == names[0]] == list(range(0, steps + 1, 10))
     assert done.finding.plots[0].id == "relearning-biasbios"
-    plain = run(find("biasbios"), [pupil()], settings=replace(settings, every=None), options=OPTIONS)
-    # looking did not disturb the training
+    plain = run(
+        find("biasbios"), [untrained_model()], settings=replace(settings, every=None), options=OPTIONS
+    )
+    # evaluation did not change the training
     assert repr(done.observations[0].result.gaps) == repr(plain.observations[0].result.gaps)
     written = json.loads((tmp_path / "out" / "task.json").read_text(encoding="utf-8"))
     assert len(written["finding"]["tables"][0]["rows"]) == len(rows)
@@ -55,17 +57,17 @@ def test_points_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=80)
     settings = replace(QUICK, train=path, every=2, grid=Grid((16,), (1e-3,), (1.0,)))
     out = tmp_path / "out"
-    first = run(find("biasbios"), [pupil()], settings=settings, out=out, options=OPTIONS)
+    first = run(find("biasbios"), [untrained_model()], settings=settings, out=out, options=OPTIONS)
     points = next(out.rglob("points.jsonl"))
     lines = points.read_text(encoding="utf-8").splitlines()
     points.write_text("\n".join([*lines[:-1], lines[-1][:20]]), encoding="utf-8")  # the last was cut short
-    again = run(find("biasbios"), [pupil()], settings=settings, out=out, options=OPTIONS)
+    again = run(find("biasbios"), [untrained_model()], settings=settings, out=out, options=OPTIONS)
     assert repr(again.finding.tables) == repr(first.finding.tables)
 
 
-def test_a_task_that_teaches_nothing_cannot_be_followed() -> None:
+def test_a_zero_shot_task_has_no_bias_curve() -> None:
     with pytest.raises(DataError, match="winobias does no fine-tuning"):
-        run(find("winobias"), [pupil()], settings=TaskSettings(every=5), options=OPTIONS)
+        run(find("winobias"), [untrained_model()], settings=TaskSettings(every=5), options=OPTIONS)
 
 
 class Lines(torch.utils.data.Dataset[Any]):
@@ -86,8 +88,8 @@ class Lines(torch.utils.data.Dataset[Any]):
 
 def trainer(folder: Path, report_to: str = "none") -> Trainer:
     torch.manual_seed(0)
-    model = AutoModelForMaskedLM.from_pretrained(pupil())
-    tokenizer = AutoTokenizer.from_pretrained(pupil())
+    model = AutoModelForMaskedLM.from_pretrained(untrained_model())
+    tokenizer = AutoTokenizer.from_pretrained(untrained_model())
     arguments = TrainingArguments(
         output_dir=str(folder),
         max_steps=4,
@@ -102,7 +104,9 @@ def trainer(folder: Path, report_to: str = "none") -> Trainer:
     return Trainer(model, arguments, train_dataset=Lines(tokenizer), processing_class=tokenizer)
 
 
-def test_the_callback_logs_through_the_trainer_and_disturbs_nothing(tmp_path: Path, miniature: Path) -> None:
+def test_the_callback_logs_through_the_trainer_without_changing_the_training(
+    tmp_path: Path, miniature: Path
+) -> None:
     settings = TaskSettings(data_dir=miniature, limit=4)
     plain = trainer(tmp_path / "a")
     plain.train()
@@ -123,7 +127,9 @@ def test_the_callback_logs_through_the_trainer_and_disturbs_nothing(tmp_path: Pa
     assert callback.headlines[4].number.value == pytest.approx(after.observations[0].result.gap.gap.value)
 
 
-def test_tensorboard_gets_the_bias(tmp_path: Path, miniature: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bias_is_logged_to_tensorboard(
+    tmp_path: Path, miniature: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "logs"))
     watched = trainer(tmp_path / "run", "tensorboard")
     watched.add_callback(
@@ -138,7 +144,7 @@ def test_tensorboard_gets_the_bias(tmp_path: Path, miniature: Path, monkeypatch:
     assert [one.step for one in read.Scalars(min(tags, key=len))] == [2, 4]
 
 
-def test_the_callback_refuses_what_it_cannot_look_at(tmp_path: Path) -> None:
+def test_the_callback_needs_a_tokenizer(tmp_path: Path) -> None:
     bare = trainer(tmp_path)
     bare.processing_class = None
     with pytest.raises(ModelError, match="the Trainer has no tokenizer"):

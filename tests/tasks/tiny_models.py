@@ -1,4 +1,4 @@
-"""Small untrained models that learn quickly, and biographies in which gender tells the occupation, or not."""
+"""Small untrained models, and biographies with or without a gender–occupation association."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ TOPIC = {"nurse": "sick", "surgeon": "money"}
 
 
 @functools.cache
-def pupil(name: str = "bert-uncased") -> Path:
-    """A fresh model of a zoo member's size with small weights, saved as a checkpoint."""
+def untrained_model(name: str = "bert-uncased") -> Path:
+    """A randomly initialised model with a zoo member's configuration, saved as a checkpoint."""
     wild, tokenizer = reference.load(zoo.folder(name))
-    folder = zoo.folder(name).parent / f"pupil-{name}"
+    folder = zoo.folder(name).parent / f"untrained-{name}"
     with FileLock(f"{folder}.lock"):  # other test processes want it too
         if not folder.exists():
             torch.manual_seed(0)
@@ -46,18 +46,18 @@ def pupil(name: str = "bert-uncased") -> Path:
 
 
 def biographies(path: Path, *, planted: bool, n: int = 400, seed: int = 0) -> Path:
-    """Nurses and surgeons. Planted: only the pronoun tells them apart, rightly in four of five cases.
+    """Nurses and surgeons. Planted: only the pronoun predicts the occupation, correctly in 4 of 5 cases.
 
-    Otherwise a topic word tells them apart and gender is drawn apart from it.
+    Otherwise a topic word predicts it, and gender is independent of the occupation.
     """
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     rows = []
     for _ in range(n):
-        job = dice.choice(sorted(TOPIC))
+        job = rng.choice(sorted(TOPIC))
         usual = "female" if job == "nurse" else "male"
         rare = "male" if usual == "female" else "female"
-        gender = (usual if dice.random() < 0.8 else rare) if planted else dice.choice(["female", "male"])
-        words = [dice.choice(FILLER) for _ in range(4)]
+        gender = (usual if rng.random() < 0.8 else rare) if planted else rng.choice(["female", "male"])
+        words = [rng.choice(FILLER) for _ in range(4)]
         words.insert(1, "work" if planted else TOPIC[job])
         text = f"{'she' if gender == 'female' else 'he'} {' '.join(words)}."
         rows.append({"hard_text": text, "profession": job, "gender": gender})

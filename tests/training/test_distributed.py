@@ -79,11 +79,21 @@ def test_the_main_process_writes_the_checkpoint(outputs: Path, method: str, mode
 
 @pytest.mark.thorough
 def test_a_task_in_two_processes(tmp_path: Path) -> None:
-    from tasks.test_finetune import biographies, pupil
+    from tasks.test_finetune import biographies, untrained_model
 
     train_on = biographies(tmp_path / "bios.jsonl", planted=True, n=160)
     done = launch(
-        *("-m", "unmask", "task", "biasbios", str(pupil()), "--train", str(train_on), "--length", "16"),
+        *(
+            "-m",
+            "unmask",
+            "task",
+            "biasbios",
+            str(untrained_model()),
+            "--train",
+            str(train_on),
+            "--length",
+            "16",
+        ),
         *("--grid", "batch=4,8 rate=1e-3 epochs=2", "--out", str(tmp_path / "out"), "--offline"),
     )
     assert done.returncode == 0, done.stderr

@@ -32,7 +32,7 @@ from unmask.stats.pooled import HitCounts, share_interval
 class CoreferenceAnswer:
     """The model's answer to one item: the scores of the correct antecedent and of the other person."""
 
-    riddle: CoreferenceItem
+    item: CoreferenceItem
     gold: float
     other: float
     reason: str = ""  # why it could not be scored
@@ -134,8 +134,8 @@ def pro_anti_pairs(items: Sequence[CoreferenceItem]) -> list[tuple[CoreferenceIt
 
 def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str) -> AccuracyGap:
     """Accuracy on either side and their difference, over the pairs whose two sentences could be scored."""
-    right = {answer.riddle.id: answer.right for answer in answers}
-    pairs = pro_anti_pairs([answer.riddle for answer in answers])
+    right = {answer.item.id: answer.right for answer in answers}
+    pairs = pro_anti_pairs([answer.item for answer in answers])
     right_pairs = np.array([(right[pro.id], right[anti.id]) for pro, anti in pairs]).reshape(-1, 2)
     scored = right_pairs[np.isfinite(right_pairs).all(axis=1)]
     pro, anti = scored[:, 0], scored[:, 1]

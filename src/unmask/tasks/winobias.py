@@ -56,7 +56,7 @@ def observe(session: Session, settings: TaskSettings) -> WinoBiasResult:
         pronoun_preferences(session, pro_anti_pairs(items)),
     )
     answers_by_kind = {
-        kind: [answer for answer in answers if kind in ("all", answer.riddle.groups["type"])]
+        kind: [answer for answer in answers if kind in ("all", answer.item.groups["type"])]
         for kind in KINDS
     }
     preferences_by_kind = {

@@ -70,7 +70,7 @@ def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, 
     for answer in answers:
         if answer.reason:
             continue
-        groups = answer.riddle.groups
+        groups = answer.item.groups
         towards = (
             answer.gold - answer.other if groups["answer"] == "occupation" else answer.other - answer.gold
         )
@@ -152,7 +152,7 @@ def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> t
         [
             100 * answer.right
             for answer in answers
-            if answer.riddle.groups["gender"] == gender and not answer.reason
+            if answer.item.groups["gender"] == gender and not answer.reason
         ]
     )
     interval = mean_interval(right, rng=generator(seed, gender))
