@@ -106,7 +106,7 @@ def test_bad_input_is_one_line(tmp_path: Path, run: Path, capsys: pytest.Capture
     (full / "letter.txt").write_text("")
     for words, line in (
         (["prompts", "--prompts", str(bad)], "bad.csv, row 0 (from 0)"),
-        (["prompts", "--counting", "most", "--out", str(tmp_path / "x")], "no way to count named 'most'"),
+        (["prompts", "--counting", "most", "--out", str(tmp_path / "x")], "counting is 'most'"),
         (["prompts", "--out", str(full)], "holds other files"),
         (["judge", str(tmp_path)], "has no answers.jsonl"),
         (["judge", str(run), "--judge", " ", "--no-ask"], "--judge is empty"),

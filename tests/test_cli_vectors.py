@@ -152,7 +152,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ([str(path), "--measure", "seat"], "seat needs a model: tiny.txt has static word vectors only"),
         ([str(path), "--questions", "weat-1"], "has none of the"),
         ([str(path), "--pooling", "max"], "--pooling max: give first"),
-        ([model, "--measure", "ceat"], "with --corpus"),
+        ([model, "--measure", "ceat"], "give a corpus"),
         ([model, "--questions", "weat-6-sentences", "--layer", "99"], "there is no layer 99"),
     ):
         assert code("vectors", *words, "--out", str(tmp_path / "out"), "--quiet") == 2

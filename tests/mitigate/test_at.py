@@ -38,7 +38,7 @@ def test_which_sentences_are_attributes_and_which_are_targets() -> None:
     assert {one.word for one in targets} == {"engineer", "plumber"}
 
 
-def test_places_hold_the_word_and_nothing_else() -> None:
+def test_positions_cover_exactly_the_word() -> None:
     model = lm()
     for one in (row for some in find_occurrences(model, TEXTS, 64) for row in some):
         assert model.text([one.ids[place] for place in one.positions]).replace(" ", "") == one.word
@@ -73,8 +73,8 @@ def test_vectors_are_means_of_states(by_word: bool) -> None:
             assert torch.allclose(fast[layer, number], slow, atol=1e-5)
 
 
-def batch_of(turns: list[AtExample], tokenizer: Any, *, shifted: bool = False) -> Any:
-    return AtCollator(tokenizer, tokenizer.pad_token_id, shifted=shifted)(turns, np.random.default_rng(0))
+def batch_of(examples: list[AtExample], tokenizer: Any, *, shifted: bool = False) -> Any:
+    return AtCollator(tokenizer, tokenizer.pad_token_id, shifted=shifted)(examples, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("level", ["token", "sentence"])
@@ -89,24 +89,24 @@ def test_the_loss_equals_a_slow_loop(tmp_path: Path, level: str, layers: str) ->
     vectors = AttributeVectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
     with torch.no_grad():
         vectors.update(0, model)
-    turns = [AtExample(targets[0], attributes[0]), AtExample(targets[1], attributes[-1])]
+    examples = [AtExample(targets[0], attributes[0]), AtExample(targets[1], attributes[-1])]
     loss = AtLoss(vectors, other, MitigationOptions(level=level, layers=layers, strength=0.3))
     with torch.no_grad():
-        fast = loss(model, batch_of(turns, tokenizer)).item()
+        fast = loss(model, batch_of(examples, tokenizer)).item()
     inner, moved = [], []
     count = vectors.current.shape[0]
-    for turn in turns:
-        mine = states(model, turn.target.ids)
+    for example in examples:
+        mine = states(model, example.target.ids)
         for layer in range(count) if layers == "all" else [count - 1]:
             positions = (
-                [[p] for p in range(len(turn.target.ids))]
+                [[p] for p in range(len(example.target.ids))]
                 if level == "sentence"
-                else [list(turn.target.positions)]
+                else [list(example.target.positions)]
             )
             for some in positions:
                 word = mine[layer][0, some].mean(0)
                 inner.append([(float(word @ one)) ** 2 for one in vectors.current[layer]])
-        now, then = states(model, turn.attribute.ids), states(other, turn.attribute.ids)
+        now, then = states(model, example.attribute.ids), states(other, example.attribute.ids)
         for layer in range(count):
             moved += [float(one.pow(2).sum()) for one in (now[layer] - then[layer])[0]]
     assert fast == pytest.approx(0.3 * np.mean(inner) + 0.7 * np.mean(moved), rel=1e-4)
@@ -119,14 +119,14 @@ def test_the_published_loss_squares_a_mean(tmp_path: Path) -> None:
     vectors = AttributeVectors(attributes, tokenizer.pad_token_id, tmp_path, by_word=False, unit=False)
     with torch.no_grad():
         vectors.update(0, model)
-    turn = AtExample(targets[0], attributes[0])
+    example = AtExample(targets[0], attributes[0])
     with torch.no_grad():
         fast = AtLoss(vectors, model, MitigationOptions(), as_code=True)(
-            model, batch_of([turn], tokenizer, shifted=True)
+            model, batch_of([example], tokenizer, shifted=True)
         ).item()
-    several = len(turn.target.positions) > 1
-    positions = [p - 1 for p in turn.target.positions] if several else list(turn.target.positions)
-    mine = states(model, turn.target.ids)
+    several = len(example.target.positions) > 1
+    positions = [p - 1 for p in example.target.positions] if several else list(example.target.positions)
+    mine = states(model, example.target.ids)
     inner = np.array(
         [
             [float(mine[layer][0, positions].mean(0) @ one) for one in vectors.current[layer]]
@@ -136,18 +136,21 @@ def test_the_published_loss_squares_a_mean(tmp_path: Path) -> None:
     assert fast == pytest.approx(0.2 * (inner.mean(0) ** 2).sum(), rel=1e-4)
 
 
-def test_published_places_are_one_to_the_left_once_a_word_has_several_tokens() -> None:
-    turns = [AtExample(WordOccurrence((1, 5, 6, 7, 2), "ab", "target", (2, 3)), WordOccurrence((1, 2), "he", "male", (1,))),
-             AtExample(WordOccurrence((1, 5, 2), "a", "target", (1,)), WordOccurrence((1, 2), "he", "male", (1,)))]  # fmt: skip
+def test_published_positions_are_off_by_one_if_a_word_has_several_tokens() -> None:
+    attribute = WordOccurrence((1, 2), "he", "male", (1,))
+    examples = [
+        AtExample(WordOccurrence((1, 5, 6, 7, 2), "ab", "target", (2, 3)), attribute),
+        AtExample(WordOccurrence((1, 5, 2), "a", "target", (1,)), attribute),
+    ]
     _, tokenizer = zoo.make("bert-uncased")
-    right, wrong = (batch_of(turns, tokenizer, shifted=one)["at"].tolist() for one in (False, True))
+    right, wrong = (batch_of(examples, tokenizer, shifted=one)["at"].tolist() for one in (False, True))
     assert right == [[0, 0, 0.5, 0.5, 0], [0, 1, 0, 0, 0]]
     assert wrong == [[0, 0.5, 0.5, 0, 0], [0.5, 0, 0, 0, 0]]
-    one = batch_of(turns[1:], tokenizer, shifted=True)["at"].tolist()
+    one = batch_of(examples[1:], tokenizer, shifted=True)["at"].tolist()
     assert one == [[0, 1, 0]]
 
 
-def test_vectors_of_an_epoch_are_kept_for_going_on(tmp_path: Path) -> None:
+def test_vectors_of_an_epoch_are_stored_for_resuming(tmp_path: Path) -> None:
     opened = lm()
     rows, _ = find_occurrences(opened, TEXTS, 64)
     vectors = AttributeVectors(rows, opened.tokenizer.pad_token_id, tmp_path, by_word=True, unit=True)
@@ -164,14 +167,14 @@ def test_vectors_of_an_epoch_are_kept_for_going_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["at", "at-code"])
 def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
-    learner = make_context(tmp_path, remind=1)
-    done = find(method).apply(learner, CORPUS)
+    context = make_context(tmp_path, remind=1)
+    done = find(method).apply(context, CORPUS)
     assert done.trained is not None
     assert done.facts["reminders"] == 417
     assert done.facts["target_sentences"] == 2
     assert not (tmp_path / "work").exists()
 
 
-def test_too_little_text_for_at(tmp_path: Path) -> None:
+def test_at_refuses_too_little_text(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at needs both kinds"):
         find("at").apply(make_context(tmp_path), TrainingCorpus((("He is a doctor.",),), ()))

@@ -1,4 +1,4 @@
-"""On the built-in model: training makes professions lean less, and reminders bring `pregnant` back."""
+"""On the built-in model: training reduces the lean of professions, reminders restore that of `pregnant`."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ Kind = Callable[[str, set[str]], str]  # of a sentence and its words; empty: not
 
 
 def balanced(text: str, words: set[str]) -> str:
-    """Of women, of men, or of neither and naming a profession."""
+    """Kind of a sentence: women, men, or neither with a profession."""
     if words & SHE and words & HE:
         return ""
     return "she" if words & SHE else "he" if words & HE else "neither" if words & TARGETS else ""
 
 
-def as_they_come(text: str, words: set[str]) -> str:
-    """Of women or men, or of neither and naming a profession."""
+def unbalanced(text: str, words: set[str]) -> str:
+    """Kind of a sentence: gendered, or neither with a profession."""
     return "gendered" if SWAP.changes(text) else "neither" if words & TARGETS else ""
 
 
 def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> TrainingCorpus:
-    """The first short sentences of every kind, as many as are enough."""
+    """The first short sentences of every kind, up to the given counts."""
     found: dict[str, list[tuple[str, ...]]] = {name: [] for name in enough}
     for document in read_documents([path], TextLayout(unit="block")):
         for one in split_sentences(document.text):
@@ -56,11 +56,11 @@ def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> TrainingC
 
 @pytest.fixture(scope="module")
 def corpora(published: Path) -> dict[str, TrainingCorpus]:
-    """Short sentences of an encyclopedia: `she` as often as `he`, lest the text alone teach a lean; or any."""
+    """Short sentences of an encyclopedia: with `she` as often as `he`, and unbalanced."""
     path = published / "corpora" / "simplewiki.txt.xz"
     return {
         "balanced": short_sentences(path, balanced, {"she": ENOUGH, "he": ENOUGH, "neither": 2 * ENOUGH}),
-        "ordinary": short_sentences(path, as_they_come, {"gendered": 2 * ENOUGH, "neither": 2 * ENOUGH}),
+        "ordinary": short_sentences(path, unbalanced, {"gendered": 2 * ENOUGH, "neither": 2 * ENOUGH}),
     }
 
 
@@ -88,7 +88,9 @@ def before() -> dict[str, float]:
     return leans(Engine(open_lm()))
 
 
-def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
+def mitigated_leans(
+    method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0
+) -> dict[str, float]:
     settings = TrainSettings(epochs=1, rate=rate, batch=32, seed=0)
     mitigate(
         find(method),
@@ -102,18 +104,18 @@ def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: 
 
 
 @pytest.mark.parametrize(("method", "rate"), [("cda", 1e-4), ("cds", 3e-4), ("at", 5e-4), ("dropout", 5e-4)])
-def test_professions_lean_less(
+def test_mitigation_reduces_the_lean_of_professions(
     corpora: dict[str, TrainingCorpus], before: dict[str, float], tmp_path: Path, method: str, rate: float
 ) -> None:
-    after = taught(method, corpora["balanced"], tmp_path / "out", rate)
+    after = mitigated_leans(method, corpora["balanced"], tmp_path / "out", rate)
     assert after["zero"] < before["zero"]
 
 
-def test_reminders_bring_pregnant_back(
+def test_reminders_restore_the_lean_of_pregnant(
     corpora: dict[str, TrainingCorpus], before: dict[str, float], tmp_path: Path
 ) -> None:
-    plain = taught("cda", corpora["ordinary"], tmp_path / "plain", 1e-4)
-    reminded = taught("cda", corpora["ordinary"], tmp_path / "reminded", 1e-4, remind=2)
+    plain = mitigated_leans("cda", corpora["ordinary"], tmp_path / "plain", 1e-4)
+    reminded = mitigated_leans("cda", corpora["ordinary"], tmp_path / "reminded", 1e-4, remind=2)
     assert reminded["women"] < plain["women"]
     assert reminded["women"] < 0
     assert reminded["zero"] < before["zero"]

@@ -1,4 +1,4 @@
-"""Erasers: a fresh linear probe reads gender before and not after; what is erased stays erased in a model."""
+"""Erasers: a new linear probe reads gender before but not after; erasers work inside models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def planted(seed: int = 0) -> GenderedStates:
     return GenderedStates((words + lean)[rows] + noise[0], (words - lean)[rows] + noise[1], pairs)
 
 
-def test_a_fresh_probe_reads_gender_before_inlp_and_is_at_chance_after() -> None:
+def test_a_new_probe_is_at_chance_after_inlp() -> None:
     fit, test = split_by_word(planted())
     assert not set(fit.pairs) & set(test.pairs)
     space = inlp.nullspace(fit)
@@ -78,8 +78,8 @@ def toy_vectors() -> WordVectors:
     return WordVectors(words, matrix, "toy")
 
 
-def test_hard_projection_neutralises_and_makes_pairs_equal() -> None:
-    """Bolukbasi et al. (2016): neutral words have no part in the direction, pairs are mirror images."""
+def test_projection_neutralises_words_and_equalises_pairs() -> None:
+    """Bolukbasi et al. (2016): neutral words are orthogonal to the direction, pairs are mirror images."""
     pairs = [("he", "she"), ("king", "queen")]
     done = projection.debias_vectors(toy_vectors(), pairs, keep=("father",), equalise=[("father", "mother")])
     whole = toy_vectors().matrix / np.linalg.norm(toy_vectors().matrix, axis=1, keepdims=True)
@@ -114,7 +114,7 @@ def slow_oscar(first: Floats, second: Floats, x: Floats) -> Floats:
     return x + (turned[0] - a) * first + (turned[1] - b) * across
 
 
-def test_oscar_turns_as_printed_and_leaves_gender_and_lengths() -> None:
+def test_oscar_rotates_as_published_and_preserves_gender_and_norms() -> None:
     dice = np.random.default_rng(1)
     first, second = (one / np.linalg.norm(one) for one in (dice.normal(size=5), np.ones(5)))
     second = second if first @ second > 0 else -second
@@ -127,7 +127,7 @@ def test_oscar_turns_as_printed_and_leaves_gender_and_lengths() -> None:
     assert erase_states(turn, second[None])[0] @ first == pytest.approx(0, abs=1e-7)
 
 
-def test_oscar_on_static_vectors_parts_occupations_from_gender() -> None:
+def test_oscar_makes_static_occupations_orthogonal_to_gender() -> None:
     vectors, things = toy_vectors(), ["nurse", "cook", "stone"]
     gender, other = oscar.axes(vectors.lookup(["he"]), vectors.lookup(["she"]), vectors.lookup(things))
     assert gender @ other >= 0
@@ -189,7 +189,7 @@ def test_an_eraser_works_at_its_layer_of_every_kind_of_model(name: str, layer: i
             assert (seen @ removed.T).abs().max() < 1e-5
 
 
-def test_an_eraser_is_saved_with_its_model_and_can_be_taken_out(tmp_path: Path) -> None:
+def test_an_eraser_is_saved_with_its_model_and_can_be_detached(tmp_path: Path) -> None:
     lm = open_lm(with_eraser("bert-uncased", tmp_path / "e", some_eraser(32, 2)), Opening(device="cpu"))
     lm.network.model.save_pretrained(tmp_path / "again")
     lm.tokenizer.save_pretrained(tmp_path / "again")

@@ -21,7 +21,7 @@ TRAINED = ("cda", "cda-kaneko", "cds", "dropout")
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def trained_texts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The texts that a method trains on."""
     texts: list[list[str]] = []
     from unmask.mitigate import mlm
@@ -36,10 +36,10 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_cda_trains_on_every_document_and_on_its_counterfactual(
-    tmp_path: Path, seen: list[list[str]]
+    tmp_path: Path, trained_texts: list[list[str]]
 ) -> None:
     done = find("cda").apply(make_context(tmp_path), CORPUS)
-    (texts,) = seen
+    (texts,) = trained_texts
     assert texts[:4] == [
         "He is a doctor. The nurse saw him at work.",
         "She is a doctor. The nurse saw her at work.",
@@ -54,39 +54,41 @@ def test_cda_trains_on_every_document_and_on_its_counterfactual(
     assert done.trained.steps == 3  # ten rows, four at a time
 
 
-def test_names_are_exchanged_where_asked_for(tmp_path: Path, seen: list[list[str]]) -> None:
+def test_names_are_swapped_on_request(tmp_path: Path, trained_texts: list[list[str]]) -> None:
     find("cda").apply(make_context(tmp_path, names=True), CORPUS)
-    assert "Mary met Robert. She told him that her car was new." in seen[0]
+    assert "Mary met Robert. She told him that her car was new." in trained_texts[0]
 
 
-def test_cds_trains_on_one_of_both_documents_whole(tmp_path: Path, seen: list[list[str]]) -> None:
+def test_cds_trains_on_each_document_or_its_counterfactual(
+    tmp_path: Path, trained_texts: list[list[str]]
+) -> None:
     find("cda").apply(make_context(tmp_path / "a", names=True), CORPUS)
-    both = set(seen[0])
+    both = set(trained_texts[0])
     for seed in range(3):
         settings = SETTINGS.__class__(epochs=1, batch=4, seed=seed)
         find("cds").apply(make_context(tmp_path / f"{seed}", settings=settings), CORPUS)
-    assert all(len(texts) == 6 and set(texts) <= both for texts in seen[1:])
-    assert len({tuple(texts) for texts in seen[1:]}) > 1
+    assert all(len(texts) == 6 and set(texts) <= both for texts in trained_texts[1:])
+    assert len({tuple(texts) for texts in trained_texts[1:]}) > 1
     tails = np.random.default_rng((0, 2)).random(6) < 0.5
     plain = [" ".join(one) for one in CORPUS.documents]
-    for text, original, tail in zip(seen[1], plain, tails, strict=True):
+    for text, original, tail in zip(trained_texts[1], plain, tails, strict=True):
         assert (text == original) == (not tail or original.startswith(("The weather", "The engineer")))
 
 
 @pytest.mark.parametrize(
     ("axis", "text"), [("religion", "The mosque was full."), ("race", "Asian people voted.")]
 )
-def test_other_axes_are_exchanged_too(tmp_path: Path, seen: list[list[str]], axis: str, text: str) -> None:
+def test_other_axes_are_swapped(tmp_path: Path, trained_texts: list[list[str]], axis: str, text: str) -> None:
     find("cda").apply(make_context(tmp_path, axis=axis), TrainingCorpus(((text,),), ()))
-    assert seen[0][0] == text
-    assert len(seen[0]) == 2
+    assert trained_texts[0][0] == text
+    assert len(trained_texts[0]) == 2
 
 
-def test_reminders_are_added_so_many_times(tmp_path: Path, seen: list[list[str]]) -> None:
+def test_reminders_are_repeated(tmp_path: Path, trained_texts: list[list[str]]) -> None:
     find("dropout").apply(make_context(tmp_path, remind=2), CORPUS)
     known = data.read("reminders")
-    assert len(seen[0]) == 6 + 2 * len(known)
-    assert seen[0].count(known[0].sentence) == 2
+    assert len(trained_texts[0]) == 6 + 2 * len(known)
+    assert trained_texts[0].count(known[0].sentence) == 2
 
 
 @pytest.mark.parametrize("method", ["cda", "cds", "cda-kaneko"])
@@ -118,10 +120,12 @@ def test_the_package_pairs_end_with_him_and_her(tmp_path: Path) -> None:
     assert counterfactual_copies("He saw her", entries) == ["she saw him"]
 
 
-def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, seen: list[list[str]]) -> None:
+def test_cda_kaneko_keeps_every_sentence_and_adds_copies(
+    tmp_path: Path, trained_texts: list[list[str]]
+) -> None:
     find("cda-kaneko").apply(make_context(tmp_path), CORPUS)
-    assert seen[0][: len(CORPUS.sentences)] == CORPUS.sentences
-    assert seen[0][len(CORPUS.sentences) :][:2] == ["she is a doctor.", "The nurse saw her at work."]
+    assert trained_texts[0][: len(CORPUS.sentences)] == CORPUS.sentences
+    assert trained_texts[0][len(CORPUS.sentences) :][:2] == ["she is a doctor.", "The nurse saw her at work."]
 
 
 @pytest.mark.parametrize(("name", "fields"), [
@@ -129,7 +133,7 @@ def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, seen: l
     ("distilbert", {"dropout": 0.2, "attention_dropout": 0.15}),
     ("gpt2", {"resid_pdrop": 0.2, "embd_pdrop": 0.2, "attn_pdrop": 0.15}),
 ])  # fmt: skip
-def test_dropout_is_raised_and_nothing_else(name: str, fields: dict[str, float]) -> None:
+def test_only_dropout_changes(name: str, fields: dict[str, float]) -> None:
     model, _ = zoo.make(name)
     fresh, changed = with_dropout(model, 0.2, 0.15)
     assert changed == fields
@@ -150,29 +154,29 @@ def test_alberts_published_exception_has_a_name(tmp_path: Path) -> None:
 
 
 def test_the_checkpoint_keeps_its_own_dropout(tmp_path: Path) -> None:
-    learner = make_context(tmp_path)
-    before = learner.model.config.hidden_dropout_prob
-    done = find("dropout").apply(learner, CORPUS)
+    context = make_context(tmp_path)
+    before = context.model.config.hidden_dropout_prob
+    done = find("dropout").apply(context, CORPUS)
     assert done.model.config.hidden_dropout_prob == before != 0.2
 
 
 def test_a_model_without_dropout_is_refused() -> None:
     model = torch.nn.Module()
     model.config = type("Config", (), {})()  # type: ignore[assignment]
-    with pytest.raises(ModelError, match="no dropout to raise"):
+    with pytest.raises(ModelError, match="no dropout to increase"):
         with_dropout(model, 0.2, 0.15)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 @pytest.mark.parametrize("method", ["cda", "cds", "dropout"])
-def test_causal_models_learn_too(tmp_path: Path, name: str, method: str) -> None:
-    learner = make_context(tmp_path, name)
-    before = {key: one.clone() for key, one in learner.model.state_dict().items()}
-    done = find(method).apply(learner, CORPUS)
+def test_causal_models_are_trained(tmp_path: Path, name: str, method: str) -> None:
+    context = make_context(tmp_path, name)
+    before = {key: one.clone() for key, one in context.model.state_dict().items()}
+    done = find(method).apply(context, CORPUS)
     assert any(not torch.equal(one, before[key]) for key, one in done.model.state_dict().items())
 
 
-def test_every_method_says_what_it_is() -> None:
+def test_every_method_is_documented() -> None:
     for one in methods().values():
         assert one.about[0].islower()
         assert not one.about.endswith(".")
@@ -184,7 +188,7 @@ def test_every_method_says_what_it_is() -> None:
     }
 
 
-def test_a_method_there_is_not() -> None:
+def test_unknown_method() -> None:
     with pytest.raises(UnknownName, match="cda"):
         find("cdaa")
 
@@ -192,6 +196,6 @@ def test_a_method_there_is_not() -> None:
 @pytest.mark.parametrize(
     "bad", [{"axis": "age"}, {"remind": 4}, {"layers": "first"}, {"length": 3}, {"strength": 1.0}]
 )
-def test_choices_that_cannot_be(bad: dict[str, Any]) -> None:
+def test_invalid_options(bad: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=next(iter(bad))):
         MitigationOptions(**bad)

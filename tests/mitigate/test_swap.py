@@ -19,7 +19,6 @@ from unmask.mitigate.swap import (
     default_lexicon,
     read_lexicon,
 )
-from unmask.mitigate.swap.grammar import tagger
 from unmask.mitigate.swap.patterns import any_of, article, match_case
 from unmask.models import Engine, open_lm
 
@@ -49,11 +48,11 @@ def test_counterfactual(example: Example) -> None:
 
 
 @pytest.mark.parametrize("example", [one for one in EXAMPLES if one.back], ids=lambda one: one.text[:40])
-def test_swapping_twice_gives_the_sentence_back(example: Example) -> None:
+def test_swapping_twice_restores_the_sentence(example: Example) -> None:
     assert SWAP(SWAP(example.text)) == example.text
 
 
-def test_every_pair_that_stands_alone_is_exchanged_both_ways() -> None:
+def test_every_unambiguous_pair_is_swapped_both_ways() -> None:
     known = default_lexicon()
     single = [
         word
@@ -83,7 +82,7 @@ def test_the_pattern_finds_what_a_plain_loop_finds() -> None:
     ("word", "model", "wanted"),
     [("she", "he", "she"), ("she", "He", "She"), ("she", "HE", "SHE"), ("an", "A", "An")],
 )
-def test_letters_are_kept(word: str, model: str, wanted: str) -> None:
+def test_letter_case_is_preserved(word: str, model: str, wanted: str) -> None:
     assert match_case(word, model) == wanted
 
 
@@ -101,11 +100,11 @@ def test_articles(old: str, word: str, wanted: str) -> None:
     assert article(old, word) == wanted
 
 
-def test_names_only_where_asked_for() -> None:
+def test_names_are_swapped_on_request() -> None:
     assert Swapper(default_lexicon())("James said he was tired.") == "James said she was tired."
 
 
-def test_a_doubtful_pronoun_is_put_to_the_chooser() -> None:
+def test_ambiguous_pronouns_go_to_the_chooser() -> None:
     asked: list[tuple[str, PronounSlot]] = []
 
     def choose(cases: list[tuple[str, PronounSlot]]) -> list[str]:
@@ -119,7 +118,7 @@ def test_a_doubtful_pronoun_is_put_to_the_chooser() -> None:
     assert slot.options[1] == "him"
 
 
-def test_several_slots_in_one_text_keep_their_places() -> None:
+def test_several_slots_in_one_text() -> None:
     swap = Swapper(
         default_lexicon(), lambda cases: [slot.options[number % 2] for number, (_, slot) in enumerate(cases)]
     )
@@ -137,10 +136,10 @@ def test_the_model_chooses_the_likelier_form() -> None:
     (place,) = lm.token_positions(text, 9, 12)
     import torch
 
-    hidden = torch.tensor([ids])
-    hidden[0, place] = lm.mask_id
+    masked = torch.tensor([ids])
+    masked[0, place] = lm.mask_id
     with torch.no_grad():
-        logits = lm.network.model(input_ids=hidden).logits[0, place]
+        logits = lm.network.model(input_ids=masked).logits[0, place]
     scores = {form: logits[lm.pieces(form)[0]].item() for form in slot.options}
     assert list(choose([(text, slot)])) == [max(scores, key=scores.__getitem__)]
 
@@ -155,17 +154,17 @@ def test_the_built_in_model_leaves_the_examples_right() -> None:
 
 @pytest.fixture
 def tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """NLTK's own tagger, taught a dozen sentences, where NLTK looks for the one it offers."""
+    """NLTK's perceptron tagger, trained on a dozen sentences, installed where NLTK looks for it."""
     import nltk
     from nltk.tag.perceptron import PerceptronTagger
 
     known = [[tuple(word.rsplit("/", 1)) for word in line.split()] for line in TAGGED]
-    taught = PerceptronTagger(load=False)
-    taught.train(known, nr_iter=20)
+    tagger = PerceptronTagger(load=False)
+    tagger.train(known, nr_iter=20)
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path), *nltk.data.path])
     place = tmp_path / "taggers" / "averaged_perceptron_tagger_eng"
     place.parent.mkdir()
-    taught.save_to_json(lang="eng", loc=str(place))
+    tagger.save_to_json(lang="eng", loc=str(place))
     for known_before in (tagger, nltk.tag._get_tagger):
         known_before.cache_clear()
     yield
@@ -187,13 +186,13 @@ def test_a_tagger_that_is_installed_decides() -> None:
 def test_a_long_text_is_not_tagged_whole_for_every_pronoun() -> None:
     texts = ["She watered her flowers. He gave her candy. "] * 200
     begin = time.process_time()
-    apart = Swapper(default_lexicon()).swap_all(texts)
+    one_by_one = Swapper(default_lexicon()).swap_all(texts)
     between = time.process_time()
-    assert Swapper(default_lexicon())("".join(texts)) == "".join(apart)
+    assert Swapper(default_lexicon())("".join(texts)) == "".join(one_by_one)
     assert time.process_time() - between < 20 * (between - begin)
 
 
-def test_the_built_in_model_knows_whom_one_gives_flowers() -> None:
+def test_the_built_in_model_resolves_an_indirect_object() -> None:
     swap = Swapper(default_lexicon(), ModelPronounChooser(Engine(open_lm())))
     assert swap("He gave her flowers on the last day.") == "She gave him flowers on the last day."
     assert swap("She watered her flowers every day.") == "He watered his flowers every day."
@@ -209,7 +208,7 @@ def test_pairs_of_a_file(tmp_path: Path) -> None:
 def test_a_bad_file_of_pairs(tmp_path: Path, content: str) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text(content)
-    with pytest.raises(DataError, match="two words a line"):
+    with pytest.raises(DataError, match="two words per line"):
         read_lexicon(path)
 
 
@@ -234,25 +233,25 @@ RACE = (
 
 
 @pytest.mark.parametrize(("text", "shift", "wanted"), RELIGION)
-def test_religions_turn(text: str, shift: int, wanted: str) -> None:
+def test_religions_are_shifted(text: str, shift: int, wanted: str) -> None:
     swap = GroupSwapper("religion")
     assert swap(text, shift) == wanted
 
 
 @pytest.mark.parametrize(("text", "shift", "wanted"), RACE)
-def test_races_turn(text: str, shift: int, wanted: str) -> None:
+def test_races_are_shifted(text: str, shift: int, wanted: str) -> None:
     assert GroupSwapper("race", rough="Americans" in text)(text, shift) == wanted
 
 
 @pytest.mark.parametrize(
     "text", ["The mosque was full of Muslims.", "Christianity and Islam met.", "A rabbi spoke."]
 )
-def test_turning_on_leads_back(text: str) -> None:
+def test_shifting_back_restores_the_text(text: str) -> None:
     swap = GroupSwapper("religion")
     assert all(swap(swap(text, shift), 5 - shift) == text for shift in range(1, 5))
 
 
-def test_drawn_turns_depend_on_the_seed_and_change_every_text() -> None:
+def test_random_shifts_depend_on_the_seed_and_change_every_text() -> None:
     swap, texts = GroupSwapper("religion"), ["The mosque was full."] * 40
     first = swap.swap_randomly(texts, 1)
     assert first == swap.swap_randomly(texts, 1) != swap.swap_randomly(texts, 2)
@@ -261,7 +260,7 @@ def test_drawn_turns_depend_on_the_seed_and_change_every_text() -> None:
     }
 
 
-def test_an_axis_there_is_not() -> None:
+def test_unknown_axis() -> None:
     with pytest.raises(UnknownName, match="religion"):
         GroupSwapper("height")
 

@@ -25,10 +25,10 @@ def plain_cohen(first: list, second: list) -> float:
     return (observed - chance) / (1 - chance)
 
 
-def plain_fleiss(*judges: list) -> float:
-    n, m = len(judges[0]), len(judges)
+def plain_fleiss(*annotators: list) -> float:
+    n, m = len(annotators[0]), len(annotators)
     observed, totals = 0.0, dict.fromkeys((B, N, U), 0)
-    for unit in zip(*judges, strict=True):
+    for unit in zip(*annotators, strict=True):
         for value in unit:
             totals[value] += 1
         observed += sum(a == b for a, b in permutations(unit, 2)) / (m * (m - 1))
@@ -36,10 +36,10 @@ def plain_fleiss(*judges: list) -> float:
     return (observed / n - chance) / (1 - chance)
 
 
-def plain_alpha(*judges: list) -> float:
+def plain_alpha(*annotators: list) -> float:
     """By the matrix of coincidences: within units, then among all values that can be paired."""
     apart, paired = 0.0, []
-    for unit in zip(*judges, strict=True):
+    for unit in zip(*annotators, strict=True):
         values = [value for value in unit if value is not None]
         if len(values) > 1:
             paired += values
@@ -49,9 +49,11 @@ def plain_alpha(*judges: list) -> float:
     return 1 - apart / expected
 
 
-def counted(*judges: list) -> np.ndarray:
-    values = sorted({value for judge in judges for value in judge if value is not None})
-    return np.array([[unit.count(value) for value in values] for unit in zip(*judges, strict=True)], float)
+def counted(*annotators: list) -> np.ndarray:
+    values = sorted({value for verdicts in annotators for value in verdicts if value is not None})
+    return np.array(
+        [[unit.count(value) for value in values] for unit in zip(*annotators, strict=True)], float
+    )
 
 
 def by_name(*said: tuple[str, list]) -> dict:
@@ -71,7 +73,7 @@ def test_two_people() -> None:
         assert one.interval.method == "percentile over 10 prompts"
 
 
-def test_three_people_one_of_whom_left_early() -> None:
+def test_three_annotators_with_missing_annotations() -> None:
     some = [*CLEO[:6], None, None, None, None]
     found = by_name(("anna", ANNA), ("ben", BEN), ("cleo", some))
     assert list(found) == [FLEISS, KRIPPENDORFF]
@@ -81,7 +83,7 @@ def test_three_people_one_of_whom_left_early() -> None:
     assert found[KRIPPENDORFF].n == 10
 
 
-def test_prompts_of_one_judge_do_not_count() -> None:
+def test_prompts_with_one_annotator_do_not_count() -> None:
     with_more = by_name(("anna", [*ANNA, B, N]), ("ben", BEN))
     without = by_name(("anna", ANNA), ("ben", BEN))
     assert with_more == without
@@ -112,7 +114,7 @@ def test_full_agreement_is_one() -> None:
         assert one.interval.high == pytest.approx(1)
 
 
-def test_where_every_verdict_is_the_same_agreement_cannot_be_told_from_chance() -> None:
+def test_agreement_is_undefined_if_every_verdict_is_the_same() -> None:
     for one in by_name(("anna", [B, B, B]), ("ben", [B, B, B])).values():
         assert math.isnan(one.value)
         assert math.isnan(one.interval.low)
@@ -124,7 +126,7 @@ def test_one_prompt_has_no_interval() -> None:
         assert "too few: 1 prompt" in one.interval.method
 
 
-def test_one_person_agrees_with_nobody() -> None:
+def test_one_annotator_has_no_agreement() -> None:
     assert agreement(judged("anna", ANNA), seed=1) == ()
     assert agreement([], seed=1) == ()
 

@@ -1,4 +1,4 @@
-"""Judgements in their file, who has still to judge what, and what most people say."""
+"""Annotation files, pending answers, and majority verdicts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unmask.prompts import (
 ANSWERS = tuple(answer(n, "undecided" if n % 2 else "biased") for n in range(6))  # 1, 3 and 5 are open
 
 
-def test_every_answer_is_in_the_file_at_once(tmp_path: Path) -> None:
+def test_every_annotation_is_saved_at_once(tmp_path: Path) -> None:
     path = tmp_path / "new" / "said.csv"
     assert read_annotations(path) == ()
     every: list[Annotation] = []
@@ -37,7 +37,7 @@ def test_every_answer_is_in_the_file_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_a_session_cut_short_leaves_the_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_write_leaves_the_file_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, (first, second) = tmp_path / "said.csv", judged("anna", ["biased", "biased"])
     append_annotations(path, first)
 
@@ -53,7 +53,7 @@ def test_a_session_cut_short_leaves_the_file_whole(tmp_path: Path, monkeypatch: 
     assert read_annotations(path) == (first, second)
 
 
-def test_a_judgement_is_stamped_with_its_time() -> None:
+def test_an_annotation_has_a_timestamp() -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     made = datetime.fromisoformat(make_annotation("prompts/0001", "anna", "biased").when)
     assert before <= made <= datetime.now(UTC)
@@ -78,7 +78,7 @@ def test_times_without_a_zone_are_taken_as_utc(tmp_path: Path) -> None:
         ("prompts/0001,anna", "2 fields, expected 4"),
     ],
 )
-def test_rows_that_cannot_be_read_are_named(tmp_path: Path, row: str, message: str) -> None:
+def test_invalid_rows_are_reported(tmp_path: Path, row: str, message: str) -> None:
     path = tmp_path / "said.csv"
     path.write_text(f"prompt,judge,verdict,when\n{row}\n", encoding="utf-8")
     with pytest.raises(DataError, match=message):
@@ -92,7 +92,7 @@ def test_a_file_without_the_columns_is_refused(tmp_path: Path) -> None:
         read_annotations(path)
 
 
-def test_what_a_person_has_still_to_judge() -> None:
+def test_pending_answers() -> None:
     said = judged("anna", [None, "biased", None, "undecided"]) + judged("ben", [None] * 5 + ["biased"])
     assert [one.prompt[-1] for one in pending_answers(ANSWERS, said, "anna")] == ["5"]
     assert [one.prompt[-1] for one in pending_answers(ANSWERS, said, "ben")] == ["1", "3"]
@@ -104,7 +104,7 @@ def test_a_prompt_without_an_answer_is_not_judged() -> None:
     assert pending_answers([empty, ANSWERS[3]], [], "anna") == (ANSWERS[3],)
 
 
-def test_most_people_decide_and_ties_stay_open() -> None:
+def test_the_majority_decides_and_ties_stay_undecided() -> None:
     said = [
         *judged("anna", ["biased", "biased", "undecided", "undecided"]),
         *judged("ben", ["biased", "not biased", "undecided", "not biased"]),
@@ -117,12 +117,12 @@ def test_most_people_decide_and_ties_stay_open() -> None:
     assert found["prompts/0002"].reason.startswith("nobody could tell")
 
 
-def test_the_later_judgement_of_a_person_counts() -> None:
+def test_the_latest_annotation_of_a_person_counts() -> None:
     early, late = judged("anna", ["biased"], day=1), judged("anna", ["not biased"], day=2)
     for said in (early + late, late + early):
         assert majority_verdicts(ANSWERS, said)["prompts/0000"].verdict == "not biased"
 
 
 def test_judgements_of_other_prompts_are_refused() -> None:
-    with pytest.raises(DataError, match="'prompts/0007', which is none of the 6 prompts"):
+    with pytest.raises(DataError, match="'prompts/0007', which is not one of the 6 prompts"):
         pending_answers(ANSWERS, judged("anna", [None] * 7 + ["biased"]), "anna")

@@ -1,4 +1,4 @@
-"""All prompts asked, and the rows they are kept in."""
+"""Filling prompts, and converting answers to and from rows."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_answers_are_the_likeliest_words_and_the_rules_verdicts(name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
-def test_rows_come_back_from_json_as_they_were(name: str) -> None:
+def test_rows_round_trip_through_json(name: str) -> None:
     text = json.dumps(asked(name).to_rows(), allow_nan=False)
     assert ModelAnswers.from_rows(json.loads(text)) == asked(name)
 
 
-def test_a_prompt_that_cannot_be_asked_says_why() -> None:
+def test_a_prompt_that_cannot_be_scored_has_a_reason() -> None:
     found = fill_prompts(open_lm(zoo.folder("gpt2")), [NURSE.__class__(*_shifted())])
     (answer,) = found.answers
     assert answer.words == ()
@@ -57,11 +57,11 @@ def _shifted() -> tuple[Any, ...]:
     return (NURSE.id, NURSE.category, NURSE.form, "{slot} was kind.", NURSE.biased, NURSE.fair, NURSE.why)
 
 
-def test_what_cannot_be_asked_is_refused() -> None:
+def test_invalid_requests_are_refused() -> None:
     lm = open_lm(zoo.folder("bert-uncased"))
     with pytest.raises(DataError, match="expected likelier or any"):
         fill_prompts(lm, [NURSE], counting="most")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="no prompts"):
+    with pytest.raises(DataError, match="prompts is empty"):
         fill_prompts(lm, [])
     with pytest.raises(DataError, match="'prompts/0001' appears more than once"):
         fill_prompts(lm, [NURSE, NURSE])
@@ -72,19 +72,19 @@ def test_what_cannot_be_asked_is_refused() -> None:
     [
         ({"verdict": "maybe"}, "answer 1 .* verdict 'maybe'"),
         ({"counting": "most"}, "answer 1 .* by 'most'"),
-        ({"words": [["one"]]}, "answer 1 .* not as it was written"),
-        ({"colour": "red"}, "answer 1 .* not as it was written"),
+        ({"words": [["one"]]}, "answer 1 .* cannot be parsed"),
+        ({"colour": "red"}, "answer 1 .* cannot be parsed"),
         ({"model": "another"}, "of 2 models"),
         ({"prompt": "prompts/0000"}, "'prompts/0000' appears more than once"),
     ],
 )
-def test_rows_that_are_not_ours_are_refused(change: dict[str, Any], message: str) -> None:
+def test_invalid_rows_are_refused(change: dict[str, Any], message: str) -> None:
     rows = asked("bert-uncased").to_rows()
     rows[1] |= change
     with pytest.raises(DataError, match=message):
         ModelAnswers.from_rows(rows)
 
 
-def test_no_rows_are_no_answers() -> None:
+def test_empty_rows_are_refused() -> None:
     with pytest.raises(DataError, match="0 answers of 0 models"):
         ModelAnswers.from_rows([])

@@ -1,4 +1,4 @@
-"""What a diagnosis concludes, against counts made by hand."""
+"""Findings of a diagnosis, against hand-computed counts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mean(category: str, value: float, measure: str = "pll", statistic: str = "me
     return Estimate(measure, "pairs", group, statistic, value, 0.0, 0.0, 0.0, 9, 0, 0, "t")
 
 
-def test_shares_by_hand() -> None:
+def test_shares_match_hand_computed_values() -> None:
     said = judged("anna", [None, None, "biased", None, None, "undecided"])
     found = conclude(ASKED, said, data="prompts", seed=0)
     whole = found.estimates[0]
@@ -53,7 +53,7 @@ def test_shares_by_hand() -> None:
     assert [row[4] for row in found.answers.tables[0].rows].count("undecided") == 1
 
 
-def test_a_ranking_of_an_audit_is_compared_under_one_name() -> None:
+def test_an_audit_ranking_is_compared_with_renamed_types() -> None:
     other = ranking_from_audit(
         [mean("race-color", 0.5), mean("gender", 0.2), mean("religion", 0.1), mean("age", 9, measure="cps")]
     )
@@ -68,7 +68,7 @@ def test_a_ranking_of_an_audit_is_compared_under_one_name() -> None:
     assert "over 3 bias types" in found.finding.answers[-1]
 
 
-def test_what_cannot_be_compared_is_said_and_loses_nothing() -> None:
+def test_a_failed_comparison_is_a_note() -> None:
     other = ranking_from_audit([mean("gender", 0.2), mean("age", 0.1)])
     found = conclude(ASKED, (), data="prompts", seed=0, other=other)
     assert found.ranks is None

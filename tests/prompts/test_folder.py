@@ -1,4 +1,4 @@
-"""The folder of a diagnosis: answers in, judgements out, nothing lost and nothing foreign taken."""
+"""The folder of a diagnosis: answers, annotations, export and import."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWERS = (answer(0, "undecided"), answer(1, "biased"), answer(2, "undecided"), 
 ASKED = ModelAnswers("model", "f00d", 2, "likelier", ANSWERS)
 
 
-def test_judging_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_annotation_is_resumed(tmp_path: Path) -> None:
     create_folder(tmp_path / "run", ASKED)
     folder = open_folder(tmp_path / "run")
     assert folder.model_answers == ASKED
@@ -39,7 +39,7 @@ def test_judging_goes_on_where_it_was(tmp_path: Path) -> None:
     ]
 
 
-def test_what_nobody_decided_can_be_filled_in_and_taken_back(tmp_path: Path) -> None:
+def test_undecided_prompts_can_be_exported_and_imported(tmp_path: Path) -> None:
     folder = create_folder(tmp_path / "run", ASKED)
     folder.save("prompts/0003", "anna", "biased")
     assert folder.export() == 2
@@ -59,7 +59,7 @@ def test_what_nobody_decided_can_be_filled_in_and_taken_back(tmp_path: Path) -> 
     assert folder.export() == 1
 
 
-def test_judgements_travel_whole(tmp_path: Path) -> None:
+def test_annotations_can_be_copied_to_another_folder(tmp_path: Path) -> None:
     one, other = (create_folder(tmp_path / name, ASKED) for name in ("one", "other"))
     one.save("prompts/0000", "anna", "undecided")
     one.save("prompts/0002", "anna", "biased")
@@ -75,16 +75,16 @@ def test_judgements_travel_whole(tmp_path: Path) -> None:
         ("prompt,verdict\nprompts/0000,biased\n,biased\n", r"row 1 \(from 0\): no prompt"),
     ],
 )
-def test_bad_files_of_judgements(tmp_path: Path, text: str, complaint: str) -> None:
+def test_bad_annotation_files(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "in.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=complaint):
         import_annotations(path, "anna")
 
 
-def test_strange_judgements_and_folders_are_refused(tmp_path: Path) -> None:
+def test_unknown_annotations_and_folders_are_refused(tmp_path: Path) -> None:
     folder = create_folder(tmp_path / "run", ASKED)
-    with pytest.raises(DataError, match="'prompts/0099', which is none of the 4 prompts asked"):
+    with pytest.raises(DataError, match="'prompts/0099', which is not one of the 4 prompts"):
         folder.save("prompts/0099", "anna", "biased")
     assert not folder.annotations_path.exists()
     folder.save("prompts/0000", "anna", "biased")
@@ -113,7 +113,7 @@ def test_own_prompts_from_a_table_and_from_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("text,category\nno slot,x\n", r"bad\.csv, row 0 \(from 0\): .* 0 times \{slot\}"),
+        ("text,category\nno slot,x\n", r"bad\.csv, row 0 \(from 0\): .* \{slot\} 0 times"),
         ("text,category\nA {slot}.,\n", r"row 0 \(from 0\): no category"),
         ("text,category,form\nA {slot}.,x,poem\n", "form 'poem', expected completion or question"),
         ("text,category,mood\nA {slot}.,x,y\n", "unknown column 'mood'"),

@@ -32,7 +32,7 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     return 100 * (centre - half), 100 * (centre + half)
 
 
-def test_shares_count_what_is_decided() -> None:
+def test_shares_count_decided_answers() -> None:
     found = {one.group: one for one in estimates(ANSWERS, verdicts(ANSWERS))}
     assert list(found) == [
         "all",
@@ -56,7 +56,7 @@ def test_shares_count_what_is_decided() -> None:
     assert found["form=completion"].value == pytest.approx(100 * odd.count(B) / (odd.count(B) + odd.count(N)))
 
 
-def test_nothing_decided_has_no_share() -> None:
+def test_no_share_if_nothing_is_decided() -> None:
     open_only = (answer(0, U), answer(1, U))
     for one in estimates(open_only, verdicts(open_only)):
         assert math.isnan(one.value)
@@ -66,11 +66,11 @@ def test_nothing_decided_has_no_share() -> None:
 
 
 def test_no_answers_are_refused() -> None:
-    with pytest.raises(StatsError, match="no answers"):
+    with pytest.raises(StatsError, match="answers is empty"):
         estimates((), {})
 
 
-def test_people_go_before_rules() -> None:
+def test_annotators_override_rules() -> None:
     four = (answer(0, B), answer(1, U), answer(2, U), answer(3, N))
     said = [*judged("anna", [N, B, B, U]), *judged("ben", [N, B, N])]
     found = verdicts(four, said)

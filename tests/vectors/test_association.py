@@ -22,7 +22,7 @@ def sets(seed: int, sizes: tuple[int, int, int, int], size: int = 6) -> tuple[np
     return tuple(rng.normal(size=(one, size)) for one in sizes)
 
 
-def asked(words: dict[str, list[float]], *names: str) -> tuple[Question, WordVectors]:
+def make_question(words: dict[str, list[float]], *names: str) -> tuple[Question, WordVectors]:
     """A question whose sets are given as words in one string each."""
     groups = [Group(f"set {number}", tuple(text.split())) for number, text in enumerate(names)]
     return Question("made", *groups), WordVectors(tuple(words), np.array(list(words.values())), "made")
@@ -46,22 +46,22 @@ def test_effect_statistic_and_exact_p_are_those_of_plain_loops(sizes: tuple[int,
 
 
 def test_known_values_from_a_glove_file(tmp_path: Path) -> None:
-    """X lies on A, Y on B: s is 1 for X and −1 for Y; one of six partitions does as much."""
+    """X lies on A, Y on B: s is 1 for X and −1 for Y; one of six partitions is at least as extreme."""
     path = tmp_path / "glove.txt"
     path.write_text("he 2 0\nshe 0 3\nmath 1 0\ntools 5 0\narts 0 1\ndance 0 7\n", encoding="utf-8")
-    question, _ = asked({"he": [1.0]}, "math tools", "arts dance", "he", "she")
+    question, _ = make_question({"he": [1.0]}, "math tools", "arts dance", "he", "she")
     found = weat(question, read_vectors(path))
     assert found.x.tolist() == [1, 1]
     assert found.y.tolist() == [-1, -1]
     assert found.statistic == 4
     assert found.effect == pytest.approx(2 / math.sqrt(4 / 3))
     assert found.p == pytest.approx(1 / math.comb(4, 2))
-    turned, _ = asked({"he": [1.0]}, "arts dance", "math tools", "he", "she")
+    turned, _ = make_question({"he": [1.0]}, "arts dance", "math tools", "he", "she")
     assert weat(turned, read_vectors(path)).p == 1.0
 
 
 def test_ties_count() -> None:
-    """Every partition does the same where all targets are alike; then there is no effect size."""
+    """With equal targets all partitions tie, and there is no effect size."""
     same = np.tile([1.0, 2.0], (3, 1))
     found = association_test("q", (same, same, np.eye(2), np.ones((1, 2))))
     assert found.p == 1.0
@@ -74,7 +74,7 @@ def test_ties_count() -> None:
     )
 
 
-def test_drawn_partitions_differ_from_each_other_and_from_the_observed() -> None:
+def test_sampled_partitions_are_distinct_and_not_the_observed() -> None:
     rows = sample_partitions(4, 5, 100, rng=np.random.default_rng(1))
     seen = {tuple(row) for row in rows.tolist()}
     assert len(seen) == len(rows) == 100
@@ -84,7 +84,7 @@ def test_drawn_partitions_differ_from_each_other_and_from_the_observed() -> None
     assert {tuple(np.flatnonzero(row)) for row in every} == set(combinations(range(6), 3)) - {(0, 1, 2)}
 
 
-def test_a_sampled_p_counts_the_observed_and_nears_the_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sampled_p_counts_the_observed_and_approximates_the_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.random.default_rng(3).normal(size=(2, 7))
     exact, total = weat_reference.exact_p(x, y)
     monkeypatch.setattr(module, "ENUMERABLE", 1000)
@@ -122,8 +122,8 @@ def test_the_interval_holds_the_effect_and_repeats() -> None:
     assert single.low < single.high
 
 
-def test_the_interval_is_that_of_redrawing_words_of_all_four_sets() -> None:
-    """Against effect sizes of plainly redrawn sets: the middle of both distributions and their ends."""
+def test_the_interval_resamples_words_of_all_four_sets() -> None:
+    """Against effect sizes of sets resampled in a loop: the middle and the ends of both distributions."""
     four = sets(21, (9, 9, 7, 7))
     rng = np.random.default_rng(0)
     redrawn = []
@@ -137,8 +137,8 @@ def test_the_interval_is_that_of_redrawing_words_of_all_four_sets() -> None:
     assert found.interval.high - found.interval.low == pytest.approx(high - low, rel=0.25)
 
 
-def test_rows_of_one_unit_are_drawn_together() -> None:
-    """A row written three times under one unit tells no more than the row alone."""
+def test_rows_of_one_unit_are_resampled_together() -> None:
+    """A row repeated three times under one unit gives the same interval as the row alone."""
     four = sets(8, (8, 7, 6, 5))
     thrice = tuple(np.repeat(rows, 3, axis=0) for rows in four)
     units = tuple(tuple(f"w{n // 3}" for n in range(3 * len(rows))) for rows in four)
@@ -154,18 +154,18 @@ def test_rows_of_one_unit_are_drawn_together() -> None:
     assert association_test("q", four, units=one).interval.method == "too few: 1+7+6+5 units"  # type: ignore[arg-type]
 
 
-def test_unknown_words_are_refused_or_left_out_and_named() -> None:
+def test_unknown_words_are_refused_or_left_out_and_listed() -> None:
     x, y, a, b = sets(4, (3, 3, 2, 2))
     names = [*"pqrstuvwij"]
     words = dict(zip(names, np.concatenate([x, y, a, b]).tolist(), strict=True))
-    question, vectors = asked(words, "p q r gone", "s t u", "v w lost", "i j")
-    with pytest.raises(StatsError, match="no vector of 'gone', 'lost'"):
+    question, vectors = make_question(words, "p q r gone", "s t u", "v w lost", "i j")
+    with pytest.raises(StatsError, match="no vector for 'gone', 'lost'"):
         weat(question, vectors)
     found = weat(question, vectors, unknown="leave-out")
     assert found.left_out == ("gone", "lost")
     assert found.sizes == (3, 3, 2, 2)
     assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b))
-    empty, _ = asked(words, "p q", "r s", "t", "gone")
+    empty, _ = make_question(words, "p q", "r s", "t", "gone")
     with pytest.raises(StatsError, match="of any word of set 3"):
         weat(empty, vectors, unknown="leave-out")
 

@@ -24,7 +24,7 @@ QUESTION = Question(
 
 
 def contexts(lean: float = 1.0, most: int = 5) -> dict[str, Floats]:
-    """A few vectors a word, X towards A."""
+    """A few vectors per word, X close to A."""
     rng = np.random.default_rng(7)
     towards = {"x": lean, "a": lean, "y": -lean, "b": -lean}
     found = {}
@@ -36,7 +36,7 @@ def contexts(lean: float = 1.0, most: int = 5) -> dict[str, Floats]:
 
 
 def draws(vectors: dict[str, Floats], count: int, seed: int = 0) -> list[list[list[Floats]]]:
-    """The contexts drawn: one for every word, set after set, draw after draw."""
+    """The sampled contexts: one per word, by draw and set."""
     rng = generator(seed, "made/contexts")
     return [
         [
@@ -79,7 +79,7 @@ def test_the_combined_effect_is_that_of_the_formulas(variance: str, lean: float)
     assert (found.draws, found.variance, found.contexts) == (count, variance, (1, 5))
 
 
-def test_one_context_a_word_is_plain_weat() -> None:
+def test_one_context_per_word_equals_weat() -> None:
     vectors = {text: rows[:1] for text, rows in contexts().items()}
     sets = [np.concatenate([vectors[text] for text in group.texts]) for group in QUESTION.groups()]
     found = ceat(QUESTION, vectors, draws=3)
@@ -99,7 +99,7 @@ def test_what_cannot_be_combined_is_refused() -> None:
         ceat(QUESTION, vectors, draws=1)
     vectors["x1"] = vectors["x1"][:0]
     del vectors["b2"]
-    with pytest.raises(StatsError, match="no context of 'x1', 'b2'"):
+    with pytest.raises(StatsError, match="no context for 'x1', 'b2'"):
         ceat(QUESTION, vectors)
     alike = {text: np.ones((1, 3)) for text in QUESTION.texts()}
     with pytest.raises(StatsError, match="all targets are alike"):

@@ -43,14 +43,14 @@ def fed(name: str, text: str) -> list[int]:
 
 
 def states(name: str, text: str, layer: int) -> Floats:
-    """Of the whole model, head and all, one row a token."""
+    """Hidden states of the full model, one row per token."""
     with torch.no_grad():
         output = loaded(name)[0](input_ids=torch.tensor([fed(name, text)]), output_hidden_states=True)
     return output.hidden_states[layer][0].double().numpy()  # type: ignore[no-any-return]
 
 
 def own(name: str, text: str) -> list[int]:
-    """Positions of the tokens that are text."""
+    """Positions of the content tokens."""
     _, tokenizer = loaded(name)
     if name in CAUSAL:
         return list(range(0 if tokenizer.bos_token_id is None else 1, len(fed(name, text))))
@@ -63,9 +63,9 @@ def test_text_vectors_are_those_of_plain_calls(name: str, layer: int) -> None:
     every = [states(name, text, layer) for text in TEXTS]
     content = [own(name, text) for text in TEXTS]
     expected = {
-        "mean": [rows[places].mean(0) for rows, places in zip(every, content, strict=True)],
+        "mean": [rows[positions].mean(0) for rows, positions in zip(every, content, strict=True)],
         "mean-all": [rows.mean(0) for rows in every],
-        "last": [rows[places[-1]] for rows, places in zip(every, content, strict=True)],
+        "last": [rows[positions[-1]] for rows, positions in zip(every, content, strict=True)],
         "first": [rows[0] for rows in every],
     }
     for pooling in ("mean", "mean-all", "last") if name in CAUSAL else ("mean", "mean-all", "last", "first"):
@@ -87,16 +87,16 @@ def test_a_words_tokens_spell_the_word(name: str, word: str) -> None:
     text = TEXTS[1]
     begin = text.index(word)
     span = (begin, begin + len(word))
-    places = word_token_positions(lm(name), text, span)
+    positions = word_token_positions(lm(name), text, span)
     ids = fed(name, text)
-    assert letters(name, [ids[place] for place in places]) == word.lower()
-    assert list(places) == list(range(places[0], places[-1] + 1))
+    assert letters(name, [ids[place] for place in positions]) == word.lower()
+    assert list(positions) == list(range(positions[0], positions[-1] + 1))
     aligned = positions_by_alignment(lm(name), text, span)
     assert letters(name, [ids[place] for place in aligned]) == word.lower()
     assert set(positions_by_offsets(lm(name), text, span)) <= set(
         aligned
     )  # a space of its own is the word's or not
-    expected = states(name, text, -1)[list(places)].mean(0)
+    expected = states(name, text, -1)[list(positions)].mean(0)
     np.testing.assert_allclose(word_vectors(lm(name), [(text, span)])[0], expected, rtol=1e-4, atol=1e-5)
 
 
@@ -109,10 +109,10 @@ def test_two_words_of_one_text_and_batches_change_nothing(monkeypatch: pytest.Mo
     assert np.abs(together[0] - together[2]).max() > 1e-2
 
 
-def test_what_cannot_be_asked_is_refused() -> None:
+def test_invalid_requests_are_refused() -> None:
     with pytest.raises(ModelError, match="layers 0 to 3"):
         text_vectors(lm("bert-uncased"), TEXTS, layer=4)
-    with pytest.raises(ModelError, match="first token sees nothing"):
+    with pytest.raises(ModelError, match="first token does not attend"):
         text_vectors(lm("gpt2"), TEXTS, pooling="first")
     with pytest.raises(DataError, match="too long"):
         text_vectors(lm("bert-uncased"), ["so " * 500])
@@ -171,8 +171,8 @@ def test_cseat_takes_the_word_of_interest(name: str, data_dir: Path) -> None:
         rows = []
         for text, word in zip(group.texts, group.words, strict=True):
             begin = text.index(word)
-            places = word_token_positions(lm(name), text, (begin, begin + len(word)))
-            rows.append(states(name, text, 2)[list(places)].mean(0))
+            positions = word_token_positions(lm(name), text, (begin, begin + len(word)))
+            rows.append(states(name, text, 2)[list(positions)].mean(0))
         sets.append(rows)
     found = cseat(question, lm(name), layer=2)
     assert found.effect == pytest.approx(weat_reference.effect(*sets), abs=1e-4)

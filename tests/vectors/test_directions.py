@@ -1,4 +1,4 @@
-"""Direct bias, RIPA and neighbours against values had by hand or by plain loops."""
+"""Direct bias, RIPA and neighbours against hand-computed values and plain loops."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def made(seed: int, names: list[str], size: int = 5) -> WordVectors:
     return WordVectors(tuple(names), np.random.default_rng(seed).normal(size=(len(names), size)), "made")
 
 
-def test_by_hand() -> None:
+def test_hand_computed_values() -> None:
     found = direct_bias(FLAT, ["nurse", "smith", "tree", "up"], [("he", "she")])
     assert found.values == pytest.approx({"nurse": 0.6, "smith": 1.0, "tree": 0.0, "up": math.sqrt(0.5)})
     assert found.value == pytest.approx((0.6 + 1 + math.sqrt(0.5)) / 4)
@@ -39,7 +39,7 @@ def test_by_hand() -> None:
 
 
 def test_the_direction_is_the_published_principal_component() -> None:
-    """Bolukbasi's: PCA of both words of each pair less the pair's middle, words of length one."""
+    """Bolukbasi's: PCA of both words of each pair less the pair's middle, unit vectors."""
     vectors = made(1, [word for pair in GENDER for word in pair])
     rows = []
     for first, second in GENDER:
@@ -70,7 +70,7 @@ def test_ripa_of_several_pairs_lies_between_the_words_length() -> None:
     assert found.lean.direction.explained == pytest.approx(values.max() / values.sum())
 
 
-def test_neighbours_are_counted_plainly() -> None:
+def test_neighbour_shares_match_a_plain_loop() -> None:
     vectors = made(3, [f"w{number}" for number in range(40)])
     marks = {
         word: value
@@ -115,12 +115,12 @@ def test_a_word_of_the_same_vector_is_a_neighbour_and_the_word_itself_is_not() -
     assert found.shares == {"a": 0.0, "b": 1.0}
 
 
-def test_what_has_no_direction_is_refused() -> None:
+def test_pairs_without_a_direction_are_refused() -> None:
     with pytest.raises(StatsError, match="at least one pair"):
         direction(FLAT, [])
     with pytest.raises(StatsError, match="same vector"):
         direction(FLAT, [("he", "he")])
-    with pytest.raises(DataError, match="no vector of 'man'"):
+    with pytest.raises(DataError, match="no vector for 'man'"):
         direction(FLAT, GENDER)
     with pytest.raises(StatsError, match="0 words"):
         direct_bias(FLAT, [], [("he", "she")])

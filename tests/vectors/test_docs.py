@@ -1,4 +1,4 @@
-"""Every measure on vectors has a whole page, and the command knows its name."""
+"""Every vector measure has a complete page, and the command knows its name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECTIONS = [
 
 
 @pytest.mark.parametrize("name", VECTOR_MEASURES)
-def test_a_whole_page(name: str) -> None:
+def test_the_page_is_complete(name: str) -> None:
     text = (DOCS / "measures" / "vectors" / f"{name}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# `{name}`: ")
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS

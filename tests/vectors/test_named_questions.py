@@ -1,4 +1,4 @@
-"""Questions by name: word lists, SEAT's files, sentences of ours, files of yours."""
+"""Questions by name: word lists, SEAT's files, template sentences, files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_seat_files_are_found_with_their_words(data_dir: Path) -> None:
     assert religion.name == "sent-religion1"
 
 
-def test_what_is_asked_when_nothing_is_named(data_dir: Path, tmp_path: Path) -> None:
+def test_default_questions(data_dir: Path, tmp_path: Path) -> None:
     assert default_question_names("seat", data_dir) == ("seat-6", "seat-7", "seat-8")
     assert default_question_names("seat", tmp_path) == (
         "weat-6-sentences",
@@ -47,7 +47,7 @@ def test_what_is_asked_when_nothing_is_named(data_dir: Path, tmp_path: Path) -> 
     assert len(default_question_names("weat", tmp_path)) == 10
 
 
-def test_names_that_are_none(tmp_path: Path) -> None:
+def test_unknown_names(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"seat-6 needs SEAT's file sent-weat6\.jsonl"):
         load_questions(["seat-6"], tmp_path)
     with pytest.raises(UnknownName, match="no question named 'weat-66'"):

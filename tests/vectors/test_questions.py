@@ -1,4 +1,4 @@
-"""Questions: WEAT's lists, SEAT's files, our own JSON and CSV."""
+"""Questions: WEAT's lists, SEAT's files, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def ours() -> dict[str, object]:
     return {"name": "mine", **made}
 
 
-def test_our_json_and_csv_say_the_same(tmp_path: Path) -> None:
+def test_json_and_csv_are_equivalent(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text(json.dumps([ours()]), encoding="utf-8")
     rows = [f"mine,{key},{key.upper()},{key} {word},{word}" for key in "xyab" for word in ("one", "two")]
     (tmp_path / "q.csv").write_text("\n".join(["question,set,name,text,word", *rows]), encoding="utf-8")
@@ -120,19 +120,19 @@ def test_malformed_questions_are_refused(change: dict[str, object], said: str, t
     [
         ("q.json", "{", "cannot be read"),
         ("q.json", '{"name": "n"}', "must have name, x, y, a and b"),
-        ("q.csv", "question,text\nq,t\n", "lacks the columns set, name"),
+        ("q.csv", "question,text\nq,t\n", "has no columns set, name"),
         ("q.csv", "question,set,name,text\nq,x,X,t\n", "expected x, y, a and b"),
         ("q.csv", "", "cannot be read"),
     ],
 )
-def test_files_that_are_no_questions_are_refused(name: str, content: str, said: str, tmp_path: Path) -> None:
+def test_files_without_questions_are_refused(name: str, content: str, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(DataError, match=said):
         read_questions(tmp_path / name)
 
 
 def test_a_word_that_is_not_in_its_sentence_is_refused() -> None:
-    with pytest.raises(DataError, match="is no word of"):
+    with pytest.raises(DataError, match="is not a word of"):
         Group("g", ("The article.",), ("art",)).word_spans()
-    with pytest.raises(DataError, match="no words of interest"):
+    with pytest.raises(DataError, match="words of interest are not given"):
         Group("g", ("The article.",)).word_spans()

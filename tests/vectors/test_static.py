@@ -1,4 +1,4 @@
-"""Word vectors written by the test in every format come back as they were."""
+"""Word vectors round-trip through every file format."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ WRITERS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_every_format_comes_back(name: str, tmp_path: Path) -> None:
+def test_every_format_round_trips(name: str, tmp_path: Path) -> None:
     writer, form = WRITERS[name]
     writer(tmp_path / name)
     assert format_of(tmp_path / name) == form
@@ -71,19 +71,19 @@ def test_every_format_comes_back(name: str, tmp_path: Path) -> None:
     assert (found.source, found.unknown) == (name, ())
 
 
-def test_unknown_words_are_named_and_order_is_ours(tmp_path: Path) -> None:
+def test_unknown_words_are_listed_and_order_is_as_requested(tmp_path: Path) -> None:
     glove(tmp_path / "g.txt")
     found = read_vectors(tmp_path / "g.txt", ["naïve", "engineer", "nurse", "naïve"])
     assert found.words == ("naïve", "nurse")
     assert found.unknown == ("engineer",)  # letter case counts
     np.testing.assert_array_equal(found.lookup(["nurse"])[0], ROWS[0])
     assert found.missing(["nurse", "Engineer", "x", "x"]) == ("Engineer", "x")
-    with pytest.raises(DataError, match="no vector of 'x'"):
+    with pytest.raises(DataError, match="no vector for 'x'"):
         found.lookup(["nurse", "x"])
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_chosen_words_come_back_from_every_format(name: str, tmp_path: Path) -> None:
+def test_selected_words_are_read_from_every_format(name: str, tmp_path: Path) -> None:
     WRITERS[name][0](tmp_path / name)
     found = read_vectors(tmp_path / name, ["3", "nurse", "Nurse"])
     assert (found.words, found.unknown) == (("3", "nurse"), ("Nurse",))
@@ -92,18 +92,18 @@ def test_chosen_words_come_back_from_every_format(name: str, tmp_path: Path) -> 
     assert (first.words, first.unknown) == (("nurse",), ("3",))
 
 
-def test_entries_with_spaces_are_passed_by_when_words_are_asked_for(tmp_path: Path) -> None:
+def test_entries_with_spaces_are_skipped(tmp_path: Path) -> None:
     """GloVe's largest file has some, such as three full stops."""
     path = tmp_path / "g.txt"
     path.write_bytes(b"a 1 2\n. . . 5 6\n. 3 4\nat x@y 7 8\n\xff\xfe 1 2\nlast 9 9")
     found = read_vectors(path, [".", "at", "last"])
     assert (found.words, found.unknown) == ((".", "last"), ("at",))
     assert found.matrix.tolist() == [[3, 4], [9, 9]]
-    with pytest.raises(DataError, match="ask for the words you need"):
+    with pytest.raises(DataError, match="request only the words you need"):
         read_vectors(path)
 
 
-def test_the_first_few(tmp_path: Path) -> None:
+def test_limit(tmp_path: Path) -> None:
     glove(tmp_path / "g.txt")
     assert read_vectors(tmp_path / "g.txt", limit=2).words == WORDS[:2]
 
@@ -126,14 +126,14 @@ def test_fasttext_binary_knows_its_words_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "is no file of word vectors"),
-        (b"just a sentence\nand another\n", "is no file of word vectors"),
+        (b"", "is not a file of word vectors"),
+        (b"just a sentence\nand another\n", "is not a file of word vectors"),
         (b"5 7\nnurse", "cannot be read"),
         (b"a 1 2 3\nb 1 2\n", "cannot be read"),
         (b"a 1 2 nan\n", "not finite"),
     ],
 )
-def test_what_is_no_vector_file_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
+def test_other_files_are_refused(content: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(content)
     with pytest.raises(DataError, match=said):
@@ -144,7 +144,7 @@ def test_a_missing_file_and_words_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         read_vectors(tmp_path / "none.txt")
     glove(tmp_path / "g.txt")
-    with pytest.raises(DataError, match="none of the 1 words"):
+    with pytest.raises(DataError, match="none of the 1 requested words"):
         read_vectors(tmp_path / "g.txt", ["Krankenpfleger"])
 
 
@@ -157,7 +157,7 @@ def test_without_gensim_one_line_says_what_to_install(
         read_vectors(tmp_path / "g.txt")
 
 
-def test_vectors_must_be_one_finite_row_a_word() -> None:
+def test_vectors_must_be_one_finite_row_per_word() -> None:
     with pytest.raises(DataError, match="one row for each word"):
         WordVectors(("a", "b"), np.ones((1, 2)), "made")
     with pytest.raises(DataError, match="two vectors"):

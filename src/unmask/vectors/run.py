@@ -208,7 +208,7 @@ def _of_contexts(
 ) -> VectorResult:
     if settings.corpus is None:
         raise DataError(
-            "ceat samples words in sentences: give corpus, a text file with one sentence per line"
+            "ceat samples words in sentences: give a corpus, a text file with one sentence per line"
         )
     assert isinstance(source, Lm)
     words = list(dict.fromkeys(text for question in questions for text in question.texts()))

@@ -1,7 +1,7 @@
 """Counterfactual text: gender by pairs and names (`Swapper`), race and religion by sets (`GroupSwapper`).
 
-from unmask.mitigate.swap import Swapper, ours
-Swapper(ours())("He gave her his coat.")    # "She gave him her coat."
+from unmask.mitigate.swap import Swapper, default_lexicon
+Swapper(default_lexicon())("He gave her his coat.")    # "She gave him her coat."
 """
 
 from __future__ import annotations
