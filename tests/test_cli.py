@@ -73,7 +73,7 @@ BAD = {
     "missing folder": (list, ["audit", "./nowhere"], "no folder './nowhere'"),
     "missing file": (list, ["audit", "--data", "nowhere.csv"], "does not exist"),
     "other files": (audit, ["--out", "."], "holds other files"),
-    "no items": (audit, ["--limit", "0"], "--limit 0"),
+    "no items": (audit, ["--limit", "0"], "limit is 0"),
     "dtype": (audit, ["--dtype", "x"], "no dtype 'x'"),
     "kind": (audit, ["--kind", "x"], "no kind 'x'"),
     "unfit measure": (audit, ["--measure", "ll"], "a masked model cannot answer ll"),
@@ -362,7 +362,7 @@ def test_data_show_of_a_table(say) -> None:
 def test_a_table_cannot_be_audited(say) -> None:
     said = say("audit", "--data", "prompts")
     assert said.code == 2
-    assert "is a table, not pairs to score" in said.err
+    assert "is a table, not a dataset of pairs" in said.err
 
 
 def test_store(say) -> None:

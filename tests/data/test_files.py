@@ -81,7 +81,7 @@ def test_not_found_says_where_it_looked_and_what_to_do(
     assert str(caught.value) == (
         "crows-pairs is not on this machine: looked for crows_pairs/crows_pairs_anonymized.csv in "
         f"{given}, {variable}, {tmp_path / 'cache' / 'data'}; run `unmask data get crows-pairs`, "
-        "or name a folder that holds it with --data-dir"
+        "or set data_dir (--data-dir) to a folder that has it"
     )
     with pytest.raises(DataError, match="`unmask data get crows-pairs` while online"):
         data.load("crows-pairs", offline=True)
@@ -94,12 +94,12 @@ def test_load_never_downloads(server: Server) -> None:
     assert server.asked == []
 
 
-@pytest.mark.parametrize("origin", ["--data-dir", r"\$UNMASK_DATA_DIR"])
+@pytest.mark.parametrize("origin", ["data_dir", r"\$UNMASK_DATA_DIR"])
 def test_a_data_directory_that_is_none(origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = tmp_path / "nowhere"
     if "$" in origin:
         monkeypatch.setenv("UNMASK_DATA_DIR", str(nowhere))
-    with pytest.raises(DataError, match=f"{origin} names .*nowhere, which is not a folder"):
+    with pytest.raises(DataError, match=f"{origin} is .*nowhere, which is not a folder"):
         data.load("crows-pairs", data_dir=None if "$" in origin else nowhere)
 
 
@@ -206,7 +206,7 @@ def test_offline_refuses_without_asking(server: Server, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not on this machine"):
         data.get("crows-pairs", offline=True)
     put(tmp_path, b"mine")
-    with pytest.raises(DataError, match="offline no other can be fetched"):
+    with pytest.raises(DataError, match="it cannot be downloaded offline"):
         data.get("crows-pairs", offline=True, data_dir=tmp_path)
     assert server.asked == []
 

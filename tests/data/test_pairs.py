@@ -212,7 +212,7 @@ def test_white_space_on_one_side_only() -> None:
     loaded = data.from_records([("a ", "b"), (" a", " b"), ("a", "b\n")])
     assert [item.more for item in loaded.items] == ["a ", " a", "a"]  # as written
     (warning,) = loaded.warnings
-    assert warning.startswith("2 pairs have white space around one sentence")
+    assert warning.startswith("2 pairs have white space around only one of the sentences")
     assert warning.endswith("(pairs/0000, pairs/0002)")
 
 
@@ -252,7 +252,7 @@ MISTAKES = [
     ("p.json", '["a"]', "p.json, row 0 (from 0): found str, expected an object"),
     ("p.json", '[["a", "b", "c"]]', "row 0 (from 0): found list, expected an object"),
     ("p.json", '[{"more": 3, "less": "b"}]', "row 0 (from 0): column 'more' holds int 3, expected text"),
-    ("p.json", '[{"more": "a\\ud800", "less": "b"}]', "column 'more' holds half a character"),
+    ("p.json", '[{"more": "a\\ud800", "less": "b"}]', "column 'more' has a lone surrogate"),
     ("p.csv", "more,less\na,b,c\n", "p.csv, row 0 (from 0): 3 fields, expected 2 as in the header"),
     ("p.csv", 'more,less\na,b\n"a,b\nc,d\n', "p.csv, line 4: unexpected end of data"),
     ("p.tsv", 'more\tless\n"a" b\tc\n', "p.tsv, line 2: '\t' expected after '\"'"),

@@ -77,8 +77,8 @@ def test_a_table_is_not_mistaken_for_pairs() -> None:
     with pytest.raises(DataError) as caught:
         data.load("prompts")
     assert str(caught.value) == (
-        "prompts (Prompts with one open word) is a table, not pairs to score: read it with "
-        "unmask.data.read('prompts'), or look at it with `unmask data show prompts`"
+        "prompts (Prompts with one open word) is a table, not a dataset of pairs: use "
+        "unmask.data.read('prompts'), or show it with `unmask data show prompts`"
     )
     with pytest.raises(DataError, match=r"nine-axes is pairs, not a table: read it with unmask\.data\.load"):
         data.read("nine-axes")
