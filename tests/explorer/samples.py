@@ -1,4 +1,4 @@
-"""Runs made by hand, as folders: sentences, scores and tokens of our own; one row of them is an attack."""
+"""Hand-made run folders with known sentences, scores and tokens; one pair attempts an injection."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(folder: Path, model: str, differences: Sequence[float] = FIRST, *, ok: b
 
 
 def large(folder: Path, n: int = 10_000) -> Path:
-    """A run of very many pairs; the difference of pair i is i − 5000, so that its order is known."""
+    """A run of n pairs; the difference of pair i is i − 5000."""
     rows = [
         {
             **fake.row("pll", f"big/{i:05}", float(i - 5000), 0.0, data="big", category=f"kind {i % 7}"),
@@ -85,7 +85,7 @@ def templates(folder: Path) -> Path:
 
 
 def answers(folder: Path, count: int = 5) -> AnnotationFolder:
-    """Answers that the rules leave open, but for the first."""
+    """Answers that are undecided by the rules, except for the first."""
     from prompts.handmade import answer
 
     made = [answer(number, "undecided" if number else "biased") for number in range(count)]
@@ -94,7 +94,7 @@ def answers(folder: Path, count: int = 5) -> AnnotationFolder:
 
 @contextmanager
 def served(site: Site) -> Iterator[str]:
-    """A server in a thread; the address to open."""
+    """Serve the page from a thread; yield its URL."""
     started, place = threading.Event(), open_socket(0)
     running = create_server(site, started.set)
     thread = threading.Thread(target=running.run, args=([place],), daemon=True)
@@ -119,7 +119,7 @@ def _row(measure: str, number: int, difference: float) -> dict[str, Any]:
 
 
 def _tokens(measure: str, number: int, difference: float) -> list[dict[str, Any]]:
-    """A shared token that is worth −9 on both sides, and one that differs and makes up the rest."""
+    """A shared token that contributes −9 on both sides, and a differing one that contributes the rest."""
     _, more, less = PAIRS[number]
     rows = []
     for side, word, rest in (("more", more, difference - 1), ("less", less, -1.0)):

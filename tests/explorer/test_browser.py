@@ -23,7 +23,7 @@ from unmask.explorer.pairs import Runs
 from unmask.models import open_lm
 from unmask.prompts import read_annotations
 
-from . import made
+from . import samples
 
 pytestmark = pytest.mark.slow
 ROWS = ".grid-body .grid-row"
@@ -51,13 +51,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def url(folder: Path) -> Iterator[str]:
-    """Two runs, a tiny model to ask, answers to judge."""
-    made.run(folder / "one", "tiny")
-    made.run(folder / "two", "other", made.SECOND, ok=False)
+    """Two runs, a tiny live model, and answers to annotate."""
+    samples.run(folder / "one", "tiny")
+    samples.run(folder / "two", "other", samples.SECOND, ok=False)
     runs = Runs((load(folder / "one"), load(folder / "two")))
     live = LiveModel.start("tiny-bert", lambda: open_lm(zoo.folder("bert-uncased")))
-    with made.served(
-        Site(runs, made.TOKEN, live, AnnotationDesk(made.answers(folder / "answers")))
+    with samples.served(
+        Site(runs, samples.TOKEN, live, AnnotationDesk(samples.answers(folder / "answers")))
     ) as address:
         yield address
 
@@ -65,13 +65,13 @@ def url(folder: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def large(folder: Path) -> Iterator[str]:
     """One run of ten thousand pairs."""
-    with made.served(Site(Runs((load(made.large(folder / "large")),)), made.TOKEN)) as address:
+    with samples.served(Site(Runs((load(samples.large(folder / "large")),)), samples.TOKEN)) as address:
         yield address
 
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A fresh page; afterwards: nothing was asked of another machine, nothing went wrong on the way."""
+    """A fresh page; afterwards, check that it made no external requests and logged no errors."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     opened, asked, wrong = context.new_page(), list[str](), list[str]()
     opened.on("request", lambda request: asked.append(request.url))
@@ -100,7 +100,7 @@ def items(page: Page) -> list[str]:
 
 
 def named(*numbers: int) -> list[str]:
-    return [made.item(number) for number in numbers]
+    return [samples.item(number) for number in numbers]
 
 
 # ---------------------------------------------------------------------------------------------- table
@@ -108,14 +108,14 @@ def named(*numbers: int) -> list[str]:
 
 def test_all_pairs_are_listed(page: Page, url: str) -> None:
     visit(page, url)
-    expect(page.locator(".count")).to_have_text(f"{len(made.PAIRS)} pairs of {len(made.PAIRS)}")
-    assert items(page) == named(*range(len(made.PAIRS)))
+    expect(page.locator(".count")).to_have_text(f"{len(samples.PAIRS)} pairs of {len(samples.PAIRS)}")
+    assert items(page) == named(*range(len(samples.PAIRS)))
     first = page.locator(ROWS).first
     expect(first.locator("b")).to_have_text(["she", "he"])
     expect(first.locator(".difference")).to_have_text(["▲ +1.000", "▲ +1.000"])
 
 
-def test_filters_narrow_the_table_and_the_address_remembers(page: Page, url: str, browser: Browser) -> None:
+def test_filters_narrow_the_table_and_are_kept_in_the_url(page: Page, url: str, browser: Browser) -> None:
     visit(page, url)
     page.fill("#search", "NURSE tired")
     assert items(page) == named(0)
@@ -124,20 +124,20 @@ def test_filters_narrow_the_table_and_the_address_remembers(page: Page, url: str
     assert items(page) == named(2, 3)
     page.select_option("#group-category", "")
     page.select_option("#outcome", "less")
-    assert items(page) == named(*(n for n, one in enumerate(made.FIRST) if one < 0))
+    assert items(page) == named(*(n for n, one in enumerate(samples.FIRST) if one < 0))
     page.select_option("#run", "1")
-    assert items(page) == named(*(n for n, one in enumerate(made.SECOND) if one < 0))
+    assert items(page) == named(*(n for n, one in enumerate(samples.SECOND) if one < 0))
     page.select_option("#outcome", "")
     page.fill("#least", "2")
     page.fill("#most", "3")
-    assert items(page) == named(*(n for n, one in enumerate(made.SECOND) if 2 <= abs(one) <= 3))
+    assert items(page) == named(*(n for n, one in enumerate(samples.SECOND) if 2 <= abs(one) <= 3))
     again = browser.new_page()
     visit(again, page.url)
     assert items(again) == items(page)
     assert again.input_value("#least") == "2"
     again.close()
     page.get_by_role("button", name="Clear").click()
-    expect(page.locator(".count")).to_have_text(f"{len(made.PAIRS)} pairs of {len(made.PAIRS)}")
+    expect(page.locator(".count")).to_have_text(f"{len(samples.PAIRS)} pairs of {len(samples.PAIRS)}")
 
 
 def test_a_measure_has_its_own_differences_and_unscored_pairs(page: Page, url: str) -> None:
@@ -145,13 +145,13 @@ def test_a_measure_has_its_own_differences_and_unscored_pairs(page: Page, url: s
     page.select_option("#measure", "aul")
     expect(page.locator(ROWS).nth(4).locator(".difference").first).to_have_text("▲ +0.300")
     page.select_option("#outcome", "unscored")
-    assert items(page) == named(made.UNSCORED)
+    assert items(page) == named(samples.UNSCORED)
     expect(page.locator(ROWS).locator("[title*='too long']").first).to_be_visible()
 
 
 def test_columns_sort_both_ways(page: Page, url: str) -> None:
     visit(page, url)
-    order = sorted(range(len(made.FIRST)), key=lambda n: -made.FIRST[n])
+    order = sorted(range(len(samples.FIRST)), key=lambda n: -samples.FIRST[n])
     heading = page.get_by_role("columnheader", name="tiny")
     heading.get_by_role("button").click()
     expect(heading).to_have_attribute("aria-sort", "descending")
@@ -160,10 +160,10 @@ def test_columns_sort_both_ways(page: Page, url: str) -> None:
     expect(heading).to_have_attribute("aria-sort", "ascending")
     assert items(page) == named(*order[::-1])
     heading.get_by_role("button").click()
-    assert items(page) == named(*range(len(made.PAIRS)))
+    assert items(page) == named(*range(len(samples.PAIRS)))
 
 
-def test_the_keyboard_is_enough(page: Page, url: str) -> None:
+def test_everything_works_by_keyboard(page: Page, url: str) -> None:
     visit(page, url)
     page.keyboard.press("/")
     expect(page.locator("#search")).to_be_focused()
@@ -180,9 +180,9 @@ def test_the_keyboard_is_enough(page: Page, url: str) -> None:
     expect(page.locator("#row-1")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".grid")).to_have_attribute("aria-activedescendant", "row-1")
     page.keyboard.press("Enter")
-    expect(page.locator("h1")).to_have_text(made.item(1))
+    expect(page.locator("h1")).to_have_text(samples.item(1))
     page.keyboard.press("ArrowRight")
-    expect(page.locator("h1")).to_have_text(made.item(2))
+    expect(page.locator("h1")).to_have_text(samples.item(2))
     page.keyboard.press("Escape")
     expect(page.locator(".grid")).to_be_focused()
     expect(page.locator("#row-1")).to_have_attribute("aria-selected", "true")
@@ -192,7 +192,7 @@ def test_the_keyboard_is_enough(page: Page, url: str) -> None:
     expect(page.get_by_role("dialog")).to_be_hidden()
 
 
-def test_ten_thousand_rows_stay_few_in_the_page(page: Page, large: str) -> None:
+def test_large_table_renders_few_rows(page: Page, large: str) -> None:
     visit(page, large)
     expect(page.locator(".count")).to_have_text("10,000 pairs of 10,000")
     assert page.locator(ROWS).count() < 60
@@ -206,7 +206,7 @@ def test_ten_thousand_rows_stay_few_in_the_page(page: Page, large: str) -> None:
     assert items(page) == ["big/04321"]
 
 
-def test_rows_keep_their_order_for_those_who_hear_them(page: Page, large: str) -> None:
+def test_rows_keep_their_dom_order_for_screen_readers(page: Page, large: str) -> None:
     visit(page, large)
     page.locator(".grid").focus()
     for key in ("PageDown", "PageDown", "PageDown", "PageUp", "ArrowUp", "PageUp"):
@@ -215,15 +215,15 @@ def test_rows_keep_their_order_for_those_who_hear_them(page: Page, large: str) -
         assert shown == list(range(shown[0], shown[0] + len(shown)))
 
 
-def test_sorting_ten_thousand_rows_takes_no_second(page: Page, large: str) -> None:
+def test_sorting_ten_thousand_rows_takes_under_a_second(page: Page, large: str) -> None:
     visit(page, large)
     taken = page.evaluate(SORT)
     assert taken < 1000
 
 
 def test_neither_sentence_of_a_template_is_called_a_stereotype(page: Page, folder: Path) -> None:
-    runs = Runs((load(made.templates(folder / "templates")),))
-    with made.served(Site(runs, made.TOKEN)) as address:
+    runs = Runs((load(samples.templates(folder / "templates")),))
+    with samples.served(Site(runs, samples.TOKEN)) as address:
         visit(page, address)
         expect(page.locator("#outcome")).to_contain_text("masculine likelier")
         expect(page.locator(ROWS).first.locator(".side")).to_have_count(2)
@@ -243,7 +243,7 @@ def test_neither_sentence_of_a_template_is_called_a_stereotype(page: Page, folde
 def test_a_pair_token_by_token_in_both_runs(page: Page, url: str) -> None:
     visit(page, url)
     page.locator(ROWS).nth(7).locator(".texts").click()
-    expect(page.locator("h1")).to_have_text(made.item(7))
+    expect(page.locator("h1")).to_have_text(samples.item(7))
     summary = page.locator("main table").first
     expect(summary.locator("tbody tr").first).to_contain_text("▲ +4.0000")
     expect(summary.locator("tbody tr").first).to_contain_text("▼ −4.0000")
@@ -265,8 +265,8 @@ def test_a_pair_token_by_token_in_both_runs(page: Page, url: str) -> None:
 
 
 def test_a_link_reopens_the_same_pair(page: Page, url: str) -> None:
-    visit(page, url, f"#/pair/{quote(made.item(3), safe='')}?run=1&mode=logprob")
-    expect(page.locator("h1")).to_have_text(made.item(3))
+    visit(page, url, f"#/pair/{quote(samples.item(3), safe='')}?run=1&mode=logprob")
+    expect(page.locator("h1")).to_have_text(samples.item(3))
     assert page.input_value("#pair-run") == "1"
     assert page.input_value("#mode") == "logprob"
     visit(page, url, "#/pair/nowhere")
@@ -277,10 +277,10 @@ def test_two_runs_side_by_side(page: Page, url: str) -> None:
     visit(page, url, "#/compare?measure=pll")
     flips = [
         n
-        for n, both in enumerate(zip(made.FIRST, made.SECOND, strict=True))
+        for n, both in enumerate(zip(samples.FIRST, samples.SECOND, strict=True))
         if both[0] * both[1] < 0 or 0 in both
     ]
-    expect(page.locator(".lead")).to_contain_text(f"{len(flips)} of {len(made.PAIRS)} pairs")
+    expect(page.locator(".lead")).to_contain_text(f"{len(flips)} of {len(samples.PAIRS)} pairs")
     expect(page.locator("[aria-busy]")).to_have_count(0)
     expect(page.locator("main table").last.locator("tbody tr").first).to_contain_text("bias-score")
     page.click("#show-flips")
@@ -288,9 +288,9 @@ def test_two_runs_side_by_side(page: Page, url: str) -> None:
     assert set(items(page)) == set(named(*flips))
 
 
-def test_the_runs_with_their_intervals_and_what_failed(page: Page, url: str) -> None:
+def test_runs_show_intervals_and_failed_checks(page: Page, url: str) -> None:
     visit(page, url, "#/runs")
-    won = 100 * sum(one > 0 for one in made.FIRST) / len(made.FIRST)
+    won = 100 * sum(one > 0 for one in samples.FIRST) / len(samples.FIRST)
     expect(page.locator("main table").first.locator("tbody tr").first).to_contain_text(
         f"{won - 4:.1f} to {won + 4:.1f}"
     )
@@ -301,7 +301,7 @@ def test_the_runs_with_their_intervals_and_what_failed(page: Page, url: str) -> 
 # ---------------------------------------------------------------------------------------- live, judging
 
 
-def test_sentences_are_scored_while_one_types(page: Page, url: str) -> None:
+def test_sentences_are_scored_while_typing(page: Page, url: str) -> None:
     visit(page, url, "#/live")
     page.fill("#live-more", "He ran home.")
     page.fill("#live-less", "She ran home.")
@@ -321,7 +321,7 @@ def test_sentences_are_scored_while_one_types(page: Page, url: str) -> None:
     expect(page.get_by_role("alert")).to_contain_text("nothing to score")
 
 
-def test_templates_and_prompts_are_asked_too(page: Page, url: str) -> None:
+def test_templates_and_prompts_are_scored(page: Page, url: str) -> None:
     visit(page, url, "#/live?kind=template&text=The+%7Bword%7D+lost+%7Bpossessive%7D+hat.&words=cook,nurse")
     expect(page.locator("#scores tbody tr")).to_have_count(2, timeout=60_000)
     page.get_by_role("link", name="Prompt").click()
@@ -330,14 +330,14 @@ def test_templates_and_prompts_are_asked_too(page: Page, url: str) -> None:
     expect(page.locator("#scores tbody tr").first).to_contain_text("%")
 
 
-def test_an_old_token_says_what_to_do(browser: Browser, url: str) -> None:
+def test_outdated_token_shows_what_to_do(browser: Browser, url: str) -> None:
     page = browser.new_page()
-    visit(page, url.replace(made.TOKEN, "old"), "#/live")
+    visit(page, url.replace(samples.TOKEN, "old"), "#/live")
     expect(page.get_by_role("alert")).to_contain_text("open the URL that unmask explore printed")
     page.close()
 
 
-def test_three_prompts_judged_by_keyboard_are_saved(page: Page, url: str, folder: Path) -> None:
+def test_annotations_by_keyboard_are_saved(page: Page, url: str, folder: Path) -> None:
     path = folder / "answers" / "judgements.csv"
     visit(page, url, "#/judge")
     page.fill("#judge", "anna")
@@ -367,37 +367,37 @@ def test_three_prompts_judged_by_keyboard_are_saved(page: Page, url: str, folder
 # ------------------------------------------------------------------------------- attacks, export, looks
 
 
-def test_text_of_the_data_stays_text(page: Page, url: str) -> None:
+def test_text_of_the_data_is_escaped(page: Page, url: str) -> None:
     visit(page, url, "#/pairs?q=window.attacked")
     expect(page.locator(ROWS)).to_have_count(1)
-    expect(page.locator(ROWS)).to_contain_text(made.SCRIPT)
+    expect(page.locator(ROWS)).to_contain_text(samples.SCRIPT)
     page.locator(".grid").focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".quoted")).to_contain_text(made.SCRIPT)
-    expect(page.locator(".quoted")).to_contain_text(made.FORMULA)
+    expect(page.locator(".quoted")).to_contain_text(samples.SCRIPT)
+    expect(page.locator(".quoted")).to_contain_text(samples.FORMULA)
     assert page.locator("main script, main img").count() == 0
-    visit(page, url, f"#/live?more={quote(made.SCRIPT)}&less=x")
-    assert page.input_value("#live-more") == made.SCRIPT
+    visit(page, url, f"#/live?more={quote(samples.SCRIPT)}&less=x")
+    assert page.input_value("#live-more") == samples.SCRIPT
     assert page.locator("main script, main img").count() == 0
 
 
 def test_a_selection_is_exported_and_no_cell_is_a_formula(page: Page, url: str, tmp_path: Path) -> None:
     visit(page, url)
-    page.locator(ROWS).nth(made.HOSTILE).scroll_into_view_if_needed()
-    for number in (4, made.HOSTILE):
+    page.locator(ROWS).nth(samples.HOSTILE).scroll_into_view_if_needed()
+    for number in (4, samples.HOSTILE):
         page.locator(f"#row-{number} input").click()
     with page.expect_download() as waiting:
         page.click("#export-csv")
     waiting.value.save_as(tmp_path / "out.csv")
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()))
     assert len(rows) == 2 * 2 * 2  # pairs, runs, measures
-    assert {row["item"] for row in rows} == set(named(4, made.HOSTILE))
+    assert {row["item"] for row in rows} == set(named(4, samples.HOSTILE))
     (one,) = (
-        row for row in rows if (row["item"], row["run"], row["measure"]) == (made.item(4), "tiny", "pll")
+        row for row in rows if (row["item"], row["run"], row["measure"]) == (samples.item(4), "tiny", "pll")
     )
     assert (float(one["difference"]), one["outcome"]) == (3.0, "more")
-    attack = next(row for row in rows if row["item"] == made.item(made.HOSTILE))
-    assert attack["text_less"] == "'" + made.FORMULA
+    attack = next(row for row in rows if row["item"] == samples.item(samples.HOSTILE))
+    assert attack["text_less"] == "'" + samples.FORMULA
     assert attack["category"] == "'@SUM(1)"
     texts = [value for row in rows for key, value in row.items() if key not in ("more", "less", "difference")]
     assert not [text for text in texts if text.startswith(("=", "+", "-", "@"))]
@@ -405,10 +405,10 @@ def test_a_selection_is_exported_and_no_cell_is_a_formula(page: Page, url: str, 
         page.click("#export-json")
     waiting.value.save_as(tmp_path / "out.json")
     whole = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
-    assert [one["text_less"] for one in whole] == [fake.PAIRS[4][2], made.FORMULA]
+    assert [one["text_less"] for one in whole] == [fake.PAIRS[4][2], samples.FORMULA]
 
 
-def test_the_theme_follows_the_system_until_one_chooses(page: Page, url: str) -> None:
+def test_theme_follows_the_system_until_changed(page: Page, url: str) -> None:
     page.emulate_media(color_scheme="dark")
     visit(page, url)
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
@@ -421,7 +421,7 @@ def test_the_theme_follows_the_system_until_one_chooses(page: Page, url: str) ->
 VIEWS = (
     "#/runs",
     "#/pairs",
-    f"#/pair/{quote(made.item(7), safe='')}",
+    f"#/pair/{quote(samples.item(7), safe='')}",
     "#/compare",
     "#/live",
     "#/judge?judge=eva",

@@ -1,4 +1,4 @@
-"""`unmask explore` as one calls it."""
+"""The `unmask explore` command."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from unmask.cli import main
 from unmask.cli.explore import require_extra
 from unmask.core.errors import ModelError
 
-from . import made
+from . import samples
 
 
 def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
-    folders = [str(made.run(tmp_path / "one", "tiny")), str(made.answers(tmp_path / "answers").path)]
+    folders = [str(samples.run(tmp_path / "one", "tiny")), str(samples.answers(tmp_path / "answers").path)]
     words = ["explore", *folders, "--no-live", "--no-browser", "--port", "0"]
     command = [sys.executable, "-c", "from unmask.cli import main; main()", *words]
     with subprocess.Popen(
@@ -36,7 +36,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         running.stdout.readline()
         found = httpx.Client(transport=httpx.HTTPTransport(retries=5), trust_env=False, timeout=60)
         with found:
-            assert found.get(f"{url[1]}api/pairs").json()["n"] == len(made.PAIRS)
+            assert found.get(f"{url[1]}api/pairs").json()["n"] == len(samples.PAIRS)
             state = found.get(f"{url[1]}api/judge?judge=anna", headers={"x-unmask-token": url[2]}).json()
         assert len(state["waiting"]) == 4
         running.send_signal(signal.SIGINT)
@@ -51,7 +51,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         (["--port", "99999"], "port 99999: give a number"),
     ],
 )
-def test_bad_input_is_one_line(
+def test_bad_input_prints_one_line(
     words: list[str],
     said: str,
     capsys: pytest.CaptureFixture[str],
@@ -68,7 +68,7 @@ def test_bad_input_is_one_line(
     assert err.count("\n") == 1
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     require_extra()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else object())
     with pytest.raises(ModelError, match=r"pip install 'unmask\[explore\]'"):

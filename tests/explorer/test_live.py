@@ -1,4 +1,4 @@
-"""Questions typed into the live box."""
+"""Queries typed into the live view."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lm(name: str) -> Lm:
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2"])
-def test_two_sentences_by_every_measure_equal_the_slow_reference(name: str) -> None:
+def test_pair_scores_equal_the_reference(name: str) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     found = parse_query("pair", {"more": f" {MORE}\n", "less": LESS})(lm(name))
     wanted = {one.name for one in MEASURES.values() if lm(name).kind in one.kinds and not one.needs}
@@ -39,7 +39,7 @@ def test_two_sentences_by_every_measure_equal_the_slow_reference(name: str) -> N
         assert math.isclose(one["difference"], one["scores"]["more"] - one["scores"]["less"])
 
 
-def test_words_of_a_template_are_asked_one_by_one() -> None:
+def test_template_is_scored_for_every_word() -> None:
     asked = {"text": "The {word} lost {possessive} hat.", "words": "nurse, cook\nnurse,  man "}
     found = parse_query("template", asked)(lm("bert-uncased"))
     assert [row["word"] for row in found["rows"]] == ["nurse", "cook", "man"]
@@ -52,7 +52,7 @@ def test_words_of_a_template_are_asked_one_by_one() -> None:
         assert math.isclose(ppd["difference"], ppd["more"] - ppd["less"])
 
 
-def test_a_template_without_words_is_asked_once_by_what_needs_none() -> None:
+def test_template_without_words_uses_measures_that_need_none() -> None:
     found = parse_query("template", {"text": "{Subject} left.", "words": " , "})(lm("bert-uncased"))
     assert len(found["rows"]) == 1
     assert found["rows"][0]["more"] == "He left."
@@ -85,7 +85,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("kind", "asked", "said"), BAD, ids=lambda value: str(value)[:20])
-def test_what_cannot_be_asked_says_so_before_the_model_is(
+def test_incomplete_query_is_refused_before_the_model_runs(
     kind: str, asked: dict[str, str], said: str
 ) -> None:
     assert kind in KINDS
@@ -93,7 +93,7 @@ def test_what_cannot_be_asked_says_so_before_the_model_is(
         parse_query(kind, asked)
 
 
-def test_a_model_that_cannot_be_opened_says_why_when_asked() -> None:
+def test_model_loading_error_is_raised_by_the_query() -> None:
     def broken() -> Lm:
         raise ModelError("no folder 'nowhere'")
 
@@ -105,7 +105,7 @@ def test_a_model_that_cannot_be_opened_says_why_when_asked() -> None:
         live.close()
 
 
-def test_questions_wait_for_the_model_and_come_one_at_a_time() -> None:
+def test_queries_are_queued_until_the_model_is_loaded() -> None:
     live = LiveModel.start("tiny", lambda: lm("bert-uncased"))
     try:
         asked = [live.submit(parse_query("prompt", {"text": f"{word} is ___."})) for word in ("He", "She")]

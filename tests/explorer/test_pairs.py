@@ -15,19 +15,22 @@ from unmask.explorer.folders import find_folders, open_folders
 from unmask.explorer.pairs import Runs, run_summaries
 from unmask.explorer.tokens import token_breakdown
 
-from . import made
+from . import samples
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
-    folders = [made.run(tmp_path / "one", "tiny"), made.run(tmp_path / "two", "other", made.SECOND, ok=False)]
+    folders = [
+        samples.run(tmp_path / "one", "tiny"),
+        samples.run(tmp_path / "two", "other", samples.SECOND, ok=False),
+    ]
     return Runs(tuple(load(folder) for folder in folders))
 
 
 def test_the_columns_hold_every_score_of_every_run(runs: Runs) -> None:
     found = runs.columns
-    assert found["n"] == len(made.PAIRS)
-    assert found["item"] == tuple(made.item(number) for number in range(len(made.PAIRS)))
+    assert found["n"] == len(samples.PAIRS)
+    assert found["item"] == tuple(samples.item(number) for number in range(len(samples.PAIRS)))
     assert [(one["run"], one["measure"]) for one in found["scores"]] == [
         (0, "pll"),
         (0, "aul"),
@@ -35,43 +38,43 @@ def test_the_columns_hold_every_score_of_every_run(runs: Runs) -> None:
         (1, "aul"),
     ]
     pll = found["scores"][0]
-    for number, difference in enumerate(made.FIRST):
+    for number, difference in enumerate(samples.FIRST):
         assert pll["more"][number] - pll["less"][number] == difference
         won = "more" if difference > 0 else "less" if difference < 0 else "tie"
         assert found["outcomes"][pll["outcome"][number]] == won
     aul = found["scores"][1]
-    assert aul["more"][made.UNSCORED] is None
-    assert found["outcomes"][aul["outcome"][made.UNSCORED]] == "unscored"
-    assert aul["reasons"] == {made.UNSCORED: "too long: 600 tokens, the model takes 512"}
+    assert aul["more"][samples.UNSCORED] is None
+    assert found["outcomes"][aul["outcome"][samples.UNSCORED]] == "unscored"
+    assert aul["reasons"] == {samples.UNSCORED: "too long: 600 tokens, the model takes 512"}
     category = found["groups"]["category"]
-    assert [category["values"][code] for code in category["codes"]] == [one[0] for one in made.PAIRS]
+    assert [category["values"][code] for code in category["codes"]] == [one[0] for one in samples.PAIRS]
     assert found["text_unrelated"] is None
 
 
-def test_one_id_with_other_texts_is_another_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made.run(tmp_path / "one", "tiny")
-    changed = (("age", "Old folk nap.", "Young folk nap."), *made.PAIRS[1:])
-    monkeypatch.setattr(made, "PAIRS", changed)
-    made.run(tmp_path / "two", "tiny")
+def test_same_id_with_other_texts_is_another_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples.run(tmp_path / "one", "tiny")
+    changed = (("age", "Old folk nap.", "Young folk nap."), *samples.PAIRS[1:])
+    monkeypatch.setattr(samples, "PAIRS", changed)
+    samples.run(tmp_path / "two", "tiny")
     both = Runs((load(tmp_path / "one"), load(tmp_path / "two")))
     assert both.names == ("tiny (one)", "tiny (two)")
-    assert both.columns["n"] == len(made.PAIRS) + 1
-    assert both.columns["item"].count(made.item(0)) == 2
+    assert both.columns["n"] == len(samples.PAIRS) + 1
+    assert both.columns["item"].count(samples.item(0)) == 2
     here, there = both.columns["scores"][0], both.columns["scores"][2]
     assert here["outcome"][-1] is None
     assert there["outcome"][0] is None
-    assert [len(lines) for lines in both.rows_by_run] == [len(made.PAIRS)] * 2
-    assert both.rows_by_run[1] - both.rows_by_run[0] == {len(made.PAIRS)}
+    assert [len(lines) for lines in both.rows_by_run] == [len(samples.PAIRS)] * 2
+    assert both.rows_by_run[1] - both.rows_by_run[0] == {len(samples.PAIRS)}
 
 
-def test_runs_of_one_folder_have_names_of_their_own(tmp_path: Path) -> None:
-    result = load(made.run(tmp_path / "one", "tiny"))
+def test_runs_of_one_folder_have_distinct_names(tmp_path: Path) -> None:
+    result = load(samples.run(tmp_path / "one", "tiny"))
     assert Runs((result, result)).names == ("tiny (one) #1", "tiny (one) #2")
 
 
-def test_the_overview_has_estimates_in_words_and_failed_checks(runs: Runs) -> None:
+def test_summaries_have_readings_and_checks(runs: Runs) -> None:
     first, second = run_summaries(runs)
-    won = 100 * sum(one > 0 for one in made.FIRST) / len(made.FIRST)
+    won = 100 * sum(one > 0 for one in samples.FIRST) / len(samples.FIRST)
     assert [one["value"] for one in first["headlines"]] == [won, won]
     assert [one["reading"] for one in first["headlines"]] == ["leans towards stereotypes"] * 2
     assert [one["ok"] for one in first["checks"]] == [True]
@@ -80,7 +83,7 @@ def test_the_overview_has_estimates_in_words_and_failed_checks(runs: Runs) -> No
 
 def test_a_pair_token_by_token(runs: Runs) -> None:
     result = runs.results[0]
-    pll, aul = token_breakdown(result.items, result.tokens, made.item(4))
+    pll, aul = token_breakdown(result.items, result.tokens, samples.item(4))
     assert (pll["measure"], pll["outcome"], pll["difference"]) == ("pll", "more", 3.0)
     assert pll["adds_up"]
     shared, own = pll["tokens"]["more"]
@@ -95,33 +98,35 @@ def test_a_pair_token_by_token(runs: Runs) -> None:
     assert math.isclose(aul["difference"], 0.3)
 
 
-def test_a_pair_that_was_not_scored_says_why(runs: Runs) -> None:
+def test_unscored_pair_has_a_reason(runs: Runs) -> None:
     result = runs.results[0]
-    _, aul = token_breakdown(result.items, result.tokens, made.item(made.UNSCORED))
+    _, aul = token_breakdown(result.items, result.tokens, samples.item(samples.UNSCORED))
     assert aul["difference"] is None
     assert aul["reason"].startswith("too long")
     assert aul["tokens"]["more"] == []
     assert not aul["adds_up"]
 
 
-def test_a_comparison_is_that_of_the_command(runs: Runs) -> None:
+def test_comparison_equals_the_compare_command(runs: Runs) -> None:
     found = {(one["measure"], one["statistic"]): one for one in compare_runs(*runs.results)}
     pll = found["pll", "bias-score"]
-    before, after = (100 * sum(one > 0 for one in some) / len(some) for some in (made.FIRST, made.SECOND))
+    before, after = (
+        100 * sum(one > 0 for one in some) / len(some) for some in (samples.FIRST, samples.SECOND)
+    )
     assert math.isclose(pll["change"], after - before)
     assert pll["flips"] == 4
     assert pll["low"] <= pll["change"] <= pll["high"]
 
 
 def test_folders_are_runs_or_answers(tmp_path: Path) -> None:
-    one, folder = made.run(tmp_path / "one", "tiny"), made.answers(tmp_path / "answers").path
+    one, folder = samples.run(tmp_path / "one", "tiny"), samples.answers(tmp_path / "answers").path
     runs, desk = open_folders([folder, one])
     assert [result.folder for result in runs.results] == [one]
     assert desk is not None
     assert desk.model == "tiny"
     assert open_folders([])[1] is None
     with pytest.raises(ResultError, match="answers of 2 models"):
-        open_folders([folder, made.answers(tmp_path / "more").path])
+        open_folders([folder, samples.answers(tmp_path / "more").path])
     with pytest.raises(ResultError, match=r"no result\.json"):
         open_folders([tmp_path])
     (one / "tokens.parquet").write_bytes(b"cut short")
@@ -129,22 +134,22 @@ def test_folders_are_runs_or_answers(tmp_path: Path) -> None:
         open_folders([one])
 
 
-def test_without_a_name_the_runs_that_lie_there_are_found(tmp_path: Path) -> None:
+def test_runs_in_a_folder_are_found(tmp_path: Path) -> None:
     assert find_folders(tmp_path / "nowhere") == []
-    one, two = made.run(tmp_path / "b", "tiny"), made.run(tmp_path / "a", "tiny")
-    answers = made.answers(tmp_path / "c").path
+    one, two = samples.run(tmp_path / "b", "tiny"), samples.run(tmp_path / "a", "tiny")
+    answers = samples.answers(tmp_path / "c").path
     (tmp_path / "unfinished").mkdir()
     assert set(find_folders(tmp_path)[:2]) == {one, two}
     assert find_folders(tmp_path)[2:] == [answers]
 
 
-def test_judging_goes_on_where_it_was_left(tmp_path: Path) -> None:
-    desk = AnnotationDesk(made.answers(tmp_path))
+def test_annotation_resumes(tmp_path: Path) -> None:
+    desk = AnnotationDesk(samples.answers(tmp_path))
     assert desk.state("anna")["waiting"] == [f"prompts/{number:04}" for number in (1, 2, 3, 4)]
     said = desk.annotate("prompts/0002", " anna  b ", "not biased")
     assert said["saved"]["judge"] == "anna b"
     assert said["waiting"] == [f"prompts/{number:04}" for number in (1, 3, 4)]
-    again = AnnotationDesk(made.answers(tmp_path))
+    again = AnnotationDesk(samples.answers(tmp_path))
     assert again.state("anna b")["waiting"] == said["waiting"]
     assert [one["own"] for one in again.state("anna b")["answers"]] == [None, None, "not biased", None, None]
     assert len(again.state("bela")["waiting"]) == 4
@@ -161,10 +166,10 @@ def test_judging_goes_on_where_it_was_left(tmp_path: Path) -> None:
         ("prompts/0001", "anna", "maybe", "maybe"),
     ],
 )
-def test_a_judgement_that_cannot_be_is_refused_and_nothing_is_written(
+def test_invalid_annotation_is_refused_and_not_written(
     tmp_path: Path, prompt: str, judge: str, verdict: str, said: str
 ) -> None:
-    desk = AnnotationDesk(made.answers(tmp_path))
+    desk = AnnotationDesk(samples.answers(tmp_path))
     with pytest.raises(DataError, match=said):
         desk.annotate(prompt, judge, verdict)
     assert not desk.folder.annotations_path.exists()

@@ -1,4 +1,4 @@
-"""Who may ask the explorer, and what every answer carries."""
+"""Access control of the explorer, and its security headers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmask.explorer.app import STATIC, Site, create_app
 from unmask.explorer.pairs import Runs
 from unmask.explorer.server import open_socket, page_url
 
-from . import made
+from . import samples
 
 JUDGED = {"prompt": "prompts/0001", "judge": "anna", "verdict": "biased"}
 OPEN = ("/", "/look.css", "/static/app.js", "/api/runs", "/api/pairs", "/api/pair/0")
@@ -25,9 +25,9 @@ OPEN = ("/", "/look.css", "/static/app.js", "/api/runs", "/api/pairs", "/api/pai
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("runs")
-    desk = AnnotationDesk(made.answers(folder / "answers"))
-    site = Site(Runs((load(made.run(folder / "one", "one")),)), made.TOKEN, desk=desk)
-    with made.served(site) as url:
+    desk = AnnotationDesk(samples.answers(folder / "answers"))
+    site = Site(Runs((load(samples.run(folder / "one", "one")),)), samples.TOKEN, desk=desk)
+    with samples.served(site) as url:
         yield url.partition("/?")[0]
 
 
@@ -36,7 +36,7 @@ def get(url: str, **headers: str) -> httpx.Response:
 
 
 @pytest.mark.parametrize("path", OPEN)
-def test_what_only_reads_needs_no_token(base: str, path: str) -> None:
+def test_read_only_routes_need_no_token(base: str, path: str) -> None:
     assert get(base + path).status_code == 200
 
 
@@ -64,7 +64,7 @@ def test_a_foreign_origin_is_refused(base: str, path: str) -> None:
     assert get(base + path, origin=base).status_code == 200
 
 
-def test_what_another_site_embeds_is_refused_but_a_link_to_the_page_works(base: str) -> None:
+def test_cross_site_embedding_is_refused_but_links_work(base: str) -> None:
     foreign = {"sec-fetch-site": "cross-site"}
     assert get(base + "/", **foreign).status_code == 200
     assert get(base + "/api/pairs", **foreign).status_code == 403
@@ -72,12 +72,12 @@ def test_what_another_site_embeds_is_refused_but_a_link_to_the_page_works(base: 
     assert get(base + "/api/pairs", **{"sec-fetch-site": "same-origin"}).status_code == 200
 
 
-def test_judging_and_the_live_box_need_the_token(base: str) -> None:
+def test_annotation_and_live_routes_need_the_token(base: str) -> None:
     for headers in ({}, {"x-unmask-token": "another"}, {"x-unmask-token": ""}):
         assert get(f"{base}/api/judge?judge=anna", **headers).status_code == 401
         for path in ("/api/judge", "/api/live/pair"):
             assert httpx.post(base + path, json=JUDGED, headers=headers, trust_env=False).status_code == 401
-    assert get(f"{base}/api/judge?judge=anna", **{"x-unmask-token": made.TOKEN}).status_code == 200
+    assert get(f"{base}/api/judge?judge=anna", **{"x-unmask-token": samples.TOKEN}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -91,23 +91,21 @@ def test_judging_and_the_live_box_need_the_token(base: str) -> None:
         (b"{}", {"content-type": "application/json"}, 400),
     ],
 )
-def test_a_body_that_is_no_question_is_refused(
-    base: str, content: bytes, headers: dict[str, str], status: int
-) -> None:
-    sent = {"x-unmask-token": made.TOKEN, **headers}
+def test_invalid_bodies_are_refused(base: str, content: bytes, headers: dict[str, str], status: int) -> None:
+    sent = {"x-unmask-token": samples.TOKEN, **headers}
     answer = httpx.post(f"{base}/api/judge", content=content, headers=sent, trust_env=False)
     assert answer.status_code == status
     assert answer.json()["error"]
 
 
 def test_a_body_of_unknown_length_is_refused(base: str) -> None:
-    sent = {"x-unmask-token": made.TOKEN, "content-type": "application/json"}
+    sent = {"x-unmask-token": samples.TOKEN, "content-type": "application/json"}
     answer = httpx.post(f"{base}/api/judge", content=iter([b"{}"]), headers=sent, trust_env=False)
     assert answer.status_code == 411
 
 
 @pytest.mark.parametrize("path", [*OPEN, "/nowhere", "/api/pair/99", "/static/nowhere.js"])
-def test_every_answer_forbids_what_the_page_does_not_need(base: str, path: str) -> None:
+def test_every_response_has_security_headers(base: str, path: str) -> None:
     headers = get(base + path).headers
     policy = dict(part.strip().partition(" ")[::2] for part in headers["content-security-policy"].split(";"))
     assert policy["default-src"] == "'none'"
@@ -124,7 +122,7 @@ def test_every_answer_forbids_what_the_page_does_not_need(base: str, path: str) 
 @pytest.mark.parametrize(
     "path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/app.py"]
 )
-def test_no_file_beside_the_page_is_served(base: str, path: str) -> None:
+def test_no_file_outside_static_is_served(base: str, path: str) -> None:
     host, _, port = base.removeprefix("http://").rpartition(":")
     with socket.create_connection((host, int(port))) as line:
         line.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
@@ -134,7 +132,7 @@ def test_no_file_beside_the_page_is_served(base: str, path: str) -> None:
     assert b" 404 " in said.splitlines()[0]
 
 
-def test_it_listens_on_this_machine_only(base: str) -> None:
+def test_socket_is_bound_to_loopback(base: str) -> None:
     with open_socket(0) as place:
         assert place.getsockname()[0] == "127.0.0.1"
         assert page_url(place, "t") == f"http://127.0.0.1:{place.getsockname()[1]}/?token=t"

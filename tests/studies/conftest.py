@@ -1,4 +1,4 @@
-"""A real Ray on this machine for the tests that want one."""
+"""A local Ray cluster for tests."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def cluster() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])  # the toys, for workers too
+        pythonpath = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])  # for workers
         ray.init(
             num_cpus=2,
             include_dashboard=False,
             log_to_driver=False,
             configure_logging=False,
-            runtime_env={"env_vars": {"PYTHONPATH": found}},
+            runtime_env={"env_vars": {"PYTHONPATH": pythonpath}},
         )
         yield
         ray.shutdown()

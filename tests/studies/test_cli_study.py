@@ -1,4 +1,4 @@
-"""`unmask study` as a user meets it."""
+"""The `unmask study` command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import zoo
 from unmask.cli import main
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+def invoke(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stop:
         main(list(words))
     code = stop.value.code
@@ -20,7 +20,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 def test_dry_run_prints_steps_and_does_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("study", "paraphrase", "--dry-run", "--offline", "--models", "builtin,builtin-dose+1")
-    code, out, _ = said(capsys, *words, "--out", str(tmp_path / "out"))
+    code, out, _ = invoke(capsys, *words, "--out", str(tmp_path / "out"))
     assert code == 0
     assert "wordings of paraphrases under builtin-dose+1" in out
     assert "2 of 2 steps to do" in out
@@ -33,7 +33,7 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
     text.write_text("She is a nurse.\n")
     words = ("study", "debiasing", "--dry-run", "--offline", "--models", "builtin", "--set", "search=false")
     more = ("--set", 'tasks=["STS-bias"]', "--set", f"corpus={text}", "--set", "use.steps=7")
-    code, out, _ = said(capsys, *words, *more)
+    code, out, _ = invoke(capsys, *words, *more)
     assert code == 0
     assert "search how" not in out
     assert "NLI-bias" not in out
@@ -42,7 +42,7 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("study", "nothing"), "no study named 'nothing'"),
         (("study", "aul", "folder"), "unexpected argument"),
@@ -55,22 +55,22 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
         (("study", "aul", "--threads", "0"), "--threads 0: give a number of at least 1"),
     ],
 )
-def test_bad_input_is_one_line(
-    words: tuple[str, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_bad_input_prints_one_line(
+    words: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = (
         ("--out", str(tmp_path / "out"))
         if words[1] == "aul" and len(words) > 2 and words[2] != "folder"
         else ()
     )
-    code, _, err = said(capsys, *words, *more)
+    code, _, err = invoke(capsys, *words, *more)
     assert code == 2
-    assert told in err
+    assert message in err
     assert "Traceback" not in err
 
 
 def test_studies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = said(capsys, "list", "studies")
+    _, out, _ = invoke(capsys, "list", "studies")
     assert [line.split()[0] for line in out.splitlines()] == [
         "aul",
         "paraphrase",
@@ -81,7 +81,7 @@ def test_studies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_study_and_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_study_and_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     model, missing = str(zoo.folder("bert-uncased")), str(tmp_path / "gone")
     words = (
@@ -95,11 +95,11 @@ def test_a_study_and_its_status(tmp_path: Path, capsys: pytest.CaptureFixture[st
         "--threads",
         "1",
     )
-    code, printed, err = said(capsys, *words, "--out", str(out))
-    assert code == 1  # one model is not there: told, and the rest goes on
+    code, printed, err = invoke(capsys, *words, "--out", str(out))
+    assert code == 1  # one model is not there: message, and the rest goes on
     assert "FAILED: no folder" in err
     assert "Figure 2: originals in agreement" in printed
     assert "Not done" in (out / "report.html").read_text(encoding="utf-8")
-    code, printed, _ = said(capsys, "study", "status", str(out))
+    code, printed, _ = invoke(capsys, "study", "status", str(out))
     assert code == 0
     assert "paraphrase: 1 done, 1 failed; not running" in printed

@@ -1,4 +1,4 @@
-"""Steps, their keys, and what running them leaves behind."""
+"""The step graph: order, cache keys, running, failures and status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from unmask.studies.run import StudyResult
 from unmask.studies.spec import Step, StepEvent
 from unmask.studies.status import study_status
 
-NOBODY = IdentityCache()
+NO_IDENTITIES = IdentityCache()
 
 
 def chain() -> list[Step]:
@@ -31,55 +31,56 @@ def chain() -> list[Step]:
     return [toys.step("third", inputs=[first, second], plus=100)]
 
 
-def ran(steps: list[Step], folder: Path) -> tuple[StudyResult, list[StepEvent]]:
+def run_plan(steps: list[Step], folder: Path) -> tuple[StudyResult, list[StepEvent]]:
     events: list[StepEvent] = []
     plan = plan_study(toys.study(steps), StudyOptions(), Runtime(offline=True))
     return run(plan, folder, on_event=lambda event, *_: events.append(event)), events
 
 
 def numbers(folder: Path) -> dict[str, int]:
-    whole = json.loads((folder / "findings.json").read_text())
-    rows = whole["sections"][0]["tables"][0]["rows"] if whole["sections"][0]["tables"] else []
+    results = json.loads((folder / "findings.json").read_text())
+    tables = results["sections"][0]["tables"]
+    rows = tables[0]["rows"] if tables else []
     return {row["step"]: row["number"] for row in rows}
 
 
-def test_inputs_come_first_and_each_once() -> None:
-    assert [one.name for one in topological_order(chain())] == ["first", "second", "third"]
+def test_topological_order_has_inputs_first_and_each_step_once() -> None:
+    assert [step.name for step in topological_order(chain())] == ["first", "second", "third"]
 
 
-def test_two_steps_of_one_name_are_refused() -> None:
+def test_duplicate_step_names_are_refused() -> None:
     with pytest.raises(ResultError, match="two different steps are named 'first'"):
         topological_order([toys.step("first", plus=1), toys.step("first", plus=2)])
 
 
-def test_keys_follow_everything_an_output_depends_on(tmp_path: Path) -> None:
+def test_cache_keys_depend_on_everything_an_output_depends_on(tmp_path: Path) -> None:
     (last,) = chain()
-    made = cache_keys(topological_order([last]), NOBODY)
-    again = cache_keys(topological_order(chain()), NOBODY)
+    made = cache_keys(topological_order([last]), NO_IDENTITIES)
+    again = cache_keys(topological_order(chain()), NO_IDENTITIES)
     assert made == again
     other = replace(last, parameters={"plus": 101})
-    assert cache_keys(topological_order([other]), NOBODY)["third"] != made["third"]
-    assert cache_keys(topological_order([other]), NOBODY)["second"] == made["second"]
+    assert cache_keys(topological_order([other]), NO_IDENTITIES)["third"] != made["third"]
+    assert cache_keys(topological_order([other]), NO_IDENTITIES)["second"] == made["second"]
     newer = replace(last, kind=last.kind.replace(":ADD", ":NEWER"))
-    assert cache_keys(topological_order([newer]), NOBODY)["third"] != made["third"]
+    assert cache_keys(topological_order([newer]), NO_IDENTITIES)["third"] != made["third"]
     first = toys.step("first", plus=2)
     deep = toys.step("third", inputs=[first, toys.step("second", inputs=[first], plus=10)], plus=100)
-    changed = cache_keys(topological_order([deep]), NOBODY)
+    changed = cache_keys(topological_order([deep]), NO_IDENTITIES)
     assert all(changed[name] != made[name] for name in made)
 
 
-def test_the_name_of_a_step_is_no_part_of_its_key() -> None:
+def test_cache_key_ignores_the_step_name() -> None:
     one, two = toys.step("one", plus=1), toys.step("two", plus=1)
-    made = cache_keys([one, two], NOBODY)
+    made = cache_keys([one, two], NO_IDENTITIES)
     assert made["one"] == made["two"]
 
 
-def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
+def test_digest_ignores_key_order() -> None:
     assert json_digest({"a": 1, "b": [2]}) == json_digest({"b": [2], "a": 1})
     assert json_digest({"a": 1}) != json_digest({"a": 1.5})
 
 
-def test_models_and_data_are_known_by_their_content(tmp_path: Path) -> None:
+def test_models_and_data_are_identified_by_content(tmp_path: Path) -> None:
     model, file = tmp_path / "model", tmp_path / "mine.csv"
     model.mkdir()
     (model / "model.safetensors").write_bytes(b"weights")
@@ -101,13 +102,13 @@ def test_models_and_data_are_known_by_their_content(tmp_path: Path) -> None:
     assert cache_keys([step], IdentityCache())["one"] != key
 
 
-def test_the_siblings_of_the_built_in_model_are_told_apart() -> None:
+def test_builtin_variants_have_different_identities() -> None:
     assert model_identity("builtin") != model_identity("builtin-dose+1") != model_identity("builtin-dose+2")
 
 
-def test_a_study_runs_and_adds_up(tmp_path: Path) -> None:
-    result, events = ran(chain(), tmp_path)
-    assert [(one.step, one.state) for one in events] == [
+def test_study_runs_all_steps_and_writes_all_files(tmp_path: Path) -> None:
+    result, events = run_plan(chain(), tmp_path)
+    assert [(event.step, event.state) for event in events] == [
         ("first", "done"),
         ("second", "done"),
         ("third", "done"),
@@ -123,18 +124,18 @@ def test_a_study_runs_and_adds_up(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_done_is_not_done_again(tmp_path: Path) -> None:
+def test_finished_steps_are_not_rerun(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     steps = [toys.step("one", plus=1, trace=str(trace)), toys.step("two", plus=2, trace=str(trace))]
-    ran(steps, tmp_path / "out")
-    _, events = ran(steps, tmp_path / "out")
-    assert [one.state for one in events] == ["kept", "kept"]
-    ran([*steps, toys.step("three", plus=3, trace=str(trace))], tmp_path / "out")
+    run_plan(steps, tmp_path / "out")
+    _, events = run_plan(steps, tmp_path / "out")
+    assert [event.state for event in events] == ["kept", "kept"]
+    run_plan([*steps, toys.step("three", plus=3, trace=str(trace))], tmp_path / "out")
     assert trace.read_text().split() == ["one", "two", "three"]
     assert numbers(tmp_path / "out") == {"one": 1, "two": 2, "three": 3}
 
 
-def test_a_failed_step_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_failed_step_is_reported_and_other_steps_continue(tmp_path: Path) -> None:
     bad = toys.step("bad", "FAIL")
     steps = [
         bad,
@@ -142,8 +143,8 @@ def test_a_failed_step_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
         toys.step("beside", plus=5),
         toys.step("odd", "BREAK"),
     ]
-    result, events = ran(steps, tmp_path)
-    assert {one.step: one.state for one in events} == {
+    result, events = run_plan(steps, tmp_path)
+    assert {event.step: event.state for event in events} == {
         "bad": "failed",
         "after": "blocked",
         "beside": "done",
@@ -157,7 +158,7 @@ def test_a_failed_step_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     assert numbers(tmp_path) == {"beside": 5}
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Not done: bad: nothing can be added to this" in page
-    assert [(one.name, one.state) for one in study_status(tmp_path).steps] == [
+    assert [(step.name, step.state) for step in study_status(tmp_path).steps] == [
         ("bad", "failed"),
         ("after", "waiting"),
         ("beside", "done"),
@@ -165,17 +166,17 @@ def test_a_failed_step_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     ]
 
 
-def test_a_failed_step_is_tried_again_and_goes_on_where_it_can(tmp_path: Path) -> None:
+def test_failed_resumable_step_is_retried_and_resumes(tmp_path: Path) -> None:
     steps = [toys.step("slow", "RESUME")]
-    assert ran(steps, tmp_path)[0].failed == {"slow": "try 1"}
-    assert ran(steps, tmp_path)[0].failed == {"slow": "try 2"}
-    assert not ran(steps, tmp_path)[0].failed
+    assert run_plan(steps, tmp_path)[0].failed == {"slow": "try 1"}
+    assert run_plan(steps, tmp_path)[0].failed == {"slow": "try 2"}
+    assert not run_plan(steps, tmp_path)[0].failed
     assert numbers(tmp_path) == {"slow": 3}
 
 
-def test_an_output_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_failed_step_leaves_no_output_folder(tmp_path: Path) -> None:
     step = toys.step("bad", "FAIL")
-    key = cache_keys([step], NOBODY)["bad"]
+    key = cache_keys([step], NO_IDENTITIES)["bad"]
     (tmp_path / "steps").mkdir()
     with pytest.raises(Exception, match="nothing can be added"):
         run_step(step, key, {}, tmp_path, Runtime())
@@ -184,8 +185,8 @@ def test_an_output_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_killed_study_is_taken_up_again(tmp_path: Path) -> None:
-    """SIGKILL in the middle: what was done is kept, the tables are those of an undisturbed run."""
+def test_killed_study_resumes(tmp_path: Path) -> None:
+    """SIGKILL during a step: finished steps are kept, and the tables equal those of an uninterrupted run."""
     code = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -204,35 +205,35 @@ run(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Path(sys
     while not list(out.glob("steps/*.partial")) or not trace.exists():
         assert time.monotonic() < until
         time.sleep(0.01)
-    while not [one for one in study_status(out).steps if one.name == "b" and one.state == "under way"]:
+    while not [step for step in study_status(out).steps if (step.name, step.state) == ("b", "under way")]:
         assert time.monotonic() < until
         time.sleep(0.01)
     assert study_status(out).running
     killed.kill()
     assert killed.wait() < 0
-    found = {one.name: one.state for one in study_status(out).steps}
-    assert found == {"a": "done", "b": "interrupted", "c": "waiting"}
+    states = {step.name: step.state for step in study_status(out).steps}
+    assert states == {"a": "done", "b": "interrupted", "c": "waiting"}
     assert not study_status(out).running
     subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
     assert numbers(out) == {"a": 1, "b": 3, "c": 7}
     assert trace.read_text().split() == ["a", "b", "c"]
 
 
-def test_two_runs_of_one_folder_are_refused(tmp_path: Path) -> None:
+def test_concurrent_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
     from filelock import FileLock
 
-    ran(chain(), tmp_path)
+    run_plan(chain(), tmp_path)
     with FileLock(tmp_path / "study.lock"), pytest.raises(ResultError, match="in use by another run"):
-        ran(chain(), tmp_path)
+        run_plan(chain(), tmp_path)
 
 
-def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
+def test_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(ResultError, match="holds other files"):
-        ran(chain(), tmp_path)
+        run_plan(chain(), tmp_path)
 
 
-def test_status_refuses_what_is_no_study(tmp_path: Path) -> None:
+def test_status_refuses_folders_that_are_not_studies(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match=r"no study\.json"):
         study_status(tmp_path)
     (tmp_path / "study.json").write_text("{")

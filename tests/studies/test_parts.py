@@ -1,4 +1,4 @@
-"""The parts of studies: findings as files, shards, estimates of time, texts, published numbers."""
+"""Components of studies: findings, shards, duration estimates, corpora, published numbers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def finding(model: str) -> Finding:
     )
 
 
-def test_findings_are_read_back_as_they_were(tmp_path: Path) -> None:
+def test_findings_round_trip(tmp_path: Path) -> None:
     one = finding("m")
     save_findings({"first": one}, tmp_path)
     back = load_findings(tmp_path)["first"]
@@ -59,7 +59,7 @@ def test_findings_are_read_back_as_they_were(tmp_path: Path) -> None:
     assert back.plots[0].chart.to_dict() == one.plots[0].chart.to_dict()
 
 
-def test_findings_of_several_steps_become_one() -> None:
+def test_findings_of_several_steps_are_merged() -> None:
     both = merge_findings([finding("a"), finding("b")])
     assert both.answers == ("a is asked", "b is asked")
     assert [row[0] for row in both.tables[0].rows] == ["a", "b"]
@@ -67,7 +67,7 @@ def test_findings_of_several_steps_become_one() -> None:
     assert both.notes == ("a note",)
 
 
-def test_published_numbers_beside_ours() -> None:
+def test_difference_from_published_numbers() -> None:
     table = Table("t", ("ours", "published"), ((Value(2.0, 1.0, 3.0), 2.5), (4.0, None)))
     made = add_difference_column(table, "ours", "published")
     assert made.columns == ("ours", "published", "difference")
@@ -78,7 +78,7 @@ def test_published_numbers_beside_ours() -> None:
     assert in_interval(Value(2.0, float("nan"), float("nan")), 2.5) is None
 
 
-def test_an_interval_is_three_columns_of_csv() -> None:
+def test_interval_becomes_three_csv_columns() -> None:
     table = Table("t", ("a", "b"), ((Value(2.0, 1.0, 3.0), "x"), (None, "y")))
     made = table_frame(table)
     assert list(made.columns) == ["a", "a low", "a high", "b"]
@@ -107,8 +107,8 @@ def test_published_values() -> None:
     assert published_value("prompts", "table-9") is None
 
 
-def test_shards_put_together_are_one_audit(tmp_path: Path) -> None:
-    """Estimates of all rows, not of parts; the scores those of an audit of everything."""
+def test_merged_shards_equal_one_audit(tmp_path: Path) -> None:
+    """Estimates are computed over all rows; scores equal those of an unsharded audit."""
     pairs = tmp_path / "mine.csv"
     with pairs.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -134,7 +134,7 @@ def test_shards_put_together_are_one_audit(tmp_path: Path) -> None:
     assert not (folder / "shards").exists()
 
 
-def test_the_time_of_an_audit_follows_data_and_model() -> None:
+def test_expected_duration_depends_on_data_and_model() -> None:
     assert forward_tokens("crows-pairs", None, ("aul",)) == 2 * 1508 * 17
     assert forward_tokens("crows-pairs", 10, ("cps",)) == 2 * 10 * 17 * 15
     assert weights_per_token("google/bert-base-uncased") == paper_model_sizes()["bert-base-uncased"]
@@ -147,7 +147,7 @@ def test_the_time_of_an_audit_follows_data_and_model() -> None:
     assert [format_duration(one) for one in (5, 120, 7200)] == ["5 s", "2 min", "2.0 h"]
 
 
-def test_the_weights_of_a_folder_are_counted() -> None:
+def test_weights_of_a_folder_are_counted() -> None:
     import torch
     import transformers
 
@@ -158,7 +158,7 @@ def test_the_weights_of_a_folder_are_counted() -> None:
     )
 
 
-def test_texts(tmp_path: Path) -> None:
+def test_load_corpus_selects_texts(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,toxic\nOne is here. He left.,1\nTwo is here.,0\nThree is here.,1\nFour is.,1\n")
     found = load_corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
@@ -181,7 +181,7 @@ def test_prompts_are_limited_by_bias_type() -> None:
     assert len(select_prompts(2)) == 8
 
 
-def test_models_and_data_that_are_not_here_are_replaced_and_told(tmp_path: Path) -> None:
+def test_missing_models_and_data_are_replaced_with_a_note(tmp_path: Path) -> None:
     study = replace(
         toys.study([toys.step("one", plus=1)]),
         models=("some/where",),
@@ -210,7 +210,7 @@ def test_every_published_file_belongs_to_a_study() -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_a_full_study_can_be_planned_without_anything_at_hand(name: str) -> None:
+def test_every_study_can_be_planned_offline(name: str) -> None:
     plan = plan_study(find(name), StudyOptions(), Runtime(offline=True))
     assert plan.steps
     assert any("are used instead" in note for note in plan.notes)

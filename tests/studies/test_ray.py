@@ -1,4 +1,4 @@
-"""A real Ray on this machine: the same outputs, lost workers included."""
+"""The Ray backend on a local Ray: the same outputs as the local backend, also after lost workers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = [
 ]
 
 
-def ran(study: Study, folder: Path, engine: object, **options: object) -> dict[str, str]:
-    """Run a study; the state of every step."""
+def run_plan(study: Study, folder: Path, backend: object, **options: object) -> dict[str, str]:
+    """Run a study; return the state of every step."""
     events: list[StepEvent] = []
     plan = plan_study(study, StudyOptions(**options), Runtime(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
-    run(plan, folder, backend=engine, on_event=lambda event, *_: events.append(event))  # type: ignore[arg-type]
-    return {one.step: one.state for one in events}
+    run(plan, folder, backend=backend, on_event=lambda event, *_: events.append(event))  # type: ignore[arg-type]
+    return {event.step: event.state for event in events}
 
 
 def sections(folder: Path) -> object:
@@ -45,8 +45,8 @@ def steps(tmp_path: Path) -> list[Step]:
     ]
 
 
-def test_steps_on_ray_a_worker_is_killed_a_step_fails(tmp_path: Path) -> None:
-    found = ran(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())
+def test_ray_survives_a_killed_worker_and_a_failed_step(tmp_path: Path) -> None:
+    found = run_plan(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())
     assert (tmp_path / "mark").exists()  # its first worker did kill itself
     assert found == {
         "first": "done",
@@ -56,23 +56,23 @@ def test_steps_on_ray_a_worker_is_killed_a_step_fails(tmp_path: Path) -> None:
         "bad": "failed",
         "after": "blocked",
     }
-    assert ran(toys.study(steps(tmp_path)), tmp_path / "local", local.run) == found
+    assert run_plan(toys.study(steps(tmp_path)), tmp_path / "local", local.run) == found
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
     (section,) = sections(tmp_path / "ray")  # type: ignore[misc]
     rows = {row["step"]: row["number"] for row in section["tables"][0]["rows"]}
     assert rows == {"first": 1, "dies": 5, "sum": 106, "squares": 1 * 9 + 2 * 1 + 3 * 4}
-    assert ran(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())["sum"] == "kept"
+    assert run_plan(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())["sum"] == "kept"
 
 
-def test_steps_of_one_key_are_done_once(tmp_path: Path) -> None:
+def test_steps_with_the_same_key_run_once(tmp_path: Path) -> None:
     trace = str(tmp_path / "trace")
     twins = [toys.step(name, plus=4, trace=trace, seconds=0.2) for name in ("one", "other")]
-    found = ran(toys.study(twins), tmp_path / "ray", RayBackend())
+    found = run_plan(toys.study(twins), tmp_path / "ray", RayBackend())
     assert found == {"one": "done", "other": "done"}
     assert (tmp_path / "trace").read_text() == "one\n"
 
 
-def test_more_threads_than_any_machine_has_are_refused(tmp_path: Path) -> None:
+def test_too_many_threads_are_refused(tmp_path: Path) -> None:
     plan = plan_study(
         toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64)
     )
@@ -80,7 +80,7 @@ def test_more_threads_than_any_machine_has_are_refused(tmp_path: Path) -> None:
         run(plan, tmp_path / "ray", backend=RayBackend())
 
 
-def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: Path) -> None:
+def test_sharded_audit_on_ray_equals_the_local_one(tmp_path: Path) -> None:
     from unmask.studies.steps import audits
 
     model = str(zoo.folder("bert-uncased"))
@@ -89,8 +89,8 @@ def test_a_sharded_audit_over_actors_has_the_digits_of_the_local_one(tmp_path: P
     quiet = Study(
         **{field: getattr(study, field) for field in Study.__dataclass_fields__} | {"conclude": _rows}
     )
-    assert ran(quiet, tmp_path / "ray", RayBackend()) == {one.name: "done"}
-    assert ran(quiet, tmp_path / "local", local.run) == {one.name: "done"}
+    assert run_plan(quiet, tmp_path / "ray", RayBackend()) == {one.name: "done"}
+    assert run_plan(quiet, tmp_path / "local", local.run) == {one.name: "done"}
     tables = [next((tmp_path / name).glob("steps/*/items.parquet")).read_bytes() for name in ("ray", "local")]
     assert tables[0] == tables[1]
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
@@ -107,7 +107,7 @@ def _rows(outputs: object, options: StudyOptions) -> list[object]:
     return [Section("estimates", "Estimates", "All.", Finding((), (table,)))]
 
 
-def test_ray_data_counts_what_processes_count(tmp_path: Path) -> None:
+def test_ray_counts_equal_local_counts(tmp_path: Path) -> None:
     from unmask.corpus.counting import TermCounter, count
     from unmask.corpus.terms import builtin_terms
     from unmask.studies.backends.ray_counting import count_on_ray, file_parts

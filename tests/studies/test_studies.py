@@ -1,4 +1,4 @@
-"""Each study from end to end, as small as it can be, and its numbers against plain arithmetic."""
+"""Each study end to end at minimal size, its numbers checked against independent arithmetic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [
 TRAIN = {"epochs": 1.0, "rate": 1e-3, "batch": 16}
 
 
-def ran(
+def run_plan(
     name: str, folder: Path, *, models: tuple[str, ...], limit: int, **settings: Any
 ) -> tuple[StudyPlan, StudyResult]:
     chosen = StudyOptions(
@@ -52,7 +52,7 @@ def items(plan: StudyPlan, folder: Path, step: str) -> list[Mapping[str, Any]]:
 
 
 def test_aul(tmp_path: Path) -> None:
-    plan, result = ran("aul", tmp_path, models=("bert-uncased", "albert"), limit=9)
+    plan, result = run_plan("aul", tmp_path, models=("bert-uncased", "albert"), limit=9)
     assert [one.name for one in result.sections] == [
         *("table-1", "table-2", "table-3", "table-4", "table-5", "figure-1")
     ]
@@ -80,7 +80,7 @@ def test_aul(tmp_path: Path) -> None:
 
 
 def test_paraphrase(tmp_path: Path) -> None:
-    plan, result = ran("paraphrase", tmp_path, models=("bert-uncased", "roberta"), limit=24)
+    plan, result = run_plan("paraphrase", tmp_path, models=("bert-uncased", "roberta"), limit=24)
     key = plan.keys[next(iter(plan.keys))]
     kept = json.loads((tmp_path / "steps" / key / "wordings.json").read_text())
     families = kept["families"]["cps-exact"]["mean per token"]
@@ -97,7 +97,7 @@ def test_paraphrase(tmp_path: Path) -> None:
 
 
 def test_prompts(tmp_path: Path) -> None:
-    plan, result = ran("prompts", tmp_path, models=("bert-uncased",), limit=60, prompts=3)
+    plan, result = run_plan("prompts", tmp_path, models=("bert-uncased",), limit=60, prompts=3)
     found = {row["score"]: row for row in rows(result, "table-3")}
     every = items(plan, tmp_path, "audit")
     for score, direction in (
@@ -128,7 +128,7 @@ def test_gbef(tmp_path: Path) -> None:
         "train": TRAIN,
         "reminders": (1,),
     }
-    plan, result = ran("gbef", tmp_path, models=("bert-uncased",), limit=12, **small)
+    plan, result = run_plan("gbef", tmp_path, models=("bert-uncased",), limit=12, **small)
     found = {row["category"]: row for row in rows(result, "table-3")}
     every = [abs(row["difference"]) for row in items(plan, tmp_path, "audit")]
     assert found["combined"]["ASLD"].value == pytest.approx(np.mean(every))
@@ -163,7 +163,7 @@ def test_debiasing(tmp_path: Path) -> None:
     }
     small = {"documents": 24, "train": TRAIN, "use": use, "tasks": ("STS-bias",), "search": False}
     small |= {"each": {"STS-bias": {"limit": 1}}}
-    plan, result = ran("debiasing", tmp_path, models=("bert-uncased",), limit=12, **small)
+    plan, result = run_plan("debiasing", tmp_path, models=("bert-uncased",), limit=12, **small)
     scores = rows(result, "figure-1")
     assert {row["version"] for row in scores} == {"original", "AT", "CDA", "DO"}
     won = [

@@ -1,4 +1,4 @@
-"""A whole study, trainings included: on Ray, killed in the middle on either, the tables are the same."""
+"""A whole study with training: killed and resumed, locally and on Ray, the tables are the same."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plan() -> StudyPlan:
 
 
 def tables(folder: Path) -> dict[str, object]:
-    """Every number the study came to."""
+    """All tables of the study."""
     found: dict[str, object] = {one.name: one.read_text() for one in (folder / "tables").glob("*.csv")}
     assert len(found) >= 4
     return {**found, "sections": json.loads((folder / "findings.json").read_text())["sections"]}
@@ -63,7 +63,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return tables(folder)
 
 
-def test_a_study_killed_in_the_middle_goes_on(wanted: dict[str, object], tmp_path: Path) -> None:
+def test_killed_study_resumes_with_the_same_results(wanted: dict[str, object], tmp_path: Path) -> None:
     told = [f"{name}={json.dumps(value)}" for name, value in SETTINGS.items()]
     words = [sys.executable, "-m", "unmask", "study", "debiasing", "--reduced", "--limit", "12"]
     words += ["--models", str(zoo.folder("bert-uncased")), "--data-dir", str(zoo.MINIATURE), "--offline"]
@@ -82,7 +82,7 @@ def test_a_study_killed_in_the_middle_goes_on(wanted: dict[str, object], tmp_pat
 
 
 def workers() -> list[int]:
-    """Processes of this Ray that are at work on a step."""
+    """Process ids of the Ray workers that run a step."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -95,7 +95,7 @@ def workers() -> list[int]:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_ray_gives_the_same_though_a_worker_is_killed(wanted: dict[str, object], tmp_path: Path) -> None:
+def test_ray_with_a_killed_worker_gives_the_same_results(wanted: dict[str, object], tmp_path: Path) -> None:
     killed: list[int] = []
 
     def kill() -> None:

@@ -1,4 +1,4 @@
-"""Small tasks and a study of them: arithmetic in files, so that every output can be known beforehand."""
+"""Toy step kinds and a study of them: integer arithmetic with known outputs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _break(context: StepContext) -> None:
 
 
 def _die_once(context: StepContext) -> None:
-    """Kill its own process the first time it is tried."""
+    """Kill its own process on the first attempt."""
     mark = Path(context.parameters["mark"])
     if not mark.exists():
         mark.touch()
@@ -61,7 +61,7 @@ def _squares(context: StepContext) -> None:
 
 
 def _resume(context: StepContext) -> None:
-    """Counts how often it was begun; ends at the third time."""
+    """Fail twice, counting attempts in the partial folder."""
     file = context.folder / "tries"
     tries = int(file.read_text()) + 1 if file.exists() else 1
     file.write_text(str(tries))
@@ -88,7 +88,7 @@ def step(name: str, task: str = "ADD", inputs: Sequence[Step] = (), **parameters
 
 
 def study(steps: Sequence[Step]) -> Study:
-    """A study of these steps, whose one table is their numbers."""
+    """A study of these steps with one table of their numbers."""
 
     def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
         rows = tuple((name, number(folder)) for name, folder in sorted(outputs.folders.items()))

@@ -92,7 +92,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "Table 2: one example in several wordings",
             "The difference of one original and its paraphrases under every model.",
             _example(families, folders),
-            "The paper's paraphrases are not public, so the example cannot be repeated; its numbers are last.",
+            "The paper's paraphrases are not public: its example cannot be repeated. Its numbers are last.",
         ),
     ]
 
