@@ -339,9 +339,7 @@ def test_templates_are_asked_by_ppd_alone() -> None:
     data = replace(datasets.load("pronoun-templates"), items=datasets.load("pronoun-templates").items[::200])
     result = unmask.audit(zoo.folder("bert-uncased"), data=data, options=OFF)
     assert {one.measure for one in result.estimates} == {"ppd"}
-    with pytest.raises(
-        DataError, match="cps cannot be computed on pronoun-templates: items must be pairs"
-    ):
+    with pytest.raises(DataError, match="cps cannot be computed on pronoun-templates: items must be pairs"):
         unmask.audit(zoo.folder("bert-uncased"), data=data, measures="cps", options=OFF)
     with pytest.raises(DataError, match="ppd cannot be computed on made: items must have slot"):
         unmask.audit(zoo.folder("bert-uncased"), data=made(), measures="ppd", options=OFF)

@@ -80,7 +80,9 @@ def test_a_table_is_not_mistaken_for_pairs() -> None:
         "prompts (Prompts with one open word) is a table, not a dataset of pairs: use "
         "unmask.data.read('prompts'), or show it with `unmask data show prompts`"
     )
-    with pytest.raises(DataError, match=r"nine-axes is pairs, not a table: read it with unmask\.data\.load"):
+    with pytest.raises(
+        DataError, match=r"nine-axes is a dataset of pairs, not a table: use unmask\.data\.load"
+    ):
         data.read("nine-axes")
     with pytest.raises(UnknownName, match=r"no table named 'prompt'\. Did you mean prompts"):
         data.read("prompt")

@@ -42,6 +42,6 @@ def test_a_check_nobody_explained_is_shown_all_the_same() -> None:
 
 def test_every_check_an_audit_makes_is_explained() -> None:
     source = (ROOT / "src" / "unmask" / "audit" / "checks.py").read_text(encoding="utf-8")
-    made = set(re.findall(r'(?:Check|_counted)\(\s*"([a-z-]+)"', source))
+    made = set(re.findall(r'(?:Check|_outcome_check)\(\s*"([a-z-]+)"', source))
     made |= {"masked-accuracy", "unmasked-accuracy", "next-token-accuracy"}
     assert made == WHY.keys()

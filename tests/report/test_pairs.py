@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from unmask.audit.token_parts import parts
 from unmask.report.glyphs import glyphs
-from unmask.report.pairs import PairView, smallest_differences, largest_differences
+from unmask.report.pairs import PairView, largest_differences, smallest_differences
 from unmask.report.selection import headlines
 
 from . import fake

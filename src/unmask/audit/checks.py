@@ -41,7 +41,7 @@ class Evidence:
             if not lacking:
                 return []
             lacking.discard(_how(probe, lm))
-        sentences = [sentence for item in items[:SAMPLE] for sentence in _encoded(item, lm)]
+        sentences = [sentence for item in items[:SAMPLE] for sentence in _encode_sentences(item, lm)]
         return [_probe(sentence, how) for how in sorted(lacking) for sentence in sentences]
 
     def add_items(self, items: Sequence[Pair], lm: Lm) -> None:
@@ -61,7 +61,7 @@ class Evidence:
 
     def _add_item(self, item: Pair, lm: Lm) -> None:
         self.pairs += 1
-        sentences = _encoded(item, lm)
+        sentences = _encode_sentences(item, lm)
         self.tokens += sum(len(sentence.content) for sentence in sentences)
         self.unknown += sum(
             sentence.ids.count(lm.unknown_id) for sentence in sentences if lm.unknown_id != lm.begin
@@ -82,8 +82,8 @@ def checks(
     return (
         Check("lm-head", True, f"every weight of {lm.facts.architecture} came from the checkpoint"),
         *_accuracies(evidence, lm),
-        _counted("ties", rows, "tie", "are ties"),
-        _counted("unscored", rows, "unscored", "could not be scored"),
+        _outcome_check("ties", rows, "tie", "are ties"),
+        _outcome_check("unscored", rows, "unscored", "could not be scored"),
         _too_long(evidence),
         _alignment(evidence),
         *_unequal_lengths(evidence, measures, rows),
@@ -113,7 +113,7 @@ def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
     return results
 
 
-def _counted(name: str, rows: Mapping[str, Sequence[Row]], outcome: str, words: str) -> Check:
+def _outcome_check(name: str, rows: Mapping[str, Sequence[Row]], outcome: str, words: str) -> Check:
     counts = {
         measure: sum(row.outcome == outcome for row in of_measure) for measure, of_measure in rows.items()
     }
@@ -179,7 +179,7 @@ def _bias_score(rows: Collection[Row]) -> float:
     return 100 * sum(row.outcome == "more" for row in rows) / len(rows)
 
 
-def _encoded(item: Pair, lm: Lm) -> list[Encoded]:
+def _encode_sentences(item: Pair, lm: Lm) -> list[Encoded]:
     """The two sentences of an item, except those that cannot be encoded."""
     sentences = []
     for text in (item.more, item.less):

@@ -95,7 +95,7 @@ _TAKEN = {name for name, _ in (*_LEADING, *_TRAILING)}
 def _token_rows(scored: ScoredItem, lm: Lm) -> Iterable[tuple[Any, ...]]:
     if not scored.sentences:
         return
-    encoded, changed = _encoded(scored.item, lm)
+    encoded, changed = _encode_sides(scored.item, lm)
     for side, score in scored.sentences.items():
         for row in _sentence_rows(score, encoded.get(side), changed.get(side, frozenset()), lm):
             yield (scored.row.measure, scored.row.item, side, *row)
@@ -127,7 +127,7 @@ def _sentence_rows(
         yield position, name, *parts.get(position, (None, 0.0)), position in changed
 
 
-def _encoded(item: Pair, lm: Lm) -> tuple[Mapping[Side, Encoded], Mapping[Side, frozenset[int]]]:
+def _encode_sides(item: Pair, lm: Lm) -> tuple[Mapping[Side, Encoded], Mapping[Side, frozenset[int]]]:
     """The encoded sentences, and the positions that differ between `more` and `less`."""
     encoded: dict[Side, Encoded] = {}
     for side, text in item.sides().items():

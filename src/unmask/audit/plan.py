@@ -51,7 +51,7 @@ def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset
     names = [dataset.card.name for dataset in loaded]
     if len(set(names)) < len(names):
         raise DataError(f"two datasets have the same name ({', '.join(names)}): rename a file")
-    return [_limited(dataset, options.limit) for dataset in loaded]
+    return [_limit_items(dataset, options.limit) for dataset in loaded]
 
 
 def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[Measure, ...]:
@@ -133,7 +133,7 @@ def write_json(path: Path, meta: Mapping[str, Any]) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def _limited(data: Dataset, limit: int | None) -> Dataset:
+def _limit_items(data: Dataset, limit: int | None) -> Dataset:
     if limit is None:
         return data
     if limit < 1:

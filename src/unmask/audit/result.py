@@ -33,7 +33,7 @@ class Result:
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
         """All estimates; within a measure and dataset the headline comes first."""
-        return tuple(Estimate(**_known(stored)) for stored in self.meta["estimates"])
+        return tuple(Estimate(**_estimate_fields(stored)) for stored in self.meta["estimates"])
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
@@ -118,7 +118,7 @@ def as_json(value: Estimate | Check | Comparison | GateResult) -> dict[str, Any]
     return {key: None if cell != cell else cell for key, cell in items}  # noqa: PLR0124 - only NaN differs from itself
 
 
-def _known(stored: dict[str, Any]) -> dict[str, Any]:
+def _estimate_fields(stored: dict[str, Any]) -> dict[str, Any]:
     """The fields of a stored estimate: null becomes NaN, unknown keys of later versions are dropped."""
     fields = {key: value for key, value in stored.items() if key in Estimate.__dataclass_fields__}
     return {**fields, **{key: float("nan") for key in ("value", "low", "high") if fields[key] is None}}

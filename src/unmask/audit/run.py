@@ -33,7 +33,7 @@ from unmask.measures import find, select_measures
 from unmask.models import Lm, open_lm
 from unmask.models.loading import Opening
 from unmask.stats import Comparison, GateResult, apply_holm, comparisons, estimates
-from unmask.stats import gate as judged
+from unmask.stats import gate as gate_measure
 
 DEFAULT_DATA = ("nine-axes", "triple-gender", "pronoun-templates")
 
@@ -111,7 +111,7 @@ def gate(
 ) -> tuple[GateResult, ...]:
     """Test for each shared measure whether the candidate is significantly worse than the baseline."""
     return tuple(
-        judged(measure, rows_a, rows_b, data=data, rng_seed=seed, tolerance=tolerance)
+        gate_measure(measure, rows_a, rows_b, data=data, rng_seed=seed, tolerance=tolerance)
         for measure, data, rows_a, rows_b in _shared_rows(baseline, candidate)
         if not measures or measure.name in measures
     )
@@ -148,12 +148,14 @@ def _run(
                 output.estimates.extend(
                     estimates(measure, of_measure, data=data.card.name, rng_seed=options.seed)
                 )
-            output.checks.extend(_labelled(checks(evidence, measures, rows, lm), data, several=len(plan) > 1))
+            output.checks.extend(
+                _label_checks(checks(evidence, measures, rows, lm), data, several=len(plan) > 1)
+            )
         tables.close()
     return output
 
 
-def _labelled(unlabelled: Sequence[Check], data: Dataset, *, several: bool) -> list[Check]:
+def _label_checks(unlabelled: Sequence[Check], data: Dataset, *, several: bool) -> list[Check]:
     """With several datasets, prefix the name of a check with that of its dataset."""
     return [
         Check(f"{data.card.name}/{check.name}" if several else check.name, check.ok, check.detail)

@@ -42,7 +42,7 @@ def score_items(
         with gc_paused():
             plan, answers = _submit(items[begin:end], measures, engine, evidence, step)
             done = last()
-        last = functools.partial(_finished, data, plan, answers, evidence, engine.lm)
+        last = functools.partial(_score_chunk, data, plan, answers, evidence, engine.lm)
         if done:
             yield done
     with gc_paused():
@@ -56,7 +56,7 @@ def _submit(
 ) -> tuple[Plan, Callable[[], Readings]]:
     """Plan the probes of a chunk and submit them to the engine; on a GPU the results come later."""
     engine.lm.prime([text for item in chunk for text in item.sides().values()])
-    plan = [(item, measure, _planned(item, measure, engine.lm)) for item in chunk for measure in measures]
+    plan = [(item, measure, _plan_probes(item, measure, engine.lm)) for item in chunk for measure in measures]
     probes = [
         probe
         for _, _, ask in plan
@@ -75,7 +75,7 @@ def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
         begin, size = begin + size, min(size * GROWTH, most)
 
 
-def _finished(
+def _score_chunk(
     data: str, plan: Plan, answers: Callable[[], Readings], evidence: Evidence, lm: Lm
 ) -> list[ScoredItem]:
     """The scores of a chunk; work that needs no readings comes first, while a GPU may still compute them."""
@@ -90,7 +90,7 @@ def _step(progress: Progress, begin: float, share: float, part: float) -> None:
     progress(begin + part * share)
 
 
-def _planned(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
+def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
     """The probes of an item, or the reason why it cannot be scored."""
     lacking = [need for need in measure.needs if not (getattr(item, need, None) or item.groups.get(need))]
     if lacking:

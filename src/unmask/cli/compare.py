@@ -27,12 +27,12 @@ def compare(
     """Compare runs item by item: change of every score, interval, paired test with Holm's correction."""
     from unmask.audit.result import as_json as as_plain
     from unmask.audit.result import load
-    from unmask.audit.run import compare as compared
+    from unmask.audit.run import compare as compare_results
 
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
     first, *others = (load(run) for run in runs)
-    everything = compared(first, *others, categories=categories, seed=seed)
+    everything = compare_results(first, *others, categories=categories, seed=seed)
     listed = []
     for number, run in enumerate(runs[1:], start=1):
         rows = [comparison for comparison in everything if comparison.run == number]

@@ -99,7 +99,7 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from unmask.corpus.count_findings import count_finding
     from unmask.corpus.counting import TermCounter
-    from unmask.corpus.counting import count as counted
+    from unmask.corpus.counting import count as count_terms
     from unmask.corpus.documents import TextLayout
     from unmask.corpus.per_document import document_writer
 
@@ -113,9 +113,9 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
         else nullcontext()
     )
     with _bytes_bar(files, quiet=quiet) as tell, rows as on_part:
-        counts = counted(files, counter, processes=processes, progress=tell, on_part=on_part)
+        counts = count_terms(files, counter, processes=processes, progress=tell, on_part=on_part)
     finding = count_finding(counts, counter, [Path(file).name for file in files], seed=seed)
-    content = _counted_json(finding, counts, counter, files, seed)
+    content = _counts_json(finding, counts, counter, files, seed)
     if as_json:
         typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
@@ -256,7 +256,7 @@ def _terms(terms: Path | None, lists: tuple[Path, Path] | None, *, professions: 
     )
 
 
-def _counted_json(
+def _counts_json(
     finding: Finding, counts: CorpusCounts, counter: TermCounter, files: list[str], seed: int
 ) -> dict[str, Any]:
     from importlib.metadata import version

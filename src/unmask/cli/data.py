@@ -76,10 +76,10 @@ def _records(table: Any, sample: int) -> None:
             screen.print(f"\n{kind}" if kind else "")
             for field, value in record.items():
                 if value not in ("", None):
-                    screen.print(f"  {field}: {_shown(value)}", soft_wrap=True)
+                    screen.print(f"  {field}: {_field_text(value)}", soft_wrap=True)
 
 
-def _shown(value: Any) -> str:
+def _field_text(value: Any) -> str:
     """A field of a record as text."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key}={text}" for key, text in value.items())

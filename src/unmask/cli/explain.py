@@ -53,14 +53,14 @@ def _show(explanation: Explanation, top: int) -> None:
     screen.print(
         f"{explanation.item}  {explanation.measure}: {winner} wins by {abs(explanation.difference):.4f}"
     )
-    screen.print(f"  more: {_marked(explanation.more) or explanation.text_more}")
-    screen.print(f"  less: {_marked(explanation.less) or explanation.text_less}")
+    screen.print(f"  more: {_mark_changed(explanation.more) or explanation.text_more}")
+    screen.print(f"  less: {_mark_changed(explanation.less) or explanation.text_less}")
     for token, part, in_span in explanation.deciding()[:top]:
         where = "changed word" if in_span else "shared word"
         screen.print(f"    {part:+9.4f}  {token}  ({where})")
     screen.print("")
 
 
-def _marked(tokens: tuple[TokenPart, ...]) -> str:
+def _mark_changed(tokens: tuple[TokenPart, ...]) -> str:
     """The tokens of the sentence, changed ones in brackets."""
     return " ".join(f"[{token.token}]" if token.in_span else token.token for token in tokens)

@@ -54,7 +54,7 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
     url = page_url(socket, token)
     live = None if no_live else _live(model, device, offline=offline)
     screen = console()
-    screen.print(f"{_counted(len(results.results))}{'' if desk is None else ', answers to annotate'}")
+    screen.print(f"{_count_runs(len(results.results))}{'' if desk is None else ', answers to annotate'}")
     screen.print(f"open {url}", soft_wrap=True)
     screen.print("reachable from this machine only; stop with Ctrl+C")
     with socket, suppress(KeyboardInterrupt):
@@ -63,7 +63,7 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
         )
 
 
-def _counted(runs: int) -> str:
+def _count_runs(runs: int) -> str:
     return f"{runs} {'run' if runs == 1 else 'runs'}" if runs else f"no runs named, none in {RUNS}"
 
 
@@ -80,13 +80,13 @@ def _live(model: str | None, device: str | None, *, offline: bool) -> LiveModel:
     from unmask.explorer.live import LiveModel
     from unmask.models.builtin import BUILT_IN
 
-    def opened() -> Lm:
+    def load_model() -> Lm:
         from unmask.models import open_lm
         from unmask.models.loading import Opening
 
         return open_lm(model, Opening(device=device, offline=offline))
 
-    return LiveModel.start(model or BUILT_IN, opened)
+    return LiveModel.start(model or BUILT_IN, load_model)
 
 
 def _launch(url: str, *, wanted: bool) -> None:

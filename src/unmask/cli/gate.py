@@ -28,12 +28,12 @@ def gate(
     """Exit with code 1 if the run is significantly worse than the baseline or an accuracy check failed."""
     from unmask.audit.result import as_json as as_plain
     from unmask.audit.result import load, require_measure
-    from unmask.audit.run import gate as judged
+    from unmask.audit.run import gate as gate_results
 
     candidate, before = load(run), load(baseline)
     for name in split_names(measure):
         require_measure(candidate, name)
-    verdicts = judged(candidate, before, measures=split_names(measure), tolerance=tolerance, seed=seed)
+    verdicts = gate_results(candidate, before, measures=split_names(measure), tolerance=tolerance, seed=seed)
     unread = [check for check in candidate.checks if not check.ok and "accuracy" in check.name]
     if as_json:
         typer.echo(json.dumps([as_plain(verdict) for verdict in verdicts], indent=2))

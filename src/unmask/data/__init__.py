@@ -180,7 +180,7 @@ def get(
     """
     chosen, folder = card(name), _folder(data_dir)
     if offline:
-        return tuple(_verified(chosen, folder))
+        return tuple(_verified_paths(chosen, folder))
     return tuple(files.fetch(chosen, file, data_dir=folder, force=force) for file in chosen.files)
 
 
@@ -223,7 +223,7 @@ def _folder(data_dir: Path | str | None) -> Path | None:
     return Path(data_dir).expanduser() if data_dir else None
 
 
-def _verified(chosen: Card, folder: Path | None) -> list[Path]:
+def _verified_paths(chosen: Card, folder: Path | None) -> list[Path]:
     """The published files on this machine, without using the network."""
     located = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
     for file in located:

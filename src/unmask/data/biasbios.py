@@ -85,7 +85,7 @@ def scrubber(words: Iterable[str]) -> Callable[[str], str]:
 
 def _examples(source: Source, allow_pickle: bool) -> list[Example]:
     if source.path.suffix.lower() == ".pkl":
-        return [_original(row) for row in _unpickled(source, allow_pickle)]
+        return [_from_pickle_record(row) for row in _read_pickle(source, allow_pickle)]
     rows = rows_of(source)
     job = column(rows, ("profession", "title", "occupation"), source)
     gender = column(rows, ("gender",), source)
@@ -117,13 +117,13 @@ def _gender(value: object, where: str) -> str:
     return gender
 
 
-def _original(row: Mapping[str, Any]) -> Example:
+def _from_pickle_record(row: Mapping[str, Any]) -> Example:
     """A record of the original pickle; the biography starts after its first sentence."""
     text = str(row["raw"])[int(row["start_pos"]) :].strip()
     return Example(text, None, _job(row["title"], "pickle"), {"gender": _gender(row["gender"], "pickle")})
 
 
-def _unpickled(source: Source, allow_pickle: bool) -> list[Mapping[str, Any]]:
+def _read_pickle(source: Source, allow_pickle: bool) -> list[Mapping[str, Any]]:
     if not allow_pickle:
         raise DataError(
             f"{source.name} is a pickle, which can run arbitrary code: set allow_pickle if you trust it, or "

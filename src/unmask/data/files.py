@@ -43,7 +43,7 @@ def ships_with_us(file: DataFile) -> bool:
 def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> LocatedFile:
     """Find a file; DataError lists the folders that were searched."""
     if ships_with_us(file):
-        return _trusted(card, file, _packaged(card, file), "install unmask again")
+        return _require_published(card, file, _package_path(card, file), "install unmask again")
     given = _given_dirs(data_dir)
     for folder in given:
         path = folder / card.folder / file.name
@@ -52,7 +52,7 @@ def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline:
             return LocatedFile(path, digest, digest == file.sha256)
     path = cache_dir() / card.folder / file.name
     if path.is_file():
-        return _trusted(card, file, path, f"run `unmask data get {card.name}` to fetch it again")
+        return _require_published(card, file, path, f"run `unmask data get {card.name}` to fetch it again")
     raise DataError(_not_found(card, file, [*given, cache_dir()], offline))
 
 
@@ -107,12 +107,12 @@ def _given_dirs(data_dir: Path | None) -> list[Path]:
     return [folder for folder in named.values() if folder]
 
 
-def _packaged(card: Card, file: DataFile) -> Path:
+def _package_path(card: Card, file: DataFile) -> Path:
     """The path of a file inside this package."""
     return Path(str(resources.files("unmask.data") / card.folder / file.name))
 
 
-def _trusted(card: Card, file: DataFile, path: Path, remedy: str) -> LocatedFile:
+def _require_published(card: Card, file: DataFile, path: Path, remedy: str) -> LocatedFile:
     """A file of the package or the cache: it must be the published one."""
     digest = sha256_of(path)
     if digest != file.sha256:

@@ -38,20 +38,26 @@ def pair_rows(records: Sequence[Mapping[str, Any]], where: str) -> list[dict[str
     for row, record in enumerate(records):
         at = f"{where}, row {row} (from 0)"
         fields = {_name(column): _text(value) for column, value in record.items()}
-        category = _one(fields, CATEGORY)
-        key = (category, _needed(fields, ("sent_index",), at), _needed(fields, ("para_index",), at))
+        category = _first_value(fields, CATEGORY)
+        key = (
+            category,
+            _required_value(fields, ("sent_index",), at),
+            _required_value(fields, ("para_index",), at),
+        )
         pair = pairs.setdefault(key, _groups(key))
-        side = _side(_needed(fields, SIDE, at), at)
+        side = _side(_required_value(fields, SIDE, at), at)
         if side in pair:
-            raise DataError(f"{at}: a second {side} sentence of {_named(key)}; expected one of each side")
-        pair[side] = _needed(fields, SENTENCE, at)
-        pair["direction"] = pair.get("direction") or _DIRECTIONS.get(_one(fields, DIRECTION).lower(), "")
+            raise DataError(f"{at}: a second {side} sentence of {_describe(key)}; expected one of each side")
+        pair[side] = _required_value(fields, SENTENCE, at)
+        pair["direction"] = pair.get("direction") or _DIRECTIONS.get(
+            _first_value(fields, DIRECTION).lower(), ""
+        )
     for key, pair in pairs.items():
         lacking = {"more", "less"} - pair.keys()
         if lacking:
             raise DataError(
-                f"{where}: {_named(key)} has no row with sent_{lacking.pop()}; expected one with sent_more "
-                "and one with sent_less for every original and paraphrase"
+                f"{where}: {_describe(key)} has no row with sent_{lacking.pop()}; expected sent_more "
+                "and sent_less for every original and paraphrase"
             )
     return list(pairs.values())
 
@@ -62,7 +68,7 @@ def _groups(key: Key) -> dict[str, str]:
     return {"category": category, ORIGINAL: name, NUMBER: number}
 
 
-def _named(key: Key) -> str:
+def _describe(key: Key) -> str:
     return f"sentence {key[1]}, paraphrase {key[2]}"
 
 
@@ -79,11 +85,11 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _one(fields: Mapping[str, str], names: Sequence[str]) -> str:
+def _first_value(fields: Mapping[str, str], names: Sequence[str]) -> str:
     return next((fields[name].strip() for name in names if fields.get(name, "").strip()), "")
 
 
-def _needed(fields: Mapping[str, str], names: Sequence[str], at: str) -> str:
+def _required_value(fields: Mapping[str, str], names: Sequence[str], at: str) -> str:
     """The first non-empty cell of these columns, exactly as written."""
     cell = next((fields[name] for name in names if fields.get(name, "").strip()), "")
     if not cell:

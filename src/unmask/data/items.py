@@ -23,8 +23,8 @@ def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> Loaded
     ragged = [item.id for item in items if _margins(item.more) != _margins(item.less)]
     all_warnings = [
         *warnings,
-        *_remark(same, "two identical sentences and can only tie"),
-        *_remark(ragged, "white space around only one of the sentences; they are scored unchanged"),
+        *_list_warning(same, "two identical sentences and can only tie"),
+        *_list_warning(ragged, "white space around only one of the sentences; they are scored unchanged"),
     ]
     return LoadedItems(tuple(items), tuple(all_warnings))
 
@@ -36,7 +36,7 @@ def _margins(text: str) -> tuple[str, str]:
     return text[:start], text[start + len(body) :]
 
 
-def _remark(ids: Sequence[str], what: str) -> list[str]:
+def _list_warning(ids: Sequence[str], what: str) -> list[str]:
     """One warning that lists the first few items; none if there are no items."""
     if not ids:
         return []

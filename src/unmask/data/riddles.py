@@ -179,7 +179,7 @@ def _template(
     side = "neutral" if gender == "neutral" else "pro" if fits == means_it else "anti"
     return CoreferenceItem(
         id=f"{at:04}/{gender}",
-        text=named[: slot.start()] + word + _agreeing(word, named[slot.end() :]),
+        text=named[: slot.start()] + word + _verb_agreement(word, named[slot.end() :]),
         at=(slot.start(), slot.start() + len(word)),
         gold=occupation if means_it else participant,
         other=participant if means_it else occupation,
@@ -192,6 +192,6 @@ def _template(
     )
 
 
-def _agreeing(word: str, rest: str) -> str:
+def _verb_agreement(word: str, rest: str) -> str:
     """The text after the pronoun; after `they` the verb is plural, as in the published sentences."""
     return re.sub(r"^ was\b", " were", rest) if word == "they" else rest

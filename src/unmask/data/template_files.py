@@ -43,7 +43,7 @@ def load(path: Path, *, name: str) -> Dataset:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); expected a file of templates") from None
-    loaded = _loaded(data, path, name)
+    loaded = _load_items(data, path, name)
     digest = hashlib.sha256(data).hexdigest()
     card = Card(
         name=name,
@@ -62,7 +62,7 @@ def load(path: Path, *, name: str) -> Dataset:
 
 def from_yaml(data: bytes, where: str, name: str) -> LoadedItems:
     """Load the items of a YAML file."""
-    content = _parsed(data, where)
+    content = _parse_yaml(data, where)
     slots = {**FORMS, **_slots(content.get("slots") or {}, where)}
     lines = [
         *_lines(content.get("words") or [], "word", f"{where}, words"),
@@ -71,7 +71,7 @@ def from_yaml(data: bytes, where: str, name: str) -> LoadedItems:
     return _items(lines, name, where, slots)
 
 
-def _loaded(data: bytes, path: Path, name: str) -> LoadedItems:
+def _load_items(data: bytes, path: Path, name: str) -> LoadedItems:
     if path.suffix.lower() in YAML:
         return from_yaml(data, path.name, name)
     rows = records(data, path.suffix, path.name)
@@ -89,7 +89,7 @@ def _items(lines: Iterable[TemplateLine], name: str, where: str, slots: Slots) -
     return with_warnings(items)
 
 
-def _parsed(data: bytes, where: str) -> dict[str, Any]:
+def _parse_yaml(data: bytes, where: str) -> dict[str, Any]:
     import yaml
 
     try:

@@ -101,7 +101,7 @@ def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | 
     chart: Chart = (
         alt.layer(bars, *marks)
         .properties(width=205, height=120)
-        .facet(facet=facet, columns=3, data=alt.InlineData(values=_numbered(rows)))
+        .facet(facet=facet, columns=3, data=alt.InlineData(values=_with_order(rows)))
     )
     return chart
 
@@ -141,16 +141,16 @@ def panels(
     chart: Chart = (
         alt.layer(*_rule(null, "y"), band, line)
         .properties(width=190, height=130)
-        .facet(facet=facet, columns=3, data=alt.InlineData(values=_numbered(rows)))
+        .facet(facet=facet, columns=3, data=alt.InlineData(values=_with_order(rows)))
     )
     return chart
 
 
 def _base(rows: Sequence[Row]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values=_numbered(rows)))
+    return alt.Chart(alt.InlineData(values=_with_order(rows)))
 
 
-def _numbered(rows: Sequence[Row]) -> list[Row]:
+def _with_order(rows: Sequence[Row]) -> list[Row]:
     """Add the order of the rows, and replace NaN and infinities by null."""
     return [
         {key: _plain(value) for key, value in row.items()} | {"order": index}

@@ -26,7 +26,7 @@ _OURS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 def write(result: Run, path: Path) -> Path:
     """Add the run to the model card at `path`, keeping its other content; create it if there is none."""
     section = f"{BEGIN}\n{text(result)}\n{END}"
-    existing = _opened(path) if path.exists() else None
+    existing = _load_card(path) if path.exists() else None
     data = cast(ModelCardData, existing.data) if existing else ModelCardData()
     foreign = [entry for entry in data.eval_results or [] if MADE not in (entry.metric_args or {})]
     data.model_name = data.model_name or _model(result)
@@ -73,8 +73,8 @@ def _metric(estimate: Estimate, result: Run, card: Mapping[str, Any]) -> EvalRes
     kind = str((result.meta.get("model") or {}).get("kind", ""))
     title = MEASURES[estimate.measure].title if estimate.measure in MEASURES else estimate.measure
     interval = {
-        "low": _known(estimate.low),
-        "high": _known(estimate.high),
+        "low": _finite_or_none(estimate.low),
+        "high": _finite_or_none(estimate.high),
         "null": estimate.null,
         "n": estimate.n,
     }
@@ -99,7 +99,7 @@ def _checks(result: Run, names: Sequence[str]) -> list[str]:
     return ["### Checks", markdown.table(table)] if table.rows else []
 
 
-def _opened(path: Path) -> ModelCard:
+def _load_card(path: Path) -> ModelCard:
     try:
         return cast(ModelCard, ModelCard.load(path))
     except (ValueError, OSError) as error:
@@ -119,5 +119,5 @@ def _model(result: Run) -> str:
     return str((result.meta.get("model") or {}).get("id") or "model")
 
 
-def _known(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None

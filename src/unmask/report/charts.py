@@ -24,7 +24,7 @@ Named = tuple[str, Sequence[float], bool]  # measure, its differences, whether t
 
 def intervals(estimates: Sequence[Estimate], run: Run) -> Chart:
     """One line per measure: its value and interval against the null."""
-    rows = _numbered([_row(estimate, label(estimate, run)) for estimate in estimates], "label")
+    rows = _with_order([_row(estimate, label(estimate, run)) for estimate in estimates], "label")
     base = alt.Chart(alt.InlineData(values=rows))
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
     text = text.encode(x="value:Q", y=_names(), text="shown:N")
@@ -34,7 +34,7 @@ def intervals(estimates: Sequence[Estimate], run: Run) -> Chart:
 def groups(estimates: Sequence[Estimate]) -> Chart:
     """One panel per measure, one line per group; the shape shows significance after Holm's correction."""
     rows = [_row(e, group_name(e)) | {"panel": e.measure, "holm": wording.holm(e)} for e in estimates]
-    rows = _numbered(_numbered(rows, "label"), "panel")
+    rows = _with_order(_with_order(rows, "label"), "panel")
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
     shape = shape.title("after Holm's correction, it").legend(
         orient="bottom", titleOrient="left", titleLimit=0
@@ -144,7 +144,7 @@ def _names() -> alt.Y:
     return alt.Y("label:N").title(None).sort(field="label_order", op="min", order="ascending")
 
 
-def _numbered(rows: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
+def _with_order(rows: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
     """Add the index of each name as a sort key: Vega would evaluate a list of names as an expression."""
     order = {name: index for index, name in enumerate(dict.fromkeys(row[field] for row in rows))}
     return [row | {f"{field}_order": order[row[field]]} for row in rows]

@@ -29,10 +29,10 @@ class Reference:
     @property
     def short(self) -> str:
         """`Salazar et al. (2020). Masked Language Model Scoring.`, the short form of a page."""
-        title, year = _shown(self.fields["title"]), self.fields.get("year", "no year")
+        title, year = _plain_text(self.fields["title"]), self.fields.get("year", "no year")
         if "author" not in self.fields:
             return f"{title} ({year})."
-        names = [_shown(name).partition(",")[0] for name in self.fields["author"].split(" and ")]
+        names = [_plain_text(name).partition(",")[0] for name in self.fields["author"].split(" and ")]
         authors = " and ".join(names) if len(names) <= MAX_NAMED else f"{names[0]} et al."
         return f"{authors} ({year}). {title}."
 
@@ -58,7 +58,7 @@ def bibliography(keys: Iterable[str], others: Iterable[str] = ()) -> str:
     return "\n\n".join(entry for entry in entries.values() if entry)
 
 
-def _shown(text: str) -> str:
+def _plain_text(text: str) -> str:
     """LaTeX markup as plain text: accents as letters, braces removed, dashes converted."""
     plain = _ACCENT.sub(lambda m: unicodedata.normalize("NFC", m[2] + _ACCENTS[m[1]]), text)
     return plain.replace("{", "").replace("}", "").replace("---", "—").replace("--", "–").strip()

@@ -81,12 +81,12 @@ def largest_differences(run: Run, estimate: Estimate, count: int = SHOWN) -> lis
     less = [row for row in rows if row["difference"] < 0]
     half = count // 2
     chosen = more[: max(half, count - len(less))] + less[: max(half, count - len(more))]
-    return _all_decided(run, estimate, chosen)
+    return _pair_views(run, estimate, chosen)
 
 
 def smallest_differences(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
     """The pairs with the smallest differences."""
-    return _all_decided(run, estimate, _by_size(run, estimate)[:count])
+    return _pair_views(run, estimate, _by_size(run, estimate)[:count])
 
 
 def _by_size(run: Run, estimate: Estimate) -> list[dict[str, Any]]:
@@ -95,9 +95,9 @@ def _by_size(run: Run, estimate: Estimate) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: abs(row["difference"]))
 
 
-def _all_decided(run: Run, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[PairView]:
+def _pair_views(run: Run, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[PairView]:
     tokens = _tokens_of(run, estimate.measure, [row["item"] for row in rows])
-    return [_decided(row, tokens.get(row["item"], {}), slot=is_open(estimate)) for row in rows]
+    return [_pair_view(row, tokens.get(row["item"], {}), slot=is_open(estimate)) for row in rows]
 
 
 def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, list[TokenRow]]]:
@@ -111,7 +111,7 @@ def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, 
     return by_item
 
 
-def _decided(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *, slot: bool) -> PairView:
+def _pair_view(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *, slot: bool) -> PairView:
     more, less, third = (tokens.get(side, ()) for side in ("more", "less", "unrelated"))
     split = parts(more, less)
     known = [part.own for side in split for part in side if part is not None]

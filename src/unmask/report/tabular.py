@@ -48,8 +48,8 @@ def checks(runs: Sequence[Run], *, names: Sequence[str]) -> pd.DataFrame:
 
 def as_csv(table: pd.DataFrame) -> str:
     """CSV in which no text can be read as a formula by a spreadsheet."""
-    return str(table.map(_inert).to_csv(index=False, lineterminator="\n"))
+    return str(table.map(_escape_formula).to_csv(index=False, lineterminator="\n"))
 
 
-def _inert(cell: object) -> object:
+def _escape_formula(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_FORMULA) else cell
