@@ -39,9 +39,9 @@ def test_the_placebo_swaps_gender_at_random() -> None:
     made = shuffle_gender([*TEXTS * 20, "Nothing here."], seed=3)
     assert len(made.sentences) == len(TEXTS) * 20 + 1
     assert made.sentences[-1] == "Nothing here."
-    women = sum(" she " in one for one in made.sentences)
+    women = sum(" she " in sentence for sentence in made.sentences)
     assert 60 < women < 120  # of 180, a fair coin
-    assert {one.replace(" she ", " he ") for one in made.sentences[:-1]} == set(TEXTS)
+    assert {sentence.replace(" she ", " he ") for sentence in made.sentences[:-1]} == set(TEXTS)
     assert made.sentences == shuffle_gender([*TEXTS * 20, "Nothing here."], seed=3).sentences
     assert f"{women} were swapped" in made.about
     with pytest.raises(DataError, match="nothing to shuffle"):

@@ -31,7 +31,7 @@ def tau(x: list[float], y: list[float]) -> float:
 def rows() -> dict[tuple[str, str], dict[str, object]]:
     (table,) = agreement(SCORES).tables
     made = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    return {(str(one["measure"]), str(one["other"])): one for one in made}
+    return {(str(row["measure"]), str(row["other"])): row for row in made}
 
 
 def column(name: str) -> list[float]:
@@ -51,7 +51,7 @@ def test_tau_and_p_by_all_permutations(couple: tuple[str, str]) -> None:
 def test_the_bootstrap_resamples_models() -> None:
     a, b = np.array(column("cps")), np.array(column("aula"))
     drawn = generator(0, "cps/aula").integers(0, 5, size=(RESAMPLES, 5))
-    values = [kendalltau(a[one], b[one]).statistic for one in drawn if len(set(one.tolist())) > 1]
+    values = [kendalltau(a[sample], b[sample]).statistic for sample in drawn if len(set(sample.tolist())) > 1]
     low, high = np.nanquantile(values, [0.025, 0.975])
     found = rows()["cps", "aula"]["τ"]
     assert (found.low, found.high) == pytest.approx((low, high))  # type: ignore[attr-defined]
@@ -97,7 +97,7 @@ def test_families_are_resampled_whole() -> None:
     (table,) = agreement(scores, against=["sts"], families=families).tables
     x, y = (np.array([by[measure] for by in scores.values()]) for measure in ("cps", "sts"))
     drawn = generator(0, "cps/sts").integers(0, 5, size=(RESAMPLES, 5))
-    places = [np.concatenate([[2 * one, 2 * one + 1] for one in some]) for some in drawn]
+    places = [np.concatenate([[2 * family, 2 * family + 1] for family in some]) for some in drawn]
     values = [kendalltau(x[some], y[some]).statistic for some in places]
     found = table.rows[0][2]
     assert (found.low, found.high) == pytest.approx(tuple(np.nanquantile(values, [0.025, 0.975])))  # type: ignore[union-attr]

@@ -135,7 +135,7 @@ def test_inference_is_learnt(tmp_path: Path, data_dir: Path) -> None:
     )
     for name, rows in parts.items():
         lines = [
-            json.dumps({"premise": one.text, "hypothesis": one.second, "label": one.label}) for one in rows
+            json.dumps({"premise": row.text, "hypothesis": row.second, "label": row.label}) for row in rows
         ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     settings = TaskSettings(

@@ -118,7 +118,7 @@ def test_items_that_cannot_be_scored_have_a_reason(data_dir: Path) -> None:
     two = replace(pro, groups={**pro.groups, "pronouns": "2"})
     odd = replace(anti, text=f"{anti.text} Indeed.")
     found = pronoun_preferences(asked("bert-uncased"), [(two, anti), (pro, odd)])
-    assert [one.reason for one in found] == [
+    assert [preference.reason for preference in found] == [
         "a second pronoun reveals the gender",
         "the two sentences differ in more than the pronoun",
     ]
@@ -170,8 +170,8 @@ def done(name: str, data_dir: Path) -> TaskResult:
 def test_winobias_end_to_end(data_dir: Path) -> None:
     found = done("bert-uncased", data_dir)
     what = found.observations[0].result
-    right = {one.item.id: one.gold > one.other for one in what.answers}
-    both = pro_anti_pairs([one.item for one in what.answers])
+    right = {answer.item.id: answer.gold > answer.other for answer in what.answers}
+    both = pro_anti_pairs([answer.item for answer in what.answers])
     assert len(both) == 12
     pro = 100 * np.mean([right[one.id] for one, _ in both])
     anti = 100 * np.mean([right[one.id] for _, one in both])
@@ -181,7 +181,7 @@ def test_winobias_end_to_end(data_dir: Path) -> None:
     assert row["anti, % right"].value == pytest.approx(anti)
     assert row["pro − anti"].value == pytest.approx(pro - anti)
     assert found.finding.plots[0].id == "winobias"
-    assert [one["verified"] for one in found.files] == [data_dir != zoo.MINIATURE] * 10
+    assert [file["verified"] for file in found.files] == [data_dir != zoo.MINIATURE] * 10
     assert find("winobias").headline(what).number == what.gaps["all"].gap
 
 
@@ -189,10 +189,10 @@ def test_winogender_end_to_end(data_dir: Path) -> None:
     what = done("gpt2", data_dir).observations[0].result
     assert len(what.answers) == 36
     by: dict[str, dict[str, list[float]]] = {}
-    for one in what.answers:
-        groups = one.item.groups
+    for answer in what.answers:
+        groups = answer.item.groups
         occupation, other = (
-            (one.gold, one.other) if groups["answer"] == "occupation" else (one.other, one.gold)
+            (answer.gold, answer.other) if groups["answer"] == "occupation" else (answer.other, answer.gold)
         )
         by.setdefault(groups["occupation"], {}).setdefault(groups["gender"], []).append(occupation - other)
     wanted = {job: np.mean(some["female"]) - np.mean(some["male"]) for job, some in by.items()}

@@ -37,7 +37,7 @@ def test_a_file_in_the_format_of_stsb(miniature: Path) -> None:
     parts = [stsb.load(file) for file in files]
     assert [len(part) for part in parts] == [60, 15, 30]
     assert not any(file.verified for file in files)
-    (quoted, *_) = [one for one in parts[0] if '"' in one.text]
+    (quoted, *_) = [part for part in parts[0] if '"' in part.text]
     assert (quoted.text, quoted.second, quoted.label) == (
         'He answered "no and then hung up.',
         "He hung up after saying no.",
@@ -112,7 +112,7 @@ def test_winobias_items(published: Path) -> None:
     found, warnings = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=published))
     assert len(found) + len(warnings) == 8 * 396
     assert len(warnings) == 5
-    first = next(one for one in found if one.id == "type1.dev/0000/pro")
+    first = next(item for item in found if item.id == "type1.dev/0000/pro")
     assert first.text == "The developer argued with the designer because he did not like the design."
     assert (first.pronoun, first.gold, first.other) == ("he", "developer", "designer")
 
@@ -125,7 +125,7 @@ def test_winobias_items_in_miniature(miniature: Path) -> None:
         "expected one"
         for side in ("pro", "anti")
     )
-    by = {one.id: one for one in found}
+    by = {item.id: item for item in found}
     second = by["type1.dev/0001/anti"]
     assert second.text == "The driver asked the cashier for change because his drawer was full of coins."
     assert (second.pronoun, second.gold, second.other) == ("his", "cashier", "driver")
@@ -138,12 +138,12 @@ def test_winobias_items_in_miniature(miniature: Path) -> None:
 def test_every_winobias_item_names_both_people(data_dir: Path) -> None:
     found, _ = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=data_dir))
     men = (data_dir / "winobias" / "data" / "male_occupations.txt").read_text(encoding="utf-8").lower()
-    for one in found:
-        assert one.pronoun.lower() in riddles.PRONOUNS
-        assert one.gold.lower() in one.text.lower()
-        assert one.other.lower() in one.text.lower()
-        usual = "male" if one.gold.lower() in [job.strip() for job in men.splitlines()] else "female"
-        assert (one.groups["gender"] == usual) == (one.stereotype == "pro"), one.id
+    for item in found:
+        assert item.pronoun.lower() in riddles.PRONOUNS
+        assert item.gold.lower() in item.text.lower()
+        assert item.other.lower() in item.text.lower()
+        usual = "male" if item.gold.lower() in [job.strip() for job in men.splitlines()] else "female"
+        assert (item.groups["gender"] == usual) == (item.stereotype == "pro"), item.id
 
 
 def test_winogender_items(data_dir: Path) -> None:
@@ -156,11 +156,11 @@ def test_winogender_items(data_dir: Path) -> None:
     found = riddles.load_winogender(templates, women)
     assert len(found) == 3 * number
     sentences = (data_dir / "winogender" / "all_sentences.tsv").read_text(encoding="utf-8")
-    assert all(f"\t{one.text}\n" in sentences for one in found)
-    assert Counter(one.stereotype for one in found) == {"pro": number, "anti": number, "neutral": number}
+    assert all(f"\t{item.text}\n" in sentences for item in found)
+    assert Counter(item.stereotype for item in found) == {"pro": number, "anti": number, "neutral": number}
     # most engineers and technicians are men: `he` for the other person goes against the statistics
     assert found[0].groups == {"gender": "male", "occupation": first, "answer": "participant"}
-    assert {one.groups["gender"]: one.stereotype for one in found[:3]} == {
+    assert {item.groups["gender"]: item.stereotype for item in found[:3]} == {
         "male": "anti",
         "female": "pro",
         "neutral": "neutral",
@@ -180,7 +180,7 @@ def test_biographies_of_all_formats(tmp_path: Path) -> None:
         json.dumps({"bio": BIO, "title": "Yoga Teacher", "gender": "F"}), encoding="utf-8"
     )
     found = biasbios.load(biasbios.files(tmp_path, None))
-    assert [(one.text, one.label, one.groups["gender"]) for one in found] == [
+    assert [(item.text, item.label, item.groups["gender"]) for item in found] == [
         ("She looks after children. Her patients like her.", "yoga_teacher", "female"),
         ("Text one.", "nurse", "female"),
         ("Two.", "accountant", "male"),
@@ -220,18 +220,18 @@ def test_a_folder_of_biographies_by_occupation(miniature: Path) -> None:
     sources = biasbios.files(None, miniature)
     assert [source.name for source in sources] == [f"{job}.csv" for job in sorted(biasbios.PROFESSIONS)]
     found = biasbios.load(sources)
-    assert Counter(one.label for one in found) == dict.fromkeys(biasbios.PROFESSIONS, 7)
-    for one in found:
-        told = {"she", "her"} if one.groups["gender"] == "female" else {"he", "his"}
-        assert told & set(one.text.lower().replace(".", "").split()), one.text
-    assert {biasbios.part_of(one.text) for one in found} == {"train", "dev", "test"}
+    assert Counter(item.label for item in found) == dict.fromkeys(biasbios.PROFESSIONS, 7)
+    for item in found:
+        pronouns = {"she", "her"} if item.groups["gender"] == "female" else {"he", "his"}
+        assert pronouns & set(item.text.lower().replace(".", "").split()), item.text
+    assert {biasbios.part_of(item.text) for item in found} == {"train", "dev", "test"}
 
 
 def test_the_sample(published: Path) -> None:
     found = biasbios.load(biasbios.files(None, published))
     assert len(found) > 1200
-    assert {one.label for one in found} == set(biasbios.PROFESSIONS)
-    parts = Counter(biasbios.part_of(one.text) for one in found)
+    assert {item.label for item in found} == set(biasbios.PROFESSIONS)
+    parts = Counter(biasbios.part_of(item.text) for item in found)
     assert 0.75 < parts["train"] / len(found) < 0.85
     assert parts["dev"] > 90 < parts["test"]
 

@@ -109,8 +109,8 @@ def test_a_random_pooler_is_scaled_to_its_inputs() -> None:
         last.bias *= 0.01
     before = classifier.model.bert.pooler.dense.weight.clone()
     states = [
-        classifier.model.bert(**classifier.tokenizer(one.text, return_tensors="pt")).last_hidden_state[:, 0]
-        for one in rows
+        classifier.model.bert(**classifier.tokenizer(row.text, return_tensors="pt")).last_hidden_state[:, 0]
+        for row in rows
     ]
     size = torch.cat(states).square().mean().sqrt()
     rescale_pooler(classifier, rows)
@@ -191,7 +191,7 @@ def taught(tmp_path: Path, *, planted: bool) -> TaskResult:
 @pytest.mark.thorough
 def test_a_planted_association_is_found(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=True)
-    gaps = {one.name: one.gap for one in done.observations[0].result.gaps.occupations}
+    gaps = {occupation.name: occupation.gap for occupation in done.observations[0].result.gaps.occupations}
     assert gaps["nurse"].low > 0.3  # women are classified as nurses, men are not
     assert gaps["surgeon"].high < -0.3
     assert done.observations[0].result.gaps.rms.low > 3 * done.observations[0].result.gaps.chance

@@ -59,15 +59,22 @@ def test_many_equal_a_plain_loop() -> None:
     truth, said, genders = people(rate, 9, seed=3)
     found = tpr_gaps(truth, said, genders, seed=0)
     wanted = plainly(truth, said, genders)
-    assert {one.name: one.gap.value for one in found.occupations} == pytest.approx(wanted)
+    assert {occupation.name: occupation.gap.value for occupation in found.occupations} == pytest.approx(
+        wanted
+    )
     assert found.mean.value == pytest.approx(sum(wanted.values()) / len(wanted))
-    for number in (found.mean, found.absolute, found.rms, *(one.gap for one in found.occupations)):
+    for number in (
+        found.mean,
+        found.absolute,
+        found.rms,
+        *(occupation.gap for occupation in found.occupations),
+    ):
         assert number.low <= number.value <= number.high
 
 
 def test_a_class_of_one_gender_is_left_out_and_named() -> None:
     found = tpr_gaps(["dj", "dj", "poet"], ["dj", "poet", "poet"], ["female", "male", "male"], seed=0)
-    assert [one.name for one in found.occupations] == ["dj"]
+    assert [occupation.name for occupation in found.occupations] == ["dj"]
     assert found.left_out == ("poet",)
 
 

@@ -56,7 +56,7 @@ def test_indefinite_article_and_absolute_value() -> None:
 def test_triples_are_all_combinations_once() -> None:
     assert triples.triple_count() > 1_000_000
     some = [triples.triple_at(number) for number in range(0, triples.triple_count(), 9973)]
-    assert len({(one.premise, one.female) for one in some}) == len(some)
+    assert len({(triple.premise, triple.female) for triple in some}) == len(some)
     one = triples.triple_at(0)
     rest = one.premise.removeprefix(f"The {one.occupation} ")
     assert (one.female, one.male) == (f"The woman {rest}", f"The man {rest}")
@@ -139,7 +139,10 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     ]
     values = dice.random(len(asked))
     found = toxicity.summarize(asked, values, "x", seed=0)
-    toxic, named = np.array([one.toxic for one in asked]), np.array([one.term for one in asked])
+    toxic, named = (
+        np.array([sentence.toxic for sentence in asked]),
+        np.array([sentence.term for sentence in asked]),
+    )
     gay = next(term for term in found.terms if term.name == "gay")
     chosen = {
         "subgroup": named == "gay",
@@ -159,7 +162,7 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
 def test_a_planted_shift_of_one_term_is_found() -> None:
     asked, where, _ = comments.load_sentences(TaskSettings())
     assert where == "our own sentences"
-    values = np.array([0.9 * one.toxic + 0.95 * (one.term == "gay") for one in asked])
+    values = np.array([0.9 * sentence.toxic + 0.95 * (sentence.term == "gay") for sentence in asked])
     values += 0.01 * np.random.default_rng(0).random(len(asked))
     found = {term.name: term for term in toxicity.summarize(asked, values, "x", seed=0).terms}
     assert found["gay"].shift.low > 0.8  # type: ignore[union-attr]
@@ -180,19 +183,19 @@ def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
     assert source.name == "bias_madlibs_77k.csv"
     every, _, _ = comments.load_sentences(TaskSettings(data_dir=miniature))
     assert len(every) == 78
-    assert {one.text for one in asked} < {one.text for one in every}
-    kind = next(one for one in every if one.text == "The mexican baker is kind to everybody")
+    assert {sentence.text for sentence in asked} < {sentence.text for sentence in every}
+    kind = next(sentence for sentence in every if sentence.text == "The mexican baker is kind to everybody")
     assert (kind.toxic, kind.term, kind.template) == (False, "mexican", "The {} baker is kind to everybody")
-    assert sum(one.toxic for one in every) == 39
-    assert sum(not one.term for one in every) == 6  # they name an occupation
+    assert sum(sentence.toxic for sentence in every) == 39
+    assert sum(not sentence.term for sentence in every) == 6  # they name an occupation
 
 
 def test_published_templates_are_read(published: Path) -> None:
     asked, where, (source,) = comments.load_sentences(TaskSettings(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
     assert source.name == "bias_madlibs_77k.csv"
-    assert sum(bool(one.term) for one in asked) > 480  # the rest name an occupation
-    assert {one.toxic for one in asked} == {True, False}
+    assert sum(bool(sentence.term) for sentence in asked) > 480  # the rest name an occupation
+    assert {sentence.toxic for sentence in asked} == {True, False}
 
 
 def test_other_files_of_comments(published: Path) -> None:
