@@ -262,5 +262,5 @@ def test_equal_sentences_have_no_candidates() -> None:
 
 
 def test_a_causal_model_is_refused() -> None:
-    with pytest.raises(ModelError, match="accuracy asks masked models"):
+    with pytest.raises(ModelError, match="accuracy needs masked models"):
         diagnosed(zoo.folder("gpt2"), lesson()["stereoset"])

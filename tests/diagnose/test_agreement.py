@@ -131,7 +131,7 @@ def test_too_few_models_get_a_note_instead(models: tuple[str, ...]) -> None:
     finding = found_by(models).finding
     assert "Models ranked by two measures" not in [table.title for table in finding.tables]
     assert f"{len(models)} model" in finding.notes[0]
-    assert "name at least 3" in finding.notes[0]
+    assert "give at least 3" in finding.notes[0]
     assert [plot.id for plot in finding.plots] == [f"agreement-{n + 1}" for n in range(len(models))]
 
 

@@ -163,7 +163,7 @@ def test_runs_of_changed_tokens_are_counted_at_ends_and_between() -> None:
 
 
 def test_measures_that_read_no_spans_are_refused() -> None:
-    with pytest.raises(ModelError, match="not aul, pll: name one of cps, sss"):
+    with pytest.raises(ModelError, match="not aul, pll; expected cps, sss"):
         finding(ALIGNMENT, "bert-uncased", crows(ROWS[:2]), ["aul", "pll"])
 
 

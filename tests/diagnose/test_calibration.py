@@ -161,13 +161,13 @@ def test_a_model_without_a_dose_is_refused() -> None:
 
 
 def test_two_doses_are_too_few() -> None:
-    with pytest.raises(ModelError, match="has 2: name at least 3 siblings"):
+    with pytest.raises(ModelError, match="2 doses; give at least 3 siblings"):
         concluded({0: {"aul": [1.0, -1.0]}, 1: {"aul": [1.0, 1.0]}})
 
 
 def test_items_that_speak_of_no_occupation_are_refused(tmp_path: Path) -> None:
     data = replace(templates(), items=templates().items[-2:])
-    with pytest.raises(DataError, match="none of 2 items speaks of a planted occupation"):
+    with pytest.raises(DataError, match="none of 2 items is about a planted occupation"):
         run([CALIBRATION], siblings("roberta", tmp_path), data=data, options=unmask.Options(store=False))
     with pytest.raises(DataError, match="neither templates nor a category 'occupation'"):
         run([CALIBRATION], data="nine-axes")

@@ -200,7 +200,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_without_wordfreq_one_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wordfreq", None)
-    with pytest.raises(DataError, match=r"install unmask\[words\].*--counts"):
+    with pytest.raises(DataError, match=r"install unmask\[words\].*`counts`"):
         frequencies_for(None, "en")
 
 
@@ -211,7 +211,7 @@ def test_wordfreq_is_used_where_it_is_installed() -> None:
     assert found.frequency("woman") == wordfreq.word_frequency("woman", "en")
     assert not found.knows("zzyzxqq")
     assert found.log10("zzyzxqq") == pytest.approx(-8, abs=0.05)
-    with pytest.raises(DataError, match="--counts"):
+    with pytest.raises(DataError, match="as `counts`"):
         frequencies_for(None, "xx")
 
 
@@ -362,7 +362,7 @@ def write(tmp_path: Path) -> Path:
 def test_one_pair_has_no_line_and_says_so(tmp_path: Path) -> None:
     data = small([{"more": "The old man slept.", "less": "The young man slept.", "direction": "stereo"}])
     found = finding(FREQUENCY, "bert-uncased", data, ["aul", "sld"], counts=write(tmp_path))
-    assert any("no line can be drawn" in line for line in found.answers)
+    assert any("no line can be fitted" in line for line in found.answers)
     assert found.plots == ()
     (row,) = rows_of(found, "Frequency of advantaged")
     assert (row["words A"], row["words D"], row["rank A"], row["rank D"]) == (1, 1, 2.0, 1.0)

@@ -170,7 +170,7 @@ def test_wordnet_where_its_own_programs_look(small: Path, monkeypatch: pytest.Mo
 
 def test_a_folder_that_is_no_wordnet_is_refused(small: Path) -> None:
     (small / "data.verb").unlink()
-    with pytest.raises(DataError, match=r"is no folder of WordNet: it has no data.verb; install"):
+    with pytest.raises(DataError, match=r"is not a WordNet folder: it has no data.verb; install"):
         find_wordnet(small)
 
 
@@ -316,7 +316,7 @@ def placed(tokenizer: Any, text: str, word: str) -> tuple[list[int], list[int]]:
 def test_the_models_own_words_equal_a_slow_look(name: str) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     with subject(name) as one:
-        found = fillers(one.lm, package._opened(PAIR, target("money")), 40)
+        found = fillers(one.lm, package._with_slot(PAIR, target("money")), 40)
         for words, text in zip(found, (PAIR.more, PAIR.less), strict=True):
             ids, places = placed(tokenizer, text, "money")
             row = [*ids[: places[0]], tokenizer.mask_token_id, *ids[places[-1] + 1 :]]
@@ -507,7 +507,7 @@ def test_a_file_is_written_reviewed_and_diagnosed(tmp_path: Path, small: Path) -
     assert kept[0]["more"] not in texts
     assert kept[1]["more"] in texts
     assert any("1 paraphrases a reviewer refused" in note for note in found.notes)
-    assert any("no reviewer has looked at" in note for note in found.notes)
+    assert any("were used without review" in note for note in found.notes)
     (diagnosed,) = run([PARAPHRASE], [zoo.folder("bert-uncased")], data=path, options=OPTIONS)
     assert diagnosed.finding.tables[0].rows[0][3] == len(found.pairs)
 
@@ -515,7 +515,7 @@ def test_a_file_is_written_reviewed_and_diagnosed(tmp_path: Path, small: Path) -
 def test_without_wordnet_the_model_alone_proposes_and_a_note_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wordnet_module, "_places", lambda: iter(()))
+    monkeypatch.setattr(wordnet_module, "_search_paths", lambda: iter(()))
     path = tmp_path / "proposals.csv"
     told = generate_file(zoo.folder("roberta"), ours(0, 99), path, rules=ANYTHING, options=OPTIONS)
     assert told.notes == (NO_WORDNET,)
@@ -525,7 +525,7 @@ def test_without_wordnet_the_model_alone_proposes_and_a_note_says_so(
 
 
 def test_a_causal_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="is causal: only a masked model"):
+    with pytest.raises(ModelError, match="is causal: proposing words"):
         generate_file(zoo.folder("gpt2"), ours(0), tmp_path / "out.csv", options=OPTIONS)
     assert not (tmp_path / "out.csv").exists()
 
@@ -547,7 +547,9 @@ def test_without_lemminflect_one_line_says_what_to_install(monkeypatch: pytest.M
 
     forms.lemminflect.cache_clear()
     monkeypatch.setattr(forms, "import_module", missing)
-    with pytest.raises(DataError, match=r"lemminflect is not installed; run `pip install 'unmask\[words\]'`"):
+    with pytest.raises(
+        DataError, match=r"lemminflect, which is not installed; run `pip install 'unmask\[words\]'`"
+    ):
         forms.lemminflect()
     monkeypatch.undo()
     forms.lemminflect.cache_clear()

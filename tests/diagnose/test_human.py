@@ -180,7 +180,7 @@ def test_pairs_without_votes_are_left_out_and_counted() -> None:
 
 @pytest.mark.parametrize("votes", [0, 6])
 def test_a_threshold_nobody_can_miss_or_reach_is_refused(votes: int) -> None:
-    with pytest.raises(DataError, match="1 to 5 of six people"):
+    with pytest.raises(DataError, match="expected 1 to 5: of six people"):
         found_by("roberta", part(), votes=votes)
 
 
@@ -193,5 +193,5 @@ def test_votes_that_are_no_number_are_refused() -> None:
 
 def test_data_without_votes_is_refused() -> None:
     data = datasets.from_records([("He cooks.", "She cooks.")])
-    with pytest.raises(DataError, match="no votes of annotators; without --data it reads crows-pairs"):
+    with pytest.raises(DataError, match="no votes of annotators; without `data` it uses crows-pairs"):
         run([HUMAN], [zoo.folder("roberta")], data=data)

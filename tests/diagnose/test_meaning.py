@@ -248,5 +248,5 @@ def test_no_draws_and_causal_models_are_refused() -> None:
     data = lesson()["stereoset"]
     with pytest.raises(StatsError, match="draws is 0"):
         diagnosed(zoo.folder("bert-uncased"), data, draws=0)
-    with pytest.raises(ModelError, match="meaning asks masked models"):
+    with pytest.raises(ModelError, match="meaning needs masked models"):
         diagnosed(zoo.folder("gpt2"), data)

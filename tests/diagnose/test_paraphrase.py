@@ -259,9 +259,9 @@ def test_what_is_left_out_is_counted() -> None:
     }
     assert [note.partition(": ")[2] for note in found.notes] == [
         "1 pairs without an original were left out",
-        "1 paraphrases a reviewer refused were left out",
-        "1 generated paraphrases were used that no reviewer has looked at",
-        "1 originals are not at hand: their paraphrases were left out",
+        "1 paraphrases rejected by a reviewer were left out",
+        "1 generated paraphrases were used without review",
+        "1 originals were not found: their paraphrases were left out",
         "1 originals without a paraphrase were left out",
     ]
 
@@ -272,7 +272,7 @@ def test_no_family_at_all_is_refused() -> None:
 
 
 def test_data_that_rewords_nothing_is_refused() -> None:
-    with pytest.raises(DataError, match=r"cannot read nine-axes: .*reword nothing; without --data it reads"):
+    with pytest.raises(DataError, match=r"cannot read nine-axes: .*not paraphrases; without `data` it uses"):
         run([PARAPHRASE], [zoo.folder("bert-uncased")], data="nine-axes", options=OPTIONS)
 
 

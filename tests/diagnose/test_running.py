@@ -104,7 +104,7 @@ def test_scores_are_those_of_an_audit() -> None:
 
 def test_one_diagnosis_refuses_data_it_cannot_read() -> None:
     with pytest.raises(
-        DataError, match="picky cannot read nine-axes: it is not triple-gender; without --data"
+        DataError, match="picky cannot read nine-axes: it is not triple-gender; without `data`"
     ):
         run([PICKY], [bert()], data="nine-axes", options=LIMIT)
 

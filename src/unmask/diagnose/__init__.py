@@ -1,8 +1,8 @@
-"""Diagnoses of the measures themselves, one file each. To add one: write its file, then name it here.
+"""Diagnoses of the measures themselves, one module each. To add one, write its module and list it here.
 
 from unmask.diagnose import find, run
-(found,) = run([find("direction")], ["bert-base-cased"], data="crows-pairs")
-found.finding.answers, found.finding.tables
+(result,) = run([find("direction")], ["bert-base-cased"], data="crows-pairs")
+result.finding.answers, result.finding.tables
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _ALL = (
     *(ACCURACY, MEANING, FREQUENCY, DIRECTION, HUMAN, PARAPHRASE),
     *(STABILITY, LENGTH, ALIGNMENT, CALIBRATION, AGREEMENT),
 )
-DIAGNOSES: dict[str, Diagnosis] = {one.name: one for one in _ALL}
+DIAGNOSES: dict[str, Diagnosis] = {diagnosis.name: diagnosis for diagnosis in _ALL}
 
 
 def find(name: str) -> Diagnosis:
-    """The diagnosis of that name."""
+    """The diagnosis called `name`."""
     if name not in DIAGNOSES:
         raise UnknownName("diagnosis", name, DIAGNOSES)
     return DIAGNOSES[name]

@@ -40,7 +40,7 @@ READ_ALIKE = {"aula": "aul", "aula-normalised": "aul", "cps-exact": "cps", "sss-
 
 @dataclass(frozen=True, slots=True)
 class AccuracyResult:
-    """Right guesses by way of counting, two ways on the same tokens, and what the tokenizer does."""
+    """Hits by counting rule, two rules compared on the same tokens, and sub-token counts."""
 
     counts: Mapping[CountingRule, HitCounts]
     versus: Mapping[tuple[CountingRule, CountingRule], PairedCounts]
@@ -48,8 +48,8 @@ class AccuracyResult:
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> AccuracyResult:
-    """Ask what the measures ask, and count the tokens that were the model's first guess."""
-    rules = _ways(settings, session)
+    """Run the measures' probes and count the tokens that are the model's top prediction."""
+    rules = _rules(settings, session)
     session.lm.prime([text for item in data.items for text in (item.more, item.less)])
     plans = {rule: plan_probes(rule, data.items, session.lm) for rule in rules}
     probes = (
@@ -73,7 +73,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     rows = tuple(row for observation in observations for row in _accuracies(observation, settings.seed))
     if not rows:
         read = ", ".join(dict.fromkeys(way.measure for way in COUNTING_RULES))
-        return Finding((f"none of the measures named is among those whose guesses are counted: {read}",), ())
+        return Finding((f"none of the requested measures is supported; accuracy supports {read}",), ())
     pairs = tuple(row for observation in observations for row in _comparisons(observation, settings.seed))
     tables = [_accuracy_table(rows)]
     tables += [_versus_table(pairs)] if pairs else []
@@ -83,8 +83,8 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     )
 
 
-def _ways(settings: DiagnosisSettings, session: Session) -> list[CountingRule]:
-    """Those of the measures named; all where none is."""
+def _rules(settings: DiagnosisSettings, session: Session) -> list[CountingRule]:
+    """Counting rules of the requested measures; all if none are requested."""
     named = {
         READ_ALIKE.get(measure.name, measure.name)
         for measure in select_measures(settings.measures, session.lm.kind)
@@ -117,10 +117,11 @@ def _accuracy_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
         "Token prediction accuracy, %",
         ("model", "data", "measure", "counted", "accuracy", "n", "pairs", "left out", "published"),
         rows,
-        "Right: the token that stands there is the model's first guess. n counts tokens, or pairs where a "
-        "whole candidate must be guessed. Intervals take the pair as the unit: tokens of a pair are not "
+        "A prediction is right if the original token is the model's top prediction. n counts tokens, or "
+        "pairs "
+        "where a whole candidate must be predicted. Intervals are over pairs, as tokens of a pair are not "
         "independent. The published code counts AUL over all tokens and SSS over changed tokens, the paper "
-        "describes SSS by whole candidates: its number is set beside both ways of counting.",
+        "describes SSS by whole candidates: its number is shown beside both.",
     )
 
 
@@ -147,8 +148,8 @@ def _versus_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
         ),
         rows,
         "Accuracies in %, their difference in points with an interval over pairs. p by McNemar's test, exact "
-        f"where fewer than {EXACT_BELOW} tokens are right by one measure only; it takes tokens as independent, so "
-        "where it and the interval differ trust the interval.",
+        f"where fewer than {EXACT_BELOW} tokens are right by one measure only; it treats tokens as "
+        "independent, so where it and the interval disagree, trust the interval.",
     )
 
 
@@ -175,17 +176,18 @@ def _subtoken_table(observations: Sequence[DiagnosisObservation]) -> Table:
             "published equally many",
         ),
         tuple(rows),
-        "Where both sentences become one and the same input when their changed tokens are hidden, SSS judges "
-        "two candidates by one guess; else each is guessed in an input with its own number of masks. With an "
-        "empty span there is nothing to guess, and the pair is left out of SSS.",
+        "Where masking the changed tokens turns both sentences into the same input, SSS compares two "
+        "candidates "
+        "with one prediction; otherwise each is predicted in an input with its own number of masks. With an "
+        "empty span there is nothing to predict, and SSS leaves the pair out.",
     )
 
 
 def _answers(observations: Sequence[DiagnosisObservation], seed: int) -> Iterator[str]:
     words = {
-        AUL: "of the content tokens are the first guess when nothing is hidden (aul)",
-        CPS: "of the shared tokens when hidden one at a time (cps)",
-        SSS: "of the pairs have a candidate guessed as a whole when the changed tokens are hidden (sss)",
+        AUL: "of the content tokens are the top prediction when nothing is masked (aul)",
+        CPS: "of the shared tokens when masked one at a time (cps)",
+        SSS: "of the pairs have a candidate predicted as a whole when the changed tokens are masked (sss)",
     }
     for observation in observations:
         parts = [
@@ -205,7 +207,7 @@ def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
                 series = f"{observation.model['id']} · {observation.data.card.name}"
                 numbers = {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high}
                 rows.append({"label": f"{rule.measure}: {rule.counted}", "series": series, **numbers})
-    alt = "Share of predictions that are the model's first guess, by measure and what is counted."
+    alt = "Share of tokens that are the model's top prediction, by measure and by what is counted."
     return Plot("accuracy", "Token prediction accuracy", alt, charts.intervals(rows, axis="accuracy, %"))
 
 

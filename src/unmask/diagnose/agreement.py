@@ -19,7 +19,7 @@ COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
-    """Every pair under every measure."""
+    """Score rows of every pair under every measure."""
     measures = session.pair_measures(data, settings.measures)
     return {name: [item.row for item in items] for name, items in session.scores(data, measures).items()}
 
@@ -34,13 +34,13 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     }
     models = {data: model_agreements(group, settings.seed) for data, group in by_data.items()}
     types = [
-        each
+        type_ranking
         for observation in observations
-        if (each := type_rankings(observation, settings.seed)) is not None
+        if (type_ranking := type_rankings(observation, settings.seed)) is not None
     ]
     note = (
-        "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: pairs drawn anew, the same for "
-        "all measures; it does not speak of other {others}. p Holm: over the rows that have the same {same}."
+        "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: pairs are resampled, jointly for "
+        "all measures; it does not generalise to other {others}. p Holm: over the rows with the same {same}."
     )
     model_table = Table(
         "Models ranked by two measures",
@@ -51,14 +51,18 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     type_table = Table(
         "Bias types ranked by two measures",
         ("model", "data", *COLUMNS),
-        tuple(row for ranking in types for row in _rows(_where(ranking.observation), ranking.agreements)),
+        tuple(
+            row
+            for ranking in types
+            for row in _rows(_model_and_data(ranking.observation), ranking.agreements)
+        ),
         note.format(others="bias types", same="model and data"),
     )
     tables = [model_table, type_table, *([_ranks(types)] if types else [])]
     return Finding(
         (
             *(line for data, group in models.items() for line in _answers(f"models on {data}", group)),
-            *_said(types),
+            *_type_answers(types),
         ),
         tuple(table for table in tables if table.rows),
         tuple(_plots(models, types)),
@@ -66,7 +70,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     )
 
 
-def _where(observation: DiagnosisObservation) -> tuple[str, str]:
+def _model_and_data(observation: DiagnosisObservation) -> tuple[str, str]:
     return str(observation.model["id"]), observation.data.card.name
 
 
@@ -77,7 +81,7 @@ def _rows(where: tuple[str, ...], agreements: Sequence[RankAgreement]) -> list[t
             *where,
             agreement.a,
             agreement.b,
-            _ranged(agreement),
+            _tau_cell(agreement),
             agreement.n,
             agreement.test.p,
             p,
@@ -87,7 +91,7 @@ def _rows(where: tuple[str, ...], agreements: Sequence[RankAgreement]) -> list[t
     ]
 
 
-def _ranged(agreement: RankAgreement) -> Value:
+def _tau_cell(agreement: RankAgreement) -> Value:
     return Value(
         agreement.test.value, agreement.interval.low, agreement.interval.high, agreement.interval.method
     )
@@ -101,7 +105,7 @@ def _ranks(types: Sequence[TypeRankings]) -> Table:
             by = {name: int(ranking.ranks[row, column]) for row, name in enumerate(ranking.names)}
             rows.append(
                 (
-                    *_where(ranking.observation),
+                    *_model_and_data(ranking.observation),
                     category,
                     ranking.pairs[column],
                     *(by.get(name) for name in names),
@@ -111,8 +115,9 @@ def _ranks(types: Sequence[TypeRankings]) -> Table:
         "Rank of each bias type by mean difference",
         ("model", "data", "type", "pairs", *names),
         tuple(rows),
-        "1: the type whose stereotyping sentences lead by most under this measure; for sld, the type whose "
-        "two sentences differ by most.",
+        "1: the type with the largest mean difference towards the stereotype under this measure; for sld, "
+        "the "
+        "type with the largest absolute difference.",
     )
 
 
@@ -123,8 +128,8 @@ def _answers(what: str, agreements: Sequence[RankAgreement]) -> list[str]:
     most, least = max(known, key=_value), min(known, key=_value)
     sure = sum(agreement.interval.low > 0 for agreement in known)
     return [
-        f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {_told(most)}), {least.a} and "
-        f"{least.b} least (τ {_told(least)}); interval above 0: {sure} of {len(known)} couples"
+        f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {_format_tau(most)}), {least.a} and "
+        f"{least.b} least (τ {_format_tau(least)}); interval above 0: {sure} of {len(known)} couples"
     ]
 
 
@@ -132,11 +137,11 @@ def _value(agreement: RankAgreement) -> float:
     return agreement.test.value
 
 
-def _told(agreement: RankAgreement) -> str:
+def _format_tau(agreement: RankAgreement) -> str:
     return f"{agreement.test.value:.2f}, {agreement.interval.low:.2f} to {agreement.interval.high:.2f}"
 
 
-def _said(types: Sequence[TypeRankings]) -> list[str]:
+def _type_answers(types: Sequence[TypeRankings]) -> list[str]:
     return [
         line
         for ranking in types
@@ -150,7 +155,7 @@ def _said(types: Sequence[TypeRankings]) -> list[str]:
 def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[TypeRankings]) -> list[Plot]:
     shown = [("models", data, agreements) for data, agreements in models.items() if agreements]
     shown += [
-        ("bias types", " on ".join(_where(ranking.observation)), ranking.agreements)
+        ("bias types", " on ".join(_model_and_data(ranking.observation)), ranking.agreements)
         for ranking in types
         if ranking.agreements
     ]
@@ -176,16 +181,17 @@ def _notes(
     types: Sequence[TypeRankings],
 ) -> list[str]:
     few = [
-        f"{data}: {len(group)} {'model' if len(group) == 1 else 'models'}; to see whether measures rank models "
-        f"alike, name at least {MIN_RANKED} that can answer the same measures"
+        f"{data}: {len(group)} {'model' if len(group) == 1 else 'models'}; to compare rankings of models, "
+        f"give at least {MIN_RANKED} models that support the same measures"
         for data, group in by_data.items()
         if not models[data]
     ]
-    ranked = {_where(ranking.observation) for ranking in types}
+    ranked = {_model_and_data(ranking.observation) for ranking in types}
     return few + [
-        f"{' on '.join(_where(observation))}: fewer than {MIN_RANKED} bias types of two scored pairs: not ranked"
+        f"{' on '.join(_model_and_data(observation))}: fewer than {MIN_RANKED} bias types of two scored "
+        "pairs: not ranked"
         for observation in observations
-        if _where(observation) not in ranked
+        if _model_and_data(observation) not in ranked
     ]
 
 

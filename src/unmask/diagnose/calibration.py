@@ -1,4 +1,4 @@
-"""`calibration`: which measure follows a bias that we planted, and how finely?"""
+"""`calibration`: how closely, and with what resolution, does each measure follow a planted bias?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST = 3
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
-    """Every measure that can read the data, over the items that speak of gender and occupation."""
+    """Score rows of every measure that fits the data, over the items about gender and occupation."""
     dose_of(session.lm.facts.id)
     kind = session.lm.kind
     named = settings.measures or [name for name, measure in MEASURES.items() if kind in measure.kinds]
@@ -36,29 +36,30 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dic
     }
     if not all(rows.values()):
         raise DataError(
-            f"{data.card.name}: none of {len(data.items)} items speaks of a planted occupation; raise --limit"
+            f"{data.card.name}: none of {len(data.items)} items is about a planted occupation; raise `limit`"
         )
     return rows
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
-    """Measures from the best to the worst at following the dose, their scores by dose, and a plot."""
+    """Measures ranked by how well they follow the dose, their scores by dose, and a plot."""
     doses = sorted({dose_of(str(observation.model["id"])) for observation in observations})
     if len(doses) < FEWEST:
         raise ModelError(
-            f"calibration ranks models by dose and has {len(doses)}: name at least {FEWEST} siblings, or none"
+            f"calibration got models of {len(doses)} doses; give at least {FEWEST} siblings, or no models "
+            "for all"
         )
-    responses = sorted(_responses(observations, settings.seed), key=_trust)
+    responses = sorted(_responses(observations, settings.seed), key=_sort_key)
     return Finding(
         tuple(_answers(responses)),
-        (_trusted(responses, len(doses)), _scores(responses, doses)),
+        (_ranking_table(responses, len(doses)), _scores(responses, doses)),
         (_plot(responses),),
         (
-            "the bias was planted by teaching which pronoun fills a hidden slot: measures that hide the "
-            "pronoun are asked what was taught, those that show it (aul, aula) or hide other words (cps) can "
-            "only see what carried over",
+            "the bias was planted by fine-tuning which pronoun fills a masked slot: measures that mask the "
+            "pronoun read what was trained, those that show it (aul, aula) or mask other words (cps) only "
+            "what carried over",
             "one small model, one planted link (gender and occupation), one training run a dose: other "
-            "biases and models may rank measures otherwise",
+            "biases and models may rank measures differently",
         ),
     )
 
@@ -79,18 +80,18 @@ def _responses(observations: Sequence[DiagnosisObservation], seed: int) -> list[
 
 
 def _statistics(name: str) -> tuple[str, ...]:
-    """Its headline and its mean difference; for `sld` the latter would be that of pll once more."""
+    """The headline and the mean difference; only the headline for `sld`, whose mean difference is pll's."""
     summary = find(name).summary
     return ("asld",) if summary == "magnitude" else STATISTICS[summary]
 
 
-def _trust(response: DoseResponse) -> tuple[float, float, float]:
-    """Finest step first, then the rank correlations; scores that never change come last."""
+def _sort_key(response: DoseResponse) -> tuple[float, float, float]:
+    """Sort key: smallest step first, then rank correlations; constant scores last."""
     tau, rho = (-2.0 if np.isnan(x) else x for x in (response.kendall.value, response.spearman))
     return (np.inf if response.step is None else response.step, -tau, -rho)
 
 
-def _trusted(responses: Sequence[DoseResponse], doses: int) -> Table:
+def _ranking_table(responses: Sequence[DoseResponse], doses: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for response in responses:
         rho, tau = response.spearman_interval, response.kendall_interval
@@ -107,9 +108,10 @@ def _trusted(responses: Sequence[DoseResponse], doses: int) -> Table:
         ("measure", "data", "statistic", "items", "Spearman ρ", "Kendall τ", "p", "step", "told apart"),
         tuple(rows),
         f"{doses} siblings of the built-in model, whose link of gender and occupation is known. ρ and τ: do "
-        "scores rise with the dose (asld: with its size)? Intervals: items, or words of templates, drawn "
-        "anew for all siblings at once; p: of τ, exact. Step: the smallest difference of dose at which every "
-        "two siblings are told apart in the right order (bias scores: McNemar; means: t test; appd: "
+        "scores rise with the dose (asld: with its size)? Intervals: items, or words of templates, "
+        "resampled jointly for all siblings; p: of τ, exact. Step: the smallest dose difference at which "
+        "every "
+        "two siblings differ significantly in the right order (bias scores: McNemar; means: t test; appd: "
         "bootstrap of words and templates; p < 0.05 by Holm over all pairs of siblings); a dash: at none.",
     )
 
@@ -138,23 +140,23 @@ def _answers(responses: Sequence[DoseResponse]) -> list[str]:
         return []
     fine = sum(response.step is not None for response in responses)
     return [
-        f"follows the planted dose best: {_told(responses[0])}",
-        *([f"worst: {_told(responses[-1])}"] if len(responses) > 1 else []),
-        f"{fine} of {len(responses)} statistics have a step of the dose at which all siblings are told apart",
+        f"follows the planted dose best: {_describe(responses[0])}",
+        *([f"worst: {_describe(responses[-1])}"] if len(responses) > 1 else []),
+        f"{fine} of {len(responses)} statistics have a dose step at which all siblings are separated",
     ]
 
 
-def _told(response: DoseResponse) -> str:
+def _describe(response: DoseResponse) -> str:
     what = f"{response.measure} on {response.data} ({response.statistic}, {response.n:,} items)"
     if np.isnan(response.kendall.value):
         return f"{what}, the same at every dose"
-    step = "no step of the dose" if response.step is None else f"steps of {response.step}"
+    step = "no dose step" if response.step is None else f"dose steps of {response.step}"
     ends = f"{response.kendall_interval.low:.2f} to {response.kendall_interval.high:.2f}"
-    return f"{what} tells {step} apart, τ with the dose {response.kendall.value:.2f} ({ends})"
+    return f"{what} separates {step}, τ with the dose {response.kendall.value:.2f} ({ends})"
 
 
 def _plot(responses: Sequence[DoseResponse]) -> Plot:
-    """Change from the middle dose in standard errors: steep lines tell doses apart, flat ones cannot."""
+    """Change from the middle dose in standard errors: steep lines separate doses, flat ones do not."""
     rows: list[charts.Row] = []
     several = len({response.data for response in responses if response.statistic != "appd"}) > 1
     for response in responses:
@@ -183,7 +185,7 @@ def _plot(responses: Sequence[DoseResponse]) -> Plot:
 def _unfit_reason(data: Dataset) -> str:
     if has_field(data, "slot") or any(item.groups.get("category") == PLANTED for item in data.items):
         return ""
-    return f"it has neither templates nor a category {PLANTED!r}, and that is what was planted"
+    return f"it has neither templates nor a category {PLANTED!r}, which is what was planted"
 
 
 CALIBRATION = Diagnosis(

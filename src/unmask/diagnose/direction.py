@@ -19,7 +19,7 @@ DirectionScores = dict[str, dict[str, Estimate]]  # by measure: advantaged, disa
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> DirectionScores:
-    """The bias score of either direction, and how far apart they are, by measure."""
+    """Bias scores of both directions and their gap, by measure."""
     measures = [
         measure for measure in session.pair_measures(data, settings.measures) if measure.summary == "share"
     ]
@@ -35,7 +35,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Dir
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
-    """A table of both scores and |Diff| beside the published ones; a plot of either direction."""
+    """A table of both scores and |Diff| beside the published ones, and a plot of both directions."""
     rows = [
         _row(observation, name, scores)
         for observation in observations
@@ -45,8 +45,9 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         "Bias score by direction of the stereotype",
         ("model", "data", "measure", "advantaged", "disadvantaged", "|Diff|", "p", "published |Diff|"),
         tuple(rows),
-        "Advantaged: the stereotype is of the advantaged group (CrowS-Pairs' antistereo). A measure that is "
-        "not swayed by how frequent a group's words are has |Diff| near 0. Interval of |Diff| by Newcombe, "
+        "Advantaged: the stereotype is of the advantaged group (CrowS-Pairs' antistereo). A measure that "
+        "is unaffected by how frequent a group's words are has |Diff| near 0. Interval of |Diff| by "
+        "Newcombe, "
         "p by Fisher's exact test.",
     )
     return Finding(tuple(_answers(observations)), (table,), (_plot(observations),) if rows else ())
@@ -65,10 +66,13 @@ def _answers(observations: Sequence[DiagnosisObservation]) -> list[str]:
         gaps = {name: scores[GAP] for name, scores in observation.result.items()}
         if not gaps:
             continue
-        where = f"{observation.model['id']} on {observation.data.card.name}: the direction of the stereotype moves"
+        where = f"{observation.model['id']} on {observation.data.card.name}"
         *_, most = ranked = sorted(gaps, key=lambda name: gaps[name].value)
         others = f" and {ranked[0]} least ({gaps[ranked[0]].value:.1f} points)" if len(ranked) > 1 else ""
-        lines.append(f"{where} {most}{' most' if others else ''} ({gaps[most].value:.1f} points){others}")
+        lines.append(
+            f"{where}: the direction of the stereotype moves {most}{' most' if others else ''} "
+            f"({gaps[most].value:.1f} points){others}"
+        )
     return lines
 
 

@@ -1,4 +1,4 @@
-"""`human`: do scores agree with the people who judged the pairs? (Kaneko & Bollegala 2022, Figure 1)."""
+"""`human`: do scores agree with annotators' votes on the pairs? (Kaneko & Bollegala 2022, Figure 1)."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ from unmask.stats.roc import RocAuc, roc_auc, roc_auc_difference, roc_points
 from unmask.stats.table import Flags
 
 VOTES = "votes"
-WRITER = 1  # whoever wrote the pair says that it is biased
-MAX_VOTES = 5  # annotators besides the writer
+WRITER = 1  # the writer of a pair counts as one vote for biased
+MAX_VOTES = 5  # number of annotators besides the writer
 
 
 @dataclass(frozen=True, slots=True)
 class HumanResult:
-    """One model's scores of the pairs people voted on: NaN where a measure has none."""
+    """One model's scores of the pairs with votes; NaN where a measure has no score."""
 
-    biased: Flags  # more than `settings.votes` of six people saw the bias
+    biased: Flags  # more than `settings.votes` of six people labelled it biased
     scores: Mapping[str, Floats]  # by measure
-    n_without_votes: int  # pairs nobody voted on
+    n_without_votes: int  # pairs without votes
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> HumanResult:
-    """The votes and every measure's scores, pair by pair."""
+    """Votes and every measure's scores, pair by pair."""
     if not 1 <= settings.votes <= MAX_VOTES:
         raise DataError(
-            f"--votes {settings.votes}: the writer's own vote leaves a threshold of 1 to {MAX_VOTES} of six people"
+            f"votes is {settings.votes}; expected 1 to {MAX_VOTES}: of six people, the writer always votes "
+            "biased"
         )
     votes = {item.id: count for item in data.items if (count := _votes(item.groups, item.id)) is not None}
     measures = session.pair_measures(data, settings.measures)
@@ -53,16 +54,16 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Hum
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Areas under the ROC curves, measures compared pair by pair, and a plot for every model and dataset."""
-    areas = [(observation, _areas(observation.result, settings.seed)) for observation in observations]
-    compared = [row for observation in observations for row in _compared(observation)]
+    areas = [(observation, _aucs(observation.result, settings.seed)) for observation in observations]
+    compared = [row for observation in observations for row in _comparison_rows(observation)]
     majority = f"more than {settings.votes} of six people, the writer one of them,"
     return Finding(
-        tuple(line for one, aucs in areas for line in _answers(one, aucs)),
+        tuple(line for observation, aucs in areas for line in _answers(observation, aucs)),
         (
             Table(
                 "Area under the ROC curve",
                 ("model", "data", "measure", "AUC", "biased", "other", "unscored", "p", "p Holm"),
-                tuple(row for one, aucs in areas for row in _rows(one, aucs)),
+                tuple(row for observation, aucs in areas for row in _rows(observation, aucs)),
                 f"A pair is biased when {majority} named its category. 0.5 is chance; below it, measure and "
                 "people disagree. Interval: bootstrap within both groups of pairs. p: Mann-Whitney, against "
                 "0.5, Holm over the measures of a model.",
@@ -77,16 +78,16 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
             ),
         ),
         tuple(
-            _plot(one, index, len(observations))
-            for index, one in enumerate(observations)
-            if _curves(one.result)
+            _plot(observation, index, len(observations))
+            for index, observation in enumerate(observations)
+            if _curves(observation.result)
         ),
         tuple(_notes(observations, majority)),
     )
 
 
 def _votes(groups: Mapping[str, str], item: str) -> int | None:
-    """Of six people: the annotators' votes and the writer's; None where there is no vote."""
+    """Votes of the annotators plus the writer's, of six people; None without votes."""
     votes = groups.get(VOTES, "")
     if not votes:
         return None
@@ -98,21 +99,21 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
 
 
 def _score(measure: str, item: ScoredItem) -> float:
-    """The pair's difference; its size for measures that are about sizes."""
+    """The pair's score difference; its absolute value for magnitude measures."""
     difference = item.row.difference
     return abs(difference) if find(measure).summary == "magnitude" else difference
 
 
-def _areas(votes: HumanResult, seed: int) -> dict[str, RocAuc]:
+def _aucs(votes: HumanResult, seed: int) -> dict[str, RocAuc]:
     aucs = {}
     for name, scores in votes.scores.items():
         kept = np.isfinite(scores)
-        if _both(votes.biased[kept]):
+        if _has_both(votes.biased[kept]):
             aucs[name] = roc_auc(votes.biased[kept], scores[kept], rng=generator(seed, name))
     return aucs
 
 
-def _both(labels: Flags) -> bool:
+def _has_both(labels: Flags) -> bool:
     return bool(labels.any() and not labels.all())
 
 
@@ -122,28 +123,28 @@ def _rows(observation: DiagnosisObservation, aucs: Mapping[str, RocAuc]) -> list
     rows: list[tuple[Cell, ...]] = []
     for (name, auc), p in zip(aucs.items(), adjusted, strict=True):
         unscored = int((~np.isfinite(observation.result.scores[name])).sum())
-        rows.append((model, data, name, _ranged(auc), auc.positives, auc.negatives, unscored, auc.p, p))
+        rows.append((model, data, name, _auc_cell(auc), auc.positives, auc.negatives, unscored, auc.p, p))
     return sorted(rows, key=lambda row: -row[3].value)  # type: ignore[union-attr]
 
 
-def _compared(observation: DiagnosisObservation) -> list[tuple[Cell, ...]]:
+def _comparison_rows(observation: DiagnosisObservation) -> list[tuple[Cell, ...]]:
     model, data, judged = str(observation.model["id"]), observation.data.card.name, observation.result
     rows: list[tuple[str, str, RocAuc]] = []
     for a, b in combinations(judged.scores, 2):
         kept = np.isfinite(judged.scores[a]) & np.isfinite(judged.scores[b])
-        if _both(judged.biased[kept]):
+        if _has_both(judged.biased[kept]):
             difference = roc_auc_difference(
                 judged.biased[kept], judged.scores[a][kept], judged.scores[b][kept]
             )
             rows.append((a, b, difference))
     adjusted = holm([auc.p for _, _, auc in rows])
     return [
-        (model, data, a, b, _ranged(auc), auc.positives + auc.negatives, auc.p, p)
+        (model, data, a, b, _auc_cell(auc), auc.positives + auc.negatives, auc.p, p)
         for (a, b, auc), p in zip(rows, adjusted, strict=True)
     ]
 
 
-def _ranged(auc: RocAuc) -> Value:
+def _auc_cell(auc: RocAuc) -> Value:
     return Value(auc.value, auc.interval.low, auc.interval.high, auc.interval.method)
 
 
@@ -165,7 +166,7 @@ def _notes(observations: Sequence[DiagnosisObservation], majority: str) -> list[
     notes = []
     for observation in observations:
         where, votes = f"{observation.model['id']} on {observation.data.card.name}", observation.result
-        if not _both(votes.biased):
+        if not _has_both(votes.biased):
             which = "all" if votes.biased.any() else "none"
             notes.append(f"{where}: no curve, {majority} saw a bias in {which} of {votes.biased.size} pairs")
         if votes.n_without_votes:
@@ -177,7 +178,7 @@ def _curves(votes: HumanResult) -> list[charts.Row]:
     rows: list[charts.Row] = []
     for name, scores in votes.scores.items():
         kept = np.isfinite(scores)
-        if _both(votes.biased[kept]):
+        if _has_both(votes.biased[kept]):
             false, true = roc_points(votes.biased[kept], scores[kept])
             rows += [
                 {"x": x, "y": y, "series": name} for x, y in zip(false.tolist(), true.tolist(), strict=True)

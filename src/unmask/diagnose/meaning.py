@@ -1,4 +1,4 @@
-"""`meaning`: does AUL's accuracy fall when a sentence loses its sense? (Kaneko & Bollegala 2022, Table 4)."""
+"""`meaning`: does AUL's accuracy drop when a sentence loses meaning? (Kaneko & Bollegala 2022, Table 4)."""
 
 from __future__ import annotations
 
@@ -29,17 +29,15 @@ from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
 from unmask.stats.pooled import HitCounts
 
 WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
-WORD_DRAWS = 3  # at most: the paper shuffles tokens, and pairs rather than draws limit how exact this is
+WORD_DRAWS = 3  # at most; precision is limited by the number of pairs rather than of draws
 IN_PAPER = {TOKENS: "shuffled", UNRELATED: "unrelated"}
-MeaningResult = dict[
-    str, dict[str, PerturbedAccuracy]
-]  # by what was done to the sentences, then by the tokens counted
+MeaningResult = dict[str, dict[str, PerturbedAccuracy]]  # by perturbation, then by the tokens counted
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> MeaningResult:
-    """First guesses in the sentences as written, shuffled draw by draw, and with the unrelated word."""
+    """Top predictions for the sentences as written, shuffled draw by draw, and with the unrelated word."""
     if settings.draws < 1:
-        raise StatsError(f"draws is {settings.draws}: meaning shuffles every sentence, ask for 1 or more")
+        raise StatsError(f"draws is {settings.draws}; expected at least 1 shuffle of each sentence")
     name, lm, seed = data.card.name, session.lm, settings.seed
     sentences = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
     guesses = first_guesses(session, sentences, f"{name}: {WRITTEN}")
@@ -74,19 +72,20 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         "AUL's token prediction accuracy in sentences with and without sense, %",
         ("model", "data", "sentences", "counted", "accuracy", "pairs", "draws", "sd of draws", "published"),
         accuracies,
-        "Right: the visible token is the model's first guess. All tokens: with the special ones, as the "
-        "published code counts. The paper shuffles tokens; shuffled words are put together again as text. "
-        "Shuffled accuracy is the mean of the draws. Intervals take the pair as the unit.",
+        "A prediction is right if the visible token is the model's top prediction. All tokens: including "
+        "special "
+        "ones, as the published code counts. The paper shuffles tokens; shuffled words are re-tokenised. "
+        "Shuffled accuracy is the mean of the draws. Intervals are over pairs.",
     )
     fall = Table(
         "Drop against the sentences as written, points",
         ("model", "data", "sentences", "counted", "drop", "pairs", "p", "published drop"),
         drops,
-        "Interval over the same pairs. p: McNemar's test of each token in its old place against the same "
-        f"token in its new one, the largest p of all draws, exact where fewer than {EXACT_BELOW} differ; it takes "
-        "tokens as independent, so where it and the interval differ trust the interval. No p where tokens do "
-        "not correspond one to one: words in a new place may be split differently, and the unrelated word "
-        "may have another number of sub-tokens.",
+        "Interval over the same pairs. p: McNemar's test of each token at its old position against the same "
+        f"token at its new one, the largest p of all draws, exact where fewer than {EXACT_BELOW} differ; it "
+        "treats tokens as independent, so where it and the interval disagree, trust the interval. No p where "
+        "tokens do not correspond one to one: shuffled words may be tokenised differently, and the unrelated "
+        "word may have another number of sub-tokens.",
     )
     return Finding(
         tuple(_answers(observations, settings)), (before_after, fall), (_plot(observations, settings.seed),)
@@ -105,7 +104,7 @@ def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[
 def _sentences(
     observation: DiagnosisObservation, counted: str
 ) -> dict[str, tuple[HitCounts, int | None, float | None]]:
-    """As written, then changed in every way: what was counted, in how many draws, and their spread."""
+    """As written, then by perturbation: hit counts, number of draws, and their standard deviation."""
     changed: dict[str, PerturbedAccuracy] = {
         how: accuracies[counted] for how, accuracies in observation.result.items()
     }
@@ -130,7 +129,7 @@ def _drops(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell,
 
 
 def _largest_p(accuracy: PerturbedAccuracy) -> float | None:
-    """Of the draws; None where there is no test, or no token is guessed rightly in one place only."""
+    """The largest p-value of all draws; None without a test or without disagreements."""
     return max((p for table in accuracy.tables if (p := mcnemar_p(table)) is not None), default=None)
 
 
@@ -157,7 +156,8 @@ def _answers(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
             )
             draws = f", {len(accuracy.draws)} draws" if how != UNRELATED else ""
             yield (
-                f"{where}: of the content tokens {accuracy.pooled_counts.share:.1f}% are still the first guess, "
+                f"{where}: of the content tokens {accuracy.pooled_counts.share:.1f}% are still the top "
+                "prediction, "
                 f"{accuracy.original.share:.1f}% as written; a drop of {format_value(drop, ' points')} "
                 f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
             )

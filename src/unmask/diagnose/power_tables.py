@@ -1,4 +1,4 @@
-"""How many pairs it would take to see an effect: the part of `stability` that looks ahead."""
+"""Power analysis for `stability`: how many pairs are needed to detect an effect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from unmask.stats.samples import SampleScores
 def power_table(
     samples: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], settings: DiagnosisSettings
 ) -> Table:
-    """To see one model's bias score off 50, by measure that gives one."""
+    """Pairs needed to detect a bias score off 50, for each measure with a bias score."""
     rows = [
         (
             str(observation.model["id"]),
@@ -35,23 +35,25 @@ def power_table(
         f"Pairs needed to see {settings.effect:g} points",
         ("model", "data", "measure", "pairs", "decided", "pairs needed", "least effect seen"),
         tuple(rows),
-        f"Needed: to see a bias score {settings.effect:g} points off 50 by a two-sided test at the 5% level "
-        "with 80% power, as large a share of pairs being decided. Least effect: what the decided pairs here "
-        "show, in points, with the same power. ASLD has no null to be seen against and is left out.",
+        f"Needed: to detect a bias score {settings.effect:g} points off 50 by a two-sided test at the 5% "
+        "level "
+        "with 80% power, given the same share of decided pairs. Least effect: what the decided pairs here "
+        "can "
+        "detect, in points, with the same power. ASLD has no null value and is left out.",
     )
 
 
 def comparison_power_table(
     observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings
 ) -> Table:
-    """To see two models apart; a row for every two of them, data and measure that gives bias scores."""
+    """Pairs needed to detect a difference between two models, by pair of models, dataset and measure."""
     return Table(
         "Pairs needed to tell two models apart",
         ("data", "measure", "model", "other", "change", "pairs", "disagree, %", "p", "pairs needed"),
         tuple(row for a, b in combinations(observations, 2) for row in _between(a, b, settings)),
-        "Change: the other's bias score less the model's; p by McNemar's test. Needed: to see "
-        f"{settings.effect:g} points between them by that test with 80% power, if they went on to disagree "
-        "on as large a share of pairs. A dash: they disagree on too few to be so far apart.",
+        "Change: the other's bias score minus the model's; p by McNemar's test. Needed: to detect "
+        f"{settings.effect:g} points between them by that test with 80% power, if they disagree on the same "
+        "share of pairs. A dash: they disagree on too few pairs for such a difference.",
     )
 
 

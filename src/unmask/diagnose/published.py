@@ -1,4 +1,4 @@
-"""Numbers the papers print, to be set beside ours: `published.csv`, one a row."""
+"""Numbers published in papers, shown beside ours: `published.csv`, one per row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class PublishedNumber:
-    """A number of a paper; a group is a bias type or a condition, `all` the whole."""
+    """A published number; `group` is a bias type or a condition, or `all`."""
 
     diagnosis: str
     model: str
@@ -24,7 +24,7 @@ class PublishedNumber:
 
 @functools.cache
 def published_numbers() -> tuple[PublishedNumber, ...]:
-    """All of them."""
+    """All rows of `published.csv`."""
     text = (files("unmask.diagnose") / "published.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return tuple(PublishedNumber(**{**row, "value": float(row["value"])}) for row in rows)  # type: ignore[arg-type]
@@ -33,7 +33,7 @@ def published_numbers() -> tuple[PublishedNumber, ...]:
 def published_value(
     diagnosis: str, model: str, *, data: str, measure: str, statistic: str, group: str = "all"
 ) -> float | None:
-    """The paper's number for this model, by the last part of its name; None where it has none."""
+    """The published number for a model, matched by the last part of its name; None if there is none."""
     name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
     key = (diagnosis, name, data, measure, statistic, group)
     for number in published_numbers():

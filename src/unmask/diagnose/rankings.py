@@ -1,4 +1,4 @@
-"""Rankings of models and of bias types by several measures: what `agreement` compares."""
+"""Rankings of models and of bias types by several measures, for `agreement`."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ class TypeRankings:
     names: tuple[str, ...]  # measures
     categories: tuple[str, ...]
     pairs: tuple[int, ...]  # by category
-    ranks: Floats  # measures × categories; 1 leans most towards the stereotype
+    ranks: Floats  # measures × categories; 1 = most towards the stereotype
     agreements: tuple[RankAgreement, ...]
 
 
 def model_agreements(observations: Sequence[DiagnosisObservation], seed: int) -> tuple[RankAgreement, ...]:
-    """Of models on the same data: each measure's score of each, NaN where it cannot ask that model."""
+    """Agreement of measures in ranking models on the same data; models a measure does not support are NaN."""
     names = tuple(dict.fromkeys(name for observation in observations for name in observation.result))
     pairs = len(observations[0].data.items)
     values = np.full((len(names), len(observations), pairs), np.nan)
     for row, name in enumerate(names):
-        for model, one in enumerate(observations):
-            if name in one.result:
-                table = _table(one, name)
+        for model, observation in enumerate(observations):
+            if name in observation.result:
+                table = _table(observation, name)
                 values[row, model] = item_values(table, headline_statistic(table.measure))
     resampled = resampled_items(values, rng=generator(seed, "models"))
     return tuple(rank_agreements(names, _means(values), resampled, unit="pairs"))
 
 
 def type_rankings(observation: DiagnosisObservation, seed: int) -> TypeRankings | None:
-    """Categories of at least two scored pairs by every measure, where there are three of them."""
+    """Rankings of categories with at least two scored pairs by every measure; None for fewer than three."""
     parts: dict[str, dict[str, Floats]] = {}
     for name in observation.result:
         statistic = "asld" if find(name).summary == "magnitude" else "mean-difference"
@@ -71,7 +71,7 @@ def _table(observation: DiagnosisObservation, name: str) -> tables.ScoreTable:
 
 
 def _means(values: Floats) -> Floats:
-    """Along the last axis, over what counts; NaN where nothing does."""
+    """Means along the last axis, ignoring NaN; NaN if all are."""
     kept = np.isfinite(values)
     total, n = np.where(kept, values, 0.0).sum(axis=-1), kept.sum(axis=-1)
     return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))

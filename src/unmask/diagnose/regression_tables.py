@@ -1,4 +1,4 @@
-"""How far measures follow a property of pairs: what `frequency` and `length` have in common."""
+"""Regression of measures on a property of pairs, shared by `frequency` and `length`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from unmask.stats.regression import FittedValue, PropertyRegression, regress_on_
 FOLLOWS = (
     "Over pairs, the difference is more − less; for sld its size, on the size of the difference in {what}. "
     "Standardised slope: standard deviations of the difference for one of {what}, which is Pearson's "
-    "correlation, with a bootstrap interval; 0 where a measure does not follow, ±1 where it follows "
-    "entirely. R² is its square. p: slope against 0, least squares with HC3 errors. At equal {what}: the "
+    "correlation, with a bootstrap interval; 0 if a measure does not depend on it, ±1 if it depends "
+    "on nothing else. R² is its square. p: slope against 0, least squares with HC3 errors. At equal "
+    "{what}: the "
     "intercept of the least-squares line through 100 × won, HC3 interval; 50 is no preference."
 )
 UNITS = (
@@ -32,7 +33,7 @@ UNITS = (
 
 @dataclass(frozen=True, slots=True)
 class RegressionCase:
-    """One measure of one model on one dataset, explained by a property of pairs."""
+    """One measure of one model on one dataset, regressed on a property of pairs."""
 
     model: str
     data: str
@@ -41,17 +42,17 @@ class RegressionCase:
 
     @property
     def label(self) -> str:
-        """What a plot calls it."""
+        """Label in plots."""
         return f"{self.measure} · {self.model} · {self.data}"
 
 
 def regression_cases(
     observations: Sequence[DiagnosisObservation], regressions: Sequence[Mapping[str, PropertyRegression]]
 ) -> list[RegressionCase]:
-    """What was found for every model, dataset and measure, in that order."""
+    """The regressions of every model, dataset and measure, in that order."""
     return [
-        RegressionCase(*model_and_data(one), measure, regression)
-        for one, by_measure in zip(observations, regressions, strict=True)
+        RegressionCase(*model_and_data(observation), measure, regression)
+        for observation, by_measure in zip(observations, regressions, strict=True)
         for measure, regression in by_measure.items()
     ]
 
@@ -59,7 +60,7 @@ def regression_cases(
 def measure_regressions(
     scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], *, data: str, seed: int
 ) -> dict[str, PropertyRegression]:
-    """Every measure on a property of pairs, by item; nothing where no pair has it."""
+    """Regress every measure on a property of pairs, given by item; empty if no pair has it."""
     rows = {name: [item.row for item in items] for name, items in scores.items()}
     return {
         name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by
@@ -67,7 +68,7 @@ def measure_regressions(
 
 
 def tables(listed: Sequence[RegressionCase], *, what: str, step: str) -> tuple[Table, ...]:
-    """How each measure follows the property and what is left without; the same in the measure's own units."""
+    """Standardised slopes and the bias score at equal property; then slopes in the measures' own units."""
     if not listed:
         return ()
     first = ("model", "data", "measure", "pairs")
@@ -89,7 +90,7 @@ def tables(listed: Sequence[RegressionCase], *, what: str, step: str) -> tuple[T
 
 
 def answers(listed: Sequence[RegressionCase], *, what: str) -> Iterator[str]:
-    """For every model and dataset: which measure follows most, which least, and what that does to scores."""
+    """For each model and dataset: which measure depends most and least on the property, and the effect."""
     for model, data in dict.fromkeys((case.model, case.data) for case in listed):
         own = [case for case in listed if (case.model, case.data) == (model, data)]
         fitted = sorted(
@@ -97,7 +98,7 @@ def answers(listed: Sequence[RegressionCase], *, what: str) -> Iterator[str]:
             key=lambda case: case.regression.r_squared.value,
         )
         if not fitted:
-            yield f"{model} on {data}: no line can be drawn, too few pairs differ in {what} or in score"
+            yield f"{model} on {data}: no line can be fitted, too few pairs differ in {what} or in score"
             continue
         answer = f"{model} on {data}: {what} explains {_share(fitted[-1])}"
         yield answer + (f", and {_share(fitted[0])}" if len(fitted) > 1 else "")
@@ -107,7 +108,7 @@ def answers(listed: Sequence[RegressionCase], *, what: str) -> Iterator[str]:
 
 
 def slopes_plot(listed: Sequence[RegressionCase], *, id: str, what: str) -> tuple[Plot, ...]:
-    """Standardised slopes with their intervals; nothing where there is none to draw."""
+    """Standardised slopes with their intervals; empty if there are none."""
     rows = [
         {"label": case.label, "value": slope.value, "low": slope.low, "high": slope.high}
         for case in listed
@@ -119,17 +120,17 @@ def slopes_plot(listed: Sequence[RegressionCase], *, id: str, what: str) -> tupl
 
 
 def as_cell(fitted: FittedValue) -> Value:
-    """A fitted number as a cell."""
+    """A fitted value as a table cell."""
     return Value(fitted.value, fitted.low, fitted.high, fitted.method)
 
 
 def model_and_data(observation: DiagnosisObservation) -> tuple[str, str]:
-    """The model and the dataset, as tables call them."""
+    """Names of the model and the dataset in tables."""
     return str(observation.model["id"]), observation.data.card.name
 
 
 def not_pairs_reason(data: Dataset) -> str:
-    """Why the items cannot be set side by side; empty where they can."""
+    """Why the items are not minimal pairs; empty if they are."""
     if has_field(data, "slot"):
         return "its items are templates, neither sentence is the stereotyping one"
     loose = [item for item in data.items if item.context and BLANK not in item.context]
@@ -137,7 +138,7 @@ def not_pairs_reason(data: Dataset) -> str:
 
 
 def score_pairs(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[ScoredItem]]:
-    """Every pair under the measures named, or the usual ones."""
+    """Score every pair under the requested measures, or the default ones."""
     return session.scores(data, session.pair_measures(data, settings.measures))
 
 
@@ -168,11 +169,12 @@ def _share(case: RegressionCase) -> str:
     between = (
         f" ({100 * r_squared.low:.1f} to {100 * r_squared.high:.1f})" if math.isfinite(r_squared.low) else ""
     )
-    return f"{100 * r_squared.value:.1f}%{between} of the variance of {case.measure} over {case.regression.line.n:,} pairs"
+    pairs = f"{case.regression.line.n:,} pairs"
+    return f"{100 * r_squared.value:.1f}%{between} of the variance of {case.measure} over {pairs}"
 
 
 def _change(regression: PropertyRegression) -> float | None:
-    """Points by which the bias score differs where the property is zero."""
+    """Bias score at zero property minus the bias score, in points."""
     if regression.score is None or regression.wins is None or not _finite(regression.wins.intercept):
         return None
     return regression.wins.intercept.value - regression.score.value
@@ -184,8 +186,8 @@ def _moved(case: RegressionCase, what: str) -> str:
     left = case.regression.wins.intercept
     between = f" ({left.low:.1f} to {left.high:.1f})" if math.isfinite(left.low) else ""
     return (
-        f"at equal {what} the bias score of {case.measure}, which moves most, would be "
-        f"{left.value:.1f}{between} in the place of {case.regression.score.value:.1f}"
+        f"at equal {what} the bias score of {case.measure}, which changes most, would be "
+        f"{left.value:.1f}{between} instead of {case.regression.score.value:.1f}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Diagnoses run: every model is opened once, looked at by each of them, and closed again."""
+"""Run diagnoses: each model is opened once, observed by every diagnosis, and closed again."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ DIAGNOSIS = "diagnosis.json"
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisCase:
-    """One diagnosis, the models it asks, the data it asks about, and why it does not look at some."""
+    """One diagnosis with its models and data, and what was collected while running it."""
 
     diagnosis: Diagnosis
     models: tuple[str, ...]
     data: tuple[Dataset, ...]
     observations: list[DiagnosisObservation] = field(default_factory=list)
-    asked: dict[str, int] = field(default_factory=dict)  # by model: rows put through it that nobody had asked
+    asked: dict[str, int] = field(default_factory=dict)  # by model: rows run that were not in the store
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisResult:
-    """What one diagnosis found, and what it took."""
+    """The finding of one diagnosis, and what it ran on."""
 
     diagnosis: Diagnosis
     finding: Finding
@@ -66,18 +66,18 @@ def run(  # noqa: PLR0913 - what a run is made of
     opening: Opening | None = None,
     options: Options | None = None,
 ) -> tuple[DiagnosisResult, ...]:
-    """Look at every model by every diagnosis; `out` gets `diagnosis.json`.
+    """Run every diagnosis on every model; writes `diagnosis.json` to the folder `out`, if given.
 
-    Of several diagnoses each takes the datasets it can read, and its own where it can read none of them;
-    a single one refuses what it cannot read.
+    With several diagnoses, each uses the datasets that suit it, or its default data if none does; with a
+    single one, unsuitable data raise DataError.
     """
     options, settings = options or Options(), settings or DiagnosisSettings()
     if out is not None:
         refuse_foreign(Path(out), (DIAGNOSIS,))
     cases = _cases(diagnoses, [str(model) for model in models], data, options)
     for name in dict.fromkeys(name for case in cases for name in case.models):
-        _look(name, cases, settings, opening_for(opening, options), options)
-    results = tuple(_concluded(case, settings) for case in cases)
+        _observe(name, cases, settings, opening_for(opening, options), options)
+    results = tuple(_conclude(case, settings) for case in cases)
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
         write_json(Path(out) / DIAGNOSIS, as_json(results, settings, options))
@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913 - what a run is made of
 def as_json(
     results: Sequence[DiagnosisResult], settings: DiagnosisSettings, options: Options
 ) -> dict[str, Any]:
-    """Everything that was found, in full precision."""
+    """All results in full precision, as written to `diagnosis.json`."""
     models = {facts["id"]: dict(facts) for result in results for facts in result.models}
     data = {dataset.card.name: data_facts(dataset) for result in results for dataset in result.data}
     return {
@@ -109,42 +109,42 @@ def _cases(
     loaded_data = load_datasets(requested, options) if requested else []
     cases = []
     for diagnosis in diagnoses:
-        reasons = {item.card.name: diagnosis.unfit_reason(item) for item in loaded_data}
-        fit = [item for item in loaded_data if not reasons[item.card.name]]
+        reasons = {dataset.card.name: diagnosis.unfit_reason(dataset) for dataset in loaded_data}
+        fit = [dataset for dataset in loaded_data if not reasons[dataset.card.name]]
         lacking = [f"{diagnosis.name} cannot read {name}: {why}" for name, why in reasons.items() if why]
         if lacking and len(diagnoses) == 1:
-            raise DataError(f"{lacking[0]}; without --data it reads {', '.join(diagnosis.data)}")
+            raise DataError(f"{lacking[0]}; without `data` it uses {', '.join(diagnosis.data)}")
         notes = lacking if not fit else []
         own = diagnosis.models if diagnosis.models and (not models or len(diagnoses) > 1) else tuple(models)
         try:
-            chosen = tuple(fit or load_datasets(diagnosis.data, options))
+            datasets = tuple(fit or load_datasets(diagnosis.data, options))
         except DataError as error:
             if len(diagnoses) == 1:
                 raise
-            chosen, notes = (), [*notes, str(error)]
-        cases.append(DiagnosisCase(diagnosis, own or (BUILT_IN,), chosen, notes=notes))
+            datasets, notes = (), [*notes, str(error)]
+        cases.append(DiagnosisCase(diagnosis, own or (BUILT_IN,), datasets, notes=notes))
     return cases
 
 
-def _look(
+def _observe(
     name: str, cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, opening: Opening, options: Options
 ) -> None:
-    """Open one model and let every diagnosis that asks it look at it."""
+    """Open one model and run every diagnosis that includes it."""
     lm = open_lm(name, opening)
     with engine_for(lm, options) as engine:
         session = Session(engine, options.progress)
         taken = any(
             observation.model["id"] == lm.facts.id for case in cases for observation in case.observations
         )
-        facts = session.facts | ({"id": name} if taken else {})  # two folders may end alike
+        facts = session.facts | ({"id": name} if taken else {})  # two folders may have the same name
         for case in cases:
             if name not in case.models:
                 continue
             if lm.kind not in case.diagnosis.kinds:
                 kinds = " or ".join(case.diagnosis.kinds)
-                why = f"{case.diagnosis.name} asks {kinds} models; {name} is {lm.kind}"
+                why = f"{case.diagnosis.name} needs {kinds} models; {name} is {lm.kind}"
                 if len(cases) == 1:
-                    raise ModelError(f"{why}: name another model")
+                    raise ModelError(f"{why}: use another model")
                 case.notes.append(why)
                 continue
             before = engine.rows_run
@@ -160,7 +160,7 @@ def _look(
             case.asked[name] = engine.rows_run - before
 
 
-def _concluded(case: DiagnosisCase, settings: DiagnosisSettings) -> DiagnosisResult:
+def _conclude(case: DiagnosisCase, settings: DiagnosisSettings) -> DiagnosisResult:
     empty = Finding((), ())
     finding = case.diagnosis.conclude(case.observations, settings) if case.observations else empty
     whole = Finding(finding.answers, finding.tables, finding.plots, (*finding.notes, *case.notes))

@@ -1,4 +1,4 @@
-"""Sentences put out of order, seeded item by item, and how well a model guesses the tokens in them."""
+"""Sentences shuffled with a seed per item, and how well a model predicts their tokens."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from unmask.stats.pooled import HitCounts
 CONTENT, ALL = (
     "content tokens",
     "all tokens",
-)  # the second with the special ones, as the published code counts
+)  # the second includes special tokens, as in the published code
 COUNTED = (CONTENT, ALL)
 EncodedSentences = dict[str, list[Encoded]]  # the sentences of every pair
-Orders = dict[str, list[Ints]]  # alongside: where the token now at each position stood before
-Guesses = dict[str, list[Bools]]  # alongside: is the token at each position the model's first guess?
-PairHits = dict[str, dict[str, tuple[int, int]]]  # by pair, then by tokens counted: hits and tries
+Orders = dict[str, list[Ints]]  # parallel: previous position of the token now at each position
+Guesses = dict[str, list[Bools]]  # parallel: is the token at each position the top prediction?
+PairHits = dict[str, dict[str, tuple[int, int]]]  # by pair, then by tokens counted: hits and trials
 
 
 @dataclass(frozen=True, slots=True)
 class PerturbedAccuracy:
-    """Pairs robbed of their sense in one way, beside the same pairs as written."""
+    """Accuracy on pairs perturbed in one way, and on the same pairs as written."""
 
     original: HitCounts
     draws: tuple[HitCounts, ...]
-    tables: tuple[ContingencyTable, ...] = ()  # one a draw; none where tokens do not correspond
+    tables: tuple[ContingencyTable, ...] = ()  # one per draw; empty if tokens do not correspond one to one
 
     @property
     def pooled_counts(self) -> HitCounts:
-        """All draws together, pair by pair."""
+        """Hits and trials of all draws together, by pair."""
         hits = np.sum([draw.hits for draw in self.draws], axis=0)
         return HitCounts(hits, np.sum([draw.trials for draw in self.draws], axis=0))
 
     @property
     def draw_sd(self) -> float | None:
-        """Standard deviation of the accuracy from draw to draw; None with fewer than two."""
+        """Standard deviation of the accuracy over draws; None for fewer than two."""
         return float(np.std([draw.share for draw in self.draws], ddof=1)) if len(self.draws) > 1 else None
 
 
 def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], lm: Lm) -> EncodedSentences:
-    """Some sentences of every pair; a pair without any, or with one that cannot be read, is not in it."""
+    """Encode the given sentences of every pair, leaving out pairs with none or with an unscorable one."""
     wanted = {item.id: texts(item) for item in items}
     lm.prime([text for sentences in wanted.values() for text in sentences])
     version: EncodedSentences = {}
@@ -61,7 +61,7 @@ def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], 
 
 
 def random_orders(sentences_by_pair: EncodedSentences, seed: int, draw: int) -> Orders:
-    """A random order of the content tokens of every sentence; special tokens stay where they are."""
+    """A random order of the content tokens of every sentence; special tokens keep their positions."""
     return {
         item: [
             _order(sentence, generator(seed, f"tokens/{item}/{index}/{draw}"))
@@ -72,7 +72,7 @@ def random_orders(sentences_by_pair: EncodedSentences, seed: int, draw: int) -> 
 
 
 def reorder(sentences_by_pair: EncodedSentences, order: Orders) -> EncodedSentences:
-    """The sentences with their tokens in that order."""
+    """The sentences with their tokens in the given order."""
     return {
         item: [
             Encoded(tuple(sentence.ids[before] for before in positions), sentence.content, sentence.split)
@@ -93,7 +93,7 @@ def shuffled_words(item: Pair, seed: int, draw: int) -> list[str]:
 
 
 def first_guesses(session: Session, sentences_by_pair: EncodedSentences, what: str) -> Guesses:
-    """Nothing hidden: is each token the model's first guess where it stands?"""
+    """With nothing masked, is each token the model's top prediction at its own position?"""
     probes = {
         item: [every_token_probe(sentence) for sentence in sentences]
         for item, sentences in sentences_by_pair.items()
@@ -105,13 +105,13 @@ def first_guesses(session: Session, sentences_by_pair: EncodedSentences, what: s
 
 
 def pair_hits(sentences_by_pair: EncodedSentences, guesses: Guesses) -> PairHits:
-    """Hits and tries of every pair."""
+    """Hits and trials of every pair, by the tokens counted."""
     by_pair: PairHits = {}
     for item, sentences in sentences_by_pair.items():
         right = {
             counted: np.concatenate(
                 [
-                    hits[_places(sentence, counted)]
+                    hits[_positions(sentence, counted)]
                     for sentence, hits in zip(sentences, guesses[item], strict=True)
                 ]
             )
@@ -124,7 +124,7 @@ def pair_hits(sentences_by_pair: EncodedSentences, guesses: Guesses) -> PairHits
 def cross_tabulations(
     sentences_by_pair: EncodedSentences, order: Orders, before: Guesses, after: Guesses
 ) -> dict[str, ContingencyTable]:
-    """Every token in its old place against the same token in its new one."""
+    """Each token at its old position against the same token at its new one."""
     empty: list[Bools] = [np.zeros(0, dtype=np.bool_)]
     tables = {}
     for counted in COUNTED:
@@ -133,7 +133,7 @@ def cross_tabulations(
             for sentence, positions, before_hits, after_hits in zip(
                 sentences, order[item], before[item], after[item], strict=True
             ):
-                counted_positions = _places(sentence, counted)
+                counted_positions = _positions(sentence, counted)
                 old.append(before_hits[positions[counted_positions]])
                 new.append(after_hits[counted_positions])
         tables[counted] = cross_tabulate(np.concatenate(old), np.concatenate(new))
@@ -143,7 +143,7 @@ def cross_tabulations(
 def perturbed_accuracies(
     original: PairHits, draws: Sequence[PairHits], tables: Sequence[dict[str, ContingencyTable]] = ()
 ) -> dict[str, PerturbedAccuracy]:
-    """Before and after on the pairs that could be read every time, by the tokens counted."""
+    """Accuracy before and after, on the pairs present in all draws, by the tokens counted."""
     kept = [item for item in original if all(item in draw for draw in draws)]
     return {
         counted: PerturbedAccuracy(
@@ -161,5 +161,5 @@ def _order(sentence: Encoded, rng: np.random.Generator) -> Ints:
     return order
 
 
-def _places(sentence: Encoded, counted: str) -> Ints:
+def _positions(sentence: Encoded, counted: str) -> Ints:
     return np.array(sentence.content) if counted == CONTENT else np.arange(len(sentence.ids))

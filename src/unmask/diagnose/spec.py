@@ -1,6 +1,6 @@
-"""The nouns of a diagnosis: what it asks, what it saw of one model, and what it concludes.
+"""Types of a diagnosis: its settings, its observation of one model on one dataset, and itself.
 
-models × data ──► observe (asks the model) ──► Seen ──► conclude (no model needed) ──► Finding
+models × data ──► observe (runs the model) ──► DiagnosisObservation ──► conclude (no model needed) ──► Finding
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisSettings:
-    """What a user can tell a diagnosis; each reads what concerns it."""
+    """User settings of diagnoses; each diagnosis uses those that apply to it."""
 
-    measures: tuple[str, ...] = ()  # names; none: those that suit the model and the data
+    measures: tuple[str, ...] = ()  # names; if empty, those that suit the model and the data
     seed: int = 0
-    draws: int = 10  # shuffles of a sentence's words; samples of each size
-    votes: int = 3  # a pair is seen as biased by more than so many of its six annotators
+    draws: int = 10  # shuffles of each sentence; samples of each size
+    votes: int = 3  # a pair is biased if more than so many of six people say so
     band: float = 0.25  # differences at most this far from zero are "nearly equally likely"
-    counts: Path | None = None  # word counts to use in the place of wordfreq's
-    effect: float = 5.0  # points of bias score a study wants to be able to see
+    counts: Path | None = None  # file of word counts to use instead of wordfreq
+    effect: float = 5.0  # points of bias score a study should be able to detect
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosisObservation:
-    """What one diagnosis observed of one model on one dataset."""
+    """What a diagnosis observed for one model on one dataset."""
 
     model: Mapping[str, Any]  # the model's facts
     data: Dataset
@@ -41,7 +41,7 @@ class DiagnosisObservation:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """A question about measures, how to look, and how to conclude."""
+    """A question about measures, with functions to observe a model and to draw conclusions."""
 
     name: str
     title: str
@@ -49,7 +49,9 @@ class Diagnosis:
     observe: Callable[[Session, Dataset, DiagnosisSettings], Any]
     conclude: Callable[[Sequence[DiagnosisObservation], DiagnosisSettings], Finding]
     citation: str  # BibTeX key in docs/references.bib
-    unfit_reason: Callable[[Dataset], str] = field(default=lambda _: "")  # why it cannot read this data
-    data: tuple[str, ...] = ("nine-axes",)  # read where none was named, or none named can be read
-    models: tuple[str, ...] = ()  # asked where none was named
+    unfit_reason: Callable[[Dataset], str] = field(
+        default=lambda _: ""
+    )  # why the data are unsuitable; empty if they fit
+    data: tuple[str, ...] = ("nine-axes",)  # used if no data are given, or none that fit
+    models: tuple[str, ...] = ()  # used if no models are given
     kinds: tuple[Kind, ...] = ("masked", "causal")

@@ -21,28 +21,31 @@ from unmask.stats.power import detectable_effect, required_pairs
 from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown
 from unmask.stats.shares import wilson
 
-FEWEST = 5  # draws of each size: the thesis' number
+FEWEST = 5  # fewest draws of each size, as in the thesis
 SHARE = "bias-score"
 AXES = {SHARE: "bias score, %", "asld": "ASLD, nats"}
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
-    """Every pair under every measure."""
+    """Score rows of every pair under every measure."""
     if not 0 < settings.effect <= 50:
         raise StatsError(
-            f"--effect {settings.effect:g}: a bias score lies at most 50 points off 50; give 0.1 to 50"
+            f"effect is {settings.effect:g}; expected 0.1 to 50 points, as a bias score is at most 50 "
+            "points off 50"
         )
     measures = session.pair_measures(data, settings.measures)
     return {name: [item.row for item in items] for name, items in session.scores(data, measures).items()}
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
-    """How far the score moves between halves and among samples, and how many pairs it would take."""
+    """Variation of the score between halves and among samples, and the number of pairs needed."""
     draws = max(settings.draws, FEWEST)
     samples = [(observation, _samples(observation, draws, settings.seed)) for observation in observations]
     between = comparison_power_table(observations, settings)
     return Finding(
-        tuple(line for one, measures in samples for line in _answers(one, measures, settings)),
+        tuple(
+            line for observation, measures in samples for line in _answers(observation, measures, settings)
+        ),
         (
             _halves(samples, settings.seed),
             power_table(samples, settings),
@@ -51,23 +54,26 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
                 "Score against the number of pairs",
                 ("model", "data", "measure", "statistic", "pairs", "mean (least to most)", "SD"),
                 tuple(
-                    row for one, measures in samples for measure in measures for row in _sizes(one, measure)
+                    row
+                    for observation, measures in samples
+                    for measure in measures
+                    for row in _sizes(observation, measure)
                 ),
-                f"{draws} samples of each size, drawn without replacement: near the full number they cannot "
-                "but agree. SD: standard deviation of their scores.",
+                f"{draws} samples of each size, drawn without replacement: near the full number they overlap "
+                "and must agree. SD: standard deviation of their scores.",
             ),
         ),
         tuple(
             plot
-            for index, (one, each) in enumerate(samples)
-            for plot in _plots(one, each, index, len(observations))
+            for index, (observation, scores) in enumerate(samples)
+            for plot in _plots(observation, scores, index, len(observations))
         ),
         tuple(_notes(samples)),
     )
 
 
 def _samples(observation: DiagnosisObservation, draws: int, seed: int) -> list[SampleScores]:
-    """Of every measure that scored anything."""
+    """Sample scores of every measure that scored anything."""
     by_measure = [
         sample_scores(
             tables.ScoreTable.of(find(name), rows, data=observation.data.card.name), draws, seed=seed
@@ -95,10 +101,10 @@ def _halves(samples: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]
         "Two halves of the pairs",
         ("model", "data", "measure", "statistic", "pairs", "score", "SD of halves", "ρ of rankings", "all"),
         tuple(rows),
-        f"SD of halves: standard deviation, over {HALVES:,} random splits, of one half's score less the "
-        "other's; what varies is the split, so it has no interval. ρ of rankings: do both halves rank the "
-        "categories alike (Spearman)? Mean and middle 95% of the splits; `all` steps the mean up to all "
-        "pairs by the formula of Spearman and Brown. A dash: fewer than three categories of two pairs.",
+        f"SD of halves: standard deviation, over {HALVES:,} random splits, of one half's score minus the "
+        "other's; it describes the splits and has no interval. ρ of rankings: do both halves rank the "
+        "categories alike (Spearman)? Mean and middle 95% of the splits; `all` extrapolates the mean to "
+        "all pairs by the Spearman–Brown formula. A dash: fewer than three categories of two pairs.",
     )
 
 
@@ -122,7 +128,7 @@ def _deviation(values: Floats) -> float | None:
 
 
 def _sizes(observation: DiagnosisObservation, sample: SampleScores) -> list[tuple[Cell, ...]]:
-    """A row for each size; all pairs give one score only."""
+    """One row per size; all pairs give a single score."""
     where = (str(observation.model["id"]), observation.data.card.name, sample.measure, sample.statistic)
     parts = {size: scores for size, scores in sample.by_size.items() if size < sample.n}
     return [
@@ -147,15 +153,15 @@ def _answers(
     return [
         f"{where}: bias scores of two random halves of {shares[0].n:,} pairs differ by {spread[least]:.1f} "
         f"({least}) to {spread[most]:.1f} points ({most}), one standard deviation",
-        f"{where}: {decided:,} decided pairs show a bias score {detectable_effect(decided):.1f} points off 50 at "
-        f"80% power; to see {settings.effect:g} points takes {required_pairs(settings.effect):,}",
+        f"{where}: {decided:,} decided pairs detect a bias score {detectable_effect(decided):.1f} points off "
+        f"50 at 80% power; to detect {settings.effect:g} points takes {required_pairs(settings.effect):,}",
     ]
 
 
 def _plots(
     observation: DiagnosisObservation, measures: Sequence[SampleScores], index: int, total: int
 ) -> list[Plot]:
-    """One for bias scores, one for ASLD: their scales differ."""
+    """One plot for bias scores and one for ASLD, as their scales differ."""
     plots = []
     for statistic, axis in AXES.items():
         rows = [
@@ -176,7 +182,8 @@ def _plots(
             "Mean score of samples against their size, by measure, with the range from the least to the most."
         )
         name = f"stability-{statistic}" + (f"-{index + 1}" if total > 1 else "")
-        title = f"{statistic} against the number of pairs: {observation.model['id']} on {observation.data.card.name}"
+        where = f"{observation.model['id']} on {observation.data.card.name}"
+        title = f"{statistic} against the number of pairs: {where}"
         plots.append(Plot(name, title, alt, charts.panels(rows, x="pairs in a sample", y=axis)))
     return plots
 

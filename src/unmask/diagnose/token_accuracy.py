@@ -1,4 +1,4 @@
-"""What a model guesses where a measure reads it: right if the token that stands there is its first guess."""
+"""Token prediction accuracy: a token is a hit if it is the top prediction where a measure reads it."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from unmask.stats.bootstrap import generator
 from unmask.stats.mcnemar import ContingencyTable, cross_tabulate
 from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 
-Hits = dict[tuple[str, int], bool]  # of one pair, by side and place
+Hits = dict[tuple[str, int], bool]  # of one pair, by side and position
 
 
 @dataclass(frozen=True, slots=True)
 class CountingRule:
-    """A measure, which of its predictions are counted, and how the model is asked for them."""
+    """A measure, which of its predictions are counted, and the probes that read them."""
 
     measure: str
     counted: str
     probes: Callable[[Pair, Reader], Probes]
-    whole: bool = False  # a pair is one try: was the whole span of either sentence guessed?
+    whole: bool = False  # one trial per pair: is the whole span of either sentence predicted?
 
 
 @dataclass(frozen=True, slots=True)
 class PairedCounts:
-    """The tokens two ways both read: right or wrong by either, pair by pair and in all."""
+    """Hits of two counting rules on the tokens both read: by pair, and as a contingency table."""
 
     first: HitCounts
     second: HitCounts
@@ -46,13 +46,13 @@ class SubtokenCounts:
     """How a tokenizer splits the words in which the sentences of a pair differ."""
 
     pairs: int
-    equal: int  # as many sub-tokens on either side
-    shared: int  # and one and the same input when they are hidden
-    empty: int  # one side has nothing that the other lacks
+    equal: int  # pairs with equally many sub-tokens on both sides
+    shared: int  # pairs whose sentences are identical after masking
+    empty: int  # pairs in which one side has no changed token
 
 
 def every_token_probe(sentence: Encoded) -> Probe:
-    """Nothing hidden; every token read where it stands, the special ones too."""
+    """Mask nothing; read every token at its own position, including special tokens."""
     return Probe(sentence.ids, tuple(enumerate(sentence.ids)))
 
 
@@ -73,7 +73,7 @@ COUNTING_RULES = (CPS, PLL, AUL, AUL_ALL, SSS, SSS_TOKENS)
 
 
 def plan_probes(rule: CountingRule, items: Iterable[Pair], lm: Lm) -> dict[str, Probes]:
-    """What to ask about every pair; a pair this way cannot read is not in it."""
+    """Probes of every pair under a rule; unscorable pairs are left out."""
     plan = {}
     for item in items:
         try:
@@ -84,10 +84,10 @@ def plan_probes(rule: CountingRule, items: Iterable[Pair], lm: Lm) -> dict[str, 
 
 
 def hits_by_pair(rule: CountingRule, plan: Mapping[str, Probes], readings: Readings) -> dict[str, Hits]:
-    """By pair: which predictions were right.
+    """By pair, which predictions are right.
 
-    Two candidates that leave one masked input are compared with one and the same guess: equal inputs are
-    guessed alike, whichever sentence they were made from.
+    Two candidates with the same masked input are compared with the same prediction, as equal inputs have
+    equal outputs.
     """
     by_pair = {}
     for item, sides in plan.items():
@@ -102,22 +102,26 @@ def hits_by_pair(rule: CountingRule, plan: Mapping[str, Probes], readings: Readi
 
 
 def count_hits(pairs: Iterable[Hits]) -> HitCounts:
-    """Hits among tries, pair by pair."""
+    """Hits and trials of each pair."""
     return HitCounts.of((sum(hits.values()), len(hits)) for hits in pairs)
 
 
 def paired_counts(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> PairedCounts:
-    """Two ways on the tokens both read."""
+    """Compare two rules on the tokens both read."""
     both = {item: [key for key in hits if key in second.get(item, {})] for item, hits in first.items()}
-    one, other = (
+    first_hits, second_hits = (
         [{key: hits_of[item][key] for key in keys} for item, keys in both.items() if keys]
         for hits_of in (first, second)
     )
-    return PairedCounts(count_hits(one), count_hits(other), cross_tabulate(_flat(one), _flat(other)))
+    return PairedCounts(
+        count_hits(first_hits),
+        count_hits(second_hits),
+        cross_tabulate(_flat(first_hits), _flat(second_hits)),
+    )
 
 
 def count_subtokens(items: Iterable[Pair], lm: Lm) -> SubtokenCounts:
-    """How often both sentences of a pair have equally many sub-tokens in the place where they differ."""
+    """Count the sub-tokens in which the sentences of pairs differ."""
     pairs = equal = shared = empty = 0
     for item in items:
         try:
@@ -126,7 +130,7 @@ def count_subtokens(items: Iterable[Pair], lm: Lm) -> SubtokenCounts:
             continue
         pairs += 1
         equal += len(spans.changed[0]) == len(spans.changed[1])
-        shared += _hidden(more, spans.changed[0]) == _hidden(less, spans.changed[1])
+        shared += _masked_ids(more, spans.changed[0]) == _masked_ids(less, spans.changed[1])
         empty += not all(spans.changed)
     return SubtokenCounts(pairs, equal, shared, empty)
 
@@ -138,13 +142,13 @@ def pooled_share(counts: HitCounts, seed: int, label: str) -> Value:
 
 
 def share_difference(first: HitCounts, second: HitCounts, seed: int, label: str) -> Value:
-    """First less second, in points, with its interval over the same pairs."""
+    """First minus second, in points, with its interval over the same pairs."""
     interval = difference_interval(first, second, rng=generator(seed, label))
     return Value(first.share - second.share, interval.low, interval.high, interval.method)
 
 
 def format_value(number: Value, unit: str) -> str:
-    """A number and its interval in a sentence, or why it has none."""
+    """A value and its interval as text, or why it has none."""
     ends = f"{number.low:.1f} to {number.high:.1f}"
     if math.isnan(number.low):
         ends = f"no interval, {number.method}"
@@ -158,8 +162,8 @@ def _right(probe: Probe, readings: Readings) -> dict[int, bool]:
     }
 
 
-def _hidden(sentence: Encoded, positions: Sequence[int]) -> tuple[int, ...]:
-    """The sentence as the model sees it with these places hidden; -1 stands for the mask."""
+def _masked_ids(sentence: Encoded, positions: Sequence[int]) -> tuple[int, ...]:
+    """Token ids with the positions masked; -1 stands for the mask."""
     return tuple(-1 if position in positions else token for position, token in enumerate(sentence.ids))
 
 

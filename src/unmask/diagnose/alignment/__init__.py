@@ -1,4 +1,4 @@
-"""`alignment`: how much of a score depends on which tokens two sentences are said to share?"""
+"""`alignment`: how much of a score depends on which tokens of a pair are aligned as shared?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unmask.findings import Finding
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
-    """Counts of awkward pairs, bias scores with and without them, and outcomes in the other order."""
+    """Counts of awkward pairs, bias scores with and without them, and outcomes with the sentences swapped."""
     tables = (
         findings.count_table(observations),
         findings.subset_table(observations),

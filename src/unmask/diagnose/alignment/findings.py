@@ -1,4 +1,4 @@
-"""What was seen of alignment, as sentences, tables and a plot."""
+"""Answers, tables and a plot of the diagnosis `alignment`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Cell, Plot, Table, Value, charts, value_of
 
 COUNTS = (
-    "Order matters: other tokens count as shared when the sentences are passed the other way round. Several "
-    "spans: more than one stretch of tokens differs. Empty span: one sentence has no token the other lacks. "
-    "Not aligned: the model cannot take one of the sentences."
+    "Order matters: other tokens count as shared when the sentences are aligned in the other order. Several "
+    "spans: more than one run of tokens differs. Empty span: one sentence has no token the other lacks. "
+    "Not aligned: the model cannot encode one of the sentences."
 )
 PARTS = (
     "Bias score among the pairs that have the property and without them, Wilson intervals. Change: without "
@@ -28,7 +28,7 @@ ORDERS = (
 
 
 def answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
-    """How many pairs align awkwardly, what they do to scores, and what the order does."""
+    """How many pairs align awkwardly, their effect on scores, and the effect of the order."""
     for observation in observations:
         who, result = " on ".join(model_and_data(observation)), observation.result
         awkward = sum(map(bool, result.issues.values()))
@@ -41,15 +41,16 @@ def answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
             subset = changes[most]
             answer += (
                 f"; without them the bias score of {most} changes most, by {subset.change:+.1f} points "
-                f"({subset.low:.1f} to {subset.high:.1f}), to {subset.others.value:.1f} over {subset.others.n:,} pairs"
+                f"({subset.low:.1f} to {subset.high:.1f}), to {subset.others.value:.1f} over "
+                f"{subset.others.n:,} pairs"
             )
         yield answer
         matter = sum(ORDER in mark for mark in result.issues.values())
         flips = ", ".join(f"{name} {subset.flips}" for name, subset in result.other_order.items())
         if flips:
             yield (
-                f"{who}: pairs that align otherwise when the other sentence is passed first: {matter:,}; "
-                f"outcomes that then differ: {flips}"
+                f"{who}: pairs that align differently with the other sentence first: {matter:,}; "
+                f"outcomes that differ: {flips}"
             )
 
 
@@ -66,7 +67,7 @@ def count_table(observations: Sequence[DiagnosisObservation]) -> Table:
 
 
 def subset_table(observations: Sequence[DiagnosisObservation]) -> Table:
-    """Bias scores with and without each kind of awkward pair, where there are any."""
+    """Bias scores with and without each kind of awkward pair."""
     rows: list[tuple[Cell, ...]] = [
         (
             *model_and_data(observation),
@@ -98,7 +99,7 @@ def subset_table(observations: Sequence[DiagnosisObservation]) -> Table:
 
 
 def order_table(observations: Sequence[DiagnosisObservation]) -> Table:
-    """Bias scores and outcomes in either order."""
+    """Bias scores and outcomes in both orders."""
     rows: list[tuple[Cell, ...]] = []
     for observation in observations:
         for measure, comparison in observation.result.other_order.items():
@@ -120,7 +121,7 @@ def order_table(observations: Sequence[DiagnosisObservation]) -> Table:
 
 
 def plot(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
-    """Bias scores of pairs that align plainly and of the others; nothing where there is none to draw."""
+    """Bias scores of pairs that align plainly and of the others; empty if there are none."""
     rows = [
         {
             "label": " · ".join((measure, *model_and_data(observation))),

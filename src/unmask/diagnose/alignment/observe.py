@@ -1,4 +1,4 @@
-"""Pairs marked by how they align, and scored again in the other order."""
+"""Alignment issues of pairs, and their scores with the sentences in the other order."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ READ_SPANS: dict[Kind, tuple[str, ...]] = {
     "masked": ("cps", "sss", "sss-diagonal", "crows-bias-bench"),
     "causal": ("cll",),
 }
-VARIANTS = ("cps-exact",)  # read spans too, and are asked only when named
+VARIANTS = ("cps-exact",)  # read spans too, but only run on request
 ORDER, SEVERAL, EMPTY, AWKWARD = "order matters", "several spans", "empty span", "any of these"
 KINDS = (ORDER, SEVERAL, EMPTY, AWKWARD)
 BACK: dict[Outcome, Outcome] = {"more": "less", "less": "more", "tie": "tie", "unscored": "unscored"}
-Issues = Mapping[str, frozenset[str]]  # by item: what is awkward about its alignment
+Issues = Mapping[str, frozenset[str]]  # by item: its alignment issues
 
 
 @dataclass(frozen=True, slots=True)
 class AlignmentResult:
-    """Awkward pairs, what they do to every measure, and every measure with the sentences exchanged."""
+    """Alignment issues, their effect on every measure, and every measure with the sentences swapped."""
 
     issues: Issues
     subsets: Mapping[str, Mapping[str, SubsetComparison]]  # by measure and kind of pair
@@ -39,13 +39,13 @@ class AlignmentResult:
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> AlignmentResult:
-    """Mark the pairs, score them all, and score again in the other order those that it can change."""
+    """Find alignment issues, score all pairs, and rescore with swapped sentences where the order matters."""
     name = data.card.name
     issues = dict(_issues(session, data))
     measures = _measures(session, settings)
     scores = session.scores(data, measures)
-    turned = _turned(data, issues)
-    again = session.scores(turned, measures) if turned.items else {}
+    swapped = _swapped(data, issues)
+    again = session.scores(swapped, measures) if swapped.items else {}
     both = {measure: _both_orders(items, again.get(measure, []), name) for measure, items in scores.items()}
     return AlignmentResult(
         issues=issues,
@@ -61,7 +61,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Ali
 
 
 def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
-    """What is awkward about the alignment of two sentences."""
+    """Issues of the alignment of two sentences."""
     spans = align(more, less)
     true = {
         ORDER: order_matters(more, less),
@@ -73,7 +73,7 @@ def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
 
 
 def changed_runs(spans: Spans, more: Encoded, less: Encoded) -> int:
-    """How many stretches of either sentence are changed: gaps between neighbouring shared tokens."""
+    """Number of changed runs in either sentence: gaps between neighbouring shared tokens."""
     sides = zip((more, less), spans.shared, strict=True)
     positions = [[-1, *map(text.content.index, shared), len(text.content)] for text, shared in sides]
     steps = zip(np.diff(positions[0]).tolist(), np.diff(positions[1]).tolist(), strict=True)
@@ -81,7 +81,7 @@ def changed_runs(spans: Spans, more: Encoded, less: Encoded) -> int:
 
 
 def _measures(session: Session, settings: DiagnosisSettings) -> tuple[Measure, ...]:
-    """The measures named that read spans, or all that do; ModelError where none of those named does."""
+    """The requested measures that read spans, or the default ones; ModelError if no requested one does."""
     usual = READ_SPANS[session.lm.kind]
     named = [
         measure
@@ -90,8 +90,8 @@ def _measures(session: Session, settings: DiagnosisSettings) -> tuple[Measure, .
     ]
     if settings.measures and not named:
         raise ModelError(
-            f"alignment asks measures that read aligned spans, not {', '.join(settings.measures)}: "
-            f"name one of {', '.join(usual)}, or none"
+            f"alignment needs measures that read aligned spans, not {', '.join(settings.measures)}; "
+            f"expected {', '.join(usual)}"
         )
     return tuple(named or map(find, usual))
 
@@ -105,8 +105,8 @@ def _issues(session: Session, data: Dataset) -> Iterator[tuple[str, frozenset[st
         yield item.id, alignment_issues(more, less)
 
 
-def _turned(data: Dataset, issues: Issues) -> Dataset:
-    """The pairs whose alignment depends on the order, their sentences exchanged."""
+def _swapped(data: Dataset, issues: Issues) -> Dataset:
+    """The pairs whose alignment depends on the order, with their sentences swapped."""
     kept = [item for item in data.items if ORDER in issues.get(item.id, ())]
     items = tuple(replace(item, more=item.less, less=item.more) for item in kept)
     return replace(data, card=replace(data.card, name=f"{data.card.name}, other order"), items=items)
@@ -115,14 +115,14 @@ def _turned(data: Dataset, issues: Issues) -> Dataset:
 def _both_orders(
     given: Sequence[ScoredItem], again: Sequence[ScoredItem], data: str
 ) -> tuple[list[Row], list[Row]]:
-    """Every pair's row in either order; the same one where order cannot matter."""
+    """Every pair's rows in both orders; the same row if the order does not matter."""
     rows = [replace(item.row, groups={}) for item in given]
-    back = {one.row.item: _put_back(one.row, data) for one in again}
+    back = {scored.row.item: _swap_back(scored.row, data) for scored in again}
     return rows, [back.get(row.item, row) for row in rows]
 
 
-def _put_back(row: Row, data: str) -> Row:
-    """A row scored on exchanged sentences, its sides exchanged again."""
+def _swap_back(row: Row, data: str) -> Row:
+    """A row scored on swapped sentences, with its sides swapped back."""
     scores: dict[Side, float] = {}
     if row.scores:
         scores = {"more": row.scores["less"], "less": row.scores["more"]}

@@ -23,20 +23,20 @@ WHAT = "word frequency"
 
 @dataclass(frozen=True, slots=True)
 class FrequencyResult:
-    """The words of a dataset, and every measure against their frequencies."""
+    """The changed words of a dataset, and every measure regressed on their frequencies."""
 
     corpus: str
     language: str
     groups: Mapping[str, WordGroups]  # by bias type; empty where the pairs have no direction
     regressions: Mapping[str, PropertyRegression]
     pairs: int
-    one_sided: int  # pairs in which one sentence has no word of its own
-    unknown: int  # changed words the corpus does not know
-    changed: int  # changed words in all
+    one_sided: int  # pairs in which one sentence has no changed word
+    unknown: int  # changed words without a known frequency
+    changed: int  # number of changed words
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> FrequencyResult:
-    """Group the words; score every pair and set its difference against that of its words' frequencies."""
+    """Group the words, score every pair, and regress score differences on frequency differences."""
     language = data.card.languages[0] if data.card.languages else "en"
     corpus = frequencies_for(settings.counts, language)
     by = dict(_differences(data, corpus))
@@ -57,7 +57,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Fre
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
-    """The words of every dataset, then how far each measure follows them and what is left without."""
+    """The words of every dataset, then the regression of each measure on their frequency."""
     by_data = {
         observation.data.card.name: observation.result.groups
         for observation in observations
@@ -78,7 +78,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
 
 
 def _differences(data: Dataset, corpus: WordFrequencies) -> Iterator[tuple[str, float]]:
-    """By pair: mean log10 frequency of the words only `more` has, minus that of those only `less` has."""
+    """By pair: mean log10 frequency of the words only in `more`, minus that of those only in `less`."""
     for item in data.items:
         more, less = changed_words(item.more, item.less)
         if more and less:
@@ -87,7 +87,7 @@ def _differences(data: Dataset, corpus: WordFrequencies) -> Iterator[tuple[str, 
 
 
 def _groups(data: Dataset, corpus: WordFrequencies, language: str) -> dict[str, WordGroups]:
-    """The words of every bias type, where pairs have a direction."""
+    """The words of every bias type, from pairs with a direction."""
     by_type: dict[str, list[Pair]] = {}
     for item in data.items:
         if item.groups.get("direction"):
@@ -97,23 +97,23 @@ def _groups(data: Dataset, corpus: WordFrequencies, language: str) -> dict[str, 
 
 def _notes(observation: DiagnosisObservation) -> Iterator[str]:
     result, name = observation.result, observation.data.card.name
-    yield f"{name}: frequencies by {result.corpus}"
+    yield f"{name}: frequencies from {result.corpus}"
     if result.unknown:
         yield (
             f"{name}: {result.unknown:,} of {result.changed:,} changed words are not in {result.corpus}; "
-            "they are given the frequency of the rarest word that is"
+            "they get the frequency of the rarest word that is"
         )
     if result.one_sided:
         yield (
-            f"{name}: {result.one_sided:,} of {result.pairs:,} pairs are left out of the lines, "
-            "in them only one sentence has words of its own"
+            f"{name}: {result.one_sided:,} of {result.pairs:,} pairs are left out of the regressions: "
+            "only one of their sentences has changed words"
         )
     if not has_field(observation.data, "direction"):
         yield f"{name}: its pairs have no direction, so its words cannot be grouped"
     elif result.language != "en":
-        yield f"{name}: ambiguous words and words of grammar are known for English only, here they stay in"
+        yield f"{name}: ambiguous and function words are listed for English only and are kept here"
     if not result.regressions:
-        yield f"{name}: no line can be drawn, no pair has words of its own in both sentences"
+        yield f"{name}: no line can be fitted, no pair has changed words in both sentences"
 
 
 FREQUENCY = Diagnosis(

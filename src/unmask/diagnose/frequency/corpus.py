@@ -1,4 +1,4 @@
-"""How frequent words are: by wordfreq, or by counts of the user's own."""
+"""Word frequencies, from wordfreq or from a file of counts."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ COLUMNS = ("word", "count")
 
 @dataclass(frozen=True, slots=True)
 class WordFrequencies:
-    """Frequencies of words; `floor` is that of the rarest word known, given to words that are not."""
+    """Relative word frequencies; `floor`, that of the rarest known word, is used for unknown words."""
 
     source: str  # "wordfreq 3.1.1 (en)", or the name of a file
-    frequency: Callable[[str], float]  # 0 for a word it does not know
+    frequency: Callable[[str], float]  # 0 for an unknown word
     floor: float
 
     def knows(self, word: str) -> bool:
-        """Has it seen the word?"""
+        """Whether the word has a frequency."""
         return self.frequency(word) > 0
 
     def log10(self, word: str) -> float:
-        """The word's frequency as a power of ten."""
+        """Log10 of the word's frequency."""
         return math.log10(max(self.frequency(word), self.floor))
 
 
 def frequencies_for(counts: Path | None, language: str) -> WordFrequencies:
-    """The counts given, else wordfreq's; DataError where there are neither."""
+    """Frequencies from the file `counts`, else from wordfreq; DataError if neither is available."""
     return _wordfreq(language) if counts is None else read_counts(counts)
 
 
 def read_counts(path: Path) -> WordFrequencies:
-    """Counts from a table or JSON lines with `word` and `count`, or from lines of a word and its count."""
+    """Read counts from a table or JSON lines with `word` and `count`, or from lines of word and count."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -66,21 +66,21 @@ def _wordfreq(language: str) -> WordFrequencies:
     except ImportError:
         raise DataError(
             "no word frequencies: wordfreq is not installed; "
-            "install unmask[words], or give a file of words and counts with --counts"
+            "install unmask[words], or pass a file of words and counts as `counts`"
         ) from None
     try:
         floor = min(wordfreq.get_frequency_dict(language).values())
     except LookupError:
         raise DataError(
             f"wordfreq has no frequencies for language {language!r}; "
-            "give a file of words and counts with --counts"
+            "pass a file of words and counts as `counts`"
         ) from None
     source = f"wordfreq {version('wordfreq')} ({language})"
     return WordFrequencies(source, lambda word: float(wordfreq.word_frequency(word, language)), floor)
 
 
 def _lines(text: str, where: str) -> list[dict[str, str]]:
-    """Lines of a word and its count; empty ones are passed over."""
+    """Parse lines of a word and its count; empty lines are skipped."""
     rows = []
     for number, line in enumerate(text.splitlines(), start=1):
         cells = line.split()

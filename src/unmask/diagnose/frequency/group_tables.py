@@ -19,25 +19,26 @@ from unmask.findings import Cell, Table, Value
 from unmask.stats import holm
 from unmask.stats.subsets import Contrast, contrast
 
-CORPUS = "wikipedia+bookcorpus"  # stands in the model's column of published numbers
-SHOWN = 12  # words left out that are named
+CORPUS = "wikipedia+bookcorpus"  # in the model column of the published numbers
+SHOWN = 12  # most left-out words listed
 
 Data = Mapping[str, Mapping[str, WordGroups]]  # by dataset and bias type
 RANKS = (
     "Mean rank, 1 to 8 by frequency in the corpus, of the four words each group has most often in the "
-    "dataset; eight words bear no interval. Difference: mean log10 frequency of all advantaged minus all "
+    "dataset; eight words are too few for an interval. Difference: mean log10 frequency of all advantaged "
+    "minus all "
     "disadvantaged words, each word once, Welch's interval; p by Mann–Whitney, Holm-corrected over the bias "
     "types of a dataset. Published: Wikipedia and BookCorpus."
 )
 LISTS = (
-    "A: said of the advantaged group, D: of the disadvantaged; behind it how often the word is changed. "
-    "Left out: words with another, non-social sense (a list of ours, see the docs), and words that are as "
-    "often in either group. Words of grammar (a, the, not, …) are left out unlisted."
+    "A: said of the advantaged group, D: of the disadvantaged, with the number of times the word is "
+    "changed. Left out: words with another, non-social sense (our list, see the docs), and words equally "
+    "often in both groups. Function words (a, the, not, …) are left out and not listed."
 )
 
 
 def word_tables(by_data: Data) -> tuple[Table, Table]:
-    """Mean ranks and the difference of frequencies; the words themselves."""
+    """Two tables: mean ranks with the difference of frequencies, and the words themselves."""
     ranks = [row for data, groups in by_data.items() for row in _rank_rows(data, groups)]
     lists = [
         _list_row(data, name, group) for data, groups in by_data.items() for name, group in groups.items()
@@ -66,7 +67,7 @@ def word_tables(by_data: Data) -> tuple[Table, Table]:
 
 
 def answers(by_data: Data) -> Iterator[str]:
-    """One sentence for every dataset: in how many bias types the advantaged words are the frequent ones."""
+    """For each dataset, in how many bias types the advantaged words are the more frequent ones."""
     for data, groups in by_data.items():
         both = [ranks for group in groups.values() if len(ranks := mean_ranks(top_words(group))) == 2]
         ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)

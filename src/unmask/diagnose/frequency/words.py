@@ -1,4 +1,4 @@
-"""The words two sentences differ in, and which group they speak of (Kaneko & Bollegala 2022, Table 2)."""
+"""The words in which two sentences differ, by the group they are about (Kaneko & Bollegala 2022, Table 2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from unmask.core.types import Pair
 
-TOP = 4  # words of each group that are ranked
+TOP = 4  # ranked words of each group
 ADVANTAGED, DISADVANTAGED = "advantaged", "disadvantaged"
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -55,18 +55,18 @@ class WordGroups:
 
     advantaged: tuple[GroupWord, ...]
     disadvantaged: tuple[GroupWord, ...]
-    ambiguous: tuple[GroupWord, ...]  # they have another sense
-    undecided: tuple[GroupWord, ...]  # as often in either group
+    ambiguous: tuple[GroupWord, ...]  # with another, non-social sense
+    undecided: tuple[GroupWord, ...]  # equally often in both groups
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words without punctuation; hyphens part words, a possessive 's is dropped."""
+    """Lower-case words without punctuation, split at hyphens, without possessive 's."""
     matches = WORD.findall(text.lower().replace("’", "'"))
     return [word.removesuffix("'s") for word in matches]
 
 
 def changed_words(first: str, second: str) -> tuple[list[str], list[str]]:
-    """The words of either sentence that are not shared, by difflib."""
+    """The words of each sentence that are not shared, by difflib."""
     a, b = words(first), words(second)
     codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
     parts = [(a[i:j], b[k:m]) for tag, i, j, k, m in codes if tag != "equal"]
@@ -76,9 +76,9 @@ def changed_words(first: str, second: str) -> tuple[list[str], list[str]]:
 def words_by_group(
     pairs: Iterable[Pair], log10: Callable[[str], float], *, language: str = "en"
 ) -> WordGroups:
-    """The changed words of these pairs by group; a word of both goes where it stands more often.
+    """The changed words of the pairs by group; a word in both goes to the one where it is more frequent.
 
-    Ambiguous words and words of grammar are known for English only.
+    Ambiguous and function words are listed for English only.
     """
     ambiguous, grammar = (AMBIGUOUS, GRAMMAR) if language == "en" else (frozenset(), frozenset())
     counts: dict[str, Counter[str]] = {ADVANTAGED: Counter(), DISADVANTAGED: Counter()}
@@ -101,14 +101,14 @@ def words_by_group(
 
 
 def top_words(groups: WordGroups) -> tuple[tuple[GroupWord, str], ...]:
-    """The four words each group has most often in the dataset, the most frequent in the corpus first."""
+    """The four most frequent words of each group in the dataset, sorted by corpus frequency."""
     chosen = [(word, ADVANTAGED) for word in groups.advantaged[:TOP]]
     chosen += [(word, DISADVANTAGED) for word in groups.disadvantaged[:TOP]]
-    return tuple(sorted(chosen, key=lambda one: (-one[0].log10, one[0].text)))
+    return tuple(sorted(chosen, key=lambda entry: (-entry[0].log10, entry[0].text)))
 
 
 def mean_ranks(chosen: Iterable[tuple[GroupWord, str]]) -> dict[str, float]:
-    """The mean rank of each group among the top words, 1 the most frequent; nothing where one has no word."""
+    """Mean rank of each group among the top words, 1 = most frequent; empty if a group has no word."""
     listed = list(chosen)
     ranks = rankdata([-word.log10 for word, _ in listed])
     own: dict[str, list[float]] = {}

@@ -1,4 +1,4 @@
-"""Paraphrases of a dataset, proposed for review: `generate` yields them, `generate_file` makes a file.
+"""Paraphrases of a dataset, proposed for review: `generate` yields them, `generate_file` writes a file.
 
 pairs ──► target words ──► words from WordNet and the model ──► plausible in both sentences, close in meaning
       ──► a file with a blank column `keep` for a reviewer, which `unmask diagnose paraphrase` reads
@@ -29,26 +29,26 @@ from unmask.models.fast import HeapTrimmer
 from unmask.models.fill import SLOT
 from unmask.models.loading import Opening
 
-CHUNK = 32  # pairs looked at together
-TOP = 60  # words of the model looked through
+CHUNK = 32  # pairs processed together
+TOP = 60  # model predictions considered per slot
 ScoredCandidate = tuple[Candidate, float, float]  # with its plausibility and its similarity
-NO_WORDNET = f"no WordNet on this machine: words come from the model alone; {ADVICE}"
+NO_WORDNET = f"WordNet not found: candidates come from the model alone; {ADVICE}"
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationRules:
-    """How much is proposed, and how well it must fit."""
+    """How many paraphrases to propose, and how well they must fit."""
 
-    wanted: int = 5  # paraphrases of one original at most
-    targets: int = 3  # words of one original that are tried
-    slack: float = 4.0  # nats a word may be less likely than the one it replaces
-    similarity: float = 0.6  # cosine of the words' hidden states in their sentences, at least
-    model_similarity: float = 0.75  # the same for words of the model, for whose meaning no dictionary vouches
+    wanted: int = 5  # most paraphrases per original
+    targets: int = 3  # words per original to replace
+    slack: float = 4.0  # nats by which a word may be less likely than the original
+    similarity: float = 0.6  # least cosine of the words' hidden states in context
+    model_similarity: float = 0.75  # the same for words from the model, which are not in WordNet
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A row of the file: an original (paraphrase 0) or a paraphrase for a reviewer to keep or refuse."""
+    """A row of the file: an original (paraphrase 0) or a paraphrase for a reviewer to accept or reject."""
 
     more: str
     less: str
@@ -66,11 +66,11 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class GenerationResult:
-    """What a file holds."""
+    """Counts and notes of a generated file."""
 
     originals: int
     paraphrases: int
-    n_without: int  # originals for which nothing was found
+    n_without: int  # originals without a paraphrase
     notes: tuple[str, ...]
 
 
@@ -84,7 +84,7 @@ def generate_file(  # noqa: PLR0913 - what a run is made of
     opening: Opening | None = None,
     options: Options | None = None,
 ) -> GenerationResult:
-    """Open a masked model and write its paraphrases of a dataset; `folder` is WordNet's, if you name one."""
+    """Open a masked model and write paraphrases of a dataset; `folder` optionally locates WordNet."""
     options = options or Options()
     wordnet = find_wordnet(folder)
     (pairs,) = load_datasets(data, options)
@@ -100,7 +100,7 @@ def write_proposals(
     wordnet: WordNet | None,
     rules: GenerationRules | None = None,
 ) -> GenerationResult:
-    """Write the proposals for every pair as they are made; the file appears when it is whole."""
+    """Write the proposals pair by pair to a temporary file, renamed to `path` when complete."""
     partial = path.with_name(f"{path.name}.partial")
     counts: list[int] = []
     with partial.open("w", encoding="utf-8", newline="") as file:
@@ -118,11 +118,11 @@ def write_proposals(
 def generate(
     session: Session, data: Dataset, *, wordnet: WordNet | None, rules: GenerationRules | None = None
 ) -> Iterator[list[Proposal]]:
-    """For every pair the original and its paraphrases, best first; without WordNet by the model alone."""
+    """For every pair, the original and its paraphrases, best first; without WordNet from the model alone."""
     rules = rules or GenerationRules()
     if session.lm.kind != "masked":
         raise ModelError(
-            f"{session.lm.facts.id} is causal: only a masked model can propose words in the middle"
+            f"{session.lm.facts.id} is causal: proposing words inside a sentence needs a masked model"
         )
     measure = find("cps-exact")
     scored = session.scores(data, (measure,))[measure.name]
@@ -146,14 +146,14 @@ def generate(
 def _candidates(
     lm: Lm, chunk: Sequence[ScoredItem], rules: GenerationRules, wordnet: WordNet | None
 ) -> list[Candidate]:
-    """Words for the targets of some pairs; the model is asked for its own in one go."""
+    """Candidates for the targets of a chunk of pairs; the model is queried once."""
     tried = [
         (item.item, target)
         for item in chunk
         if item.sentences
         for target in targets(item, lm)[: rules.targets]
     ]
-    texts = [text for pair, target in tried for text in _opened(pair, target)]
+    texts = [text for pair, target in tried for text in _with_slot(pair, target)]
     words = fillers(lm, texts, TOP)
     return [
         candidate
@@ -162,8 +162,8 @@ def _candidates(
     ]
 
 
-def _opened(pair: Pair, target: Target) -> list[str]:
-    """Both sentences with an open place for the target."""
+def _with_slot(pair: Pair, target: Target) -> list[str]:
+    """Both sentences with the target replaced by a slot."""
     both = ((pair.more, target.more), (pair.less, target.less))
     return [text[:begin] + SLOT + text[end:] for text, (begin, end) in both]
 
@@ -171,7 +171,7 @@ def _opened(pair: Pair, target: Target) -> list[str]:
 def _fitting(
     session: Session, candidates: Sequence[Candidate], rules: GenerationRules
 ) -> list[ScoredCandidate]:
-    """Candidates that are likely enough and close enough in meaning, with both numbers."""
+    """Candidates that are plausible and similar enough, with both scores."""
     likely = [
         (candidate, value)
         for candidate, value in zip(
@@ -191,7 +191,7 @@ def _family(pair: Pair, close: Sequence[ScoredCandidate], rules: GenerationRules
     """The original and its paraphrases, the closest in meaning first."""
     category, direction = pair.groups.get("category", ""), pair.groups.get("direction", "")
     family = [Proposal(pair.more, pair.less, category, direction, pair.id, ITSELF)]
-    best = sorted(close, key=lambda one: (SOURCES.index(one[0].source), -one[2]))[: rules.wanted]
+    best = sorted(close, key=lambda scored: (SOURCES.index(scored[0].source), -scored[2]))[: rules.wanted]
     for number, (candidate, value, cosine) in enumerate(best, start=1):
         family.append(
             Proposal(

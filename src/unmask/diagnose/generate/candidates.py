@@ -1,4 +1,4 @@
-"""Words that may take a target's place: from WordNet in the target's own form, and from the model itself."""
+"""Replacement candidates for a target: from WordNet, inflected like the target, and from the model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from unmask.diagnose.generate.wordnet import WordNet
 from unmask.diagnose.generate.words import group_words, is_usable
 
 WORDNET, NEAR, MODEL = "wordnet", "wordnet-near", "model"
-MAX_PER_SOURCE = 5  # words of one source for one target
+MAX_PER_SOURCE = 5  # most words per source and target
 SOURCES = (WORDNET, NEAR, MODEL)
 _VOWELS = "aeiou"
 
@@ -23,7 +23,7 @@ _VOWELS = "aeiou"
 def propose_candidates(
     pair: Pair, target: Target, fillers: Sequence[Sequence[Filler]], wordnet: WordNet | None
 ) -> list[Candidate]:
-    """Candidates for one target; `fillers` are the model's words for it, by sentence."""
+    """Candidates for one target; `fillers` are the model's predictions for it in each sentence."""
     form = likeliest_form(target.word, fillers)
     if form is None:
         return []
@@ -36,7 +36,7 @@ def propose_candidates(
 
 
 def likeliest_form(word: str, fillers: Sequence[Sequence[Filler]]) -> Form | None:
-    """Which form a word has here: the one that most of the model's own words for the place have."""
+    """The reading of a word that most of the model's predictions for the slot share."""
     weights: dict[tuple[str, str], float] = defaultdict(float)
     for filler in (filler for side in fillers for filler in side):
         forms = {(form.part, form.tag) for form in readings(filler[0])}
@@ -48,8 +48,8 @@ def likeliest_form(word: str, fillers: Sequence[Sequence[Filler]]) -> Form | Non
 def _sources(
     form: Form, fillers: Sequence[Sequence[Filler]], wordnet: WordNet | None
 ) -> Mapping[str, list[str]]:
-    """Words by source, the best first."""
-    sources = {MODEL: [word for word in _both(fillers) if _same_form(word, form)]}
+    """Words by source, best first."""
+    sources = {MODEL: [word for word in _in_both(fillers) if _same_form(word, form)]}
     if wordnet is None:
         return sources
     lemmas = {
@@ -59,8 +59,8 @@ def _sources(
     return {source: [inflect(lemma, form) for lemma in words] for source, words in lemmas.items()} | sources
 
 
-def _both(fillers: Sequence[Sequence[Filler]]) -> list[str]:
-    """The words the model has for the place in both sentences, by their mean log-probability."""
+def _in_both(fillers: Sequence[Sequence[Filler]]) -> list[str]:
+    """Words the model predicts in both sentences, by mean log-probability."""
     sides = [dict(side) for side in fillers]
     common = [word for word in sides[0] if all(word in side for side in sides)]
     return sorted(common, key=lambda word: -sum(side[word] for side in sides))
@@ -74,7 +74,7 @@ def _same_form(word: str, form: Form) -> bool:
 
 
 def _fits(word: str, text: str, target: Target) -> bool:
-    """Is it another, common word that names no group, and does the article before it still fit?"""
+    """Whether it is another common word that names no group, and a preceding article still fits."""
     single = " " not in word
     if not word or word.lower() == target.word.lower() or (single and not is_usable(word)):
         return False

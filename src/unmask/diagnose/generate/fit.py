@@ -1,4 +1,4 @@
-"""Does a replacement fit? Asked of the model: in both sentences, beside the word it replaces."""
+"""Plausibility and similarity of a replacement under the model, in both sentences of a pair."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIDES = ("more", "less")
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A word that may take a target's place, and where it comes from."""
+    """A replacement candidate for a target, and its source."""
 
     pair: Pair
     target: Target
@@ -25,20 +25,20 @@ class Candidate:
     source: str  # wordnet, wordnet-near, model
 
     def with_replacement(self, side: str) -> WordInText:
-        """The sentence with the word in the target's place, and where it stands."""
+        """The sentence with the target replaced, and the character span of the replacement."""
         text, span = self.original(side)
         return _with(text, span, self.word)
 
     def original(self, side: str) -> WordInText:
-        """The sentence as it was, and where the target stands."""
+        """The original sentence, and the character span of the target."""
         pair, target = self.pair, self.target
         return (pair.more, target.more) if side == "more" else (pair.less, target.less)
 
 
 def plausibility(session: Session, candidates: Sequence[Candidate], what: str) -> list[float]:
-    """How much likelier each word is than the one it replaces, in nats, where it fits less well.
+    """Log-probability of each word minus that of the original word; the lower of the two sentences.
 
-    All tokens of a word are hidden together, so words of equally many tokens share a question.
+    All tokens of a word are masked together, so words of equally many tokens share an input.
     """
     words = {
         word
@@ -60,9 +60,9 @@ def plausibility(session: Session, candidates: Sequence[Candidate], what: str) -
 
 
 def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
-    """Cosine of the hidden states of a word and of the one it replaces, where they are less alike.
+    """Cosine of the hidden states of a word and the original word; the lower of the two sentences.
 
-    Words are compared inside their sentences: the mean over a whole sentence hardly moves by one word.
+    Words are compared in context: the mean over a whole sentence hardly changes with one word.
     """
     words = {
         word
@@ -86,7 +86,7 @@ def _with(text: str, span: Span, word: str) -> WordInText:
 
 
 def _probe(text: str, span: Span, lm: Lm) -> Probe | None:
-    """The word's tokens, all hidden; None where the sentence has grown too long for the model."""
+    """Probe of the word with all its tokens masked; None if the sentence is too long for the model."""
     positions = lm.token_positions(text, *span)
     try:
         ids = lm.encode(text).ids

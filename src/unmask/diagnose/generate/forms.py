@@ -1,4 +1,4 @@
-"""Words and their forms: what `stole` may be, and how another verb looks in the same form (lemminflect)."""
+"""Inflection by lemminflect: readings of a word such as `stole`, and another lemma in the same form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PLAIN = "JJ"  # adjectives are compared only in forms the dictionary knows: no "
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One reading of a word: what it is a form of, its part of speech, and which form (Penn tag)."""
+    """One reading of a word: its lemma, part of speech, and Penn tag."""
 
     lemma: str
     part: str
@@ -24,19 +24,19 @@ class Form:
 
 @cache
 def lemminflect() -> Any:
-    """The library of English forms."""
+    """The lemminflect module; DataError if it is not installed."""
     try:
         return import_module("lemminflect")
     except ModuleNotFoundError:
         raise DataError(
-            "paraphrases need the forms of words: lemminflect is not installed; "
+            "generating paraphrases needs lemminflect, which is not installed; "
             "run `pip install 'unmask[words]'`"
         ) from None
 
 
 @cache
 def readings(word: str) -> tuple[Form, ...]:
-    """What a word may be as a noun, verb or adjective; nothing for a function word or one not known."""
+    """Readings of a word as a noun, verb or adjective; empty for auxiliaries and unknown words."""
     library, lower = lemminflect(), word.lower()
     known = library.getAllLemmas(lower)
     if "AUX" in known:
@@ -52,7 +52,7 @@ def readings(word: str) -> tuple[Form, ...]:
 
 @cache
 def inflect(lemma: str, form: Form) -> str:
-    """Another lemma in this form; of several words the one that carries it. Empty where there is none."""
+    """Inflect a lemma like `form`; of several words, the head is inflected. Empty if there is none."""
     words = lemma.split(" ")
     head = 0 if form.part == "VERB" else len(words) - 1
     known = lemminflect().getAllInflections(words[head], upos=form.part)

@@ -1,7 +1,6 @@
-"""What paraphrasing needs of a network beyond probes: words it would put somewhere, and hidden states.
+"""Model outputs that paraphrasing needs beyond probes: predicted words for a slot, and hidden states.
 
-The engine answers what is asked of it, token by token; here the question is which tokens to ask about.
-Sentences go through the network without padding and without the store.
+Sentences are run without padding and without the store.
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ from unmask.models.fill import top_words
 from unmask.models.states import batches_by_length
 
 Filler = tuple[str, float]  # a word and its log-probability
-WordInText = tuple[str, Span]  # a text, and where in it a word stands
+WordInText = tuple[str, Span]  # a text, and the character span of a word in it
 
 
 @torch.inference_mode()
 def last_hidden_states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch.Tensor]]:
-    """The last hidden states of every sentence, by its number; sentences of one length go together.
+    """Last hidden states of every sentence, with its index; sentences of equal length share a batch.
 
-    Of the few models whose head cannot be taken apart these are logits, which serve as well.
+    For the few models whose head cannot be separated these are logits, which serve as well.
     """
     for indices, ids in batches_by_length(lm, rows):
         yield from zip(indices, lm.network.hidden_states(ids, None), strict=True)
 
 
 def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
-    """For every text with a `{slot}`, the model's likeliest words there, likeliest first."""
+    """For every text with a `{slot}`, the most likely words and their log-probabilities, best first."""
     return [
         [(word.text, math.log(word.probability)) for word in slot.words if word.probability > 0]
         for slot in top_words(lm, texts, most)
@@ -41,7 +40,7 @@ def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
 
 
 def unit_vectors(lm: Lm, words: Sequence[WordInText]) -> list[Floats]:
-    """The mean hidden state over the tokens of each word in its sentence, of length one."""
+    """Mean hidden state over the tokens of each word in its sentence, normalised to length one."""
     spans: dict[str, list[Span]] = {}
     for text, span in words:
         spans.setdefault(text, []).append(span)

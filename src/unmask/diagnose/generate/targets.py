@@ -1,7 +1,7 @@
-"""The target phrase of a pair: the shared content words that carry the characteristic.
+"""Target words of a pair: the shared content words that carry the stereotyped characteristic.
 
-A word's part in the CrowS-Pairs difference is what its tokens add to it: without the word the difference
-would move by so much. The words that move it most come first.
+A word's contribution to the CrowS-Pairs difference is the sum over its tokens. Words with the largest
+contribution come first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Span = tuple[int, int]  # of characters
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A word both sentences share: where it stands, and how far it moves their difference."""
+    """A word both sentences share: its spans, and its contribution to their score difference."""
 
     word: str
     more: Span
@@ -32,7 +32,7 @@ class Target:
 
 
 def targets(item: ScoredItem, lm: Lm) -> list[Target]:
-    """The words of a pair that could be replaced, those that move its difference most first."""
+    """Replaceable words of a pair, by decreasing contribution to its score difference."""
     pair = item.item
     parts = {
         "more": _contributions(pair.more, item.sentences["more"], lm),
@@ -49,7 +49,7 @@ def targets(item: ScoredItem, lm: Lm) -> list[Target]:
 
 
 def shared_words(pair: Pair) -> list[tuple[Span, Span]]:
-    """Where the words stand that both sentences have, in their order; what differs is protected."""
+    """Spans of the words both sentences share, in order; changed words are never replaced."""
     more, less = _spans(pair.more), _spans(pair.less)
     words = [pair.more[slice(*span)] for span in more], [pair.less[slice(*span)] for span in less]
     blocks = SequenceMatcher(None, words[0], words[1], autojunk=False).get_matching_blocks()
@@ -57,7 +57,7 @@ def shared_words(pair: Pair) -> list[tuple[Span, Span]]:
 
 
 def changed_words(pair: Pair) -> set[str]:
-    """The words in which the sentences differ, in small letters."""
+    """The words in which the sentences differ, in lower case."""
     shared = list(zip(*shared_words(pair), strict=True)) or [(), ()]
     return {
         text[slice(*span)].lower()
@@ -72,7 +72,7 @@ def _spans(text: str) -> list[Span]:
 
 
 def _contributions(text: str, score: SentenceScore, lm: Lm) -> Mapping[Span, float]:
-    """What each word's tokens add to the score of its sentence."""
+    """Contribution of each word's tokens to the score of its sentence."""
     by_position = dict(zip(score.positions, score.logprobs.tolist(), strict=True))
     offsets = lm.offsets(text)
     return {

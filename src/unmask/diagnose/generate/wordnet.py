@@ -1,4 +1,4 @@
-"""WordNet's own files, read where they lie: Debian's `wordnet-base`, or the data of NLTK.
+"""Reader of WordNet's database files, as in Debian's `wordnet-base` or NLTK's data.
 
 `index.noun` names the synsets of a word, most frequent sense first; `data.noun` holds them, found by byte
 offset. The format is described in the manual page wndb(5WN).
@@ -17,43 +17,43 @@ from pathlib import Path
 from unmask.core.errors import DataError
 
 FILES = {"NOUN": "noun", "VERB": "verb", "ADJ": "adj"}
-SENSES = 3  # of a word, the most frequent
-NEAR = ("&", "@")  # pointers to similar adjectives and to the next wider meaning
+SENSES = 3  # most frequent senses used per word
+NEAR = ("&", "@")  # pointers: similar adjectives, hypernyms
 ANTONYM = "!"
 USUAL = Path("/usr/share/wordnet")  # Debian
-ADVICE = "install Debian's wordnet-base, run `python -m nltk.downloader wordnet`, or name a folder"
+ADVICE = "install Debian's wordnet-base, run `python -m nltk.downloader wordnet`, or pass its folder"
 Root = Path | zipfile.Path
 
 
 @dataclass(frozen=True, slots=True)
 class Synset:
-    """Words of one meaning, and which other meanings it points to."""
+    """Words of one sense, and pointers to other synsets."""
 
     words: tuple[str, ...]
     pointers: tuple[tuple[str, str, int], ...]  # symbol, part of speech, byte offset
 
 
 class WordNet:
-    """The meanings of words; a part of speech is `NOUN`, `VERB` or `ADJ`."""
+    """Lookup of senses; a part of speech is `NOUN`, `VERB` or `ADJ`."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
         self._read, self._synsets = cache(self._bytes), cache(self._found)
         lacking = [name for name in self._names() if not (root / name).is_file()]
         if lacking:
-            raise DataError(f"{root} is no folder of WordNet: it has no {lacking[0]}; {ADVICE}")
+            raise DataError(f"{root} is not a WordNet folder: it has no {lacking[0]}; {ADVICE}")
 
     def synonyms(self, lemma: str, part: str) -> tuple[str, ...]:
-        """Words that share one of its most frequent meanings."""
+        """Words that share one of the lemma's most frequent senses."""
         words = [word for synset in self._synsets(lemma, part) for word in synset.words]
         return _others(words, lemma)
 
     def near(self, lemma: str, part: str) -> tuple[str, ...]:
-        """Words of similar and of wider meaning."""
+        """Words of similar senses, and hypernyms."""
         return _others(self._pointed(lemma, part, NEAR), lemma)
 
     def antonyms(self, lemma: str, part: str) -> tuple[str, ...]:
-        """Words that mean the opposite."""
+        """Antonyms."""
         return _others(self._pointed(lemma, part, (ANTONYM,)), lemma)
 
     def _names(self) -> list[str]:
@@ -93,24 +93,24 @@ _PARTS = {"n": "NOUN", "v": "VERB", "a": "ADJ", "s": "ADJ"}
 
 
 def find_wordnet(folder: Path | None = None) -> WordNet | None:
-    """WordNet in the folder named, else where it usually is; None where there is none."""
+    """WordNet in `folder`, else in its usual places; None if not found."""
     if folder is not None:
         return WordNet(folder)
-    for root in _places():
+    for root in _search_paths():
         if (root / "index.noun").is_file():
             return WordNet(root)
     return None
 
 
-def _places() -> Iterator[Root]:
-    """Where WordNet is looked for, as its own programs and as NLTK do."""
+def _search_paths() -> Iterator[Root]:
+    """Folders searched for WordNet, as its own programs and NLTK do."""
     environment = os.environ
     if "WNSEARCHDIR" in environment:
         yield Path(environment["WNSEARCHDIR"])
     if "WNHOME" in environment:
         yield Path(environment["WNHOME"]) / "dict"
     yield USUAL
-    given = [Path(one) for one in environment.get("NLTK_DATA", "").split(os.pathsep) if one]
+    given = [Path(path) for path in environment.get("NLTK_DATA", "").split(os.pathsep) if path]
     usual = [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
     for folder in (*given, *usual):
         yield folder / "corpora" / "wordnet"

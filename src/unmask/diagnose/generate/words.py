@@ -28,7 +28,7 @@ CONTENT = """
 
 @cache
 def protected_words() -> frozenset[str]:
-    """Words that name a group: they are neither replaced nor put in the place of another."""
+    """Words that name a group: never replaced, and never used as a replacement."""
     words = datasets.read("word-pairs")
     terms = [word for entry in words.pairs for word in (entry.masculine, entry.feminine)]
     terms += [name for entry in words.names for name in (entry.masculine, entry.feminine)]
@@ -38,14 +38,14 @@ def protected_words() -> frozenset[str]:
 
 @cache
 def function_words() -> frozenset[str]:
-    """Words that say little by themselves."""
+    """Function words and generic words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return (frozenset(ENGLISH_STOP_WORDS) - set(CONTENT.split())) | set(GENERIC.split())
 
 
 def is_usable(word: str) -> bool:
-    """May this word be replaced, or replace another? A common content word that names no group."""
+    """Whether a word may be replaced or used as a replacement: a common content word that names no group."""
     if len(word) < SHORTEST or word != word.lower():
         return False
     return word not in protected_words() and word not in function_words() and bool(readings(word))
@@ -53,5 +53,5 @@ def is_usable(word: str) -> bool:
 
 @cache
 def group_words() -> frozenset[str]:
-    """Words for groups that are no gender, race or religion."""
+    """Words for groups other than by gender, race or religion."""
     return frozenset(GROUPS.split())

@@ -12,7 +12,7 @@ from unmask.findings import Finding
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
-    """How far measures follow length, scores by which sentence is longer, and AULA's two normalisations."""
+    """Regression on length, scores by which sentence is longer, and AULA's two normalisations."""
     listed = regression_tables.regression_cases(
         observations, [observation.result.regressions for observation in observations]
     )

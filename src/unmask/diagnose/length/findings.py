@@ -1,4 +1,4 @@
-"""What was seen of sentence length, as sentences, tables and a plot."""
+"""Answers, tables and plots of the diagnosis `length`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from unmask.findings import Cell, Plot, Table, Value, charts, value_of
 
 COUNTS = (
     "Pairs by whether the stereotyping sentence has more tokens than the other, as many, or fewer. "
-    "Not counted: the model cannot take one of the sentences."
+    "Not counted: the model cannot encode one of the sentences."
 )
 BY_CLASS = (
     "Bias score where the stereotyping sentence is longer, equal or shorter in tokens, Wilson intervals; "
-    "longer − shorter in points, Newcombe's interval, p by Fisher's exact test: 0 where length plays no "
-    "part. Change without unequal: the score of pairs of equal length minus that of all pairs."
+    "longer − shorter in points, Newcombe's interval, p by Fisher's exact test: 0 if length has no "
+    "effect. Change without unequal: the score of pairs of equal length minus that of all pairs."
 )
 WITHIN = (
     "Spearman's correlation of a sentence's score with its number of tokens, over both sentences of every "
-    "scored pair; pairs resampled whole. Sums of log-probabilities must fall with length; of a mean one "
-    "would expect 0. AULA divides by length twice, which draws long sentences towards 0, that is upwards."
+    "scored pair; pairs are resampled whole. Sums of log-probabilities must decrease with length; for a mean "
+    "0 is expected. AULA divides by length twice, which raises the scores of long sentences towards 0."
 )
 AULA = (
     "AULA as published divides attention-weighted log-probabilities by length, although attention that sums "
@@ -47,7 +47,7 @@ def answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
 
 
 def aula_answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
-    """What normalising AULA once changes."""
+    """The effect of normalising AULA once."""
     for observation in observations:
         if "all" in observation.result.aula:
             comparison = observation.result.aula["all"]
@@ -57,13 +57,15 @@ def aula_answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
                 else ""
             )
             yield (
-                f"{' on '.join(model_and_data(observation))}: making AULA's weights sum to one changes the outcome of "
-                f"{comparison.flips:,} of {comparison.n:,} pairs, and the bias score by {comparison.change:+.1f} points{between}"
+                f"{' on '.join(model_and_data(observation))}: making AULA's weights sum to one changes the "
+                "outcome of "
+                f"{comparison.flips:,} of {comparison.n:,} pairs, and the bias score by "
+                f"{comparison.change:+.1f} points{between}"
             )
 
 
 def count_table(observations: Sequence[DiagnosisObservation]) -> Table:
-    """How many pairs differ in length, and by how much at most."""
+    """Number of pairs that differ in length, and the largest difference."""
     rows: list[tuple[Cell, ...]] = []
     for observation in observations:
         gaps = observation.result.gaps
@@ -136,7 +138,7 @@ def aula_table(observations: Sequence[DiagnosisObservation]) -> Table:
 
 
 def plot(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
-    """Bias scores by which sentence is longer; nothing where there is none to draw."""
+    """Bias scores by which sentence is longer; empty if there are none."""
     rows = [
         {
             "label": " · ".join((measure, *model_and_data(observation))),

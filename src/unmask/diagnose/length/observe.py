@@ -1,4 +1,4 @@
-"""Tokens counted, and scores set against them."""
+"""Sentence lengths in tokens, and scores by length."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from unmask.stats.subsets import Contrast, SubsetComparison, compare_subset, sha
 from unmask.stats.table import ScoreTable
 
 WHAT = "sentence length"
-CLASSES = {"longer": 1, "equal": 0, "shorter": -1}  # the stereotyping sentence, in tokens
+CLASSES = {
+    "longer": 1,
+    "equal": 0,
+    "shorter": -1,
+}  # sign of the stereotyping sentence's length minus the other's
 TWICE, ONCE = "aula", "aula-normalised"
 Lengths = Mapping[str, tuple[int, int]]  # by item: content tokens of `more` and of `less`
 
@@ -38,7 +42,7 @@ class LengthClasses:
 
 @dataclass(frozen=True, slots=True)
 class LengthResult:
-    """One model's sentences by length, and every measure against it."""
+    """Sentence lengths under one model's tokenizer, and every measure by length."""
 
     lengths: Lengths
     regressions: Mapping[str, PropertyRegression]
@@ -55,7 +59,7 @@ class LengthResult:
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
-    """Count tokens, score every pair, and set the one against the other."""
+    """Count tokens, score every pair, and relate scores to lengths."""
     name, seed = data.card.name, settings.seed
     lengths = dict(_lengths(session, data))
     scores = session.scores(data, _measures(session, data, settings))
@@ -64,14 +68,14 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
     return LengthResult(
         lengths=lengths,
         regressions=regression_tables.measure_regressions(scores, by, data=name, seed=seed),
-        classes={measure: _parts(measure, items, by, name) for measure, items in shares.items()},
+        classes={measure: _length_classes(measure, items, by, name) for measure, items in shares.items()},
         correlations={measure: _correlation(items, lengths, seed) for measure, items in shares.items()},
         aula=_aula(scores, by, name, seed) if {TWICE, ONCE} <= scores.keys() else {},
     )
 
 
 def _measures(session: Session, data: Dataset, settings: DiagnosisSettings) -> tuple[Measure, ...]:
-    """Those named or the usual ones; where AULA is among them, also the form that normalises once."""
+    """The requested or default measures; with AULA, also the variant that normalises once."""
     chosen = session.pair_measures(data, settings.measures)
     names = [measure.name for measure in chosen]
     if TWICE not in names or ONCE in names:
@@ -81,7 +85,7 @@ def _measures(session: Session, data: Dataset, settings: DiagnosisSettings) -> t
 
 
 def _lengths(session: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Content tokens of either sentence, of every pair the model can take."""
+    """Number of content tokens of both sentences, for every pair the model can encode."""
     for item in data.items:
         try:
             more, less = session.lm.encode(item.more), session.lm.encode(item.less)
@@ -90,8 +94,10 @@ def _lengths(session: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, 
         yield item.id, (len(more.content), len(less.content))
 
 
-def _parts(measure: str, items: Sequence[ScoredItem], by: Mapping[str, float], data: str) -> LengthClasses:
-    table = ScoreTable.of(find(measure), [one.row for one in items if one.row.item in by], data=data)
+def _length_classes(
+    measure: str, items: Sequence[ScoredItem], by: Mapping[str, float], data: str
+) -> LengthClasses:
+    table = ScoreTable.of(find(measure), [scored.row for scored in items if scored.row.item in by], data=data)
     signs = np.sign([by[item] for item in table.items.tolist()])
     classes = {name: table.take(signs == sign) for name, sign in CLASSES.items()}
     return LengthClasses(
@@ -102,7 +108,7 @@ def _parts(measure: str, items: Sequence[ScoredItem], by: Mapping[str, float], d
 
 
 def _correlation(items: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tuple[int, FittedValue]:
-    """Spearman's, over both sentences of every scored pair, pairs resampled whole."""
+    """Spearman's correlation over both sentences of every scored pair; pairs are resampled whole."""
     kept = [item.row for item in items if item.row.scores and item.row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]
     more = np.array([row.scores["more"] for row in kept], dtype=np.float64)
@@ -113,7 +119,7 @@ def _correlation(items: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tu
 def _aula(
     scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], data: str, seed: int
 ) -> dict[str, Comparison]:
-    """AULA as published against the form whose weights sum to one, pair by pair."""
+    """AULA as published against the variant whose weights sum to one, pair by pair."""
     parts = {"all": set(by), "equal length": {item for item in by if not by[item]}}
     parts["unequal length"] = parts["all"] - parts["equal length"]
     comparisons_of = {}

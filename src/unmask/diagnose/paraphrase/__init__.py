@@ -1,4 +1,4 @@
-"""`paraphrase`: does a verdict survive other words for the same? (Kwon & Mihindukulasooriya 2022)."""
+"""`paraphrase`: is a verdict stable under paraphrases of a pair? (Kwon & Mihindukulasooriya 2022)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ DEFAULT: dict[Kind, str] = {"masked": "cps-exact", "causal": "cll"}
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseResult:
-    """Families by measure and by scale; and what was left out."""
+    """Families by measure and scale, and notes on what was left out."""
 
     measures: Mapping[str, Mapping[str, tuple[Family, ...]]]
     notes: tuple[str, ...]
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> ParaphraseResult:
-    """The differences of every original and its paraphrases, by measure."""
+    """Score differences of every original and its paraphrases, by measure."""
     paraphrases = family_set(data)
     whole = paraphrases.dataset(data)
     names = settings.measures or (DEFAULT[session.lm.kind],)
@@ -44,11 +44,11 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Par
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
-    """Agreement overall and by bias type against chance, under several bands; the differences themselves."""
-    every = [one for observation in observations for one in _verdicts(observation, settings)]
+    """Agreement overall and by bias type against chance, for several bands, and the differences."""
+    every = [verdicts for observation in observations for verdicts in _verdicts(observation, settings)]
     main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
     if not main:
-        raise StatsError("no original was scored together with a paraphrase: give other measures or data")
+        raise StatsError("no original was scored together with a paraphrase: use other measures or data")
     candidates = (
         tables.agreement_table(main),
         tables.type_table(main),
@@ -78,17 +78,21 @@ def _answer(verdicts: FamilyVerdicts, settings: DiagnosisSettings) -> str:
         verdicts.share_within(verdicts.all_differences, settings.band, "all"),
     )
     return (
-        f"{verdicts.model} on {verdicts.data}, {verdicts.measure}: original and all paraphrases point one way for "
-        f"{agreement.share:.1f}% ({agreement.interval.low:.1f} to {agreement.interval.high:.1f}) of {agreement.families:,} "
-        f"originals; signs shuffled within bias types would for {agreement.chance:.1f}%. {inside.value:.1f}% of "
-        f"{sum(each.size for each in verdicts.all_differences):,} differences lie within ±{settings.band:g} {verdicts.unit}"
+        f"{verdicts.model} on {verdicts.data}, {verdicts.measure}: original and all paraphrases point one "
+        "way for "
+        f"{agreement.share:.1f}% ({agreement.interval.low:.1f} to {agreement.interval.high:.1f}) of "
+        f"{agreement.families:,} "
+        f"originals; signs shuffled within bias types would for {agreement.chance:.1f}%. "
+        f"{inside.value:.1f}% of "
+        f"{sum(each.size for each in verdicts.all_differences):,} differences lie within "
+        f"±{settings.band:g} {verdicts.unit}"
     )
 
 
 def _unfit_reason(data: Dataset) -> str:
     if has_field(data, ORIGINAL) and has_field(data, NUMBER):
         return ""
-    return f"its pairs have no {ORIGINAL} and {NUMBER}: they reword nothing"
+    return f"its pairs have no {ORIGINAL} and {NUMBER}: they are not paraphrases"
 
 
 PARAPHRASE = Diagnosis(

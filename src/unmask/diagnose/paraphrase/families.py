@@ -1,4 +1,4 @@
-"""Originals with their paraphrases: families of pairs that say the same in other words."""
+"""Families of pairs: an original with its paraphrases."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from unmask.core.types import Dataset, Floats, Ints, Pair, SentenceScore
 from unmask.data.finspector import ITSELF, NUMBER, ORIGINAL
 
 PER_TOKEN, SUM, OWN = "mean per token", "sum", "the measure's own"
-KEEP, REPLACEMENT = "keep", "replacement"  # columns of generated files, filled by a reviewer and by us
+KEEP, REPLACEMENT = "keep", "replacement"  # columns of generated files: the reviewer's decision, the new word
 NO = ("no", "n", "false", "0")
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """The differences of an original, which comes first, and of its paraphrases."""
+    """Score differences of an original, which comes first, and of its paraphrases."""
 
     original: str
     category: str
@@ -33,20 +33,20 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseSet:
-    """Pairs by the original they reword, the original first; and what had to be left out."""
+    """Pairs by original, the original first, and notes on what was left out."""
 
     pairs: Mapping[str, tuple[Pair, ...]]
     notes: tuple[str, ...]
 
     def dataset(self, data: Dataset) -> Dataset:
-        """All of them as one dataset, under a name of its own: it may hold originals from another."""
+        """All pairs as one dataset, renamed because it may contain originals from another."""
         items = {pair.id: pair for family in self.pairs.values() for pair in family}
         card = replace(data.card, name=f"{data.card.name}, with originals")
         return replace(data, card=card, items=tuple(items.values()))
 
 
 def family_set(data: Dataset) -> ParaphraseSet:
-    """The families of a dataset; an original it lacks is looked for in the dataset it is named after."""
+    """The families of a dataset; a missing original is looked up in the dataset its id names."""
     named = [item for item in data.items if item.groups.get(ORIGINAL)]
     kept = [item for item in named if item.groups.get(KEEP, "").lower() not in NO]
     originals = {item.groups[ORIGINAL]: item for item in kept if item.groups.get(NUMBER) == ITSELF}
@@ -54,7 +54,7 @@ def family_set(data: Dataset) -> ParaphraseSet:
     for item in kept:
         if item.groups.get(NUMBER) != ITSELF:
             reworded.setdefault(item.groups[ORIGINAL], []).append(item)
-    known = originals | _elsewhere(reworded.keys() - originals.keys())
+    known = originals | _originals_elsewhere(reworded.keys() - originals.keys())
     pairs = {name: (known[name], *items) for name, items in reworded.items() if name in known}
     if not pairs:
         raise DataError(
@@ -64,9 +64,9 @@ def family_set(data: Dataset) -> ParaphraseSet:
     fresh = [item for item in kept if item.groups.get(REPLACEMENT) and not item.groups.get(KEEP)]
     counts = {
         "pairs without an original were left out": len(data.items) - len(named),
-        "paraphrases a reviewer refused were left out": len(named) - len(kept),
-        "generated paraphrases were used that no reviewer has looked at": len(fresh),
-        "originals are not at hand: their paraphrases were left out": len(reworded) - len(pairs),
+        "paraphrases rejected by a reviewer were left out": len(named) - len(kept),
+        "generated paraphrases were used without review": len(fresh),
+        "originals were not found: their paraphrases were left out": len(reworded) - len(pairs),
         "originals without a paraphrase were left out": len(originals.keys() - reworded.keys()),
     }
     return ParaphraseSet(pairs, tuple(f"{data.card.name}: {n:,} {what}" for what, n in counts.items() if n))
@@ -75,9 +75,9 @@ def family_set(data: Dataset) -> ParaphraseSet:
 def family_differences(
     paraphrases: ParaphraseSet, scored: Sequence[ScoredItem], *, in_nats: bool
 ) -> dict[str, tuple[Family, ...]]:
-    """Families by scale: a measure that adds log-probabilities has the mean per token and the sum.
+    """Families by scale: measures that sum log-probabilities have the mean per token and the sum.
 
-    What could not be scored is left out; a family needs its original and a paraphrase.
+    Unscored pairs are left out; a family needs its original and at least one paraphrase.
     """
     scales = (PER_TOKEN, SUM) if in_nats else (OWN,)
     by_item = {item.row.item: item for item in scored}
@@ -106,8 +106,8 @@ def _value(sentence: SentenceScore, scale: str) -> float:
     return sentence.value / len(sentence.logprobs) if scale == PER_TOKEN else sentence.value
 
 
-def _elsewhere(names: set[str]) -> dict[str, Pair]:
-    """Originals that another dataset holds, where that is on this machine: `nine-axes/0000`."""
+def _originals_elsewhere(names: set[str]) -> dict[str, Pair]:
+    """Originals from other installed datasets, by id: `nine-axes/0000`."""
     originals: dict[str, Pair] = {}
     for source in sorted({name.rpartition("/")[0] for name in names} & set(datasets.names())):
         try:

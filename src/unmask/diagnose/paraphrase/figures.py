@@ -11,7 +11,7 @@ from unmask.findings import Plot, charts
 
 
 def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Plot:
-    """The distribution of M_DIFF (Fig. 4 of the paper), originals and paraphrases apart."""
+    """The distribution of M_DIFF (Fig. 4 of the paper), for originals and for paraphrases."""
     rows = [
         {"value": float(value), "series": f"{_label(verdicts, main)}{kind}, {inside.value:.0f}% within"}
         for verdicts in main
@@ -22,7 +22,7 @@ def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) 
     ]
     alt = (
         "Histograms of the difference in score between the two sentences of a pair, for originals and for "
-        f"paraphrases; dashed lines mark ±{settings.band:g}, and each title says how many lie within."
+        f"paraphrases; dashed lines mark ±{settings.band:g}, and each title gives the share within."
     )
     units = " or ".join(dict.fromkeys(verdicts.unit for verdicts in main))
     chart = charts.histograms(rows, axis=f"difference, {units}", band=settings.band)
@@ -30,7 +30,7 @@ def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) 
 
 
 def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
-    """Agreement by bias type, seen and by chance; nothing where the data has no types."""
+    """Agreement by bias type, observed and by chance; empty if the data have no types."""
     rows = []
     for verdicts in main:
         for name in verdicts.categories:
@@ -40,13 +40,13 @@ def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
                 rows.append({"label": f"{_label(verdicts, main)}{name}", "series": series, **ends})
     if not rows:
         return ()
-    alt = "Share of originals in agreement with all their paraphrases by bias type, seen and by chance."
+    alt = "Share of originals in agreement with all their paraphrases by bias type, observed and by chance."
     chart = charts.intervals(rows, axis="originals in agreement, %")
     return (Plot("paraphrase-agreement", "Agreement by bias type", alt, chart),)
 
 
 def _label(verdicts: FamilyVerdicts, main: Sequence[FamilyVerdicts]) -> str:
-    """What tells this one from the others; nothing where it is alone."""
+    """The key cells that differ between the verdicts; empty for a single one."""
     parts = [
         part
         for column, part in enumerate(verdicts.key_cells)

@@ -13,8 +13,8 @@ from unmask.stats import holm
 from unmask.stats.concordance import FamilyAgreement
 
 BANDS = (0.0, 0.1, 0.25, 0.5, 1.0)
-SHOWN = 10  # originals in the list of the most opposed
-PAPERS = ("cps", "cps-exact")  # what the paper measured
+SHOWN = 10  # originals listed as most opposed
+PAPERS = ("cps", "cps-exact")  # measures used in the paper
 WHERE = ("model", "data", "measure")
 
 
@@ -22,7 +22,8 @@ def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
     """M_PER_AGREE: the share of originals in agreement, against chance."""
     agreements = [(verdicts, verdicts.agreement(0.0)) for verdicts in main]
     rows = [
-        (*one.key_cells, *cells(agreement), agreement.p, _paper(one, "all")) for one, agreement in agreements
+        (*verdicts.key_cells, *cells(agreement), agreement.p, _paper(verdicts, "all"))
+        for verdicts, agreement in agreements
     ]
     return Table(
         "Agreement: an original and all its paraphrases have one sign",
@@ -36,7 +37,7 @@ def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
 
 
 def type_table(main: Sequence[FamilyVerdicts]) -> Table:
-    """The same for every bias type."""
+    """Agreement for every bias type."""
     rows: list[tuple[Cell, ...]] = []
     for verdicts in main:
         agreements = {name: verdicts.agreement(0.0, name) for name in verdicts.categories}
@@ -55,7 +56,7 @@ def type_table(main: Sequence[FamilyVerdicts]) -> Table:
 
 
 def cells(agreement: FamilyAgreement) -> tuple[int, Value, Value]:
-    """How many originals, the share that agrees, and that by chance."""
+    """Number of originals, the share that agrees, and the share by chance."""
     chance = Value(agreement.chance, agreement.low, agreement.high, "shuffled")
     return agreement.families, value_cell(agreement.share, agreement.interval), chance
 
@@ -69,7 +70,7 @@ def _paper(verdicts: FamilyVerdicts, group: str) -> float | None:
 
 
 def band_table(every: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
-    """Agreement with a third verdict, under several widths of it."""
+    """Agreement with `nearly equal` as a third verdict, for several band widths."""
     rows = [_band_row(verdicts, band) for verdicts in every for band in sorted({*BANDS, settings.band})]
     return Table(
         "Nearly equally likely as a third verdict",
@@ -100,7 +101,7 @@ def _band_row(verdicts: FamilyVerdicts, band: float) -> tuple[Cell, ...]:
 
 
 def size_table(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
-    """M_DIFF itself: its mean, its size, how much of it is near zero."""
+    """M_DIFF: its mean, its mean absolute value, and the share near zero."""
     rows: list[tuple[Cell, ...]] = []
     for verdicts in main:
         for kind, groups in (("originals", verdicts.originals), ("paraphrases", verdicts.paraphrases)):
@@ -122,15 +123,15 @@ def size_table(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> T
 
 
 def opposed_table(main: Sequence[FamilyVerdicts]) -> Table:
-    """Where wordings of one original contradict each other most."""
+    """Originals whose paraphrases contradict each other most."""
     rows: list[tuple[Cell, ...]] = []
     for verdicts in main:
         torn = sorted(verdicts.families, key=lambda family: -_conflict(family))[:SHOWN]
         rows += [
-            (*verdicts.key_cells, each.original, float(each.differences[0]), float(low), float(high))
-            for each in torn
-            if _conflict(each) > 0
-            for low, high in ((each.differences.min(), each.differences.max()),)
+            (*verdicts.key_cells, family.original, float(family.differences[0]), float(low), float(high))
+            for family in torn
+            if _conflict(family) > 0
+            for low, high in ((family.differences.min(), family.differences.max()),)
         ]
     return Table(
         "Originals whose wordings oppose each other most",

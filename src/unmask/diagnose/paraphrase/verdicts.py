@@ -1,4 +1,4 @@
-"""The verdicts on families of paraphrases under one model and measure: how far they agree."""
+"""Verdicts on families of paraphrases under one model and measure, and their agreement."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FamilyVerdicts:
 
     @property
     def key_cells(self) -> tuple[str, str, str]:
-        """The first cells of every row."""
+        """Model, data and measure: the first cells of every row."""
         return self.model, self.data, self.measure
 
     @property
@@ -41,7 +41,7 @@ class FamilyVerdicts:
 
     @property
     def unit(self) -> str:
-        """What a difference is counted in."""
+        """Unit of the differences."""
         return UNITS.get(self.scale, "nats")
 
     @property
@@ -60,15 +60,15 @@ class FamilyVerdicts:
         return [family.differences for family in self.families]
 
     def agreement(self, band: float, category: str | None = None) -> FamilyAgreement:
-        """How often all of a family have one outcome: over all, or over one bias type."""
+        """Agreement of outcomes within families, overall or of one bias type."""
         families = [family for family in self.families if category in (None, family.category)]
-        outcomes = [one.outcomes(band) for one in families]
+        outcomes = [family.outcomes(band) for family in families]
         return family_agreement(
-            outcomes, [one.category for one in families], rng=self._rng(f"{band}/{category}")
+            outcomes, [family.category for family in families], rng=self._rng(f"{band}/{category}")
         )
 
     def undecided_share(self, band: float) -> Value:
-        """Percent of families all of whose differences lie within the band."""
+        """Percent of families whose differences all lie within the band."""
         return self._share([bool((family.outcomes(band) == 0).all()) for family in self.families])
 
     def opposed_share(self, band: float) -> Value:
@@ -82,7 +82,7 @@ class FamilyVerdicts:
         return value_cell(*share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}")))
 
     def mean_difference(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Value:
-        """Mean over families of the mean difference, or of the mean distance from zero."""
+        """Mean over families of the mean difference, or of the mean absolute difference."""
         means = np.array([mean(np.abs(group) if absolute else group) for group in groups])
         ends = mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
         return value_cell(mean(means), ends)
@@ -95,5 +95,5 @@ class FamilyVerdicts:
 
 
 def value_cell(value: float, ends: Interval) -> Value:
-    """A number and its interval as one cell."""
+    """A value and its interval as a table cell."""
     return Value(value, ends.low, ends.high, ends.method)
