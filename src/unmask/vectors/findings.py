@@ -21,11 +21,11 @@ ALPHA = 0.05
 
 def conclude(result: VectorResult, source: str) -> Finding:
     """The finding of one measure on one source of vectors."""
-    if result.company is not None:
-        return _neighbours(result.company, result, source)
-    if result.over_words:
+    if result.neighbour_bias is not None:
+        return _neighbours(result.neighbour_bias, result, source)
+    if result.word_means:
         return _over_words(result, source)
-    return _combined(result, source) if result.combined else _associations(result, source)
+    return _ceat(result, source) if result.ceat_results else _associations(result, source)
 
 
 # ----------------------------------------------------------------------------------- questions
@@ -60,23 +60,23 @@ def _association(each: Association, p_holm: float | None) -> tuple[str | int | f
     return each.question, effect, each.p, p_holm, partitions, sizes, len(each.left_out), each.interval.method
 
 
-def _combined(result: VectorResult, source: str) -> Finding:
-    adjusted = holm([each.p for each in result.combined])
-    rows = tuple(_one_combined(each, p) for each, p in zip(result.combined, adjusted, strict=True))
-    columns = ("question", "combined effect", "p", "p (Holm)", "τ²", "I² (%)", "draws", "contexts a word")
+def _ceat(result: VectorResult, source: str) -> Finding:
+    adjusted = holm([each.p for each in result.ceat_results])
+    rows = tuple(_combined_row(each, p) for each, p in zip(result.ceat_results, adjusted, strict=True))
+    columns = ("question", "combined effect", "p", "p (Holm)", "τ²", "I² (%)", "draws", "contexts per word")
     note = (
         "Random-effects model (DerSimonian and Laird) over draws of one context per word; p two-sided. "
         "Draws share contexts, so intervals and p are far too small: look at the spread of the effects, τ²."
     )
     significant = [
         each.question
-        for each, p in zip(result.combined, adjusted, strict=True)
+        for each, p in zip(result.ceat_results, adjusted, strict=True)
         if p is not None and p < ALPHA
     ]
-    effects = [(each.question, each.effect, each.interval) for each in result.combined]
+    effects = [(each.question, each.effect, each.interval) for each in result.ceat_results]
     spread = [
         {"value": float(value), "series": each.question}
-        for each in result.combined
+        for each in result.ceat_results
         for value in each.effects[:2000]
     ]
     histogram = Plot(
@@ -93,7 +93,7 @@ def _combined(result: VectorResult, source: str) -> Finding:
     )
 
 
-def _one_combined(each: CeatResult, p_holm: float | None) -> tuple[str | int | float | Value | None, ...]:
+def _combined_row(each: CeatResult, p_holm: float | None) -> tuple[str | int | float | Value | None, ...]:
     contexts = "–".join(map(str, dict.fromkeys(each.contexts)))
     effect = _value(each.effect, each.interval)
     return each.question, effect, each.p, p_holm, each.tau2, 100 * each.i2, each.draws, contexts
@@ -154,7 +154,7 @@ def _sentence_units(result: VectorResult) -> tuple[str, ...]:
 
 
 def _over_words(result: VectorResult, source: str) -> Finding:
-    first = result.over_words[0][1]
+    first = result.word_means[0][1]
     rows = tuple(
         (
             name,
@@ -164,14 +164,14 @@ def _over_words(result: VectorResult, source: str) -> Finding:
             100 * each.direction.explained,
             each.interval.method,
         )
-        for name, each in result.over_words
+        for name, each in result.word_means
     )
     columns = ("number", "mean over words", "words", "pairs", "direction explains (%)", "interval")
     note = f"{result.measure.reads[:1].upper()}{result.measure.reads[1:]}. The direction is treated as fixed."
     description = tuple(
         f"{result.measure.name} in {source}: {name} {_format(each.value, each.interval, 3)} "
         f"over {each.n} words."
-        for name, each in result.over_words
+        for name, each in result.word_means
     )
     return Finding(
         description,

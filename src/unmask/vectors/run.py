@@ -125,9 +125,9 @@ class VectorResult:
 
     measure: VectorMeasure
     associations: tuple[Association, ...] = ()
-    combined: tuple[CeatResult, ...] = ()
-    over_words: tuple[tuple[str, WordMean], ...] = ()  # by name of the number
-    company: NeighbourBias | None = None
+    ceat_results: tuple[CeatResult, ...] = ()
+    word_means: tuple[tuple[str, WordMean], ...] = ()  # by name of the number
+    neighbour_bias: NeighbourBias | None = None
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by kind of input
     unanswered: tuple[tuple[str, str], ...] = ()  # question, reason
 
@@ -238,7 +238,7 @@ def _of_contexts(
     if not combined:
         raise StatsError(f"ceat: no question could be answered; {unanswered[0][1]}")
     return VectorResult(
-        measure, combined=tuple(combined), left_out=tuple(left_out), unanswered=tuple(unanswered)
+        measure, ceat_results=tuple(combined), left_out=tuple(left_out), unanswered=tuple(unanswered)
     )
 
 
@@ -272,17 +272,17 @@ def _of_words(
     if measure.name == "direct-bias":
         return VectorResult(
             measure,
-            over_words=(("direct bias", direct_bias(vectors, words, pairs, seed=settings.seed)),),
+            word_means=(("direct bias", direct_bias(vectors, words, pairs, seed=settings.seed)),),
             left_out=left_out,
         )
     if measure.name == "ripa":
         result: RipaResult = ripa(vectors, words, pairs, seed=settings.seed)
         return VectorResult(
-            measure, over_words=(("lean", result.lean), ("size", result.size)), left_out=left_out
+            measure, word_means=(("lean", result.lean), ("size", result.size)), left_out=left_out
         )
     marks = direction_cosines(vectors, direction(vectors, pairs))
-    company = knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
-    return VectorResult(measure, company=company, left_out=left_out)
+    neighbour_bias = knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
+    return VectorResult(measure, neighbour_bias=neighbour_bias, left_out=left_out)
 
 
 def _vocabulary(name: str, source: Source, sets: WordSets, settings: VectorSettings) -> WordVectors:
