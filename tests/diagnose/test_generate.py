@@ -506,7 +506,7 @@ def test_a_file_is_written_reviewed_and_diagnosed(tmp_path: Path, small: Path) -
     texts = {pair.more for pairs in found.pairs.values() for pair in pairs}
     assert kept[0]["more"] not in texts
     assert kept[1]["more"] in texts
-    assert any("1 paraphrases a reviewer refused" in note for note in found.notes)
+    assert any("1 paraphrases rejected by a reviewer" in note for note in found.notes)
     assert any("were used without review" in note for note in found.notes)
     (diagnosed,) = run([PARAPHRASE], [zoo.folder("bert-uncased")], data=path, options=OPTIONS)
     assert diagnosed.finding.tables[0].rows[0][3] == len(found.pairs)
