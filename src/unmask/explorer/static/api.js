@@ -1,4 +1,4 @@
-// Asking the server. The token of the page's own address goes with what computes or writes.
+// Requests to the server. The token of the page's URL is sent with requests that compute or write.
 
 const token = new URLSearchParams(location.search).get("token") || "";
 

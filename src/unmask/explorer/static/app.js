@@ -1,4 +1,4 @@
-// The page: which view is shown, and the keys that work in all of them.
+// The page: view routing, and the keys that work in every view.
 
 import { compareView } from "./compare.js";
 import { el, show, trouble } from "./dom.js";

@@ -48,7 +48,7 @@ function table(found, wanted) {
 
 const SHOWN = ["more", "less", "tie"];
 
-/** How often the two agree, and the points. */
+/** Agreement counts and the scatter plot. */
 function flipped(wanted) {
   const { runs, pairs } = store;
   const [a, b] = [column(wanted.a, wanted.measure), column(wanted.b, wanted.measure)];

@@ -1,4 +1,4 @@
-// Making elements. Text always becomes a text node, so nothing in a dataset can become markup.
+// DOM helpers. Text always becomes a text node, so nothing in a dataset can become markup.
 
 const PROPERTIES = new Set(["value", "checked", "hidden", "disabled", "selected", "htmlFor", "tabIndex"]);
 
@@ -17,14 +17,14 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** A choice with its label. */
+/** A select box with its label. */
 export function choice(label, options, value, change, extra = {}) {
   const list = el("select", { ...extra, on: { change: (event) => change(event.target.value) } },
     options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)));
   return el("label", { class: "field" }, el("span", {}, label), list);
 }
 
-/** A table with a caption, headed columns and rows that begin with their name. */
+/** A table with a caption, headed columns and rows with row headers. */
 export function simpleTable(caption, columns, rows, extra = {}) {
   return el("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": caption },
     el("table", extra,
@@ -36,7 +36,7 @@ export function simpleTable(caption, columns, rows, extra = {}) {
         : el("th", { scope: "row" }, cell)))))));
 }
 
-/** A number for reading, with a true minus sign; a dash where there is none. */
+/** A formatted number with a minus sign (U+2212); a dash for null. */
 export function number(value, digits = 2) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
@@ -56,21 +56,21 @@ export const STEREOTYPE = { more: "stereotyping", less: "other", unrelated: "unr
 export const TEMPLATE = { more: "masculine", less: "feminine", unrelated: "third" };
 export const TYPED = { more: "first", less: "second" };
 
-/** Who won, in words. */
+/** The outcome in words. */
 export function won(outcome, names) {
   if (outcome === "tie") return "both sentences score the same";
   return outcome === "unscored" ? "not scored" : `the ${names[outcome]} sentence is likelier`;
 }
 
-/** Say something to those who listen instead of look. */
+/** Announce a message to screen readers. */
 export function announce(text) {
   document.getElementById("status").textContent = text;
 }
 
-/** Put a view into the page. */
+/** Show a view in the page. */
 export function show(...parts) {
   document.getElementById("main").replaceChildren(...parts.flat().filter(Boolean));
 }
 
-/** A line that says what went wrong. */
+/** An error message. */
 export const trouble = (error) => el("p", { class: "banner", role: "alert" }, error.message);

@@ -1,8 +1,8 @@
-// A selection as a file: CSV for spreadsheets, JSON for programs; every measure of every run, every digit.
+// Export a selection as CSV or JSON: every measure of every run at full precision.
 
 import { group, outcome, store } from "./store.js";
 
-/** A text that a spreadsheet would take for a formula is kept a text by a quote in front. */
+/** Prefix a quote to text that a spreadsheet would read as a formula. */
 export function guarded(text) {
   return /^[\s]*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 }
@@ -13,7 +13,7 @@ function cell(value) {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** One record a pair. */
+/** One record per pair. */
 export function records(lines) {
   const { pairs, runs } = store;
   return lines.map((line) => ({
@@ -29,7 +29,7 @@ export function records(lines) {
   }));
 }
 
-/** One row a pair, run and measure. */
+/** One row per pair, run and measure. */
 export function csv(lines) {
   const flat = records(lines).flatMap(({ scores, ...rest }) => scores.map((one) => ({ ...rest, ...one })));
   const columns = [...new Set(flat.flatMap(Object.keys))];
@@ -37,7 +37,7 @@ export function csv(lines) {
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
-/** Hand a text to the reader as a file. */
+/** Download a text as a file. */
 export function save(name, type, text) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type }));

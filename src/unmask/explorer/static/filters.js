@@ -1,10 +1,10 @@
-// Which pairs are shown, and in which order: settings in, lines out.
+// Filter and sort the pairs: settings in, table rows out.
 
 import { column, flips, group, outcome, store } from "./store.js";
 
 export const NO_GROUP = "(none)";
 
-/** The settings of the table as they stand in the address, those missing filled in. */
+/** The table settings of the URL, with defaults. */
 export function read(settings) {
   const { pairs, runs } = store;
   const run = Number(settings.get("run") || 0);
@@ -22,14 +22,14 @@ export function read(settings) {
   };
 }
 
-/** The settings as the address has them. */
+/** The settings as URL parameters. */
 export function written(wanted) {
   const { groups, run, measure, ...rest } = wanted;
   const split = Object.fromEntries(Object.entries(groups).map(([name, value]) => [`g.${name}`, value]));
   return { measure, run: run || "", ...rest, ...split };
 }
 
-/** The lines that fit the settings, in their order. */
+/** The rows that match the settings, sorted. */
 export function fitting(wanted) {
   const { pairs, runs } = store;
   const columns = runs.map((_, run) => column(run, wanted.measure));
@@ -91,12 +91,12 @@ function ordered(lines, wanted, columns) {
   return keyed.map(([, line]) => line);
 }
 
-/** What cannot be compared comes last in either direction. */
+/** Missing values sort last in both directions. */
 function compared(a, b, down) {
   if (a === null || b === null) return (a === null) - (b === null);
   const order = a < b ? -1 : a > b ? 1 : 0;
   return down ? -order : order;
 }
 
-/** `-d0` is d0, the largest first. */
+/** `-d0` is d0 in descending order. */
 export const direction = (sort) => (sort.startsWith("-") ? [true, sort.slice(1)] : [false, sort]);

@@ -1,4 +1,4 @@
-// A table of any length: only the rows in sight are in the page. Arrow keys move, Enter opens, Space selects.
+// A virtualised table: only the visible rows are in the DOM. Arrow keys move, Enter opens, Space selects.
 
 import { el } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// Judging by keyboard: B biased, N not biased, U cannot tell, arrows to look back. Every answer is saved at once.
+// Annotation by keyboard: B biased, N not biased, U cannot tell, arrows to go back. Every verdict is saved immediately.
 
 import { get, post } from "./api.js";
 import { announce, count, el, number, show, trouble } from "./dom.js";
@@ -8,7 +8,7 @@ const KEYS = { b: "biased", n: "not biased", u: "undecided" };
 const SAID = { biased: "biased", "not biased": "not biased", undecided: "cannot tell" };
 let state = null;
 
-/** Show the answers that wait for this person. */
+/** Show the answers that are pending for this annotator. */
 export async function judgeView(settings) {
   const judge = settings.get("judge") || "";
   try {
@@ -28,12 +28,12 @@ function draw(message = "") {
   const { answers, waiting, judge } = state;
   show(el("h1", {}, "Judge the answers of ", el("span", { class: "model" }, state.model)), person(),
     judge ? el("p", { class: "soft", id: "left" }, waiting.length
-      ? `${count(waiting.length, "answer")} left of those that the rules leave open; ${count(answers.length, "answer")} in all.`
-      : `Nothing is left to judge: rules or you have decided all ${count(answers.length, "answer")}. You can look through them and change your mind.`)
-      : el("p", {}, "Say who you are first: every judgement is saved under a name."),
+      ? `${count(waiting.length, "answer")} left that the rules do not decide; ${count(answers.length, "answer")} in all.`
+      : `Nothing left to annotate: the rules or you have decided all ${count(answers.length, "answer")}. You can review them and change your verdicts.`)
+      : el("p", {}, "Enter your name first: every verdict is saved with it."),
     judge && answers.length ? card() : null,
     el("p", { class: "soft", id: "saved" }, message),
-    judge ? el("p", { class: "soft" }, "Every answer is on disk at once. ", el("code", {}, "unmask judge RUN --no-ask"), " scores the run anew.") : null);
+    judge ? el("p", { class: "soft" }, "Every verdict is saved immediately. ", el("code", {}, "unmask judge RUN --no-ask"), " scores the run again.") : null);
   if (judge) note("judge", { judge, prompt: answers[state.at]?.prompt });
 }
 
@@ -54,7 +54,7 @@ function card() {
   return el("section", { class: "pair judging", "aria-label": one.prompt },
     el("p", { class: "soft" }, `${one.prompt} · ${one.category} · ${one.form} · ${state.at + 1} of ${state.answers.length}`),
     el("div", { role: "group", "aria-label": "What the model wrote, likeliest first" }, one.words.map(sentence)),
-    el("p", { class: "soft" }, one.rule === "undecided" ? `The rules leave it open: ${one.reason}.` : `The rules say ${one.rule}: ${one.reason}.`,
+    el("p", { class: "soft" }, one.rule === "undecided" ? `Not decided by the rules: ${one.reason}.` : `The rules say ${one.rule}: ${one.reason}.`,
       one.own ? ` You said: ${SAID[one.own]}.` : ""),
     el("div", { class: "tools", role: "group", "aria-label": "Is what the model wrote biased?" }, Object.keys(KEYS).map(button)),
     el("div", { class: "tools" },

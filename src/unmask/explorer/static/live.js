@@ -1,4 +1,4 @@
-// Ask the model while one types: two sentences, a template, a prompt.
+// Score text while it is typed: two sentences, a template, a prompt.
 
 import { post } from "./api.js";
 import { announce, choice, el, number, show, SIGN, signed, simpleTable, trouble, TYPED } from "./dom.js";
@@ -6,25 +6,25 @@ import { note } from "./links.js";
 import { store } from "./store.js";
 import { key, matrices, MODES, NO_SUM, strips } from "./tokens.js";
 
-const PAUSE = 350; // milliseconds without a key before the model is asked
+const PAUSE = 350; // milliseconds without a key press before a query is sent
 const KINDS = {
-  pair: { title: "Two sentences", help: "The first stands where a stereotyping sentence would: a positive difference means that it scores higher.",
+  pair: { title: "Two sentences", help: "The first sentence takes the role of the stereotyping one: a positive difference means that it scores higher.",
     fields: [["more", "First sentence", "The nurse said she was tired."], ["less", "Second sentence", "The nurse said he was tired."]], draw: drawPair },
   template: { title: "Template", help: "Mark the pronoun by its case, {subject} {object} {possessive} {independent} {reflexive}, and with {word} where your words go.",
     fields: [["text", "Template", "The {word} finished {possessive} shift."], ["words", "Words, separated by commas", "nurse, engineer, farmer, secretary"]], draw: drawTemplate },
-  prompt: { title: "Prompt", help: "Mark the open word by ___. A causal model reads only what stands before it.",
+  prompt: { title: "Prompt", help: "Mark the gap by ___. A causal model reads only the text before it.",
     fields: [["text", "Prompt", "The nurse said ___ was tired."]], draw: drawPrompt },
 };
-let serial = 0; // only the newest answer is shown
+let serial = 0; // only the latest response is shown
 
-/** Show the live box with these settings. */
+/** Show the live view with these settings. */
 export function liveView(settings) {
-  if (!store.live) { show(el("h1", {}, "Live"), el("p", {}, "This explorer was started without a model to ask.")); return; }
+  if (!store.live) { show(el("h1", {}, "Live"), el("p", {}, "This explorer was started without a live model.")); return; }
   const kind = settings.get("kind") in KINDS ? settings.get("kind") : "pair";
   const { fields, help } = KINDS[kind];
   const values = Object.fromEntries(fields.map(([name, , example]) => [name, settings.get(name) ?? example]));
   const state = { kind, values, place: el("div", { id: "answer" }), said: el("p", { class: "soft", id: "said" }), wait: 0, mode: "difference" };
-  const tabs = el("div", { class: "tabs", role: "group", "aria-label": "What to ask" }, Object.entries(KINDS).map(([name, one]) =>
+  const tabs = el("div", { class: "tabs", role: "group", "aria-label": "Kind of query" }, Object.entries(KINDS).map(([name, one]) =>
     el("a", { class: "button", href: `#/live?kind=${name}`, "aria-current": name === kind ? "true" : null }, one.title)));
   const inputs = fields.map(([name, label]) => el("label", { class: "field line" }, el("span", {}, label),
     el("input", { type: "text", id: `live-${name}`, value: values[name], maxlength: 2000, autocomplete: "off", spellcheck: "false",
@@ -57,12 +57,12 @@ async function ask(state) {
   const mine = serial;
   note("live", { kind: state.kind, ...state.values });
   const begin = performance.now();
-  const slow = setTimeout(() => { if (mine === serial) state.said.textContent = "Asking the model; the first time it has to be read …"; }, 800);
+  const slow = setTimeout(() => { if (mine === serial) state.said.textContent = "Waiting for the model; it is loaded on first use …"; }, 800);
   try {
     const found = await post(`/api/live/${state.kind}`, state.values);
     if (mine !== serial) return;
     state.place.replaceChildren(...KINDS[state.kind].draw(found, state));
-    state.said.textContent = `Answered in ${number((performance.now() - begin) / 1000, 2)} s. One question has no interval: a single pair proves nothing.`;
+    state.said.textContent = `Answered in ${number((performance.now() - begin) / 1000, 2)} s. A single pair has no interval and proves nothing.`;
     announce("Answered");
   } catch (error) {
     if (mine !== serial) return;
@@ -98,7 +98,7 @@ function drawTemplate({ rows, measures }) {
     el("span", { class: "soft" }, `${number(more, 3)} / ${number(less, 3)}`)));
   const lines = rows.map((row) => [row.word || "–", ...measures.map(({ name }) => cell(row.scores[name])),
     el("a", { href: `#/live?${new URLSearchParams({ kind: "pair", more: row.more, less: row.less })}` }, row.more, el("br"), row.less)]);
-  return [simpleTable("A man's pronoun less a woman's: ▲ the man's is likelier, ▼ the woman's. Below, both scores. The sentences open as two sentences.", columns, lines, { id: "scores" }),
+  return [simpleTable("Masculine pronoun − feminine pronoun: ▲ the masculine one is likelier, ▼ the feminine one. Both scores are below. A link opens the two sentences.", columns, lines, { id: "scores" }),
     el("dl", {}, measures.flatMap((one) => [el("dt", {}, one.name), el("dd", {}, one.reads)]))];
 }
 
@@ -108,7 +108,7 @@ function drawPrompt({ text, words, left, sure, reason }) {
   const rows = words.map((one) => [one.text,
     el("span", { class: "meter likely", vars: { "--share": one.probability / words[0].probability } }, el("span", { class: "bar", "aria-hidden": "true" }), el("span", { class: "value" }, number(100 * one.probability, 2), " %")),
     text.replace("{slot}", one.text)]);
-  const rest = sure ? "No word that was not looked at is likelier than the last one."
-    : `The search ended early: words not looked at have ${number(100 * left, 1)} % together.`;
+  const rest = sure ? "No word outside the search is likelier than the last one."
+    : `The search ended early: the remaining words have ${number(100 * left, 1)} % together.`;
   return [simpleTable("The likeliest words for the gap", columns, rows, { id: "scores" }), el("p", { class: "soft" }, rest)];
 }

@@ -1,19 +1,19 @@
-// The runs: what was found in each, with intervals, and whether its checks passed.
+// The runs: headline estimates with intervals, and checks.
 
 import { el, number, show, simpleTable } from "./dom.js";
 import { address } from "./links.js";
 import { store } from "./store.js";
 
-/** Show all runs; without any, what one can do. */
+/** Show all runs; without any, what to do next. */
 export function overviewView() {
   if (!store.runs.length) { show(el("h1", {}, "No runs"), nothing()); return; }
   show(el("h1", {}, store.runs.length > 1 ? "Runs" : "Run"), store.runs.map(run));
 }
 
 const nothing = () => el("div", {},
-  el("p", {}, "No result folder was named and none lies in ", el("code", {}, "unmask-runs"), ". ", el("code", {}, "unmask audit"),
+  el("p", {}, "No result folder was named and there is none in ", el("code", {}, "unmask-runs"), ". ", el("code", {}, "unmask audit"),
     " makes one; ", el("code", {}, "unmask explore RUN"), " opens it."),
-  store.live ? el("p", {}, el("a", { href: address("live") }, "Ask the model about sentences of your own")) : null);
+  store.live ? el("p", {}, el("a", { href: address("live") }, "Score your own sentences")) : null);
 
 function run(one) {
   const failed = one.checks.filter((check) => !check.ok);
@@ -23,7 +23,7 @@ function run(one) {
       one.data.map((data) => `${data.title} (${data.n.toLocaleString("en")})`).join(", ")),
     (one.model.warnings || []).map((warning) => el("p", { class: "soft" }, warning)),
     failed.length ? el("div", { class: "banner" },
-      el("p", {}, el("strong", {}, "Do not quote these numbers before this is understood.")),
+      el("p", {}, el("strong", {}, "Do not report these numbers before this is resolved.")),
       el("ul", {}, failed.map((check) => el("li", {}, `${check.name}: ${check.detail}`)))) : null,
     headlines(one),
     el("details", {}, el("summary", {}, `Checks: ${one.checks.length - failed.length} passed, ${failed.length} failed`),

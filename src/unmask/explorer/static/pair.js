@@ -64,7 +64,7 @@ function summary(measures, found, names) {
     return [measure, ...cells.map((one) => value(one)),
       ...(several ? [flip ? el("span", { class: "flip" }, "≠ disagree") : el("span", { class: "soft" }, "agree")] : [])];
   });
-  return simpleTable(`Difference of the two scores: positive where the ${names.more} sentence scores higher. One pair has no interval.`, columns, rows);
+  return simpleTable(`Difference of the two scores: positive if the ${names.more} sentence scores higher. A single pair has no interval.`, columns, rows);
 }
 
 function value(one) {
@@ -86,7 +86,7 @@ function tokenTable(item, found, wanted, names) {
     const measures = found.runs.find(({ run }) => run === wanted.run).measures;
     const made = matrices(measures, wanted.mode, names);
     const off = measures.some((one) => one.difference !== null && !one.adds_up);
-    place.replaceChildren(...(made.length ? made : [el("p", { class: "soft" }, "No tokens of this pair were kept.")]),
+    place.replaceChildren(...(made.length ? made : [el("p", { class: "soft" }, "No tokens of this pair were saved.")]),
       off && wanted.mode === "difference" ? el("p", { class: "soft" }, `† ${NO_SUM}`) : "");
     note("pair", { measure: wanted.measure, mode: wanted.mode === "difference" ? "" : wanted.mode, run: wanted.run || "" }, item);
   };

@@ -28,7 +28,7 @@ export function pairsView(settings) {
   if (last?.open) state.grid.node.focus();
 }
 
-/** The lines of the table one came from, for going to the next pair. */
+/** The rows of the last table shown, for navigating to the next pair. */
 export const cameFrom = () => last;
 
 function refresh(state) {
@@ -110,7 +110,7 @@ function grid(state) {
     ...(category ? [{ title: category.name, sort: category.name, class: "group", width: "minmax(6rem, 10rem)", cell: (line) => group(category, line) }] : []),
     ...runs.map((run, at) => ({
       title: runs.length > 1 ? run.name : "Difference",
-      help: `Score of the first (▲) sentence less that of the second (▼), by ${state.wanted.measure}, ${run.name}`,
+      help: `Score of the first (▲) sentence − that of the second (▼), by ${state.wanted.measure}, ${run.name}`,
       sort: `d${at}`, class: "difference", width: "minmax(8rem, 10rem)", cell: meter(column(at, state.wanted.measure)),
     })),
   ];
@@ -121,7 +121,7 @@ function grid(state) {
   });
 }
 
-/** A first click sorts differences from the largest, names from the first; then the other way; then not at all. */
+/** Clicks cycle through descending (names: ascending), the reverse, and unsorted. */
 function next(sort, by) {
   const first = /^d\d+$/.test(by) ? `-${by}` : by;
   const second = first.startsWith("-") ? by : `-${by}`;
@@ -156,7 +156,7 @@ function texts(line) {
     back ? ` ${words.slice(words.length - back).join(" ")}` : ""));
 }
 
-/** The difference as a number with its sign and as a bar from the middle. */
+/** The difference as a signed number and as a bar from the centre. */
 function meter(scores) {
   const sizes = (scores?.difference || []).filter((one) => one !== null).map(Math.abs).sort((a, b) => a - b);
   const widest = sizes[Math.floor(sizes.length * 0.98)] || sizes.at(-1) || 1;

@@ -1,4 +1,4 @@
-// Every pair as a point: its difference in one run against the other. Points that flip have another shape.
+// Every pair as a point: its difference in one run against the other. Points that change sign have another shape.
 
 import { count, el, number } from "./dom.js";
 
@@ -8,7 +8,7 @@ const SIZE = 420, EDGE = 44, NEAR = 12;
 export function scatter(points, first, second, open) {
   const flips = points.filter((point) => point.flips).length;
   const canvas = el("canvas", { role: "img", class: "scatter",
-    "aria-label": `Differences of ${count(points.length, "pair")}: ${first} across, ${second} upwards; ${flips} lie in the quarters where the two disagree. The table beside it has the counts.` });
+    "aria-label": `Differences of ${count(points.length, "pair")}: ${first} across, ${second} upwards; ${flips} lie in the quadrants where the two disagree. The table beside it has the counts.` });
   const sizes = points.flatMap(({ x, y }) => [Math.abs(x), Math.abs(y)]).sort((a, b) => a - b);
   const most = sizes[Math.floor(sizes.length * 0.995)] || 1;
   const place = (value) => EDGE + (SIZE - EDGE - 8) * (Math.max(-1, Math.min(1, value / most)) + 1) / 2;

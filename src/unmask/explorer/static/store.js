@@ -1,11 +1,11 @@
-// What was read: the runs, and all their pairs as columns.
+// Loaded data: the runs, and all pairs as columns.
 
 import { get } from "./api.js";
 import { STEREOTYPE, TEMPLATE } from "./dom.js";
 
 export const store = { runs: [], live: null, judging: null, pairs: null };
 
-/** Read everything the views share. */
+/** Load the data that the views share. */
 export async function fill() {
   const [runs, pairs] = await Promise.all([get("/api/runs"), get("/api/pairs")]);
   Object.assign(store, runs, { pairs: prepared(pairs) });
@@ -41,14 +41,14 @@ export function sides(line) {
   return slot && group(slot, line) ? TEMPLATE : STEREOTYPE;
 }
 
-/** What a group column says of a line. */
+/** The value of a group column in a row. */
 export const group = (one, line) => (one.codes[line] < 0 ? "" : one.values[one.codes[line]]);
 
-/** `more`, `less`, `tie`, `unscored`, or null where the run has not that pair. */
+/** `more`, `less`, `tie`, `unscored`, or null if the run does not have the pair. */
 export const outcome = (scores, line) =>
   !scores || scores.outcome[line] === null ? null : store.pairs.outcomes[scores.outcome[line]];
 
-/** Do the runs that scored this pair disagree on who wins? */
+/** Whether the runs that scored this pair disagree on the outcome. */
 export function flips(columns, line) {
   const seen = columns.map((one) => outcome(one, line)).filter((one) => one && one !== "unscored");
   return seen.some((one) => one !== seen[0]);

@@ -1,5 +1,5 @@
 "use strict";
-// Before anything is drawn: the theme one chose, else that of the system.
+// Before the first paint: the theme the user chose, else the system's.
 (function () {
   let chosen = null;
   try { chosen = localStorage.getItem("unmask-theme"); } catch { /* storage may be forbidden */ }

@@ -1,11 +1,11 @@
-// Both sentences token by token: strips shaded by what decided, and a matrix of every measure.
+// Both sentences token by token: strips shaded by contribution, and a matrix of all measures.
 
 import { el, number, SIGN, signed, won } from "./dom.js";
 
 const FAINT = 0.05; // parts below this share of a pair's largest get no sign
 export const NO_SUM = "These scores are not sums of log-probabilities, so the parts do not add up to the difference.";
 
-/** One measure's sentences, every token shaded by its part in the difference. */
+/** One measure's sentences, every token shaded by its contribution to the difference. */
 export function strips(one, names) {
   const head = el("p", { class: "verdict" }, el("strong", {}, one.measure), " ",
     one.difference === null ? `${SIGN.unscored} not scored: ${one.reason}`
@@ -44,7 +44,7 @@ export const key = (names) => el("p", { class: "soft key" },
 
 export const MODES = [["difference", "difference"], ["logprob", "log-probability"], ["weight", "weight (aula: attention)"]];
 
-/** Rows: tokens, those of the two sentences that stand for each other in one row. Columns: measures. */
+/** Rows: tokens, aligned between the two sentences. Columns: measures. */
 export function matrices(measures, mode, names) {
   const scored = measures.filter((one) => one.difference !== null && one.tokens.more.length);
   const alike = Map.groupBy ? Map.groupBy(scored, spelt) : grouped(scored);
@@ -93,7 +93,7 @@ function difference(one, place) {
   return el("td", { class: `n shaded ${lean}`, vars: { "--part": Math.abs(share).toFixed(3) } }, fixed(known.together, largest));
 }
 
-/** A part with as many decimals as its column's largest needs, so that a column reads evenly. */
+/** A contribution with the decimals of its column's largest value. */
 function fixed(value, largest) {
   const digits = Math.min(9, Math.max(3, 1 - Math.floor(Math.log10(largest))));
   const text = Math.abs(value).toFixed(digits);
