@@ -136,9 +136,9 @@ def _leanings(result: Result, data: str) -> list[str]:
         if (estimate.statistic, estimate.group) == ("third", "all")
     ]
     gendered_text = ", ".join(
-        f"to {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None
+        f"for {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None
     )
-    return [*lines, f"words with a gender, {gendered_text}: these should lean"] if gendered_text else lines
+    return [*lines, f"gendered words {gendered_text}: these should lean"] if gendered_text else lines
 
 
 def _checks(result: Result) -> list[str]:
