@@ -88,7 +88,7 @@ def test_planted_bias_is_found(expected: float, tmp_path: Path) -> None:
     assert result.headlines()[0].p == pytest.approx(2 * 0.5 ** len(MADE))
 
 
-def test_a_model_that_cannot_read_is_not_given_a_plain_score(tmp_path: Path) -> None:
+def test_a_model_with_failed_checks_gets_no_plain_score(tmp_path: Path) -> None:
     folder = zoo.build("bert-uncased", tmp_path / "model")
     zoo.rewrite(folder, lambda weights: weights["cls.predictions.bias"].zero_())
     result = unmask.audit(folder, data=made(), measures=["pll", "aul"], options=OFF)
@@ -186,7 +186,7 @@ def test_a_result_without_a_folder_lives_as_long_as_it_is_used() -> None:
 @pytest.mark.parametrize(
     "spoil", [lambda f: (f / "result.json").unlink(), lambda f: (f / "result.json").write_text("{")]
 )
-def test_a_spoilt_result_is_refused(spoil: Callable[[Path], object], tmp_path: Path) -> None:
+def test_a_damaged_result_is_refused(spoil: Callable[[Path], object], tmp_path: Path) -> None:
     audited().save(tmp_path)
     spoil(tmp_path)
     with pytest.raises(ResultError, match=r"result\.json"):
@@ -300,7 +300,7 @@ def test_a_measure_for_another_kind_of_model_is_refused() -> None:
         unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=["pll", "ll"])
 
 
-def test_a_measure_the_data_cannot_bear_is_refused() -> None:
+def test_a_measure_that_cannot_be_computed_on_the_data_is_refused() -> None:
     with pytest.raises(DataError, match="lms cannot be computed on made: items must have"):
         unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=["pll", "lms"])
 
@@ -334,7 +334,7 @@ def test_a_pair_without_any_text_for_the_tokenizer_is_unscored() -> None:
     assert {(row["outcome"], row["reason"].split(":")[0]) for row in odd} == {("unscored", "no text")}
 
 
-def test_templates_are_asked_by_ppd_alone() -> None:
+def test_templates_are_scored_by_ppd_only() -> None:
     """No sentence of a template is the stereotyping one, so pair measures do not read them."""
     data = replace(datasets.load("pronoun-templates"), items=datasets.load("pronoun-templates").items[::200])
     result = unmask.audit(zoo.folder("bert-uncased"), data=data, options=OFF)

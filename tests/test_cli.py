@@ -126,9 +126,7 @@ def test_a_value_that_only_a_library_refuses_is_one_line(words: list[str], say) 
     assert_one_line(say(*audit("--measure", "aul", *words)), words[1])
 
 
-def test_a_cache_that_cannot_be_written_is_said_and_done_without(
-    say, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_cache_is_reported_and_ignored(say, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UNMASK_CACHE_DIR", str(Path("own.csv").resolve()))
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -158,7 +156,7 @@ def test_a_run_that_is_refused_leaves_the_earlier_result_alone(say) -> None:
         assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
 
 
-def test_an_uninstalled_look_at_the_process(tmp_path: Path) -> None:
+def test_an_error_is_one_line_in_a_real_process(tmp_path: Path) -> None:
     """The same through a real process: nothing but the line, no traceback of any library."""
     words = [sys.executable, "-c", "from unmask.cli import main; main()", "audit", "--measure", "cpss"]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False)
@@ -188,7 +186,7 @@ def test_a_model_after_the_measures_is_still_the_model(say) -> None:
     assert not meta["model"]["built_in"]
 
 
-def test_words_are_spread_only_where_they_name_something() -> None:
+def test_only_known_names_repeat_an_option() -> None:
     assert repeat_options(["--data", "crows-pairs", "my.csv", "model", "cps"]) == [
         *("--data", "crows-pairs", "--data", "my.csv", "model", "cps")
     ]
@@ -381,7 +379,7 @@ def test_version_and_help(say) -> None:
 
 
 @pytest.mark.parametrize("words", [None, ["--help"], ["audit", "--help"], ["list", "measures"]])
-def test_nothing_heavy_is_imported_to_say_hello(words: list[str] | None) -> None:
+def test_help_imports_nothing_heavy(words: list[str] | None) -> None:
     run = "import unmask" if words is None else f"from unmask.cli import main; main({words})"
     heavy = "[name for name in ('torch', 'transformers', 'pandas') if name in sys.modules]"
     code = f"import sys\ntry: {run}\nfinally: print({heavy})"

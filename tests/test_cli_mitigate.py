@@ -92,7 +92,7 @@ def test_a_method_for_masked_models_says_so(
     assert "for causal models use cda, cds or dropout" in capsys.readouterr().err
 
 
-def test_a_curve_that_is_none(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_curve_sizes(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = [
         "mitigate",
         "cds",

@@ -33,7 +33,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return out
 
 
-def test_it_writes_answers_scores_and_what_is_open(run: Path) -> None:
+def test_it_writes_answers_scores_and_undecided_prompts(run: Path) -> None:
     names = {path.name for path in run.iterdir()}
     assert {"answers.jsonl", "undecided.csv", "hld.json", "report.html"} <= names
     answers = [json.loads(line) for line in (run / "answers.jsonl").read_text("utf-8").splitlines()]
@@ -50,7 +50,7 @@ def test_it_writes_answers_scores_and_what_is_open(run: Path) -> None:
     assert str(run) not in json.dumps(whole)
 
 
-def test_judging_by_keys_stops_goes_on_and_scores(
+def test_annotation_by_keys_stops_resumes_and_scores(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waiting = [
@@ -79,7 +79,9 @@ def test_judging_by_keys_stops_goes_on_and_scores(
     assert {one["judges"] for one in whole["agreement"]} == {2}
 
 
-def test_judgements_come_in_by_file(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_annotations_are_imported_from_a_file(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = list(csv.DictReader((run / "undecided.csv").read_text("utf-8").splitlines()))
     path = tmp_path / "said.csv"
     path.write_text("prompt,judge,verdict,when\n" + "".join(f"{row['prompt']},eve,biased,\n" for row in rows))

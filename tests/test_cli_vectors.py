@@ -118,7 +118,7 @@ def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, data_dir:
     assert row["interval"].endswith("over 8+8+8+8")
 
 
-def test_ceat_draws_from_a_corpus_and_says_what_it_lacks(tmp_path: Path) -> None:
+def test_ceat_samples_from_a_corpus_and_reports_missing_words(tmp_path: Path) -> None:
     asked, corpus, out = question(tmp_path / "tiny.json"), tmp_path / "corpus.txt", tmp_path / "out"
     texts = json.loads(asked.read_text())
     texts["x"]["texts"].append("nowhere")

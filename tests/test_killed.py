@@ -69,7 +69,7 @@ class Run:
         assert self._process.returncode < 0, "it was done before it could be killed"
 
 
-def test_a_killed_run_is_taken_up_again(tmp_path: Path) -> None:
+def test_a_killed_run_is_resumed(tmp_path: Path) -> None:
     undisturbed = Run(tmp_path / "undisturbed", tmp_path / "cache-a", name="rows")
     undisturbed.finish()
     chance = random.Random(20)

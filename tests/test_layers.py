@@ -50,6 +50,6 @@ def test_a_module_imports_only_what_comes_before_it(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_parts_that_stand_side_by_side_do_not_import_each_other(path: Path) -> None:
+def test_packages_of_one_layer_do_not_import_each_other(path: Path) -> None:
     here = part(path)
     assert not {name for name in imported(path) if name != here and HEIGHT[name] == HEIGHT[here]}

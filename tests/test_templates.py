@@ -33,7 +33,7 @@ def plain_slot(model: object, tokenizer: object, text: str, other: str) -> float
 
 
 @pytest.mark.parametrize("name", MASKED)
-def test_the_third_word_equals_a_slow_look(name: str) -> None:
+def test_the_third_word_equals_a_reference_computation(name: str) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     items = with_they()
     whole = replace(data.load("pronoun-templates-they"), items=tuple(items))
@@ -95,7 +95,7 @@ def test_the_third_words_mean_by_hand() -> None:
     ]
 
 
-def test_own_templates_are_asked_like_ours(tmp_path: Path) -> None:
+def test_user_templates_are_scored_like_built_in_ones(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
         "slots: {person: [man, woman]}\nwords: [nurse, doctor]\ntemplates: ['The {person} is a {word}.']\n"
@@ -112,7 +112,7 @@ def test_own_templates_are_asked_like_ours(tmp_path: Path) -> None:
     assert headline.value == pytest.approx(sum(expected) / 2, abs=2e-5)
 
 
-def test_winogender_is_asked_as_templates(data_dir: Path) -> None:
+def test_winogender_is_scored_as_templates(data_dir: Path) -> None:
     options = unmask.Options(store=False, data_dir=data_dir, limit=6)
     result = unmask.audit(
         zoo.folder("bert-uncased"), data="winogender", measures=["ppd", "lpbs"], options=options
@@ -124,7 +124,9 @@ def test_winogender_is_asked_as_templates(data_dir: Path) -> None:
     assert all(one.unscored == 0 for one in result.headlines())
 
 
-def test_the_command_says_what_the_third_word_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_probability_of_the_third_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from unmask.cli import main
 
     asked = ["audit", str(zoo.folder("bert-uncased")), "--data", "pronoun-templates-they", "--limit", "40"]

@@ -103,7 +103,7 @@ def test_a_data_directory_that_is_none(origin: str, tmp_path: Path, monkeypatch:
         data.load("crows-pairs", data_dir=None if "$" in origin else nowhere)
 
 
-def test_the_cache_follows_the_platform_unless_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cache_folder_by_platform_or_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert files.cache_dir() == tmp_path / "cache" / "data"
     monkeypatch.delenv("UNMASK_CACHE_DIR")
     assert files.cache_dir().parts[-2:] == ("unmask", "data")
@@ -150,7 +150,7 @@ def test_server_errors(server: Server) -> None:
     assert everything_below(files.cache_dir()) == []
 
 
-def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         DataError, match=r"could not be fetched from http://127\.0\.0\.1:9/none\.csv: "
     ) as caught:
@@ -161,7 +161,7 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         data.get("crows-pairs")
 
 
-def test_a_passing_failure_is_retried(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_temporary_failure_is_retried(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "RETRIES", 1)
     server.pages[PAGE] = GOOD
     server.failures = 1
@@ -169,7 +169,7 @@ def test_a_passing_failure_is_retried(server: Server, monkeypatch: pytest.Monkey
     assert len(server.asked) == 2
 
 
-def test_a_damaged_cache_is_mended(server: Server) -> None:
+def test_a_damaged_cache_file_is_replaced(server: Server) -> None:
     put(files.cache_dir(), b"half a fi")
     server.pages[PAGE] = GOOD
     assert data.get("crows-pairs")[0].read_bytes() == GOOD
@@ -201,7 +201,7 @@ def test_a_users_file_is_replaced_only_with_force(server: Server, tmp_path: Path
     assert path.read_bytes() == GOOD
 
 
-def test_offline_refuses_without_asking(server: Server, tmp_path: Path) -> None:
+def test_offline_never_downloads(server: Server, tmp_path: Path) -> None:
     server.pages[PAGE] = GOOD
     with pytest.raises(DataError, match="not on this machine"):
         data.get("crows-pairs", offline=True)

@@ -25,7 +25,7 @@ def test_one_row_of_the_table_has_one_share() -> None:
     assert all(len(shares) == 1 for shares in rows.values())
 
 
-def test_as_many_bear_the_share_of_a_group_as_the_card_says() -> None:
+def test_number_of_group_shares_is_as_on_the_card() -> None:
     groups = [one.name for one in OCCUPATIONS if one.bls.endswith("occupations")]
     assert f"{len(groups)} of the {len(OCCUPATIONS)} bear" in data.card("occupations").problems
     assert {"optometrist", "manager"} <= set(groups)

@@ -109,7 +109,7 @@ def test_names_and_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         data.load(tmp_path)
 
 
-def test_own_pairs_never_bear_the_name_of_a_published_dataset(tmp_path: Path) -> None:
+def test_user_pairs_never_get_the_name_of_a_published_dataset(tmp_path: Path) -> None:
     path = tmp_path / "CrowS_Pairs.csv"
     path.write_text("more,less\na,b\n")
     loaded = data.load(path)

@@ -110,7 +110,7 @@ def test_a_table_of_pairs_is_still_one_of_pairs(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_will_not_do_is_named_with_its_place(tmp_path: Path, text: str, complaint: str) -> None:
+def test_errors_name_the_invalid_entry(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(text)
     with pytest.raises(DataError, match=complaint):
@@ -124,7 +124,7 @@ def test_a_bad_row_of_a_table_is_named(tmp_path: Path) -> None:
         data.load(path)
 
 
-def test_they_stands_only_where_the_verb_lets_it() -> None:
+def test_they_only_where_it_is_grammatical() -> None:
     whole, some = data.load("pronoun-templates"), data.load("pronoun-templates-they")
     kept = {(item.more, item.less) for item in some.items}
     dropped = [item for item in whole.items if (item.more, item.less) not in kept]

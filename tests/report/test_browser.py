@@ -106,7 +106,7 @@ def test_a_page_of_1508_pairs_is_under_five_megabytes_and_live_within_two_second
     assert min(times) < 2000
 
 
-def test_charts_come_alive_as_one_scrolls(many: Path, browser: Browser) -> None:
+def test_charts_become_interactive_on_scroll(many: Path, browser: Browser) -> None:
     page, seen = opened(browser, many)
     charts = page.locator("figure .chart")
     last = charts.nth(charts.count() - 1)
@@ -116,7 +116,7 @@ def test_charts_come_alive_as_one_scrolls(many: Path, browser: Browser) -> None:
     assert seen.errors == []
 
 
-def test_without_scripts_every_chart_is_drawn_and_every_word_there(many: Path, browser: Browser) -> None:
+def test_without_javascript_all_charts_and_texts_are_shown(many: Path, browser: Browser) -> None:
     page, seen = opened(browser, many, scripts=False)
     charts = page.locator("figure .chart > svg")
     assert charts.count() == page.locator("figure").count() >= 3
@@ -144,7 +144,7 @@ def test_hostile_rows_stay_text(small: tuple[Result, Result], tmp_path: Path, br
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_hindrance_to_any_reader(
+def test_no_serious_accessibility_violation(
     scheme: str, small: tuple[Result, Result], tmp_path: Path, browser: Browser
 ) -> None:
     axe = Axe()
@@ -160,7 +160,7 @@ def test_no_serious_hindrance_to_any_reader(
         context.close()
 
 
-def test_print_shows_what_is_folded_away(many: Path, browser: Browser) -> None:
+def test_print_opens_all_details(many: Path, browser: Browser) -> None:
     page, _ = opened(browser, many)
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")

@@ -30,7 +30,7 @@ Text before.
 """
 
 
-def test_the_hub_reads_what_was_measured(tmp_path: Path) -> None:
+def test_huggingface_hub_reads_the_results(tmp_path: Path) -> None:
     made = fake.whole()
     read = ModelCard.load(card.write(made, tmp_path / "card.md")).data
     wanted = {(e.measure, e.data): e for e in selection.headlines(made)}
@@ -56,7 +56,7 @@ def test_the_section_warns_where_checks_failed(tmp_path: Path) -> None:
     assert "unbiased" not in text
 
 
-def test_what_was_in_the_card_stays_and_ours_is_replaced(tmp_path: Path) -> None:
+def test_other_content_of_the_card_is_kept_and_our_section_replaced(tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     path.write_text(OWN, encoding="utf-8")
     card.write(fake.whole(), path)
@@ -77,12 +77,12 @@ def test_numbers_that_could_not_be_computed_are_left_out() -> None:
     assert card.metrics(fake.Fake(fake.meta(), (nothing,), (), fake.bare().items)) == []
 
 
-def test_a_run_of_nothing_makes_a_card(tmp_path: Path) -> None:
+def test_an_empty_run_makes_a_card(tmp_path: Path) -> None:
     empty = fake.Fake({}, (), (), fake.bare().items)
     assert "## Social bias" in card.write(empty, tmp_path / "c.md").read_text(encoding="utf-8")
 
 
-def test_a_file_that_is_no_card_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_card_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     path.write_text("---\nmodel-index: [1, 2]\n---\ntext\n", encoding="utf-8")
     with pytest.raises(ResultError, match="is not a model card"):
@@ -90,7 +90,7 @@ def test_a_file_that_is_no_card_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").endswith("text\n")
 
 
-def test_hostile_text_is_inert(tmp_path: Path) -> None:
+def test_hostile_text_is_escaped(tmp_path: Path) -> None:
     text = "</x><script>alert(1)</script>\n---\n[x](javascript:1) | =1+1 <!-- unmask: end -->"
     estimate = fake.estimate("cps", 61.0, data=text)
     made = fake.Fake(fake.meta(model={"id": text}), (estimate,), (), fake.bare().items)

@@ -30,7 +30,7 @@ def test_headline_chart_shows_the_estimates() -> None:
             assert row[end] == (None if expected is None or math.isnan(expected) else expected)
 
 
-def test_shares_stand_on_one_axis_and_other_numbers_apart() -> None:
+def test_shares_share_one_axis_and_other_statistics_have_their_own() -> None:
     titles = {f.title: [row["label"] for row in fake.rows_of(f.spec)] for f in figures.headline(fake.whole())}
     assert list(titles.values()) == [
         ["pll · our-pairs", "cps · our-pairs", "aul · our-pairs", "ss · our-triples"],
@@ -51,7 +51,7 @@ def test_category_chart_shows_the_estimates_and_holm() -> None:
         assert row["holm"] == ("differs" if estimate.p_holm == 0.02 else "does not differ")
 
 
-def test_only_numbers_with_a_direction_are_coloured() -> None:
+def test_only_directed_statistics_are_coloured() -> None:
     tones = {
         row["label"]: row["lean"] for f in figures.headline(fake.whole()) for row in fake.rows_of(f.spec)
     }
@@ -92,7 +92,7 @@ def _labelled(spec: dict[str, Any]) -> Any:
     return spec.get("data") or spec["layer"][-1]["data"]
 
 
-def test_histograms_of_open_slots_stand_apart() -> None:
+def test_template_histograms_are_separate() -> None:
     made = fake.whole()
     slot = fake.estimate("ppd", 0.1, statistic="appd", null=0.0, data="slots")
     items = [*made.items.to_pylist(), {**fake.row("ppd", "s/0", 0.4, 0.1), "data": "slots"}]

@@ -17,7 +17,7 @@ def _run(*checks: Check) -> fake.Fake:
     return fake.Fake(fake.meta(), (), checks, fake.bare().items)
 
 
-def test_checks_are_gathered_by_kind() -> None:
+def test_checks_are_grouped_by_kind() -> None:
     run = _run(
         Check("a/ties", True, "none"), Check("b/ties", True, "two"), Check("a/length", False, "moved by 9")
     )
@@ -35,7 +35,7 @@ def test_models_are_named_where_there_are_several() -> None:
     assert not kind.ok
 
 
-def test_a_check_nobody_explained_is_shown_all_the_same() -> None:
+def test_a_check_without_explanation_is_shown() -> None:
     (kind,) = summarize_checks([_run(Check("new", True, "seen"))], ["m"])
     assert (kind.name, kind.why, kind.outcomes[0].detail) == ("new", "", "seen")
 

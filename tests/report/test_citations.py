@@ -28,7 +28,7 @@ def test_the_documentation_shows_the_same_file() -> None:
     assert (DOCS / "references.bib").read_text(encoding="utf-8") == BIBLIOGRAPHY
 
 
-def test_works_are_named_as_readers_expect() -> None:
+def test_short_form_of_references() -> None:
     assert source("salazar-etal-2020-masked") == "Salazar et al. (2020). Masked Language Model Scoring."
     assert source("kaneko-bollegala-2022-unmasking").startswith("Kaneko and Bollegala (2022). Unmasking the")
     assert source("gbef-2023").startswith("Barza (2023). Towards a Robust Gender Bias Evaluation in NLP.")
@@ -43,7 +43,7 @@ def test_everything_cited_is_listed() -> None:
     assert cited <= references().keys()
 
 
-def test_a_work_is_printed_once_whoever_cites_it() -> None:
+def test_each_reference_is_printed_once() -> None:
     key = "nangia-etal-2020-crows"
     text = bibliography(
         [key, key, "nobody"], [references()[key].bibtex, "@misc{own,\n title={x}}", "", "plain words"]

@@ -115,7 +115,7 @@ def test_csv_is_one_table(folders: list[str], tmp_path: Path, capsys: pytest.Cap
         (["--format", "md", "--table", "changes"], "name at least two result folders"),
     ],
 )
-def test_what_cannot_be_written_is_said(
+def test_invalid_option_combinations_are_reported(
     words: list[str], told: str, folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, err = run(capsys, folders[0], *words)
@@ -125,7 +125,7 @@ def test_what_cannot_be_written_is_said(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_card_is_of_one_model(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_card_takes_one_run(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, *folders, "--card", "card.md")
     assert code == 2
     assert "a card is about one model: 2 runs given" in err

@@ -30,7 +30,7 @@ def rows_of_markdown(text: str) -> list[list[str]]:
     return [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("|")]
 
 
-def test_headline_table_says_every_number() -> None:
+def test_headline_table_has_every_estimate() -> None:
     made = fake.whole()
     table = readable.headline([made], ["tiny-bert"])
     assert table.columns[0] == "data"
@@ -42,13 +42,13 @@ def test_headline_table_says_every_number() -> None:
     assert len(table.rows) == len(selection.headlines(made))
 
 
-def test_several_models_are_told_apart() -> None:
+def test_several_models_get_a_column() -> None:
     table = readable.headline([fake.whole(), fake.bare()], ["one", "two"])
     assert table.columns[0] == "model"
     assert [row[0] for row in table.rows][-1] == "two"
 
 
-def test_category_marks_are_those_of_holm() -> None:
+def test_category_marks_follow_holms_correction() -> None:
     made = fake.whole()
     rows = readable.category([made], ["m"]).rows
     marks = [row[-1] for row in rows]

@@ -60,7 +60,7 @@ def test_page_says_its_language_title_and_captions(whole: Page) -> None:
     assert tags.count("h1") == tags.count("title") == 1
 
 
-def test_what_was_asked_is_told_in_two_sentences(whole: Page) -> None:
+def test_introduction_is_two_sentences(whole: Page) -> None:
     assert (
         "We gave tiny-bert, a masked language model with 4,400,000 parameters, 10 items of Our pairs"
         in whole.text
@@ -68,7 +68,7 @@ def test_what_was_asked_is_told_in_two_sentences(whole: Page) -> None:
     assert "in 7 ways (pll, cps, aul, sld, lms, ss, icat)" in whole.text
 
 
-def test_headlines_are_read_in_words(whole: Page) -> None:
+def test_headlines_are_explained_in_words(whole: Page) -> None:
     assert (
         "pll (bias-score): 53.0 , 95% interval 49.0 to 57.0, null 50: no preference found by this measure."
         in whole.text
@@ -94,16 +94,16 @@ def test_failed_check_has_a_banner_before_the_numbers() -> None:
     assert 'id="failed-checks"' not in report.page(passed)
 
 
-def test_unscored_pairs_are_told_with_their_reason(whole: Page) -> None:
+def test_unscored_pairs_are_listed_with_their_reason(whole: Page) -> None:
     assert "longer than the model allows" in whole.text
 
 
-def test_measures_that_repeat_another_point_to_it(whole: Page) -> None:
+def test_duplicate_measures_refer_to_the_first(whole: Page) -> None:
     assert "All differences equal those of pll: see there." in whole.text
     assert "All differences equal those of lms: see there." in whole.text
 
 
-def test_a_bare_run_makes_a_page() -> None:
+def test_a_minimal_run_makes_a_page() -> None:
     page = Page(report.page(fake.bare()))
     assert [found["id"] for tag, found in page.tags if tag == "h2"] == SECTIONS
     assert "No check was recorded." in page.text
@@ -111,12 +111,12 @@ def test_a_bare_run_makes_a_page() -> None:
     assert "This run was not split into groups." in page.text
 
 
-def test_a_run_of_nothing_makes_a_page() -> None:
+def test_an_empty_run_makes_a_page() -> None:
     empty = fake.Fake({}, (), (), fake.bare().items.slice(0, 0))
     assert "This run has no estimate over all items." in Page(report.page(empty)).text
 
 
-def test_hostile_text_stays_text() -> None:
+def test_hostile_text_is_escaped_on_the_page() -> None:
     text = report.page(hostile())
     page = Page(text)
     assert len(page.scripts) == 3
@@ -129,7 +129,7 @@ def test_hostile_text_stays_text() -> None:
     assert fake.rows_of(specs["category-0"])[0]["label"] == HOSTILE
 
 
-def test_nothing_is_loaded_from_anywhere(whole: Page) -> None:
+def test_nothing_is_loaded_from_the_network(whole: Page) -> None:
     for _, found in whole.tags:
         for name in ("src", "href", "xlink:href", "action", "poster", "srcset", "data"):
             assert found.get(name, "#").startswith(("#", "data:application/json", "data:text/")), found
@@ -188,7 +188,7 @@ def test_result_can_be_downloaded_from_the_page(whole: Page) -> None:
     assert icat["low"] is None
 
 
-def test_every_chart_has_a_place_a_text_and_a_drawing(whole: Page) -> None:
+def test_every_chart_has_a_container_alt_text_and_svg(whole: Page) -> None:
     specs = json.loads(whole.scripts[0][1])
     assert specs.keys() <= whole.ids()
     tags = [tag for tag, _ in whole.tags]

@@ -78,7 +78,7 @@ def test_eight_pairs_in_both_directions_largest_first() -> None:
     assert all(len(some) >= 3 and some == sorted(some, reverse=True) for some in sizes.values())
 
 
-def test_pairs_of_one_direction_only_fill_the_places() -> None:
+def test_pairs_of_one_direction_fill_all_slots() -> None:
     items = [fake.row("cps", f"our-pairs/{i:04}", -1.0 - i, -50.0) for i in range(12)]
     made = fake.Fake({}, (fake.estimate("cps", 100.0),), (), pa.Table.from_pylist(items))
     shown = largest_differences(made, made.estimates[0])
@@ -87,7 +87,7 @@ def test_pairs_of_one_direction_only_fill_the_places() -> None:
     assert shown[0].sentences[0].text == "our-pairs/0000 (text not stored)"
 
 
-def test_least_decided_pairs_are_the_smallest_differences() -> None:
+def test_smallest_differences() -> None:
     made = fake.whole()
     head = next(e for e in headlines(made) if e.measure == "cps")
     rows = [r for r in made.items.to_pylist() if r["measure"] == "cps" and r["outcome"] != "unscored"]
@@ -95,7 +95,7 @@ def test_least_decided_pairs_are_the_smallest_differences() -> None:
     assert [pair.item for pair in smallest_differences(made, head)] == [r["item"] for r in wanted]
 
 
-def test_a_tie_leans_to_neither() -> None:
+def test_a_tie_is_towards_neither() -> None:
     items = [fake.row("cps", "our-pairs/0000", -1.0, -1.0), fake.row("cps", "our-pairs/0001", -1.0, -3.0)]
     made = fake.Fake({}, (fake.estimate("cps", 50.0),), (), pa.Table.from_pylist(items))
     tie, won = smallest_differences(made, made.estimates[0])
@@ -104,7 +104,7 @@ def test_a_tie_leans_to_neither() -> None:
     assert [pair.item for pair in largest_differences(made, made.estimates[0])] == ["our-pairs/0001"]
 
 
-def test_open_slots_name_their_sides() -> None:
+def test_template_sides_are_named() -> None:
     head = fake.estimate("ppd", 0.2, statistic="appd", null=0.0)
     made = fake.Fake({}, (head,), (), pa.Table.from_pylist([fake.row("ppd", "t/0", 0.4, 0.1)]))
     (pair,) = largest_differences(made, head)
@@ -112,7 +112,7 @@ def test_open_slots_name_their_sides() -> None:
     assert [sentence.label for sentence in pair.sentences] == ["masculine word", "feminine word"]
 
 
-def test_scores_that_are_no_sums_say_so() -> None:
+def test_scores_that_are_not_sums_have_a_note() -> None:
     made = fake.whole()
     items = [row | {"difference": 9.0} for row in made.items.to_pylist() if row["measure"] == "pll"]
     other = fake.Fake(made.meta, made.estimates[:1], (), pa.Table.from_pylist(items), made.tokens)

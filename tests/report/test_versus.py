@@ -71,7 +71,7 @@ def test_the_page_prints_them(page: Page, found: comparison_page.RunComparison) 
     assert "fell, nearer to its null" in page.text
 
 
-def test_pairs_that_changed_sides_by_the_items(runs: list[Result]) -> None:
+def test_flipped_pairs_match_the_items(runs: list[Result]) -> None:
     head = headlines(runs[0])[0]
     sides = [{row["item"]: row for row in run.items.to_pylist() if row["measure"] == "cps"} for run in runs]
     turned = [key for key in sides[0] if sides[0][key]["outcome"] != sides[1][key]["outcome"]]
@@ -105,7 +105,7 @@ def test_scatter_is_every_word_before_and_after(runs: list[Result]) -> None:
     assert len(Counter(row["series"] for row in points)) > 1
 
 
-def test_bars_stand_for_every_category_before_and_after(runs: list[Result]) -> None:
+def test_bars_show_every_category_before_and_after(runs: list[Result]) -> None:
     drawn = {figure.id: figure for figure in template_figures.templates(runs[0], runs[1], 1)}
     rows = _rows(drawn["bars-1-0"].spec)
     for name, run in (("A before", runs[0]), ("B after", runs[1])):
@@ -149,14 +149,14 @@ def test_three_runs_are_each_compared_with_the_first(runs: list[Result]) -> None
     assert "no significant change" in page.text
 
 
-def test_runs_of_one_model_are_told_by_their_folders(runs: list[Result]) -> None:
+def test_runs_of_one_model_are_named_by_folder(runs: list[Result]) -> None:
     assert model_names(runs) == ["plain", "changed"]
     again = Result(runs[0].meta, runs[1].folder)
     assert model_names([runs[0], again]) == ["plain (one)", "plain (two)"]
     assert model_names([fake.bare(), fake.bare()]) == ["a language model #1", "a language model #2"]
 
 
-def test_hostile_text_stays_text(runs: list[Result], tmp_path: Path) -> None:
+def test_hostile_text_is_escaped_on_the_page(runs: list[Result], tmp_path: Path) -> None:
     bad = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
     both = []
     for i, run in enumerate(runs):

@@ -86,7 +86,7 @@ def test_every_measure_has_a_source_to_print() -> None:
         (0.5, "0.5"),
     ],
 )
-def test_facts_are_told_without_brackets(value: object, shown: str) -> None:
+def test_facts_are_formatted_without_brackets(value: object, shown: str) -> None:
     assert format_fact(value) == shown
 
 
@@ -96,5 +96,5 @@ def test_json_for_scripts_cannot_end_them() -> None:
     assert "null" in text
 
 
-def test_plain_values_keep_what_json_can_say() -> None:
+def test_plain_values_are_valid_json() -> None:
     assert plain({"a": (1, 2.5, None, True), "b": math.inf}) == {"a": [1, 2.5, None, True], "b": None}
