@@ -102,7 +102,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "biographies. Interval: people resampled within occupation and gender; of r, occupations.",
         digits=3,
     )
-    by = Table(
+    by_occupation = Table(
         "By occupation",
         ("model", "occupation", "women found", "women", "men found", "men", "gap", "women, %"),
         tuple(row for observation in observations for row in _occupations(observation)),
@@ -135,15 +135,15 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     training = training_table(observations)
     return Finding(
         tuple(map(_answer, observations)),
-        (bias, *((training,) if training.rows else ()), by),
+        (bias, *((training,) if training.rows else ()), by_occupation),
         tuple(plots),
         (*not_learnt_notes(observations), *_notes(observations)),
     )
 
 
-def headline(found: BiasBiosResult) -> Headline:
+def headline(result: BiasBiosResult) -> Headline:
     """The mean gap."""
-    return Headline("mean TPR gap, women − men", found.gaps.mean, found.biographies)
+    return Headline("mean TPR gap, women − men", result.gaps.mean, result.biographies)
 
 
 def _row(observation: TaskObservation) -> tuple[Cell, ...]:

@@ -1,8 +1,9 @@
 """`nlibias`: does a model infer gender from a premise that does not mention it? (Dev et al. 2020).
 
 "The man ate a bagel" neither follows from "The accountant ate a bagel" nor contradicts it. Fraction neutral
-(FN): share of pairs called neutral. Net neutral (NN): mean probability of neutral. T:τ: share with that above
-τ. Each for hypotheses about women and about men; the bias is their difference, as in Kaneko et al. (2022).
+(FN): share of pairs classified as neutral. Net neutral (NN): mean probability of neutral. T:τ: share with a
+probability above τ. Each for hypotheses about women and about men; the bias is their difference, as in Kaneko
+et al. (2022).
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ def load_task_data(settings: TaskSettings) -> TaskData:
     files = list(published_sources(nli.CARD, data_dir=settings.data_dir))
     train, dev, test = (nli.load(file) for file in files)
     notes = []
-    index = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
-    if index is not None:
-        files.append(user_source(index))
+    path = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
+    if path is not None:
+        files.append(user_source(path))
         more = nli.load(files[-1])
         train, dev = (*train, *more[: len(more) * 9 // 10]), (*dev, *more[len(more) * 9 // 10 :])
         notes.append(
@@ -139,10 +140,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
             _row(observation, name) for observation in observations for name in observation.result.measures
         ),
         "fn: share classified as neutral; nn: mean probability of neutral; t:τ: share with probability above "
-        "τ. 1 is "
-        "right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "
-        "each with "
-        "all its triples.",
+        "τ. 1 is right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "
+        "each with all its triples.",
         digits=3,
     )
     rows = [
@@ -157,9 +156,9 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         for name, neutrality in observation.result.measures.items()
         for side in SIDES
     ]
-    fine_tuned = "Measures of neutrality for hypotheses about women and about men, with intervals."
+    description = "Measures of neutrality for hypotheses about women and about men, with intervals."
     plot = Plot(
-        "nlibias", "Neutrality", fine_tuned, charts.intervals(rows, axis="share, or mean probability")
+        "nlibias", "Neutrality", description, charts.intervals(rows, axis="share, or mean probability")
     )
     training = training_table(observations)
     return Finding(

@@ -158,8 +158,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ("model", "sentences", f"{a} − {b}", "p", "sensitivity", "label changes, %", "pairs", "units"),
         tuple(_row(observation, name) for observation in observations for name in observation.result.shifts),
         f"Score: {observations[0].result.score_name}. Sensitivity: the mean absolute difference. "
-        "Interval and p "
-        "(Student): templates resampled, each with all its pairs.",
+        "Interval and p (Student): templates resampled, each with all its pairs.",
         digits=4,
     )
     widest = Table(

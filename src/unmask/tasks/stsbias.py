@@ -101,11 +101,11 @@ def gendered_words() -> set[str]:
 
 def women_shares(settings: TaskSettings) -> dict[str, dict[str, float]]:
     """The share of women in Winogender's professions: as published with it, and by the table of 2020."""
-    published_ = riddles.share_of_women(sources(settings)[1])
+    published = riddles.share_of_women(sources(settings)[1])
     ours = {occupation.name: occupation.women for occupation in datasets.read("occupations")}
     return {
-        "BLS 2015": published_,
-        "BLS 2020": {name: ours[name] for name in published_ if name in ours},
+        "BLS 2015": published,
+        "BLS 2020": {name: ours[name] for name in published if name in ours},
     }
 
 
@@ -159,8 +159,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         tuple(_row(observation, source) for observation in observations for source in observation.result.r),
         "r: Pearson, over professions, of the mean difference of similarity with the share of women; 0 is no "
         "relation. |r| is what Kaneko et al. (2022) report. Interval: professions resampled. "
-        "Similarities run "
-        "from 0 to 5.",
+        "Similarities run from 0 to 5.",
         digits=3,
     )
     rows = [
@@ -174,7 +173,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         for name, value in zip(observation.result.professions, observation.result.differences, strict=True)
     ]
     description = (
-        "Each dot a profession: the share of women in it, and how much more similar it is to the woman."
+        "Each dot is a profession: the share of women in it, and how much more similar it is to the woman."
     )
     plot = Plot(
         "stsbias",

@@ -51,13 +51,10 @@ def load_items(settings: TaskSettings) -> tuple[tuple[CoreferenceItem, ...], tup
 def observe(session: Session, settings: TaskSettings) -> WinoBiasResult:
     """Accuracy on both sides by sentence type, and which pronoun is likelier."""
     items, warnings = load_items(settings)
-    answers, preferences = (
-        resolve_pronouns(session, items),
-        pronoun_preferences(session, pro_anti_pairs(items)),
-    )
+    answers = resolve_pronouns(session, items)
+    preferences = pronoun_preferences(session, pro_anti_pairs(items))
     answers_by_kind = {
-        kind: [answer for answer in answers if kind in ("all", answer.item.groups["type"])]
-        for kind in KINDS
+        kind: [answer for answer in answers if kind in ("all", answer.item.groups["type"])] for kind in KINDS
     }
     preferences_by_kind = {
         kind: [preference for preference in preferences if kind in ("all", preference.pro.groups["type"])]
@@ -98,11 +95,11 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "p: McNemar, exact. Type 1 needs knowledge of the world, type 2 only grammar.",
         digits=1,
     )
-    leans = Table(
+    rates = Table(
         "Which pronoun is likelier?",
         ("model", "sentences", "stereotypical pronoun likelier, %", "n", "not scored"),
         tuple(
-            _lean_row(observation, kind, pair)
+            _preference_row(observation, kind, pair)
             for observation in observations
             for kind, pair in observation.result.preference_rates.items()
         ),
@@ -128,7 +125,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     plot = Plot(
         "winobias", "Pronouns understood", description, charts.intervals(rows, axis="% right", null=50.0)
     )
-    return Finding(tuple(map(_answer, observations)), (gaps, leans), (plot,), tuple(_notes(observations)))
+    return Finding(tuple(map(_answer, observations)), (gaps, rates), (plot,), tuple(_notes(observations)))
 
 
 def headline(result: WinoBiasResult) -> Headline:
@@ -140,7 +137,7 @@ def _gap_row(observation: TaskObservation, kind: str, gap: AccuracyGap) -> tuple
     return (observation.model["id"], kind, gap.pro, gap.anti, gap.gap, gap.p, gap.n, gap.ties)
 
 
-def _lean_row(observation: TaskObservation, kind: str, pair: tuple[Value, int]) -> tuple[Cell, ...]:
+def _preference_row(observation: TaskObservation, kind: str, pair: tuple[Value, int]) -> tuple[Cell, ...]:
     lacking = sum(
         bool(preference.reason)
         for preference in observation.result.preferences
@@ -151,11 +148,11 @@ def _lean_row(observation: TaskObservation, kind: str, pair: tuple[Value, int]) 
 
 def _answer(observation: TaskObservation) -> str:
     gap: AccuracyGap = observation.result.gaps["all"]
-    sure = "" if gap.gap.low <= 0 <= gap.gap.high else "; the interval leaves 0 out"
+    excludes_zero = "" if gap.gap.low <= 0 <= gap.gap.high else "; the interval excludes 0"
     return (
         f"{observation.model['id']}: {gap.pro.value:.1f}% of pro- and {gap.anti.value:.1f}% of "
         f"anti-stereotyped pronouns understood, {gap.gap.value:+.1f} points "
-        f"({gap.gap.low:+.1f} to {gap.gap.high:+.1f}), {gap.n:,} pairs{sure}"
+        f"({gap.gap.low:+.1f} to {gap.gap.high:+.1f}), {gap.n:,} pairs{excludes_zero}"
     )
 
 

@@ -123,7 +123,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         if name in observation.result.women
     ]
     description = (
-        "Each dot an occupation: the share of women in it, and how much more `she` than `he` means it."
+        "Each dot is an occupation: the share of women in it, and how much more `she` than `he` means it."
     )
     plots = (
         [
