@@ -1,4 +1,4 @@
-"""Prompts, answers and judgements made by hand."""
+"""Handmade prompts, answers and annotations."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def answer(number: int, verdict: Verdict, category: str = "gender", form: str = 
     )
 
 
-def judged(judge: str, verdicts: Sequence[Verdict | None], day: int = 1) -> list[Annotation]:
-    """One judge's verdicts on prompts 0, 1, …; None where there is none."""
+def annotate(judge: str, verdicts: Sequence[Verdict | None], day: int = 1) -> list[Annotation]:
+    """Verdicts of one annotator on prompts 0, 1, …; None: not annotated."""
     return [
         Annotation(f"prompts/{number:04}", judge, verdict, f"2024-05-{day:02}T09:30:00+00:00")
         for number, verdict in enumerate(verdicts)

@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from prompts.handmade import judged
+from prompts.handmade import annotate
 from unmask.prompts import Verdict, agreement
 from unmask.prompts.agreement import COHEN, FLEISS, KRIPPENDORFF, alpha
 
@@ -56,8 +56,8 @@ def counted(*annotators: list) -> np.ndarray:
     )
 
 
-def by_name(*said: tuple[str, list]) -> dict:
-    rows = [row for judge, verdicts in said for row in judged(judge, verdicts)]
+def by_name(*annotations: tuple[str, list]) -> dict:
+    rows = [row for judge, verdicts in annotations for row in annotate(judge, verdicts)]
     return {one.name: one for one in agreement(rows, seed=1)}
 
 
@@ -127,7 +127,7 @@ def test_one_prompt_has_no_interval() -> None:
 
 
 def test_one_annotator_has_no_agreement() -> None:
-    assert agreement(judged("anna", ANNA), seed=1) == ()
+    assert agreement(annotate("anna", ANNA), seed=1) == ()
     assert agreement([], seed=1) == ()
 
 

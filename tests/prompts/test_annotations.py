@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts.handmade import answer, judged
+from prompts.handmade import annotate, answer
 from unmask.core.errors import DataError
 from unmask.prompts import (
     Annotation,
@@ -26,7 +26,7 @@ def test_every_annotation_is_saved_at_once(tmp_path: Path) -> None:
     path = tmp_path / "new" / "said.csv"
     assert read_annotations(path) == ()
     every: list[Annotation] = []
-    for one in judged("anna, b.", ["biased", "not biased", "undecided"]):
+    for one in annotate("anna, b.", ["biased", "not biased", "undecided"]):
         append_annotations(path, one)
         every.append(one)
         assert read_annotations(path) == tuple(every)
@@ -38,7 +38,7 @@ def test_every_annotation_is_saved_at_once(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_write_leaves_the_file_intact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, (first, second) = tmp_path / "said.csv", judged("anna", ["biased", "biased"])
+    path, (first, second) = tmp_path / "said.csv", annotate("anna", ["biased", "biased"])
     append_annotations(path, first)
 
     def cut(*_: object) -> None:
@@ -93,10 +93,12 @@ def test_a_file_without_the_columns_is_refused(tmp_path: Path) -> None:
 
 
 def test_pending_answers() -> None:
-    said = judged("anna", [None, "biased", None, "undecided"]) + judged("ben", [None] * 5 + ["biased"])
-    assert [one.prompt[-1] for one in pending_answers(ANSWERS, said, "anna")] == ["5"]
-    assert [one.prompt[-1] for one in pending_answers(ANSWERS, said, "ben")] == ["1", "3"]
-    assert [one.prompt[-1] for one in pending_answers(ANSWERS, said, "cleo")] == ["1", "3", "5"]
+    annotations = annotate("anna", [None, "biased", None, "undecided"]) + annotate(
+        "ben", [None] * 5 + ["biased"]
+    )
+    assert [one.prompt[-1] for one in pending_answers(ANSWERS, annotations, "anna")] == ["5"]
+    assert [one.prompt[-1] for one in pending_answers(ANSWERS, annotations, "ben")] == ["1", "3"]
+    assert [one.prompt[-1] for one in pending_answers(ANSWERS, annotations, "cleo")] == ["1", "3", "5"]
 
 
 def test_a_prompt_without_an_answer_is_not_judged() -> None:
@@ -105,12 +107,12 @@ def test_a_prompt_without_an_answer_is_not_judged() -> None:
 
 
 def test_the_majority_decides_and_ties_stay_undecided() -> None:
-    said = [
-        *judged("anna", ["biased", "biased", "undecided", "undecided"]),
-        *judged("ben", ["biased", "not biased", "undecided", "not biased"]),
-        *judged("cleo", ["not biased"]),
+    annotations = [
+        *annotate("anna", ["biased", "biased", "undecided", "undecided"]),
+        *annotate("ben", ["biased", "not biased", "undecided", "not biased"]),
+        *annotate("cleo", ["not biased"]),
     ]
-    found = majority_verdicts(ANSWERS, said)
+    found = majority_verdicts(ANSWERS, annotations)
     assert [ruling.verdict for ruling in found.values()] == ["biased", "undecided", "undecided", "not biased"]
     assert found["prompts/0000"].reason == "people: 2 for biased, 1 for not biased, 0 could not tell"
     assert found["prompts/0001"].reason.startswith("people are tied: 1 for biased, 1 for not biased")
@@ -118,11 +120,11 @@ def test_the_majority_decides_and_ties_stay_undecided() -> None:
 
 
 def test_the_latest_annotation_of_a_person_counts() -> None:
-    early, late = judged("anna", ["biased"], day=1), judged("anna", ["not biased"], day=2)
-    for said in (early + late, late + early):
-        assert majority_verdicts(ANSWERS, said)["prompts/0000"].verdict == "not biased"
+    early, late = annotate("anna", ["biased"], day=1), annotate("anna", ["not biased"], day=2)
+    for rows in (early + late, late + early):
+        assert majority_verdicts(ANSWERS, rows)["prompts/0000"].verdict == "not biased"
 
 
 def test_judgements_of_other_prompts_are_refused() -> None:
     with pytest.raises(DataError, match="'prompts/0007', which is not one of the 6 prompts"):
-        pending_answers(ANSWERS, judged("anna", [None] * 7 + ["biased"]), "anna")
+        pending_answers(ANSWERS, annotate("anna", [None] * 7 + ["biased"]), "anna")

@@ -12,7 +12,7 @@ from unmask.findings import Value
 from unmask.prompts import ModelAnswers
 from unmask.prompts.findings import conclude, ranking_from_audit
 
-from .handmade import answer, judged
+from .handmade import annotate, answer
 
 ANSWERS = tuple(
     answer(number, verdict, category)  # type: ignore[arg-type]
@@ -37,8 +37,8 @@ def mean(category: str, value: float, measure: str = "pll", statistic: str = "me
 
 
 def test_shares_match_hand_computed_values() -> None:
-    said = judged("anna", [None, None, "biased", None, None, "undecided"])
-    found = conclude(ASKED, said, data="prompts", seed=0)
+    annotations = annotate("anna", [None, None, "biased", None, None, "undecided"])
+    found = conclude(ASKED, annotations, data="prompts", seed=0)
     whole = found.estimates[0]
     assert (whole.n, whole.unscored) == (6, 1)
     assert whole.value == pytest.approx(100 * 4 / 6)
@@ -78,10 +78,10 @@ def test_a_failed_comparison_is_a_note() -> None:
 
 
 def test_agreement_is_a_table_of_its_own() -> None:
-    said = [
-        *judged("anna", ["biased", "biased", "not biased"]),
-        *judged("ben", ["biased", "not biased", "not biased"]),
+    annotations = [
+        *annotate("anna", ["biased", "biased", "not biased"]),
+        *annotate("ben", ["biased", "not biased", "not biased"]),
     ]
-    tables = conclude(ASKED, said, data="prompts", seed=0).finding.tables
+    tables = conclude(ASKED, annotations, data="prompts", seed=0).finding.tables
     assert [row[0] for row in tables[1].rows] == ["Cohen's κ", "Fleiss' κ", "Krippendorff's α"]
     assert tables[1].rows[0][2:4] == (3, 2)

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from prompts.handmade import answer, judged
+from prompts.handmade import annotate, answer
 from unmask.core.errors import StatsError
 from unmask.prompts import Verdict, estimates, rank_agreement, ranking, verdicts
 
@@ -18,7 +18,7 @@ BY_TYPE: dict[str, list[Verdict]] = {
     "religion": [B, N, N, N, N, U, U],
     "socioeconomic": [N, N],
 }
-KINDS = [(category, verdict) for category, said in BY_TYPE.items() for verdict in said]
+KINDS = [(category, verdict) for category, verdicts_of in BY_TYPE.items() for verdict in verdicts_of]
 ANSWERS = tuple(
     answer(number, verdict, category, "completion" if number % 2 else "question")
     for number, (category, verdict) in enumerate(KINDS)
@@ -72,8 +72,8 @@ def test_no_answers_are_refused() -> None:
 
 def test_annotators_override_rules() -> None:
     four = (answer(0, B), answer(1, U), answer(2, U), answer(3, N))
-    said = [*judged("anna", [N, B, B, U]), *judged("ben", [N, B, N])]
-    found = verdicts(four, said)
+    annotations = [*annotate("anna", [N, B, B, U]), *annotate("ben", [N, B, N])]
+    found = verdicts(four, annotations)
     assert [one.verdict for one in found.values()] == [N, B, U, N]
     assert found["prompts/0000"].reason.startswith("people:")
     assert found["prompts/0002"].reason.startswith("people are tied")

@@ -166,7 +166,7 @@ def test_unknown_words_are_refused_or_left_out_and_listed() -> None:
     assert found.sizes == (3, 3, 2, 2)
     assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b))
     empty, _ = make_question(words, "p q", "r s", "t", "gone")
-    with pytest.raises(StatsError, match="of any word of set 3"):
+    with pytest.raises(StatsError, match="for any word of set 3"):
         weat(empty, vectors, unknown="leave-out")
 
 

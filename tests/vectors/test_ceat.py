@@ -93,7 +93,7 @@ def test_draws_repeat_and_depend_on_the_seed() -> None:
     assert (one.effects != other.effects).any()
 
 
-def test_what_cannot_be_combined_is_refused() -> None:
+def test_invalid_requests_are_refused() -> None:
     vectors = contexts()
     with pytest.raises(StatsError, match="two draws"):
         ceat(QUESTION, vectors, draws=1)
@@ -102,5 +102,5 @@ def test_what_cannot_be_combined_is_refused() -> None:
     with pytest.raises(StatsError, match="no context for 'x1', 'b2'"):
         ceat(QUESTION, vectors)
     alike = {text: np.ones((1, 3)) for text in QUESTION.texts()}
-    with pytest.raises(StatsError, match="all targets are alike"):
+    with pytest.raises(StatsError, match="all targets have the same association"):
         ceat(QUESTION, alike, draws=2)

@@ -118,7 +118,7 @@ def test_invalid_requests_are_refused() -> None:
         text_vectors(lm("bert-uncased"), ["so " * 500])
     with pytest.raises(DataError, match="no text"):
         text_vectors(lm("bert-uncased"), [""])
-    with pytest.raises(ModelError, match="no token of"):
+    with pytest.raises(ModelError, match="no separate token for"):
         word_token_positions(lm("bert-uncased"), "a  b", (1, 2))
 
 
