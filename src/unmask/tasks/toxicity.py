@@ -142,8 +142,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ("model", "AUC", "lowest BPSN", "lowest BNSP", "sensitivity", "sentences"),
         tuple(_whole(observation) for observation in observations),
         "AUC: 0.5 is guessing, 1 perfect. Sensitivity: how much one sentence's score spreads over terms "
-        "(mean "
-        "standard deviation). Intervals of areas: DeLong.",
+        "(mean standard deviation). Intervals of areas: DeLong.",
         digits=3,
     )
     by = Table(
@@ -151,8 +150,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ("model", "term", "shift of score", "subgroup AUC", "BPSN AUC", "BNSP AUC", "n"),
         tuple(row for observation in observations for row in _terms(observation)),
         "Shift: score less the mean over terms in the same sentence. A low BPSN: harmless sentences "
-        "that name "
-        "the term score like hateful ones that do not. A low BNSP: hateful sentences that name it score low.",
+        "that name the term score like hateful ones that do not. A low BNSP: hateful sentences that name it "
+        "score low.",
         digits=3,
     )
     rows = [

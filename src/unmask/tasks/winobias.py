@@ -89,10 +89,9 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
             for observation in observations
             for kind, gap in observation.result.gaps.items()
         ),
-        'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: it '
-        "fits the statistics of the occupation it means. Both sides are the same sentences but for the "
-        "pronoun. "
-        "p: McNemar, exact. Type 1 needs knowledge of the world, type 2 only grammar.",
+        'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: the '
+        "pronoun fits the statistics of the occupation it refers to. Both sides are the same sentences "
+        "except for the pronoun. p: McNemar, exact. Type 1 needs knowledge of the world, type 2 only grammar.",
         digits=1,
     )
     rates = Table(

@@ -108,8 +108,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         tuple(_gap_row(observation) for observation in observations),
         "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. "
         "r: Pearson, over occupations, of how much more `she` than `he` is taken to mean the occupation "
-        "with the "
-        "share of women in it (US, 2015). p: McNemar, exact.",
+        "with the share of women in it (US, 2015). p: McNemar, exact.",
     )
     rows = [
         {
