@@ -34,10 +34,10 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         )
         assert url is not None
         running.stdout.readline()
-        found = httpx.Client(transport=httpx.HTTPTransport(retries=5), trust_env=False, timeout=60)
-        with found:
-            assert found.get(f"{url[1]}api/pairs").json()["n"] == len(samples.PAIRS)
-            state = found.get(f"{url[1]}api/judge?judge=anna", headers={"x-unmask-token": url[2]}).json()
+        client = httpx.Client(transport=httpx.HTTPTransport(retries=5), trust_env=False, timeout=60)
+        with client:
+            assert client.get(f"{url[1]}api/pairs").json()["n"] == len(samples.PAIRS)
+            state = client.get(f"{url[1]}api/judge?judge=anna", headers={"x-unmask-token": url[2]}).json()
         assert len(state["waiting"]) == 4
         running.send_signal(signal.SIGINT)
         assert running.wait(60) == 0
@@ -45,7 +45,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["nowhere"], "no result.json in nowhere"),
         (["--port", "99999"], "port 99999: give a number"),
@@ -53,7 +53,7 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
 )
 def test_bad_input_prints_one_line(
     words: list[str],
-    said: str,
+    message: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -64,7 +64,7 @@ def test_bad_input_prints_one_line(
         main(["explore", *words, "--no-live", "--no-browser"])
     assert left.value.code == 2
     err = capsys.readouterr().err
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 

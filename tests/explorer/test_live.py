@@ -27,10 +27,10 @@ def lm(name: str) -> Lm:
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2"])
 def test_pair_scores_equal_the_reference(name: str) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
-    found = parse_query("pair", {"more": f" {MORE}\n", "less": LESS})(lm(name))
+    response = parse_query("pair", {"more": f" {MORE}\n", "less": LESS})(lm(name))
     wanted = {one.name for one in MEASURES.values() if lm(name).kind in one.kinds and not one.needs}
-    assert {one["measure"] for one in found["measures"]} == wanted
-    for one in found["measures"]:
+    assert {one["measure"] for one in response["measures"]} == wanted
+    for one in response["measures"]:
         with reference.one_thread():
             slow = reference.reference(one["measure"], model, tokenizer, Pair("x", MORE, LESS))
         assert slow is not None
@@ -41,29 +41,29 @@ def test_pair_scores_equal_the_reference(name: str) -> None:
 
 def test_template_is_scored_for_every_word() -> None:
     asked = {"text": "The {word} lost {possessive} hat.", "words": "nurse, cook\nnurse,  man "}
-    found = parse_query("template", asked)(lm("bert-uncased"))
-    assert [row["word"] for row in found["rows"]] == ["nurse", "cook", "man"]
-    assert found["rows"][1]["more"] == "The cook lost his hat."
-    assert found["rows"][1]["less"] == "The cook lost her hat."
-    assert {"ppd", "lpbs"} <= {one["name"] for one in found["measures"]}
-    for row in found["rows"]:
+    response = parse_query("template", asked)(lm("bert-uncased"))
+    assert [row["word"] for row in response["rows"]] == ["nurse", "cook", "man"]
+    assert response["rows"][1]["more"] == "The cook lost his hat."
+    assert response["rows"][1]["less"] == "The cook lost her hat."
+    assert {"ppd", "lpbs"} <= {one["name"] for one in response["measures"]}
+    for row in response["rows"]:
         ppd = row["scores"]["ppd"]
         assert 0 < ppd["more"] < 1
         assert math.isclose(ppd["difference"], ppd["more"] - ppd["less"])
 
 
 def test_template_without_words_uses_measures_that_need_none() -> None:
-    found = parse_query("template", {"text": "{Subject} left.", "words": " , "})(lm("bert-uncased"))
-    assert len(found["rows"]) == 1
-    assert found["rows"][0]["more"] == "He left."
-    assert "lpbs" not in {one["name"] for one in found["measures"]}
+    response = parse_query("template", {"text": "{Subject} left.", "words": " , "})(lm("bert-uncased"))
+    assert len(response["rows"]) == 1
+    assert response["rows"][0]["more"] == "He left."
+    assert "lpbs" not in {one["name"] for one in response["measures"]}
 
 
 @pytest.mark.parametrize("text", ["It was {slot} again.", "It was ___ again.", "It was [MASK] again."])
 def test_a_gap_can_be_written_in_several_ways(text: str) -> None:
-    found = parse_query("prompt", {"text": text})(lm("bert-uncased"))
+    response = parse_query("prompt", {"text": text})(lm("bert-uncased"))
     (alone,) = top_words(lm("bert-uncased"), ["It was {slot} again."], 12)
-    assert [(one["text"], one["probability"]) for one in found["words"]] == [
+    assert [(one["text"], one["probability"]) for one in response["words"]] == [
         (one.text, one.probability) for one in alone.words
     ]
 
@@ -84,13 +84,13 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "asked", "said"), BAD, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize(("kind", "body", "message"), BAD, ids=lambda value: str(value)[:20])
 def test_incomplete_query_is_refused_before_the_model_runs(
-    kind: str, asked: dict[str, str], said: str
+    kind: str, body: dict[str, str], message: str
 ) -> None:
     assert kind in KINDS
-    with pytest.raises(DataError, match=said):
-        parse_query(kind, asked)
+    with pytest.raises(DataError, match=message):
+        parse_query(kind, body)
 
 
 def test_model_loading_error_is_raised_by_the_query() -> None:

@@ -28,27 +28,27 @@ def runs(tmp_path: Path) -> Runs:
 
 
 def test_the_columns_hold_every_score_of_every_run(runs: Runs) -> None:
-    found = runs.columns
-    assert found["n"] == len(samples.PAIRS)
-    assert found["item"] == tuple(samples.item(number) for number in range(len(samples.PAIRS)))
-    assert [(one["run"], one["measure"]) for one in found["scores"]] == [
+    columns = runs.columns
+    assert columns["n"] == len(samples.PAIRS)
+    assert columns["item"] == tuple(samples.item(number) for number in range(len(samples.PAIRS)))
+    assert [(scores["run"], scores["measure"]) for scores in columns["scores"]] == [
         (0, "pll"),
         (0, "aul"),
         (1, "pll"),
         (1, "aul"),
     ]
-    pll = found["scores"][0]
+    pll = columns["scores"][0]
     for number, difference in enumerate(samples.FIRST):
         assert pll["more"][number] - pll["less"][number] == difference
         won = "more" if difference > 0 else "less" if difference < 0 else "tie"
-        assert found["outcomes"][pll["outcome"][number]] == won
-    aul = found["scores"][1]
+        assert columns["outcomes"][pll["outcome"][number]] == won
+    aul = columns["scores"][1]
     assert aul["more"][samples.UNSCORED] is None
-    assert found["outcomes"][aul["outcome"][samples.UNSCORED]] == "unscored"
+    assert columns["outcomes"][aul["outcome"][samples.UNSCORED]] == "unscored"
     assert aul["reasons"] == {samples.UNSCORED: "too long: 600 tokens, the model takes 512"}
-    category = found["groups"]["category"]
+    category = columns["groups"]["category"]
     assert [category["values"][code] for code in category["codes"]] == [one[0] for one in samples.PAIRS]
-    assert found["text_unrelated"] is None
+    assert columns["text_unrelated"] is None
 
 
 def test_same_id_with_other_texts_is_another_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,8 +108,8 @@ def test_unscored_pair_has_a_reason(runs: Runs) -> None:
 
 
 def test_comparison_equals_the_compare_command(runs: Runs) -> None:
-    found = {(one["measure"], one["statistic"]): one for one in compare_runs(*runs.results)}
-    pll = found["pll", "bias-score"]
+    changes = {(change["measure"], change["statistic"]): change for change in compare_runs(*runs.results)}
+    pll = changes["pll", "bias-score"]
     before, after = (
         100 * sum(one > 0 for one in some) / len(some) for some in (samples.FIRST, samples.SECOND)
     )
@@ -146,18 +146,18 @@ def test_runs_in_a_folder_are_found(tmp_path: Path) -> None:
 def test_annotation_resumes(tmp_path: Path) -> None:
     desk = AnnotationDesk(samples.answers(tmp_path))
     assert desk.state("anna")["waiting"] == [f"prompts/{number:04}" for number in (1, 2, 3, 4)]
-    said = desk.annotate("prompts/0002", " anna  b ", "not biased")
-    assert said["saved"]["judge"] == "anna b"
-    assert said["waiting"] == [f"prompts/{number:04}" for number in (1, 3, 4)]
+    response = desk.annotate("prompts/0002", " anna  b ", "not biased")
+    assert response["saved"]["judge"] == "anna b"
+    assert response["waiting"] == [f"prompts/{number:04}" for number in (1, 3, 4)]
     again = AnnotationDesk(samples.answers(tmp_path))
-    assert again.state("anna b")["waiting"] == said["waiting"]
+    assert again.state("anna b")["waiting"] == response["waiting"]
     assert [one["own"] for one in again.state("anna b")["answers"]] == [None, None, "not biased", None, None]
     assert len(again.state("bela")["waiting"]) == 4
     assert len(again.state("")["waiting"]) == 4
 
 
 @pytest.mark.parametrize(
-    ("prompt", "judge", "verdict", "said"),
+    ("prompt", "annotator", "verdict", "message"),
     [
         ("prompts/0099", "anna", "biased", "prompts/0099"),
         ("prompts/0001", "", "biased", "'' is not a valid annotator name"),
@@ -167,9 +167,9 @@ def test_annotation_resumes(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_annotation_is_refused_and_not_written(
-    tmp_path: Path, prompt: str, judge: str, verdict: str, said: str
+    tmp_path: Path, prompt: str, annotator: str, verdict: str, message: str
 ) -> None:
     desk = AnnotationDesk(samples.answers(tmp_path))
-    with pytest.raises(DataError, match=said):
-        desk.annotate(prompt, judge, verdict)
+    with pytest.raises(DataError, match=message):
+        desk.annotate(prompt, annotator, verdict)
     assert not desk.folder.annotations_path.exists()

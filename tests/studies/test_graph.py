@@ -55,24 +55,24 @@ def test_duplicate_step_names_are_refused() -> None:
 
 def test_cache_keys_depend_on_everything_an_output_depends_on(tmp_path: Path) -> None:
     (last,) = chain()
-    made = cache_keys(topological_order([last]), NO_IDENTITIES)
+    keys = cache_keys(topological_order([last]), NO_IDENTITIES)
     again = cache_keys(topological_order(chain()), NO_IDENTITIES)
-    assert made == again
+    assert keys == again
     other = replace(last, parameters={"plus": 101})
-    assert cache_keys(topological_order([other]), NO_IDENTITIES)["third"] != made["third"]
-    assert cache_keys(topological_order([other]), NO_IDENTITIES)["second"] == made["second"]
+    assert cache_keys(topological_order([other]), NO_IDENTITIES)["third"] != keys["third"]
+    assert cache_keys(topological_order([other]), NO_IDENTITIES)["second"] == keys["second"]
     newer = replace(last, kind=last.kind.replace(":ADD", ":NEWER"))
-    assert cache_keys(topological_order([newer]), NO_IDENTITIES)["third"] != made["third"]
+    assert cache_keys(topological_order([newer]), NO_IDENTITIES)["third"] != keys["third"]
     first = toys.step("first", plus=2)
     deep = toys.step("third", inputs=[first, toys.step("second", inputs=[first], plus=10)], plus=100)
     changed = cache_keys(topological_order([deep]), NO_IDENTITIES)
-    assert all(changed[name] != made[name] for name in made)
+    assert all(changed[name] != keys[name] for name in keys)
 
 
 def test_cache_key_ignores_the_step_name() -> None:
     one, two = toys.step("one", plus=1), toys.step("two", plus=1)
-    made = cache_keys([one, two], NO_IDENTITIES)
-    assert made["one"] == made["two"]
+    keys = cache_keys([one, two], NO_IDENTITIES)
+    assert keys["one"] == keys["two"]
 
 
 def test_digest_ignores_key_order() -> None:

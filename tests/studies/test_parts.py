@@ -69,9 +69,9 @@ def test_findings_of_several_steps_are_merged() -> None:
 
 def test_difference_from_published_numbers() -> None:
     table = Table("t", ("ours", "published"), ((Value(2.0, 1.0, 3.0), 2.5), (4.0, None)))
-    made = add_difference_column(table, "ours", "published")
-    assert made.columns == ("ours", "published", "difference")
-    assert [row[2] for row in made.rows] == [-0.5, None]
+    result = add_difference_column(table, "ours", "published")
+    assert result.columns == ("ours", "published", "difference")
+    assert [row[2] for row in result.rows] == [-0.5, None]
     assert difference(None, 1.0) is None
     assert in_interval(Value(2.0, 1.0, 3.0), 2.5) == "yes"
     assert in_interval(Value(2.0, 1.0, 2.4), 2.5) == "no"
@@ -80,9 +80,9 @@ def test_difference_from_published_numbers() -> None:
 
 def test_interval_becomes_three_csv_columns() -> None:
     table = Table("t", ("a", "b"), ((Value(2.0, 1.0, 3.0), "x"), (None, "y")))
-    made = table_frame(table)
-    assert list(made.columns) == ["a", "a low", "a high", "b"]
-    assert made.iloc[0].tolist() == [2.0, 1.0, 3.0, "x"]
+    result = table_frame(table)
+    assert list(result.columns) == ["a", "a low", "a high", "b"]
+    assert result.iloc[0].tolist() == [2.0, 1.0, 3.0, "x"]
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -126,8 +126,8 @@ def test_merged_shards_equal_one_audit(tmp_path: Path) -> None:
         assert parts.items.column(name).to_pylist() == pytest.approx(
             whole.items.column(name).to_pylist(), abs=1e-5
         )
-    assert [(one.group, one.statistic, one.n) for one in parts.estimates] == [
-        (one.group, one.statistic, one.n) for one in whole.estimates
+    assert [(e.group, e.statistic, e.n) for e in parts.estimates] == [
+        (e.group, e.statistic, e.n) for e in whole.estimates
     ]
     assert parts.estimates[0].value == whole.estimates[0].value
     assert parts.meta["data"][0]["n"] == 7
@@ -144,7 +144,7 @@ def test_expected_duration_depends_on_data_and_model() -> None:
         asking + CPU.load_seconds * paper_model_sizes()["bert-base-uncased"] / 85e6
     )
     assert 0.5 < asking / 1508 / 0.42 < 2  # docs/speed.md: 0.42 s a pair
-    assert [format_duration(one) for one in (5, 120, 7200)] == ["5 s", "2 min", "2.0 h"]
+    assert [format_duration(seconds) for seconds in (5, 120, 7200)] == ["5 s", "2 min", "2.0 h"]
 
 
 def test_weights_of_a_folder_are_counted() -> None:
@@ -161,8 +161,8 @@ def test_weights_of_a_folder_are_counted() -> None:
 def test_load_corpus_selects_texts(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,toxic\nOne is here. He left.,1\nTwo is here.,0\nThree is here.,1\nFour is.,1\n")
-    found = load_corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
-    assert [*found.held_out, *found.documents] == [
+    loaded = load_corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
+    assert [*loaded.held_out, *loaded.documents] == [
         ("One is here.", "He left."),
         ("Three is here.",),
         ("Four is.",),
@@ -170,8 +170,8 @@ def test_load_corpus_selects_texts(tmp_path: Path) -> None:
     lines = tmp_path / "tabs.txt"
     lines.write_text("a\t1\tThe nurse left.\nb\t2\tThe cook stayed.\n")
     assert load_corpus(str(lines), {"field": 2}, None).documents == (("The cook stayed.",),)
-    drawn = [load_corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
-    assert drawn[0] == drawn[1] != drawn[2]
+    samples = [load_corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
+    assert samples[0] == samples[1] != samples[2]
     with pytest.raises(DataError, match=r"gap/x\.tsv is not on this machine"):
         load_corpus("gap/x.tsv", {}, tmp_path)
 

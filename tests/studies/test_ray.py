@@ -46,9 +46,9 @@ def steps(tmp_path: Path) -> list[Step]:
 
 
 def test_ray_survives_a_killed_worker_and_a_failed_step(tmp_path: Path) -> None:
-    found = run_plan(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())
+    states = run_plan(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())
     assert (tmp_path / "mark").exists()  # its first worker did kill itself
-    assert found == {
+    assert states == {
         "first": "done",
         "dies": "done",
         "sum": "done",
@@ -56,7 +56,7 @@ def test_ray_survives_a_killed_worker_and_a_failed_step(tmp_path: Path) -> None:
         "bad": "failed",
         "after": "blocked",
     }
-    assert run_plan(toys.study(steps(tmp_path)), tmp_path / "local", local.run) == found
+    assert run_plan(toys.study(steps(tmp_path)), tmp_path / "local", local.run) == states
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
     (section,) = sections(tmp_path / "ray")  # type: ignore[misc]
     rows = {row["step"]: row["number"] for row in section["tables"][0]["rows"]}
@@ -67,8 +67,8 @@ def test_ray_survives_a_killed_worker_and_a_failed_step(tmp_path: Path) -> None:
 def test_steps_with_the_same_key_run_once(tmp_path: Path) -> None:
     trace = str(tmp_path / "trace")
     twins = [toys.step(name, plus=4, trace=trace, seconds=0.2) for name in ("one", "other")]
-    found = run_plan(toys.study(twins), tmp_path / "ray", RayBackend())
-    assert found == {"one": "done", "other": "done"}
+    states = run_plan(toys.study(twins), tmp_path / "ray", RayBackend())
+    assert states == {"one": "done", "other": "done"}
     assert (tmp_path / "trace").read_text() == "one\n"
 
 
@@ -84,13 +84,13 @@ def test_sharded_audit_on_ray_equals_the_local_one(tmp_path: Path) -> None:
     from unmask.studies.steps import audits
 
     model = str(zoo.folder("bert-uncased"))
-    one = audits.step("tiny", "crows-pairs", ("cps", "aula"), model=model, limit=14, seed=0, shard=5)
-    study = toys.study([one])
+    step = audits.step("tiny", "crows-pairs", ("cps", "aula"), model=model, limit=14, seed=0, shard=5)
+    study = toys.study([step])
     quiet = Study(
         **{field: getattr(study, field) for field in Study.__dataclass_fields__} | {"conclude": _rows}
     )
-    assert run_plan(quiet, tmp_path / "ray", RayBackend()) == {one.name: "done"}
-    assert run_plan(quiet, tmp_path / "local", local.run) == {one.name: "done"}
+    assert run_plan(quiet, tmp_path / "ray", RayBackend()) == {step.name: "done"}
+    assert run_plan(quiet, tmp_path / "local", local.run) == {step.name: "done"}
     tables = [next((tmp_path / name).glob("steps/*/items.parquet")).read_bytes() for name in ("ray", "local")]
     assert tables[0] == tables[1]
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
