@@ -140,7 +140,7 @@ def test_of_several_one_that_fails_does_not_end_the_others() -> None:
 
 def test_a_model_of_the_wrong_kind_is_refused_or_said() -> None:
     causal = str(zoo.folder("gpt2"))
-    with pytest.raises(ModelError, match=r"picky asks masked models; .* is causal"):
+    with pytest.raises(ModelError, match=r"picky needs masked models; .* is causal"):
         run([PICKY], [causal], options=LIMIT)
     _, picky = run([TOY, PICKY], [causal], options=LIMIT)
     assert any("is causal" in note for note in picky.finding.notes)
