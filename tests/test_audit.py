@@ -310,7 +310,7 @@ def test_what_else_is_refused(tmp_path: Path) -> None:
         unmask.audit(zoo.folder("gpt2"), data=made(), measures="alu")
     with pytest.raises(DataError, match="have the same name"):
         unmask.audit(zoo.folder("gpt2"), data=[made(), made()])
-    with pytest.raises(DataError, match="no data named"):
+    with pytest.raises(DataError, match="no data given"):
         unmask.audit(zoo.folder("gpt2"), data=[])
     (tmp_path / "letter.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(ResultError, match="holds other files"):

@@ -104,7 +104,7 @@ def test_invalid_curve_sizes(text: Path, tmp_path: Path, capsys: pytest.CaptureF
         "--quiet",
     ]
     assert code(*asked, "--curve", "a few") == 2
-    assert "give numbers of sentences" in capsys.readouterr().err
+    assert "give comma-separated numbers of sentences" in capsys.readouterr().err
     assert code(*asked, "--curve", "5000") == 2
     assert "the corpus has" in capsys.readouterr().err
 
@@ -121,7 +121,7 @@ def test_an_eraser_needs_no_text_and_says_what_a_probe_reads(
     out = tmp_path / "out"
     assert code("mitigate", "inlp", zoo.folder("bert-uncased"), "--out", out, "--quiet", "--no-report") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "A linear probe tells the gender of" in said
+    assert "A linear probe predicts the gender of" in said
     assert "Can gender still be read from the states?" in said
     record = json.loads((out / "mitigation.json").read_text(encoding="utf-8"))
     assert record["did"]["contexts"].startswith("0 sentences of the corpus")

@@ -112,7 +112,7 @@ def test_bad_input_is_one_line(tmp_path: Path, run: Path, capsys: pytest.Capture
         (["prompts", "--out", str(full)], "holds other files"),
         (["judge", str(tmp_path)], "has no answers.jsonl"),
         (["judge", str(run), "--judge", " ", "--no-ask"], "--judge is empty"),
-        (["judge", str(run), "--judgements", "gone.csv", "--no-ask"], "gone.csv is no file"),
+        (["judge", str(run), "--judgements", "gone.csv", "--no-ask"], "gone.csv is not a file"),
     ):
         assert code(*words) == 2
         said = capsys.readouterr()
