@@ -87,7 +87,7 @@ def test_annotations_are_imported_from_a_file(
     path.write_text("prompt,judge,verdict,when\n" + "".join(f"{row['prompt']},eve,biased,\n" for row in rows))
     assert code("judge", run, "--judgements", path, "--no-ask", "--no-report") == 0
     said = capsys.readouterr()
-    assert f"{len(rows)} of {len(rows)} judgements in said.csv are new" in said.err
+    assert f"{len(rows)} of {len(rows)} annotations in said.csv are new" in said.err
     assert "0 are undecided" in said.out
 
 
