@@ -159,17 +159,17 @@ def tagging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from nltk.tag.perceptron import PerceptronTagger
 
     known = [[tuple(word.rsplit("/", 1)) for word in line.split()] for line in TAGGED]
-    tagger = PerceptronTagger(load=False)
-    tagger.train(known, nr_iter=20)
+    trained = PerceptronTagger(load=False)
+    trained.train(known, nr_iter=20)
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path), *nltk.data.path])
     place = tmp_path / "taggers" / "averaged_perceptron_tagger_eng"
     place.parent.mkdir()
-    tagger.save_to_json(lang="eng", loc=str(place))
-    for known_before in (tagger, nltk.tag._get_tagger):
-        known_before.cache_clear()
+    trained.save_to_json(lang="eng", loc=str(place))
+    for cached in (tagger, nltk.tag._get_tagger):
+        cached.cache_clear()
     yield
-    for known_before in (tagger, nltk.tag._get_tagger):
-        known_before.cache_clear()
+    for cached in (tagger, nltk.tag._get_tagger):
+        cached.cache_clear()
 
 
 @pytest.mark.usefixtures("tagging")
