@@ -19,6 +19,7 @@ from unmask.mitigate.swap import (
     default_lexicon,
     read_lexicon,
 )
+from unmask.mitigate.swap.grammar import tagger
 from unmask.mitigate.swap.patterns import any_of, article, match_case
 from unmask.models import Engine, open_lm
 
