@@ -110,9 +110,9 @@ def test_csv_is_one_table(folders: list[str], tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--table", "headline"], "--table chooses among the tables"),
-        (["--format", "csv", "--table", "checks", "--table", "headline"], "holds one table, 2 were named"),
-        (["--format", "md", "--table", "changes"], "name at least two result folders"),
+        (["--table", "headline"], "--table applies to --format md"),
+        (["--format", "csv", "--table", "checks", "--table", "headline"], "writes one table, 2 were given"),
+        (["--format", "md", "--table", "changes"], "needs at least two result folders"),
     ],
 )
 def test_invalid_option_combinations_are_reported(
@@ -128,7 +128,7 @@ def test_invalid_option_combinations_are_reported(
 def test_a_card_takes_one_run(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, *folders, "--card", "card.md")
     assert code == 2
-    assert "a card is about one model: 2 runs given" in err
+    assert "--card takes one run, 2 were given" in err
 
 
 def test_a_folder_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
