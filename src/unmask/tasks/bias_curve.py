@@ -114,7 +114,7 @@ def curve_finding(task: Task, curves: Sequence[tuple[str, BiasCurve]], data: Tas
     headline = curves[0][1].points[0].name
     table = Table(
         "Bias during fine-tuning",
-        ("model", "step", headline, f"validation, {data.metric}", "n"),
+        ("model", "step", headline, f"development, {data.metric}", "n"),
         tuple(
             (name, point.step, point.bias, point.score, point.n)
             for name, curve in curves

@@ -17,12 +17,12 @@ def training_table(observations: Sequence[TaskObservation]) -> Table:
     return Table(
         "Task performance",
         (
-            *("model", f"validation, {metric}", f"test, {metric}", "majority class", "test examples"),
-            *("training examples", "batch", "learning rate", "epochs", "steps", "trials"),
+            *("model", f"development, {metric}", f"test, {metric}", "commonest class", "n of test"),
+            *("taught", "batch", "rate", "epochs", "steps", "ways tried"),
         ),
         tuple(_row(observation) for observation in observations if observation.fine_tuned),
-        "Hyper-parameters are chosen on the validation set alone. Majority class: the accuracy of always "
-        "predicting the commonest class. Intervals: examples resampled.",
+        "Hyper-parameters are chosen on the validation set alone. Commonest class: the accuracy of always "
+        "predicting it. Intervals: examples resampled.",
         digits=3,
     )
 

@@ -83,7 +83,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
 
     gaps = Table(
         "Whom does the pronoun mean?",
-        ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "pairs", "ties"),
+        ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "couples", "ties"),
         tuple(
             _gap_row(observation, kind, gap)
             for observation in observations
@@ -96,7 +96,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     )
     rates = Table(
         "Which pronoun is likelier?",
-        ("model", "sentences", "stereotypical pronoun likelier, %", "n", "not scored"),
+        ("model", "sentences", "stereotypical pronoun likelier, %", "n", "not asked"),
         tuple(
             _preference_row(observation, kind, pair)
             for observation in observations
