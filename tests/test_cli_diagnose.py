@@ -12,7 +12,6 @@ import zoo
 from unmask.cli import main
 
 
-
 def code(*words: str | Path) -> int:
     """The exit code of a command."""
     with pytest.raises(SystemExit) as left:
