@@ -126,6 +126,7 @@ def some_of(name: str) -> Dataset:
     return replace(whole, items=whole.items[::15])
 
 
+@pytest.mark.slow
 def test_an_eraser_needs_no_text_and_says_what_a_probe_reads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
