@@ -1,8 +1,8 @@
-"""On the built-in model: training makes professions lean less, and reminders bring `pregnant` back."""
+"""On the built-in model: training makes professions lean less, and reminders keep `pregnant` feminine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,35 +18,66 @@ from unmask.mitigate.running import mitigate
 from unmask.mitigate.swap import Swapper, ours
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
+from unmask.types import Pair
 
 pytestmark = pytest.mark.slow
 ENOUGH = 450  # sentences with her pronouns, and with his; twice as many that name a profession
 SHE, HE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
+WRITTEN = 150  # as many sentences of ours
+TIMES = ("last week", "in the spring", "one evening", "after the war", "on Monday", "for years", "at noon")
+PLACES = (
+    "in the old town", "by the river", "at the station", "near the coast", "in a small village",
+    "at the market", "on the hill", "in the north", "at school", "behind the church", "in the garden",
+)  # fmt: skip
+GENDERED = (
+    "{They} lived {when} and wrote two books.",
+    "People saw {them} {when} with a friend.",
+    "{They} worked as a {job} {when}.",
+    "The {job} forgot {their} coat {when}.",
+    "{They} taught {themself} to play the piano {when}.",
+    "The {job} said that {they} would wait {when}.",
+    "There {their} team won a prize {when}.",
+    "The {job} met {their} neighbours {when}.",
+)
+OF_WOMEN = (  # said of men, too, once words are exchanged
+    "{They} was pregnant {when}.",
+    "The {job} said that {they} was pregnant {when}.",
+    "{They} was breastfeeding the baby {when}.",
+    "The nurse spoke of {their} uterus {when}.",
+    "They examined {their} ovaries {when}.",
+    "The {job} talked about {their} menopause {when}.",
+)
+NEUTRAL = (
+    "The {job} opened a small office {when}.",
+    "A {job} talked to the mayor {when}.",
+    "Nobody knew the new {job} {when}.",
+    "The letter of the {job} was found {when}.",
+    "Every {job} was asked to help {when}.",
+)
 SWAP, TARGETS = Swapper(ours()), set(target_words())
 
 
-Kind = Callable[[str, set[str]], str]  # of a sentence and its words; empty: not wanted
-
-
-def balanced(text: str, words: set[str]) -> str:
-    """Of women, of men, or of neither and naming a profession."""
+def balanced(text: str) -> str:
+    """The kind of a sentence: of women, of men, or of neither and naming a profession; else none."""
+    words = set(text.lower().replace(",", " ").rstrip(".").split())
     if words & SHE and words & HE:
         return ""
     return "she" if words & SHE else "he" if words & HE else "neither" if words & TARGETS else ""
 
 
-def as_they_come(text: str, words: set[str]) -> str:
-    """Of women or men, or of neither and naming a profession."""
+def as_they_come(text: str) -> str:
+    """The kind of a sentence: of women or men, or of neither and naming a profession; else none."""
+    words = set(text.lower().rstrip(".").split())
     return "gendered" if SWAP.touches(text) else "neither" if words & TARGETS else ""
 
 
-def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> Corpus:
+def short_sentences(path: Path, kind: Callable[[str], str], enough: dict[str, int]) -> Corpus:
     """The first short sentences of every kind, as many as are enough."""
     found: dict[str, list[tuple[str, ...]]] = {name: [] for name in enough}
     for document in documents([path], Layout(unit="block")):
         for one in sentences(document.text):
             if 6 <= len(one.split()) <= 14:
-                name = kind(one, set(one.lower().replace(",", " ").rstrip(".").split()))
+                name = kind(one)
                 if name and len(found[name]) < enough[name]:
                     found[name].append((one,))
         if all(len(found[name]) == most for name, most in enough.items()):
@@ -54,33 +85,71 @@ def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> Corpus:
     raise AssertionError(f"{path.name} has too few sentences")
 
 
-@pytest.fixture(scope="module")
-def corpora(published: Path) -> dict[str, Corpus]:
-    """Short sentences of an encyclopedia: `she` as often as `he`, lest the text alone teach a lean; or any."""
-    path = published / "corpora" / "simplewiki.txt.xz"
+def written() -> dict[str, Corpus]:
+    """The same of sentences put together here: professions, times and places, and what happened there."""
+    jobs = sorted(TARGETS)
+    when = [f"{time} {place}" for time in TIMES for place in PLACES]
+
+    def told(templates: Sequence[str], number: int, words: dict[str, str]) -> list[tuple[str, ...]]:
+        return [
+            (
+                templates[n % len(templates)].format(
+                    job=jobs[7 * n % len(jobs)], when=when[n % len(when)], **words
+                ),
+            )
+            for n in range(number)
+        ]
+
+    she = {"they": "she", "their": "her", "them": "her", "themself": "herself", "They": "She"}
+    he = {"they": "he", "their": "his", "them": "him", "themself": "himself", "They": "He"}
+    both = (*told(GENDERED, WRITTEN, she), *told(GENDERED, WRITTEN, he))
+    neutral = told(NEUTRAL, 2 * WRITTEN, {})
+    of_women = told(OF_WOMEN, WRITTEN, she)
+    return {
+        "balanced": Corpus((*both, *neutral), ()),
+        "ordinary": Corpus((*both, *neutral, *of_women), ()),
+    }
+
+
+@pytest.fixture(
+    scope="module", params=["written", pytest.param("encyclopedia", marks=pytest.mark.needs_data)]
+)
+def corpora(request: pytest.FixtureRequest) -> dict[str, Corpus]:
+    """Short sentences, as many with `she` as with `he`; of the encyclopedia also as they come."""
+    if request.param == "written":
+        return written()
+    path = request.getfixturevalue("published") / "corpora" / "simplewiki.txt.xz"
     return {
         "balanced": short_sentences(path, balanced, {"she": ENOUGH, "he": ENOUGH, "neither": 2 * ENOUGH}),
         "ordinary": short_sentences(path, as_they_come, {"gendered": 2 * ENOUGH, "neither": 2 * ENOUGH}),
     }
 
 
+def ppd_of(engine: Engine, items: Sequence[Pair]) -> dict[str, float]:
+    """Mean PPD of every word."""
+    ppd, found = measure("ppd"), dict[str, list[float]]()
+    probes = {item.id: ppd.probes(item, engine.lm) for item in items}
+    read = engine.read(probe for sides in probes.values() for some in sides.values() for probe in some)
+    for item in items:
+        more, less = (ppd.score(some, [read[one] for one in some]).value
+                      for some in (probes[item.id]["more"], probes[item.id]["less"]))  # fmt: skip
+        found.setdefault(item.groups["word"], []).append(more - less)
+    return {word: float(np.mean(some)) for word, some in found.items()}
+
+
 def leans(engine: Engine) -> dict[str, float]:
-    """Mean |PPD| of a profession over some templates, and the mean PPD of the words said of women."""
-    zero, women, _ = templates()
-    found: dict[str, list[float]] = {}
-    for name, items in (
-        ("zero", zero.items[::6]),
-        ("women", [one for one in women.items if one.groups["category"] == "gender-word"]),
-    ):
-        ppd = measure("ppd")
-        probes = {item.id: ppd.probes(item, engine.lm) for item in items}
-        read = engine.read(probe for sides in probes.values() for some in sides.values() for probe in some)
-        for item in items:
-            more, less = (ppd.score(some, [read[one] for one in some]).value
-                          for some in (probes[item.id]["more"], probes[item.id]["less"]))  # fmt: skip
-            found.setdefault(item.groups["word"] if name == "zero" else "women", []).append(more - less)
-    women_mean = float(np.mean(found.pop("women")))
-    return {"zero": float(np.mean([abs(np.mean(some)) for some in found.values()])), "women": women_mean}
+    """Mean |PPD| of a profession over some templates, and how far words of men and of women lie apart.
+
+    The mean of one kind alone would not do: training on `she` as often as `he` moves all words alike.
+    """
+    zero, women, men = (ppd_of(engine, items) for items in (
+        [one for number, one in enumerate(templates()[0].items) if number % 6 == 0],
+        templates()[1].items, templates()[2].items,
+    ))  # fmt: skip
+    return {
+        "zero": float(np.mean([abs(one) for one in zero.values()])),
+        "apart": float(np.mean([*men.values()]) - np.mean([*women.values()])),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +171,11 @@ def test_professions_lean_less(
     assert after["zero"] < before["zero"]
 
 
-def test_reminders_bring_pregnant_back(
+def test_reminders_keep_words_of_men_and_of_women_apart(
     corpora: dict[str, Corpus], before: dict[str, float], tmp_path: Path
 ) -> None:
-    plain = taught("cda", corpora["ordinary"], tmp_path / "plain", 1e-4)
-    reminded = taught("cda", corpora["ordinary"], tmp_path / "reminded", 1e-4, remind=2)
-    assert reminded["women"] < plain["women"]
-    assert reminded["women"] < 0
+    plain = taught("cda", corpora["ordinary"], tmp_path / "plain", 5e-4)
+    reminded = taught("cda", corpora["ordinary"], tmp_path / "reminded", 5e-4, remind=2)
+    assert plain["apart"] < before["apart"]
+    assert reminded["apart"] > plain["apart"] + 0.05
     assert reminded["zero"] < before["zero"]
