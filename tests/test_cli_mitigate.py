@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import zoo
+from unmask import data
 from unmask.cli import main
+from unmask.core.types import Dataset
+from unmask.mitigate import evaluation
 from unmask.models import open_lm
 
 TEXT = (
@@ -115,9 +120,17 @@ def test_mitigations_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in said for name in ("cda", "cds", "dropout", "at-code", "inlp"))
 
 
+def some_of(name: str) -> Dataset:
+    """Every fifteenth item of built-in data."""
+    whole = data.load(name)
+    return replace(whole, items=whole.items[::15])
+
+
+@pytest.mark.slow
 def test_an_eraser_needs_no_text_and_says_what_a_probe_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(evaluation, "data", SimpleNamespace(load=some_of))
     out = tmp_path / "out"
     assert code("mitigate", "inlp", zoo.folder("bert-uncased"), "--out", out, "--quiet", "--no-report") == 0
     said = " ".join(capsys.readouterr().out.split())

@@ -139,7 +139,7 @@ def test_ceat_samples_from_a_corpus_and_reports_missing_words(tmp_path: Path) ->
     assert code("vectors", zoo.folder("bert-uncased"), *told, "--out", out) == 0
     (row,) = found(out)["tables"][0]["rows"]
     assert row["draws"] == 30
-    assert row["contexts per word"] == "3"
+    assert row["contexts a word"] == "3"
     assert row["combined effect"]["low"] <= row["combined effect"]["value"] <= row["combined effect"]["high"]
     assert any("no vector for nowhere" in note for note in found(out)["notes"])
 

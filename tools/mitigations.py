@@ -117,7 +117,8 @@ def table(out: Path) -> str:
             ]
             for row in part.rows:
                 cells = (
-                    format_cell(cell, column, part.digits) for cell, column in zip(row, part.columns, strict=True)
+                    format_cell(cell, column, part.digits)
+                    for cell, column in zip(row, part.columns, strict=True)
                 )
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
             lines.append("")

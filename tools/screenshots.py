@@ -90,7 +90,7 @@ def served(folders: list[Path]) -> Iterator[str]:
     from unmask.explorer.app import Site
     from unmask.explorer.folders import open_folders
     from unmask.explorer.live import LiveModel
-    from unmask.explorer.server import page_url, open_socket, create_server
+    from unmask.explorer.server import create_server, open_socket, page_url
     from unmask.models import open_lm
 
     runs, desk = open_folders(folders)

@@ -56,7 +56,11 @@ def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
     for label, ref in models.items():
         begun = time.time()
         settings = TaskSettings(
-            data_dir=told.data, grid=Grid.parse(grid), seed=told.seed, rows=told.train_examples, save_every=10**6
+            data_dir=told.data,
+            grid=Grid.parse(grid),
+            seed=told.seed,
+            rows=told.train_examples,
+            save_every=10**6,
         )
         one = find(task)
         lesson = one.load_data(settings)  # type: ignore[misc]

@@ -131,6 +131,8 @@ def test_one_pair_of_either_direction() -> None:
     settings = DiagnosisSettings(measures=("aul",))
     (found,) = run([DIRECTION], [zoo.folder("bert-uncased")], data=data, settings=settings, options=OPTIONS)
     row = rows(found)["aul"]
-    assert row["advantaged"].value in (0, 100)
+    outcomes = [slow_outcome("bert-uncased", "aul", item) for item in data.items]
+    assert row["disadvantaged"].value == 100 * (outcomes[0] == "more")
+    assert row["advantaged"].value == 100 * (outcomes[1] == "more")
     assert row["p"] == 1.0
     assert row["|Diff|"].low == 0

@@ -155,7 +155,7 @@ def test_nothing_scored_is_said() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(StatsError, match="--effect 60"):
+    with pytest.raises(StatsError, match="effect is 60"):
         found_by(["roberta"], part(2), ("aul",), effect=60.0)
     with pytest.raises(DataError, match="cannot read pronoun-templates: its items are templates"):
         found_by(["roberta"], datasets.load("pronoun-templates"), ("aul",))

@@ -1,13 +1,14 @@
-"""On the built-in model: training reduces the lean of professions, reminders restore that of `pregnant`."""
+"""On the built-in model: training makes professions lean less, and reminders keep `pregnant` feminine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from unmask.core.types import Pair
 from unmask.corpus.documents import TextLayout, read_documents
 from unmask.corpus.sentences import split_sentences
 from unmask.measures import find as measure
@@ -15,38 +16,61 @@ from unmask.mitigate import MitigationOptions, TrainingCorpus, find
 from unmask.mitigate.at.sentences import target_words
 from unmask.mitigate.evaluation import templates
 from unmask.mitigate.run import mitigate
-from unmask.mitigate.swap import Swapper, default_lexicon
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 
 pytestmark = pytest.mark.slow
 ENOUGH = 450  # sentences with her pronouns, and with his; twice as many that name a profession
 SHE, HE = {"she", "her", "hers", "herself"}, {"he", "him", "his", "himself"}
-SWAP, TARGETS = Swapper(default_lexicon()), set(target_words())
+WRITTEN = 150  # as many sentences of ours
+TIMES = ("last week", "in the spring", "one evening", "after the war", "on Monday", "for years", "at noon")
+PLACES = (
+    "in the old town", "by the river", "at the station", "near the coast", "in a small village",
+    "at the market", "on the hill", "in the north", "at school", "behind the church", "in the garden",
+)  # fmt: skip
+GENDERED = (
+    "{They} lived {when} and wrote two books.",
+    "People saw {them} {when} with a friend.",
+    "{They} worked as a {job} {when}.",
+    "The {job} forgot {their} coat {when}.",
+    "{They} taught {themself} to play the piano {when}.",
+    "The {job} said that {they} would wait {when}.",
+    "There {their} team won a prize {when}.",
+    "The {job} met {their} neighbours {when}.",
+)
+OF_WOMEN = (  # said of men, too, once words are exchanged
+    "{They} was pregnant {when}.",
+    "The {job} said that {they} was pregnant {when}.",
+    "{They} was breastfeeding the baby {when}.",
+    "The nurse spoke of {their} uterus {when}.",
+    "They examined {their} ovaries {when}.",
+    "The {job} talked about {their} menopause {when}.",
+)
+NEUTRAL = (
+    "The {job} opened a small office {when}.",
+    "A {job} talked to the mayor {when}.",
+    "Nobody knew the new {job} {when}.",
+    "The letter of the {job} was found {when}.",
+    "Every {job} was asked to help {when}.",
+)
+TARGETS = set(target_words())
 
 
-Kind = Callable[[str, set[str]], str]  # of a sentence and its words; empty: not wanted
-
-
-def balanced(text: str, words: set[str]) -> str:
-    """Kind of a sentence: women, men, or neither with a profession."""
+def kind(text: str) -> str:
+    """The kind of a sentence: of women, of men, or of neither and naming a profession; else none."""
+    words = set(text.lower().replace(",", " ").rstrip(".").split())
     if words & SHE and words & HE:
         return ""
     return "she" if words & SHE else "he" if words & HE else "neither" if words & TARGETS else ""
 
 
-def unbalanced(text: str, words: set[str]) -> str:
-    """Kind of a sentence: gendered, or neither with a profession."""
-    return "gendered" if SWAP.changes(text) else "neither" if words & TARGETS else ""
-
-
-def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> TrainingCorpus:
-    """The first short sentences of every kind, up to the given counts."""
+def short_sentences(path: Path, enough: dict[str, int]) -> TrainingCorpus:
+    """The first short sentences of every kind, as many as are enough."""
     found: dict[str, list[tuple[str, ...]]] = {name: [] for name in enough}
     for document in read_documents([path], TextLayout(unit="block")):
         for one in split_sentences(document.text):
             if 6 <= len(one.split()) <= 14:
-                name = kind(one, set(one.lower().replace(",", " ").rstrip(".").split()))
+                name = kind(one)
                 if name and len(found[name]) < enough[name]:
                     found[name].append((one,))
         if all(len(found[name]) == most for name, most in enough.items()):
@@ -54,33 +78,66 @@ def short_sentences(path: Path, kind: Kind, enough: dict[str, int]) -> TrainingC
     raise AssertionError(f"{path.name} has too few sentences")
 
 
-@pytest.fixture(scope="module")
-def corpora(published: Path) -> dict[str, TrainingCorpus]:
-    """Short sentences of an encyclopedia: with `she` as often as `he`, and unbalanced."""
-    path = published / "corpora" / "simplewiki.txt.xz"
-    return {
-        "balanced": short_sentences(path, balanced, {"she": ENOUGH, "he": ENOUGH, "neither": 2 * ENOUGH}),
-        "ordinary": short_sentences(path, unbalanced, {"gendered": 2 * ENOUGH, "neither": 2 * ENOUGH}),
-    }
+def written(*, of_women: bool) -> TrainingCorpus:
+    """The same of sentences put together here, or also with words said of women alone."""
+    jobs = sorted(TARGETS)
+    when = [f"{time} {place}" for time in TIMES for place in PLACES]
+
+    def told(templates: Sequence[str], number: int, words: dict[str, str]) -> list[tuple[str, ...]]:
+        return [
+            (
+                templates[n % len(templates)].format(
+                    job=jobs[7 * n % len(jobs)], when=when[n % len(when)], **words
+                ),
+            )
+            for n in range(number)
+        ]
+
+    she = {"they": "she", "their": "her", "them": "her", "themself": "herself", "They": "She"}
+    he = {"they": "he", "their": "his", "them": "him", "themself": "himself", "They": "He"}
+    both = (*told(GENDERED, WRITTEN, she), *told(GENDERED, WRITTEN, he))
+    neutral = told(NEUTRAL, 2 * WRITTEN, {})
+    return TrainingCorpus((*both, *neutral, *(told(OF_WOMEN, WRITTEN, she) if of_women else ())), ())
+
+
+@pytest.fixture(
+    scope="module", params=["written", pytest.param("encyclopedia", marks=pytest.mark.needs_data)]
+)
+def corpus(request: pytest.FixtureRequest) -> TrainingCorpus:
+    """Short sentences; `she` as often as `he`, lest the text alone teach a lean."""
+    if request.param == "written":
+        return written(of_women=False)
+    published: Path = request.getfixturevalue("published")
+    return short_sentences(
+        published / "corpora" / "simplewiki.txt.xz", {"she": ENOUGH, "he": ENOUGH, "neither": 2 * ENOUGH}
+    )
+
+
+def ppd_of(engine: Engine, items: Sequence[Pair]) -> dict[str, float]:
+    """Mean PPD of every word."""
+    ppd, found = measure("ppd"), dict[str, list[float]]()
+    probes = {item.id: ppd.probes(item, engine.lm) for item in items}
+    read = engine.read(probe for sides in probes.values() for some in sides.values() for probe in some)
+    for item in items:
+        more, less = (ppd.score(some, [read[one] for one in some]).value
+                      for some in (probes[item.id]["more"], probes[item.id]["less"]))  # fmt: skip
+        found.setdefault(item.groups["word"], []).append(more - less)
+    return {word: float(np.mean(some)) for word, some in found.items()}
 
 
 def leans(engine: Engine) -> dict[str, float]:
-    """Mean |PPD| of a profession over some templates, and the mean PPD of the words said of women."""
-    zero, women, _ = templates()
-    found: dict[str, list[float]] = {}
-    for name, items in (
-        ("zero", zero.items[::6]),
-        ("women", [one for one in women.items if one.groups["category"] == "gender-word"]),
-    ):
-        ppd = measure("ppd")
-        probes = {item.id: ppd.probes(item, engine.lm) for item in items}
-        read = engine.read(probe for sides in probes.values() for some in sides.values() for probe in some)
-        for item in items:
-            more, less = (ppd.score(some, [read[one] for one in some]).value
-                          for some in (probes[item.id]["more"], probes[item.id]["less"]))  # fmt: skip
-            found.setdefault(item.groups["word"] if name == "zero" else "women", []).append(more - less)
-    women_mean = float(np.mean(found.pop("women")))
-    return {"zero": float(np.mean([abs(np.mean(some)) for some in found.values()])), "women": women_mean}
+    """Mean |PPD| of a profession over some templates, and how far words of men and of women lie apart.
+
+    The mean of one kind alone would not do: training on `she` as often as `he` moves all words alike.
+    """
+    zero, women, men = (ppd_of(engine, items) for items in (
+        [one for number, one in enumerate(templates()[0].items) if number % 6 == 0],
+        templates()[1].items, templates()[2].items,
+    ))  # fmt: skip
+    return {
+        "zero": float(np.mean([abs(one) for one in zero.values()])),
+        "apart": float(np.mean([*men.values()]) - np.mean([*women.values()])),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +145,7 @@ def before() -> dict[str, float]:
     return leans(Engine(open_lm()))
 
 
-def mitigated_leans(
-    method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0
-) -> dict[str, float]:
+def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
     settings = TrainSettings(epochs=1, rate=rate, batch=32, seed=0)
     mitigate(
         find(method),
@@ -104,18 +159,18 @@ def mitigated_leans(
 
 
 @pytest.mark.parametrize(("method", "rate"), [("cda", 1e-4), ("cds", 3e-4), ("at", 5e-4), ("dropout", 5e-4)])
-def test_mitigation_reduces_the_lean_of_professions(
-    corpora: dict[str, TrainingCorpus], before: dict[str, float], tmp_path: Path, method: str, rate: float
+def test_professions_lean_less(
+    corpus: TrainingCorpus, before: dict[str, float], tmp_path: Path, method: str, rate: float
 ) -> None:
-    after = mitigated_leans(method, corpora["balanced"], tmp_path / "out", rate)
+    after = taught(method, corpus, tmp_path / "out", rate)
     assert after["zero"] < before["zero"]
 
 
-def test_reminders_restore_the_lean_of_pregnant(
-    corpora: dict[str, TrainingCorpus], before: dict[str, float], tmp_path: Path
-) -> None:
-    plain = mitigated_leans("cda", corpora["ordinary"], tmp_path / "plain", 1e-4)
-    reminded = mitigated_leans("cda", corpora["ordinary"], tmp_path / "reminded", 1e-4, remind=2)
-    assert reminded["women"] < plain["women"]
-    assert reminded["women"] < 0
+def test_reminders_keep_words_of_men_and_of_women_apart(before: dict[str, float], tmp_path: Path) -> None:
+    """Where the text says `pregnant` of women, and what is added says it of men."""
+    corpus = written(of_women=True)
+    plain = taught("cda", corpus, tmp_path / "plain", 5e-4)
+    reminded = taught("cda", corpus, tmp_path / "reminded", 5e-4, remind=2)
+    assert plain["apart"] < before["apart"]
+    assert reminded["apart"] > plain["apart"] + 0.05
     assert reminded["zero"] < before["zero"]

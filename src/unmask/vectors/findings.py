@@ -63,7 +63,7 @@ def _association(each: Association, p_holm: float | None) -> tuple[str | int | f
 def _ceat(result: VectorResult, source: str) -> Finding:
     adjusted = holm([each.p for each in result.ceat_results])
     rows = tuple(_combined_row(each, p) for each, p in zip(result.ceat_results, adjusted, strict=True))
-    columns = ("question", "combined effect", "p", "p (Holm)", "τ²", "I² (%)", "draws", "contexts per word")
+    columns = ("question", "combined effect", "p", "p (Holm)", "τ²", "I² (%)", "draws", "contexts a word")
     note = (
         "Random-effects model (DerSimonian and Laird) over draws of one context per word; p two-sided. "
         "Draws share contexts, so intervals and p are far too small: look at the spread of the effects, τ²."
