@@ -1,0 +1,49 @@
+"""Names say what a thing is: modules are nouns, class names exist once, functions are no participles."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "unmask"
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+TERMS_OF_ART = re.compile(  # gerunds that the field uses as nouns
+    "classifier_loading|comparison_wording|counting|debiasing|finetuning|loading|matching|meaning|pairing|"
+    "ray_counting|scoring|training|wording"
+)
+IRREGULAR = re.compile(
+    "begun|bound|built|chosen|cut|done|drawn|fed|found|given|held|kept|known|laid|learnt|left|made|met|put|read|"
+    "said|seen|sent|set|shown|split|spread|taken|taught|thrown|told|won|worn|written"
+)
+PLAIN = {"read", "signed"}  # a verb; and the key `signed` of result files
+
+
+def test_modules_are_nouns() -> None:
+    names = {part.removesuffix(".py") for path in TREES for part in path.relative_to(SOURCE).parts}
+    assert not {name for name in names if name.endswith("ing") and not TERMS_OF_ART.fullmatch(name)}
+
+
+def test_a_class_name_exists_once() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                homes[node.name].append(str(path.relative_to(SOURCE)))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_no_public_function_is_a_bare_participle() -> None:
+    def is_participle(name: str) -> bool:
+        if name.startswith("_") or "_" in name or name in PLAIN:
+            return False
+        return bool(IRREGULAR.fullmatch(name)) or bool(re.search(r"[^e]ed$", name))
+
+    found = [
+        f"{path.relative_to(SOURCE)}: {node.name}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and is_participle(node.name)
+    ]
+    assert found == []
