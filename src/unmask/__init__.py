@@ -37,6 +37,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("unmask")
     if name not in _HOMES:
         raise AttributeError(f"module 'unmask' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
