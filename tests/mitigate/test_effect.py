@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,6 @@ from unmask.mitigate import Choices, Corpus, find
 from unmask.mitigate.at.sentences import target_words
 from unmask.mitigate.looking import templates
 from unmask.mitigate.running import mitigate
-from unmask.mitigate.swap import Swapper, ours
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 from unmask.types import Pair
@@ -54,10 +53,10 @@ NEUTRAL = (
     "The letter of the {job} was found {when}.",
     "Every {job} was asked to help {when}.",
 )
-SWAP, TARGETS = Swapper(ours()), set(target_words())
+TARGETS = set(target_words())
 
 
-def balanced(text: str) -> str:
+def kind(text: str) -> str:
     """The kind of a sentence: of women, of men, or of neither and naming a profession; else none."""
     words = set(text.lower().replace(",", " ").rstrip(".").split())
     if words & SHE and words & HE:
@@ -65,13 +64,7 @@ def balanced(text: str) -> str:
     return "she" if words & SHE else "he" if words & HE else "neither" if words & TARGETS else ""
 
 
-def as_they_come(text: str) -> str:
-    """The kind of a sentence: of women or men, or of neither and naming a profession; else none."""
-    words = set(text.lower().rstrip(".").split())
-    return "gendered" if SWAP.touches(text) else "neither" if words & TARGETS else ""
-
-
-def short_sentences(path: Path, kind: Callable[[str], str], enough: dict[str, int]) -> Corpus:
+def short_sentences(path: Path, enough: dict[str, int]) -> Corpus:
     """The first short sentences of every kind, as many as are enough."""
     found: dict[str, list[tuple[str, ...]]] = {name: [] for name in enough}
     for document in documents([path], Layout(unit="block")):
@@ -85,8 +78,8 @@ def short_sentences(path: Path, kind: Callable[[str], str], enough: dict[str, in
     raise AssertionError(f"{path.name} has too few sentences")
 
 
-def written() -> dict[str, Corpus]:
-    """The same of sentences put together here: professions, times and places, and what happened there."""
+def written(*, of_women: bool) -> Corpus:
+    """The same of sentences put together here, or also with words said of women alone."""
     jobs = sorted(TARGETS)
     when = [f"{time} {place}" for time in TIMES for place in PLACES]
 
@@ -104,25 +97,20 @@ def written() -> dict[str, Corpus]:
     he = {"they": "he", "their": "his", "them": "him", "themself": "himself", "They": "He"}
     both = (*told(GENDERED, WRITTEN, she), *told(GENDERED, WRITTEN, he))
     neutral = told(NEUTRAL, 2 * WRITTEN, {})
-    of_women = told(OF_WOMEN, WRITTEN, she)
-    return {
-        "balanced": Corpus((*both, *neutral), ()),
-        "ordinary": Corpus((*both, *neutral, *of_women), ()),
-    }
+    return Corpus((*both, *neutral, *(told(OF_WOMEN, WRITTEN, she) if of_women else ())), ())
 
 
 @pytest.fixture(
     scope="module", params=["written", pytest.param("encyclopedia", marks=pytest.mark.needs_data)]
 )
-def corpora(request: pytest.FixtureRequest) -> dict[str, Corpus]:
-    """Short sentences, as many with `she` as with `he`; of the encyclopedia also as they come."""
+def corpus(request: pytest.FixtureRequest) -> Corpus:
+    """Short sentences; `she` as often as `he`, lest the text alone teach a lean."""
     if request.param == "written":
-        return written()
-    path = request.getfixturevalue("published") / "corpora" / "simplewiki.txt.xz"
-    return {
-        "balanced": short_sentences(path, balanced, {"she": ENOUGH, "he": ENOUGH, "neither": 2 * ENOUGH}),
-        "ordinary": short_sentences(path, as_they_come, {"gendered": 2 * ENOUGH, "neither": 2 * ENOUGH}),
-    }
+        return written(of_women=False)
+    published: Path = request.getfixturevalue("published")
+    return short_sentences(
+        published / "corpora" / "simplewiki.txt.xz", {"she": ENOUGH, "he": ENOUGH, "neither": 2 * ENOUGH}
+    )
 
 
 def ppd_of(engine: Engine, items: Sequence[Pair]) -> dict[str, float]:
@@ -165,17 +153,17 @@ def taught(method: str, corpus: Corpus, out: Path, rate: float, remind: int = 0)
 
 @pytest.mark.parametrize(("method", "rate"), [("cda", 1e-4), ("cds", 3e-4), ("at", 5e-4), ("dropout", 5e-4)])
 def test_professions_lean_less(
-    corpora: dict[str, Corpus], before: dict[str, float], tmp_path: Path, method: str, rate: float
+    corpus: Corpus, before: dict[str, float], tmp_path: Path, method: str, rate: float
 ) -> None:
-    after = taught(method, corpora["balanced"], tmp_path / "out", rate)
+    after = taught(method, corpus, tmp_path / "out", rate)
     assert after["zero"] < before["zero"]
 
 
-def test_reminders_keep_words_of_men_and_of_women_apart(
-    corpora: dict[str, Corpus], before: dict[str, float], tmp_path: Path
-) -> None:
-    plain = taught("cda", corpora["ordinary"], tmp_path / "plain", 5e-4)
-    reminded = taught("cda", corpora["ordinary"], tmp_path / "reminded", 5e-4, remind=2)
+def test_reminders_keep_words_of_men_and_of_women_apart(before: dict[str, float], tmp_path: Path) -> None:
+    """Where the text says `pregnant` of women, and what is added says it of men."""
+    corpus = written(of_women=True)
+    plain = taught("cda", corpus, tmp_path / "plain", 5e-4)
+    reminded = taught("cda", corpus, tmp_path / "reminded", 5e-4, remind=2)
     assert plain["apart"] < before["apart"]
     assert reminded["apart"] > plain["apart"] + 0.05
     assert reminded["zero"] < before["zero"]
