@@ -18,6 +18,9 @@ from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+# Models are tiny here, and the threads of several test processes get in each other's way.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
@@ -25,7 +28,6 @@ import torch
 
 import zoo
 
-# Models are tiny here, and the threads of several test processes get in each other's way.
 torch.set_num_threads(1)
 
 MINIATURE = Path(__file__).parent / "miniature"
