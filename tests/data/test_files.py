@@ -177,7 +177,7 @@ def test_a_damaged_cache_file_is_replaced(server: Server) -> None:
 
 def test_a_failed_repair_keeps_what_was_there(server: Server) -> None:
     path = put(files.cache_dir(), b"half a fi")
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match="404"):
         data.get("crows-pairs")
     assert path.read_bytes() == b"half a fi"
     assert everything_below(files.cache_dir()) == [path]
