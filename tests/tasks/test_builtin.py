@@ -171,4 +171,4 @@ def test_winobias_in_one_command(tmp_path: Path, data_dir: Path, capsys: pytest.
     assert not left.value.code
     said = " ".join(capsys.readouterr().out.split())
     assert "builtin: " in said
-    assert "60 couples" in said
+    assert "60 pairs" in said
