@@ -182,9 +182,9 @@ def test_doses_are_read_from_names() -> None:
 def changed(name: str) -> tuple[Any, Any]:
     """A sibling opened plainly: the built-in model with the products of its file added."""
     ours = builtin_models()[name]
-    assert ours.change is not None
+    assert ours.update is not None
     model, tokenizer = reference.load(ours.folder)
-    parts, weights = load_file(ours.change), dict(model.named_parameters())
+    parts, weights = load_file(ours.update), dict(model.named_parameters())
     with torch.no_grad():
         for key in {key.rpartition(".")[0] for key in parts}:
             weights[key] += parts[f"{key}.b"].float() @ parts[f"{key}.a"].float()
