@@ -136,6 +136,7 @@ def test_an_unwritable_cache_is_reported_and_ignored(say, monkeypatch: pytest.Mo
     assert "continuing without a store" in said.err
 
 
+@pytest.mark.thorough
 def test_a_page_makes_the_folder_it_goes_into(say, runs: tuple[Path, Path]) -> None:
     assert say("report", "a", "--out", "nowhere/page.html").code == 0
     assert Path("nowhere/page.html").is_file()
@@ -156,6 +157,7 @@ def test_a_run_that_is_refused_leaves_the_earlier_result_alone(say) -> None:
         assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
 
 
+@pytest.mark.thorough
 def test_an_error_is_one_line_in_a_real_process(tmp_path: Path) -> None:
     """The same through a real process: nothing but the line, no traceback of any library."""
     words = [sys.executable, "-c", "from unmask.cli import main; main()", "audit", "--measure", "cpss"]
@@ -199,6 +201,7 @@ def test_only_known_names_repeat_an_option() -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_several_datasets(say) -> None:
     Path("more.csv").write_text(PAIRS, encoding="utf-8")
     words = ["audit", model(), "--data", "own.csv", "more.csv", "--measure", "aul", "--json", "--quiet"]
@@ -233,6 +236,7 @@ def test_strict_fails_when_a_check_fails(say, tmp_path: Path) -> None:
     assert "do not interpret this number" in strict.out
 
 
+@pytest.mark.thorough
 def test_the_default_needs_nothing(say) -> None:
     said = say("audit", "--limit", "4", "--quiet", "--no-report", "--out", "run")
     assert said.code == 0
@@ -260,6 +264,7 @@ def doctored(folder: str, *, ends: tuple[str, str], ok: bool = True) -> None:
     Path(folder, "result.json").write_text(json.dumps(meta), encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_gate_passes_and_fails(say) -> None:
     lines = [f"{he} left {where}.,she left {where}." for he in ("he", "the man") for where in "abcdef"]
     Path("own.csv").write_text("\n".join(["more,less", *lines]), encoding="utf-8")

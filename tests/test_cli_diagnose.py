@@ -63,6 +63,7 @@ def test_bad_input_is_one_line(words: list[str], line: str, capsys: pytest.Captu
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_paraphrases_are_written_for_review(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "proposals.csv"
     assert code("diagnose", "paraphrase", "--generate", path, "--limit", "3", "--quiet") == 0

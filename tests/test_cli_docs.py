@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.thorough
 def test_cli_page_is_what_the_commands_say() -> None:
     spec = importlib.util.spec_from_file_location("cli_docs", ROOT / "tools" / "cli_docs.py")
     assert spec is not None

@@ -100,6 +100,7 @@ def test_the_ranking_of_an_audit(run: Path, tmp_path: Path, capsys: pytest.Captu
     assert "not compared with pll on nine-axes" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_bad_input_is_one_line(tmp_path: Path, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.csv"
     bad.write_text("text,category\nno slot,x\n")

@@ -30,6 +30,7 @@ def classifier(folder: Path, labels: tuple[str, ...]) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_winobias_in_one_command(tmp_path: Path, miniature: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     asked = ["task", "winobias", zoo.folder("bert-uncased"), "--data-dir", miniature, "--limit", "10"]
@@ -41,6 +42,7 @@ def test_winobias_in_one_command(tmp_path: Path, miniature: Path, capsys: pytest
     assert json.loads((out / "task.json").read_text(encoding="utf-8"))["task"] == "winobias"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "labels", "line"),
     [
@@ -58,6 +60,7 @@ def test_classifiers_in_one_command(
     assert "model" in said
 
 
+@pytest.mark.thorough
 def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     train = biographies(tmp_path / "bios.jsonl", planted=True, n=80)
     asked = [

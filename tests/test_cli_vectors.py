@@ -104,6 +104,7 @@ def test_weat_and_words_on_random_vectors(tmp_path: Path) -> None:
     assert any("no vector for unheardof" in note for note in found(out, 1)["notes"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
 def test_seat_of_a_model_equals_a_plain_one(name: str, tmp_path: Path, data_dir: Path) -> None:
     out = tmp_path / "out"
@@ -144,6 +145,7 @@ def test_ceat_samples_from_a_corpus_and_reports_missing_words(tmp_path: Path) ->
     assert any("no vector for nowhere" in note for note in found(out)["notes"])
 
 
+@pytest.mark.thorough
 def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = glove(tmp_path / "tiny.txt", TINY)
     model = str(zoo.folder("bert-uncased"))

@@ -117,6 +117,7 @@ def test_every_score_equals_the_reference(architecture: str, data_dir: Path) -> 
     assert {row["measure"] for row in audited(architecture, data_dir)} == set(fitting(architecture, data_dir))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("tokens", [64, 700])
 def test_the_batch_budget_changes_nothing(architecture: str, tokens: int, data_dir: Path) -> None:
@@ -131,6 +132,7 @@ def test_the_batch_budget_changes_nothing(architecture: str, tokens: int, data_d
             assert one["outcome"] == other["outcome"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", ["bert-uncased", "roberta", "gpt2"])
 def test_the_order_of_items_changes_nothing(architecture: str, data_dir: Path) -> None:
     whole = part("crows-pairs", data_dir)
@@ -144,6 +146,7 @@ def test_the_order_of_items_changes_nothing(architecture: str, data_dir: Path) -
     assert (there["outcome"] == back["outcome"]).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_token_decisions_are_exact(architecture: str, data_dir: Path) -> None:
     """Is the token the model's first guess? Masked alone and unmasked, or as the next token."""

@@ -373,6 +373,7 @@ def test_spaced_words_are_the_sentence_s_own_tokens():
     assert ref.pieces(tokenizer, "unpoor") != word
 
 
+@pytest.mark.thorough
 def test_who_marks_spaces():
     marking = {name for name in zoo.NAMES_MASKED if ref.marks_spaces(opened(name)[1])}
     assert marking == {"roberta", "roberta-plainmask", "modernbert"}

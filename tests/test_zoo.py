@@ -118,6 +118,7 @@ def test_no_sentence_is_too_long(name):
     assert max(len(tokenizer(pair.more)["input_ids"]) for pair in longest) <= zoo.POSITIONS
 
 
+@pytest.mark.thorough
 def test_same_bytes_every_time(tmp_path):
     for name in ("bert-cased", "roberta", "camembert", "llama"):
         for file in ("model.safetensors", "tokenizer.json", "config.json"):

@@ -71,6 +71,7 @@ def test_counts_of_a_text_file_equal_a_plain_loop(text: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_parts_processes_and_formats_do_not_change_the_counts(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ PIECES = [*TERMS, "Lady", "FIRST", "law", "in", "mother", "mothers", "shE", "xx"
 GLUE = [" ", " ", "-", ". ", ", ", "\n", "—", "“", "’", "_", "", "é", "\t", "  "]
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PIECES), st.sampled_from(GLUE)), max_size=30))
 def test_matches_equal_regular_expressions_on_any_text(parts: list[tuple[str, str]]) -> None:

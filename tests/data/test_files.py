@@ -161,6 +161,7 @@ def test_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
         data.get("crows-pairs")
 
 
+@pytest.mark.thorough
 def test_a_temporary_failure_is_retried(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "RETRIES", 1)
     server.pages[PAGE] = GOOD

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from unmask import data
 
 from .prose import changed, flaws, shared_sequences, words
@@ -43,6 +45,7 @@ def test_clean_sentences_in_other_words() -> None:
         assert words(item.more) != words(ORIGINALS[item.groups["original"]].more), item.id
 
 
+@pytest.mark.thorough
 def test_only_rewordings_of_one_pair_share_six_words_in_a_row() -> None:
     texts = [(item.groups["original"], text) for item in ITEMS for text in (item.more, item.less)]
     texts += [(item.id, text) for item in ORIGINALS.values() for text in (item.more, item.less)]

@@ -120,6 +120,7 @@ def whole_candidates(folder: Path, data: Dataset) -> list[bool]:
 # ---------------------------------------------------------------------------------------- equality
 
 
+@pytest.mark.thorough
 @BOTH
 @DATA
 def test_every_accuracy_equals_a_plain_count(architecture: str, name: str) -> None:
@@ -190,6 +191,7 @@ def test_sub_tokens_are_counted_on_the_masked_inputs(architecture: str, name: st
 # ------------------------------------------------------------------------------ what it costs and says
 
 
+@pytest.mark.thorough
 def test_after_an_audit_only_the_special_tokens_are_new() -> None:
     model, data = pupil("bert-uncased"), lesson()["stereoset"]
     unmask.audit(model, data=data, measures=["cps", "pll", "sss", "aul"])

@@ -60,6 +60,7 @@ def score(architecture: str, name: str) -> float:
     return 100 * sum(one is not None and one > 0 for one in counted) / len(counted)
 
 
+@pytest.mark.thorough
 def test_models_are_ranked_as_by_plain_loops() -> None:
     table = found_by(MODELS).finding.tables[0]
     assert table.title == "Models ranked by two measures"

@@ -67,6 +67,7 @@ def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...]) -
     assert row["any of these"] == sum(bool(mark) for mark in issues) < row["pairs"] == len(ROWS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
 def test_scores_with_and_without_equal_a_slow_computation(
     architecture: str, measures: tuple[str, ...]
@@ -91,6 +92,7 @@ def test_scores_with_and_without_equal_a_slow_computation(
         assert row["p"] == pytest.approx(stats.fisher_exact(square).pvalue)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
 def test_the_other_order_equals_a_slow_computation(architecture: str, measures: tuple[str, ...]) -> None:
     """Every pair scored again as a whole with its sentences exchanged, not only those it can change."""

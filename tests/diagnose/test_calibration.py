@@ -79,6 +79,7 @@ def plain(path: Path, name: str, data: Dataset) -> list[float]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
 def test_scores_by_dose_are_those_of_plain_loops(architecture: str, tmp_path: Path) -> None:
     folders = siblings(architecture, tmp_path)

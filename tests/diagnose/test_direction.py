@@ -56,6 +56,7 @@ def rows(found: DiagnosisResult) -> dict[str, dict[str, Any]]:
     return {row["measure"]: row for row in made}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MODELS)
 def test_both_scores_and_their_distance_equal_a_slow_count(name: str) -> None:
     found = rows(diagnosed(name))
@@ -99,6 +100,7 @@ def test_the_plot_shows_either_direction_of_every_measure() -> None:
     assert {(row["label"].split(" · ")[0], row["series"]): row["value"] for row in drawn} == expected
 
 
+@pytest.mark.thorough
 def test_published_differences_stand_beside_ours(tmp_path: Path) -> None:
     folder = zoo.build("albert", tmp_path / "albert-large-v2")
     settings = DiagnosisSettings(measures=("all-masked", "aul", "aula", "cps"))

@@ -194,6 +194,7 @@ def test_lines_have_all_the_fields_of_the_manual_page(small: Path) -> None:
 # ------------------------------------------------------------------------------------------ forms
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("word", "form", "lemma", "expected"),
     [
@@ -474,6 +475,7 @@ def test_rules_are_kept(small: Path) -> None:
         assert max(len(family) for family in generate(one, data, wordnet=None, rules=few)) == 2
 
 
+@pytest.mark.thorough
 def test_the_built_in_model_finds_words_for_our_pairs(small: Path) -> None:
     with subject("builtin") as one:
         families = list(generate(one, ours(139, 292), wordnet=WordNet(small)))

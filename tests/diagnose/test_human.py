@@ -106,6 +106,7 @@ def areas(architecture: str, votes: int) -> dict[str, tuple[float, int, int]]:
     return made
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("votes", [3, 5])
 @pytest.mark.parametrize("architecture", MEASURES)
 def test_areas_are_those_of_plain_counting(architecture: str, votes: int) -> None:

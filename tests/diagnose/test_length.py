@@ -51,6 +51,7 @@ def test_pairs_are_counted_by_length(architecture: str, measures: tuple[str, ...
     assert (row["pairs"], row["not counted"]) == (len(ROWS), 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
 def test_lines_and_correlations_equal_a_slow_computation(
     architecture: str, measures: tuple[str, ...]

@@ -102,6 +102,7 @@ def chance(families: list[list[int]]) -> float:
     return 100 * total / 4000 / len(families)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("model", MODELS)
 def test_agreement_equals_the_slow_count(model: str) -> None:
     families = slow(model)[PER_TOKEN]

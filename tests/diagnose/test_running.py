@@ -158,6 +158,7 @@ def test_what_was_found_is_written_in_full(tmp_path: Path) -> None:
     assert whole["models"][0]["id"] == "bert-uncased"
 
 
+@pytest.mark.thorough
 def test_the_page_holds_answers_tables_and_a_drawing(tmp_path: Path) -> None:
     found = run([TOY], [bert()], data="nine-axes", out=tmp_path / "out", options=LIMIT)
     whole = json.loads((tmp_path / "out" / DIAGNOSIS).read_text(encoding="utf-8"))

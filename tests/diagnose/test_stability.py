@@ -64,6 +64,7 @@ def column(table: Table, name: str) -> list[Any]:
     return [row[table.columns.index(name)] for row in table.rows]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", MEASURES)
 def test_scores_are_those_of_plain_loops(architecture: str) -> None:
     data = part()
@@ -90,6 +91,7 @@ def test_scores_are_those_of_plain_loops(architecture: str) -> None:
             assert row[5].low <= row[5].value <= row[5].high
 
 
+@pytest.mark.thorough
 def test_the_spread_falls_as_samples_grow_and_draws_can_be_had_again() -> None:
     data = part(90)
     first = found_by(["roberta"], data, ("aul",), draws=200)
@@ -109,6 +111,7 @@ def test_fewer_draws_than_five_are_not_taken() -> None:
     assert found.finding.tables[-1].note.startswith("5 samples")
 
 
+@pytest.mark.thorough
 def test_pairs_needed_for_one_model_and_for_two() -> None:
     data = part()
     found = found_by(["roberta", "xlm-roberta"], data, ("aul", "sld"), effect=8.0)

@@ -19,6 +19,7 @@ from unmask.core.errors import ModelError
 from . import samples
 
 
+@pytest.mark.thorough
 def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     folders = [str(samples.run(tmp_path / "one", "tiny")), str(samples.answers(tmp_path / "answers").path)]
     words = ["explore", *folders, "--no-live", "--no-browser", "--port", "0"]

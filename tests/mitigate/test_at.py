@@ -77,6 +77,7 @@ def batch_of(examples: list[AtExample], tokenizer: Any, *, shifted: bool = False
     return AtCollator(tokenizer, tokenizer.pad_token_id, shifted=shifted)(examples, np.random.default_rng(0))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", ["token", "sentence"])
 @pytest.mark.parametrize("layers", ["all", "last"])
 def test_the_loss_equals_a_slow_loop(tmp_path: Path, level: str, layers: str) -> None:
@@ -165,6 +166,7 @@ def test_vectors_of_an_epoch_are_stored_for_resuming(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*")) if tmp_path.exists() else True
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["at", "at-code"])
 def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
     context = make_context(tmp_path, remind=1)

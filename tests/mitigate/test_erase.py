@@ -234,6 +234,7 @@ def leaning(tmp_path: Path) -> Path:
     return tmp_path / "leaning"
 
 
+@pytest.mark.thorough
 def test_states_are_those_of_the_word_in_its_sentence(leaning: Path) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
     found = find_contexts([])
@@ -257,6 +258,7 @@ def test_corpus_sentences_with_one_gendered_word_are_contexts() -> None:
     assert found.source.startswith("40 sentences of the corpus; carrier sentences for ")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", [fit_projection, fit_inlp, fit_oscar])
 def test_each_method_fits_and_reports_its_probe(leaning: Path, how: object) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
@@ -283,6 +285,7 @@ def test_a_probe_is_at_chance_in_the_built_in_model_after_inlp() -> None:
     assert probe["after"]["low"] <= 50 <= probe["after"]["high"]
 
 
+@pytest.mark.thorough
 def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
     context = MitigationContext(Engine(lm), tmp_path / "work", TrainSettings(), MitigationOptions())

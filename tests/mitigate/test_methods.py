@@ -35,6 +35,7 @@ def trained_texts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return texts
 
 
+@pytest.mark.thorough
 def test_cda_trains_on_every_document_and_on_its_counterfactual(
     tmp_path: Path, trained_texts: list[list[str]]
 ) -> None:
@@ -54,11 +55,13 @@ def test_cda_trains_on_every_document_and_on_its_counterfactual(
     assert done.trained.steps == 3  # ten rows, four at a time
 
 
+@pytest.mark.thorough
 def test_names_are_swapped_on_request(tmp_path: Path, trained_texts: list[list[str]]) -> None:
     find("cda").apply(make_context(tmp_path, names=True), CORPUS)
     assert "Mary met Robert. She told him that her car was new." in trained_texts[0]
 
 
+@pytest.mark.thorough
 def test_cds_trains_on_each_document_or_its_counterfactual(
     tmp_path: Path, trained_texts: list[list[str]]
 ) -> None:
@@ -75,6 +78,7 @@ def test_cds_trains_on_each_document_or_its_counterfactual(
         assert (text == original) == (not tail or original.startswith(("The weather", "The engineer")))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("axis", "text"), [("religion", "The mosque was full."), ("race", "Asian people voted.")]
 )
@@ -84,6 +88,7 @@ def test_other_axes_are_swapped(tmp_path: Path, trained_texts: list[list[str]], 
     assert len(trained_texts[0]) == 2
 
 
+@pytest.mark.thorough
 def test_reminders_are_repeated(tmp_path: Path, trained_texts: list[list[str]]) -> None:
     find("dropout").apply(make_context(tmp_path, remind=2), CORPUS)
     known = data.read("reminders")
@@ -120,6 +125,7 @@ def test_the_package_pairs_end_with_him_and_her(tmp_path: Path) -> None:
     assert counterfactual_copies("He saw her", entries) == ["she saw him"]
 
 
+@pytest.mark.thorough
 def test_cda_kaneko_keeps_every_sentence_and_adds_copies(
     tmp_path: Path, trained_texts: list[list[str]]
 ) -> None:
@@ -146,6 +152,7 @@ def test_only_dropout_changes(name: str, fields: dict[str, float]) -> None:
     assert {0.2, 0.15} & probabilities
 
 
+@pytest.mark.thorough
 def test_alberts_published_exception_has_a_name(tmp_path: Path) -> None:
     found = {name: find(name).apply(make_context(tmp_path / name, "albert"), CORPUS).facts["dropout"]
              for name in ("dropout", "dropout-bias-bench")}  # fmt: skip
@@ -153,6 +160,7 @@ def test_alberts_published_exception_has_a_name(tmp_path: Path) -> None:
     assert set(found["dropout-bias-bench"].values()) == {0.05}
 
 
+@pytest.mark.thorough
 def test_the_checkpoint_keeps_its_own_dropout(tmp_path: Path) -> None:
     context = make_context(tmp_path)
     before = context.model.config.hidden_dropout_prob
@@ -167,6 +175,7 @@ def test_a_model_without_dropout_is_refused() -> None:
         with_dropout(model, 0.2, 0.15)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 @pytest.mark.parametrize("method", ["cda", "cds", "dropout"])
 def test_causal_models_are_trained(tmp_path: Path, name: str, method: str) -> None:

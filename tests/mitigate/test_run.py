@@ -28,6 +28,7 @@ def engine(name: str = "bert-uncased") -> Engine:
     return Engine(open_lm(zoo.folder(name)))
 
 
+@pytest.mark.thorough
 def test_a_checkpoint_opens_and_has_a_record(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = mitigate(find("cda"), engine(), CORPUS, out, settings=SETTINGS)
@@ -45,6 +46,7 @@ def test_a_checkpoint_opens_and_has_a_record(tmp_path: Path) -> None:
     assert record["changed"]["weights"] == moved > 0
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_checkpoint(tmp_path: Path) -> None:
     for name in ("a", "b"):
         mitigate(find("cds"), engine(), CORPUS, tmp_path / name, settings=SETTINGS)
@@ -54,6 +56,7 @@ def test_the_same_seed_gives_the_same_checkpoint(tmp_path: Path) -> None:
     assert (tmp_path / "a" / RECORD).read_bytes() == (tmp_path / "b" / RECORD).read_bytes()
 
 
+@pytest.mark.thorough
 def test_a_finished_run_is_recognised(tmp_path: Path) -> None:
     asked = engine()
     lm, method = asked.lm, find("cda")
@@ -199,6 +202,7 @@ def test_samples_have_the_requested_number_of_sentences() -> None:
     assert any(sample_corpus(CORPUS, 4, draw, 0) != some for draw in range(1, 5))
 
 
+@pytest.mark.thorough
 def test_a_curve_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from unmask.mitigate import curve as module
 

@@ -145,6 +145,7 @@ def test_the_model_chooses_the_likelier_form() -> None:
     assert list(choose([(text, slot)])) == [max(scores, key=scores.__getitem__)]
 
 
+@pytest.mark.thorough
 def test_the_built_in_model_leaves_the_examples_right() -> None:
     swap = Swapper(default_lexicon(names=True), ModelPronounChooser(Engine(open_lm())))
     found = swap.swap_all([one.text for one in EXAMPLES])
@@ -183,6 +184,7 @@ def test_a_tagger_that_is_installed_decides() -> None:
     assert swap("She sold her very old car.") == "He sold his very old car."
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("tagging")
 def test_a_long_text_is_not_tagged_whole_for_every_pronoun() -> None:
     texts = ["She watered her flowers. He gave her candy. "] * 200
@@ -266,6 +268,7 @@ def test_unknown_axis() -> None:
         GroupSwapper("height")
 
 
+@pytest.mark.thorough
 def test_a_megabyte_takes_seconds() -> None:
     text = " ".join(one.text for one in EXAMPLES) * 400
     begin = time.process_time()

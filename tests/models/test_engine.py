@@ -145,6 +145,7 @@ def pool(name: str) -> tuple[tuple[Probe, ...], Readings]:
     return tuple(probes), {probe: Engine(lm).read([probe])[probe] for probe in probes}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["roberta", "deberta-v2", "modernbert", "llama"])
 @settings(max_examples=15, deadline=None)
 @given(data=st.data(), tokens=st.sampled_from([32, 100, 4096]))
@@ -181,6 +182,7 @@ def only_room_for(rows: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rows", [1, 3, 10])
 def test_a_batch_that_does_not_fit_is_halved(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = load("bert-uncased")

@@ -52,6 +52,7 @@ def test_a_page_of_two_runs(folders: list[str], tmp_path: Path, capsys: pytest.C
     assert "<title>Social bias compared: model-one, model-two</title>" in text
 
 
+@pytest.mark.thorough
 def test_figures_are_written_three_ways(
     folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +108,7 @@ def test_csv_is_one_table(folders: list[str], tmp_path: Path, capsys: pytest.Cap
     assert out.splitlines()[0] == "model,name,ok,detail"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -85,6 +85,7 @@ def test_headlines_are_explained_in_words(whole: Page) -> None:
     assert "unbiased" not in whole.text
 
 
+@pytest.mark.thorough
 def test_failed_check_has_a_banner_before_the_numbers() -> None:
     text = report.page(fake.whole())
     assert text.index('id="failed-checks"') < text.index('id="findings"')

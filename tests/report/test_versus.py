@@ -117,6 +117,7 @@ def test_bars_show_every_category_before_and_after(runs: list[Result]) -> None:
         assert all(mine[group.partition("=")[2]] == value for group, value in categories.items())
 
 
+@pytest.mark.thorough
 def test_headlines_of_both_models_are_drawn(runs: list[Result], found: comparison_page.RunComparison) -> None:
     figures = comparison_page.draw_figures(runs, found)["headline"]
     rows = [row for figure in figures for row in _rows(figure.spec)]
@@ -139,6 +140,7 @@ def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.R
     assert "@inproceedings{nangia-etal-2020-crows," in content["citations.bib"]
 
 
+@pytest.mark.thorough
 def test_three_runs_are_each_compared_with_the_first(runs: list[Result]) -> None:
     three = [*runs, runs[0]]
     found = comparison_page.compare_runs(three)
@@ -156,6 +158,7 @@ def test_runs_of_one_model_are_named_by_folder(runs: list[Result]) -> None:
     assert model_names([fake.bare(), fake.bare()]) == ["a language model #1", "a language model #2"]
 
 
+@pytest.mark.thorough
 def test_hostile_text_is_escaped_on_the_page(runs: list[Result], tmp_path: Path) -> None:
     bad = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
     both = []

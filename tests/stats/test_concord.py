@@ -56,6 +56,7 @@ def test_chance_is_the_mean_over_all_orders() -> None:
     assert found.high == pytest.approx(100 * np.percentile(every, 97.5) / 3)
 
 
+@pytest.mark.thorough
 def test_outcomes_are_shuffled_within_strata_only() -> None:
     """All of one stratum is towards, all of the other against: every shuffle leaves full agreement."""
     families = of([1, 1], [1, 1, 1], [-1, -1], [-1, -1])

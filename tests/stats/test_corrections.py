@@ -42,6 +42,7 @@ def test_equals_the_reference(ps: list[float]) -> None:
     assert holm(ps) == pytest.approx(reference_holm(ps), abs=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(5))
 def test_equals_statsmodels(seed: int) -> None:
     ps = np.random.default_rng(seed).beta(0.3, 1.0, 9).tolist()

@@ -39,6 +39,7 @@ def tables(draw: st.DrawFn, ties: bool = True) -> list[Row]:
     return found
 
 
+@pytest.mark.thorough
 @few
 @given(tables(ties=False))
 def test_swapping_sides_mirrors_the_share(table: list[Row]) -> None:
@@ -56,6 +57,7 @@ def test_swapping_sides_mirrors_the_share(table: list[Row]) -> None:
         assert other.p == pytest.approx(one.p, abs=1e-9)
 
 
+@pytest.mark.thorough
 @few
 @given(tables(ties=False))
 def test_swapping_sides_leaves_size_and_ability(table: list[Row]) -> None:
@@ -125,6 +127,7 @@ def test_comparison_is_antisymmetric(table: list[Row], seed: int, summary: Summa
         assert np.isnan(one.low) or one.low <= one.change <= one.high
 
 
+@pytest.mark.thorough
 @few
 @given(tables(), st.integers(0, 2**32), st.sampled_from(SUMMARIES))
 def test_a_verdict_holds_its_worsening(table: list[Row], seed: int, summary: Summary) -> None:

@@ -106,6 +106,7 @@ def test_builtin_variants_have_different_identities() -> None:
     assert model_identity("builtin") != model_identity("builtin-dose+1") != model_identity("builtin-dose+2")
 
 
+@pytest.mark.thorough
 def test_study_runs_all_steps_and_writes_all_files(tmp_path: Path) -> None:
     result, events = run_plan(chain(), tmp_path)
     assert [(event.step, event.state) for event in events] == [

@@ -107,6 +107,7 @@ def test_published_values() -> None:
     assert published_value("prompts", "table-9") is None
 
 
+@pytest.mark.thorough
 def test_merged_shards_equal_one_audit(tmp_path: Path) -> None:
     """Estimates are computed over all rows; scores equal those of an unsharded audit."""
     pairs = tmp_path / "mine.csv"

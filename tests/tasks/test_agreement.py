@@ -48,6 +48,7 @@ def test_tau_and_p_by_all_permutations(couple: tuple[str, str]) -> None:
     assert row["models"] == 5
 
 
+@pytest.mark.thorough
 def test_the_bootstrap_resamples_models() -> None:
     a, b = np.array(column("cps")), np.array(column("aula"))
     drawn = generator(0, "cps/aula").integers(0, 5, size=(RESAMPLES, 5))
@@ -85,6 +86,7 @@ def test_too_few_models_and_unknown_names_are_refused() -> None:
         agreement(SCORES, against=["nli"])
 
 
+@pytest.mark.thorough
 def test_families_are_resampled_whole() -> None:
     scores = {
         f"{name}{version}": {

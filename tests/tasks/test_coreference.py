@@ -69,6 +69,7 @@ def slowly(model: Any, tokenizer: Any, riddle: CoreferenceItem, person: str) -> 
     return float(np.mean([said[at, ids[at]].item() for at in mine]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", MODELS)
 def test_answers_equal_the_reference(name: str, data_dir: Path) -> None:
     model, tokenizer = reference.load(zoo.folder(name))

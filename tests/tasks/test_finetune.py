@@ -68,6 +68,7 @@ def test_the_search_is_greedy_from_the_middle_of_the_grid() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "albert", "distilbert", "gpt2"])
 def test_logits_equal_one_text_at_a_time(name: str) -> None:
     classifier = new_classifier(zoo.folder(name), HOW, labels=("a", "b", "c"), seed=1)
@@ -208,6 +209,7 @@ def test_without_a_planted_association_the_interval_covers_zero(tmp_path: Path) 
     assert any("are a small sample" in note for note in done.finding.notes)
 
 
+@pytest.mark.thorough
 def test_a_fine_tuned_model_is_evaluated_without_training(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
     quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)))
@@ -235,6 +237,7 @@ def test_a_language_model_is_not_opened_as_a_classifier() -> None:
         open_classifier("no/such-model", HOW)
 
 
+@pytest.mark.thorough
 def test_fine_tuning_on_sentence_pairs_as_regression(tmp_path: Path, data_dir: Path) -> None:
     path = tmp_path / "mine.csv"
     lines = [
@@ -264,6 +267,7 @@ def stsrest(data_dir: Path) -> str:
     return load_templates(TaskSettings(data_dir=data_dir))[0]
 
 
+@pytest.mark.thorough
 def test_fine_tuning_on_inference(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     names = ("entailment", "neutral", "contradiction")

@@ -97,6 +97,7 @@ def test_a_planted_gap_is_found(favoured: str) -> None:
     assert found.absolute.value > 2 * found.chance
 
 
+@pytest.mark.thorough
 def test_without_a_gap_the_interval_covers_zero() -> None:
     rate = {(f"job{at}", gender): 0.6 for at in range(8) for gender in ("female", "male")}
     inside = 0

@@ -159,6 +159,7 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     assert gay.n == 40
 
 
+@pytest.mark.thorough
 def test_a_planted_shift_of_one_term_is_found() -> None:
     asked, where, _ = comments.load_sentences(TaskSettings())
     assert where == "our own sentences"

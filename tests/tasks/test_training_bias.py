@@ -53,6 +53,7 @@ def test_the_curve_ends_at_the_result_of_plain_fine_tuning(tmp_path: Path) -> No
     assert len(written["finding"]["tables"][0]["rows"]) == len(rows)
 
 
+@pytest.mark.thorough
 def test_points_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=80)
     settings = replace(QUICK, train=path, every=2, grid=Grid((16,), (1e-3,), (1.0,)))
@@ -104,6 +105,7 @@ def trainer(folder: Path, report_to: str = "none") -> Trainer:
     return Trainer(model, arguments, train_dataset=Lines(tokenizer), processing_class=tokenizer)
 
 
+@pytest.mark.thorough
 def test_the_callback_logs_through_the_trainer_without_changing_the_training(
     tmp_path: Path, miniature: Path
 ) -> None:
@@ -127,6 +129,7 @@ def test_the_callback_logs_through_the_trainer_without_changing_the_training(
     assert callback.headlines[4].number.value == pytest.approx(after.observations[0].result.gap.gap.value)
 
 
+@pytest.mark.thorough
 def test_bias_is_logged_to_tensorboard(
     tmp_path: Path, miniature: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

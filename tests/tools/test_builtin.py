@@ -46,6 +46,7 @@ def test_the_masked_model_knows_english(builtin: Lm, text: str, word: str) -> No
     assert examples.guesses(builtin, text)[0][0] == word
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("source", ["winobias", "both"])
 def test_its_pronouns_follow_the_share_of_women(builtin: Lm, source: str, data_dir: Path) -> None:
     pearson = english.english(builtin, source, data_dir)[0]
@@ -63,6 +64,7 @@ def test_the_card_says_what_was_measured(part: str) -> None:
         assert f"| {one['data']} | {one['measure']} | {one['statistic']} | {one['value']:.2f} |" in card
 
 
+@pytest.mark.thorough
 def test_the_causal_model_can_be_audited_as_it_is() -> None:
     result = unmask.audit("builtin-causal", data="triple-gender", options=unmask.Options(limit=60))
     assert {one.measure for one in result.headlines()} == {"ll", "cll", "sld"}

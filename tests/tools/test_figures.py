@@ -226,6 +226,7 @@ def test_a_held_out_copy_of_another_document_is_not_read(masked: Lm, tmp_path: P
     assert held.held_text(job, found) == {"simplewiki": texts}
 
 
+@pytest.mark.thorough
 def test_the_command_measures_a_masked_model(inputs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = command("bert-uncased", inputs)
     assert {("masked accuracy, %", "simplewiki"), ("pseudo-perplexity", "simplewiki")} < names(found)

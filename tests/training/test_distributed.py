@@ -105,6 +105,7 @@ def test_a_task_in_two_processes(tmp_path: Path) -> None:
     assert max(one["score"] for one in found["trials"]) == found["chosen"]["score"]
 
 
+@pytest.mark.thorough
 def test_other_commands_refuse_several_processes(tmp_path: Path) -> None:
     done = launch("-m", "unmask", "audit", "--out", str(tmp_path / "out"))
     assert done.returncode != 0

@@ -44,6 +44,7 @@ def squares(model: Any, batch: Any) -> torch.Tensor:
 ROWS = [(1.0, 2.0), (2.0, 4.0), (3.0, 6.0), (4.0, 8.0), (5.0, 10.0)]
 
 
+@pytest.mark.thorough
 def test_steps_equal_adam_with_linear_decay(tmp_path: Path) -> None:
     settings = TrainSettings(epochs=2, rate=0.1, batch=2, clip=1e9, seed=4)
     model = Line()
@@ -61,6 +62,7 @@ def test_steps_equal_adam_with_linear_decay(tmp_path: Path) -> None:
     assert not (tmp_path / "work").exists()
 
 
+@pytest.mark.thorough
 def test_reported_losses_are_those_of_the_batches(tmp_path: Path) -> None:
     seen: list[float] = []
 
@@ -79,6 +81,7 @@ def test_reported_losses_are_those_of_the_batches(tmp_path: Path) -> None:
     assert [entry.loss for entry in progress[1:]] == pytest.approx(seen[:-1], abs=1e-3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_gradients_of_several_batches_are_averaged(tmp_path: Path, accumulate: int) -> None:
     rows = ROWS[:4]
@@ -98,18 +101,21 @@ def test_every_row_occurs_once_per_epoch() -> None:
     assert epochs[0] != epochs[1] != epochs[2]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("epochs", "steps"), [(1, 3), (2, 5), (0.5, 1), (1.4, 4)])
 def test_epochs_may_be_fractional(tmp_path: Path, epochs: float, steps: int) -> None:
     trained = train(Line(), ROWS, pairs, TrainSettings(epochs=epochs, batch=2), tmp_path, loss=squares)
     assert trained.steps == steps
 
 
+@pytest.mark.thorough
 def test_limit_and_steps(tmp_path: Path) -> None:
     settings = TrainSettings(epochs=3, batch=1, limit=2, steps=4)
     trained = train(Line(), ROWS, pairs, settings, tmp_path, loss=squares)
     assert (trained.steps, trained.rows) == (4, 2)
 
 
+@pytest.mark.thorough
 def test_an_epoch_is_announced_before_its_first_step(tmp_path: Path) -> None:
     epochs: list[tuple[int, float]] = []
     train(
@@ -126,6 +132,7 @@ def test_an_epoch_is_announced_before_its_first_step(tmp_path: Path) -> None:
     assert epochs[1][1] != 0.0
 
 
+@pytest.mark.thorough
 def test_an_eval_callback_does_not_affect_the_training(tmp_path: Path) -> None:
     class Noisy(Line):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -181,6 +188,7 @@ def test_an_incomplete_checkpoint_is_skipped(tmp_path: Path) -> None:
     assert not (tmp_path / "checkpoint-8").exists()
 
 
+@pytest.mark.thorough
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
     def stop(step: int, model: Any) -> None:
         raise KeyboardInterrupt
@@ -195,6 +203,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
     assert train(Line(), ROWS, pairs, settings, tmp_path, loss=squares).resumed == 2
 
 
+@pytest.mark.thorough
 def test_a_diverged_training_is_refused(tmp_path: Path) -> None:
     def burst(model: Any, batch: Any) -> torch.Tensor:
         return squares(model, batch) * float("inf")

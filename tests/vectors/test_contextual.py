@@ -146,6 +146,7 @@ def test_seat_and_its_exact_p_are_plain_loops_over_seat_files(
     assert (found.p, found.partitions, found.exact) == (pytest.approx(p, abs=1e-12), total, True)
 
 
+@pytest.mark.thorough
 def test_seat_on_a_whole_file_samples_partitions(data_dir: Path) -> None:
     (question,) = read_questions(data_dir / "bias_bench" / "seat" / "sent-weat6.jsonl")
     x, y, a, b = plain_sets("bert-uncased", question)
