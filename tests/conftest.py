@@ -30,7 +30,6 @@ import zoo
 
 torch.set_num_threads(1)
 
-MINIATURE = Path(__file__).parent / "miniature"
 PUBLISHED = os.environ.get("UNMASK_DATA_DIR") or None
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 NEEDS = {
@@ -60,7 +59,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 @pytest.fixture(scope="session")
 def miniature() -> Path:
     """A data directory in the published formats, every sentence of it written for this project."""
-    return MINIATURE
+    return zoo.MINIATURE
 
 
 @pytest.fixture(scope="session")

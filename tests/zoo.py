@@ -8,12 +8,10 @@ Tokenizers are trained on the built-in sentences with small vocabularies: words 
 
 from __future__ import annotations
 
-import atexit
 import functools
 import io
 import json
 import os
-import shutil
 import tempfile
 import warnings
 import zlib
@@ -433,19 +431,12 @@ def build(name: str, folder: Path) -> Path:
 @functools.cache
 def folder(name: str) -> Path:
     """The checkpoint called `name`, built once for all test processes; do not change it, `build` another."""
-    root = Path(os.environ.get("UNMASK_TEST_ZOO") or _root())
+    root = Path(os.environ["UNMASK_TEST_ZOO"])  # set in conftest.py
     whole = root / name
     with FileLock(root / f"{name}.lock"):
         if not whole.exists():
             build(name, root / f"{name}.part").rename(whole)
     return whole
-
-
-@functools.cache
-def _root() -> Path:
-    root = Path(tempfile.mkdtemp(prefix="unmask-zoo-"))
-    atexit.register(shutil.rmtree, root, ignore_errors=True)
-    return root
 
 
 def save(folder: Path, model: Any, tokenizer: Any) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.mutants.edits import mutants
-from tools.mutants.listing import HEAD
+from tools.mutants.edits import find_mutants
+from tools.mutants.report import HEAD
 
 ROOT = Path(__file__).parents[2]
 TOY = '''"""A toy."""
@@ -58,7 +58,7 @@ def test_size():
 
 
 def edited(source: str) -> set[tuple[str, str]]:
-    return {(one.original, one.mutated) for one in mutants(source, "toy")}
+    return {(one.original, one.mutated) for one in find_mutants(source, "toy")}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ UNTESTED = [
 @pytest.mark.thorough
 def test_killed_and_survived(tmp_path: Path) -> None:
     code, said, found = run(tmp_path)
-    fates = {(one["mutant"]["function"], one["mutant"]["mutated"]): one["fate"] for one in found}
+    fates = {(one["mutant"]["function"], one["mutant"]["mutated"]): one["outcome"] for one in found}
     assert fates["larger", "return a >= b"] == "killed"
     assert fates["larger", "1"] == "killed"  # the default
     assert fates["<module>", "LIMIT = 4"] == "killed"

@@ -6,7 +6,6 @@ import argparse
 import ast
 import json
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -14,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tools.mutants import running
-from tools.mutants.edits import Mutant, mutants
-from tools.mutants.listing import LEAST, Equivalents, Tally, page, tallied
+from tools.mutants import execution
+from tools.mutants.edits import Mutant, find_mutants
+from tools.mutants.report import LEAST, Equivalents, Tally, page, tally_by_module
 
 ROOT = Path(__file__).parents[2]
 SOURCE = "src/unmask"
@@ -28,55 +27,53 @@ EQUIVALENT = Path(__file__).parent / "equivalent.toml"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Zero where enough mutants are killed and every survivor is listed as equivalent; else one."""
     options = _parser().parse_args(arguments)
-    project = running.Project(options.root, _modules(options), tuple(options.tests))
+    project = execution.Project(options.root, _modules(options), tuple(options.tests))
     if not project.modules:
         sys.exit(f"no module of that name below {options.source}: {' '.join(options.modules)}")
-    running.prepare(project)
-    zoo = os.environ.setdefault("UNMASK_TEST_ZOO", tempfile.mkdtemp(prefix="mutants-zoo-"))
-    try:
+    execution.prepare(project)
+    with tempfile.TemporaryDirectory(prefix="mutants-zoo-") as zoo:
+        os.environ["UNMASK_TEST_ZOO"] = zoo  # the tests' models, shared by all mutants
         return _run(project, options)
-    finally:
-        if Path(zoo).name.startswith("mutants-zoo-"):
-            shutil.rmtree(zoo, ignore_errors=True)
 
 
-def _run(project: running.Project, options: argparse.Namespace) -> int:
+def _run(project: execution.Project, options: argparse.Namespace) -> int:
     begun = time.monotonic()
     known = Equivalents.read(options.equivalent)
-    plain = running.trace(project, options.jobs)
+    plain = execution.trace(project, options.jobs)
     if plain.failed:
-        _say("tests fail without a mutant, so nothing can be judged:", *plain.failed)
+        _say("tests fail without a mutant, so no mutant can be tested:", *plain.failed)
         return 1
-    running.SECONDS.update(plain.seconds)
-    every = [one for name, path in project.modules.items() for one in mutants(path.read_text("utf-8"), name)]
+    every = [
+        one for name, path in project.modules.items() for one in find_mutants(path.read_text("utf-8"), name)
+    ]
     importers = _importers(project)
-    plan = {one: plain.covering(one, importers) for one in every}
-    for one in every:  # a listed mutant has only the quick tests to survive, to see that the list is true
-        if one in known:
-            plan[one] = plan[one][: running.FIRST]
+    plan = {mutant: plain.covering(mutant, importers) for mutant in every}
+    for mutant in every:  # for a listed mutant the quick tests are enough to see that the list is true
+        if mutant in known:
+            plan[mutant] = plan[mutant][: execution.FIRST_TESTS]
     _say(f"{len(every)} mutants, {len(plain.seconds)} tests, {time.monotonic() - begun:.0f} s so far")
-    verdicts = []
-    for verdict in running.judged(project, plan, options.jobs):
-        verdicts.append(verdict)
-        if verdict.fate != "killed" and verdict.mutant not in known:
-            _say(_line(verdict, project))
-        if len(verdicts) % 100 == 0:
-            _say(f"{len(verdicts)} of {len(every)}, {time.monotonic() - begun:.0f} s")
-    tallies = tallied(verdicts, known)
+    results = []
+    for result in execution.run_mutants(project, plan, plain.seconds, options.jobs):
+        results.append(result)
+        if result.outcome != "killed" and result.mutant not in known:
+            _say(_line(result, project))
+        if len(results) % 100 == 0:
+            _say(f"{len(results)} of {len(every)}, {time.monotonic() - begun:.0f} s")
+    tallies = tally_by_module(results, known)
     stale = known.stale(every, project.modules)
-    wrong = [one for one in verdicts if one.mutant in known and one.fate != "survived"]
+    wrong = [one for one in results if one.mutant in known and one.outcome != "survived"]
     for tally in (*tallies, Tally.sum(tallies)):
         print(tally.line())
     for one in stale:
         print(f"no such mutant any more, remove it from the list: {one.text()}")
     for one in wrong:
-        print(f"listed as equivalent, but {one.fate}: {_line(one, project)} ({one.by})")
+        print(f"listed as equivalent, but {one.outcome}: {_line(one, project)} ({one.by})")
     print(f"{time.monotonic() - begun:.0f} s")
     if options.json:
-        rows = [{**asdict(one), "equivalent": one.mutant in known} for one in verdicts]
+        rows = [{**asdict(one), "equivalent": one.mutant in known} for one in results]
         options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     if options.markdown:
-        options.markdown.write_text(page(tallies, verdicts, known), encoding="utf-8")
+        options.markdown.write_text(page(tallies, results, known), encoding="utf-8")
     whole = Tally.sum(tallies)
     return int(whole.share < LEAST or whole.survived > 0 or bool(stale) or bool(wrong))
 
@@ -102,7 +99,7 @@ def _names(wanted: str, name: str, path: Path, package: str) -> bool:
     return name == whole or name.startswith(f"{whole}.")
 
 
-def _importers(project: running.Project) -> dict[str, set[str]]:
+def _importers(project: execution.Project) -> dict[str, set[str]]:
     """For every module those of ours that import it."""
     found: dict[str, set[str]] = {name: set() for name in project.modules}
     for name, path in project.modules.items():
@@ -114,10 +111,10 @@ def _importers(project: running.Project) -> dict[str, set[str]]:
     return found
 
 
-def _line(verdict: running.Verdict, project: running.Project) -> str:
-    mutant: Mutant = verdict.mutant
+def _line(result: execution.MutantResult, project: execution.Project) -> str:
+    mutant: Mutant = result.mutant
     path = project.modules[mutant.module].relative_to(project.root)
-    head = f"{verdict.fate} ({verdict.tests} tests): {path}:{mutant.line} {mutant.function}"
+    head = f"{result.outcome} ({result.tests} tests): {path}:{mutant.line} {mutant.function}"
     return f"{head}\n    - {mutant.original}\n    + {mutant.mutated}"
 
 

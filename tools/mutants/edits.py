@@ -96,13 +96,13 @@ class Mutant:
         return self.module, self.function, self.original, self.mutated
 
 
-def mutants(source: str, module: str) -> list[Mutant]:
+def find_mutants(source: str, module: str) -> list[Mutant]:
     """All mutants of a module."""
     tree = ast.parse(source)
-    return [_described(edit, module, number) for number, edit in enumerate(edits(tree))]
+    return [_describe(edit, module, number) for number, edit in enumerate(edits(tree))]
 
 
-def mutated(source: str, number: int) -> ast.Module:
+def apply_mutant(source: str, number: int) -> ast.Module:
     """The module's tree with one of its edits made."""
     tree = ast.parse(source)
     edit = list(edits(tree))[number]
@@ -124,14 +124,14 @@ def _inside(holder: ast.AST, parents: tuple[ast.AST, ...]) -> Iterator[Edit]:
             continue
         children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
         for at, child in children:
-            if not isinstance(child, ast.AST) or _left_alone(child, holder):
+            if not isinstance(child, ast.AST) or _is_skipped(child, holder):
                 continue
             for new in _replacements(child, holder, field):
                 yield Edit(holder, field, at, ast.copy_location(new, child), parents)
             yield from _inside(child, (*parents, child))
 
 
-def _left_alone(node: ast.AST, holder: ast.AST) -> bool:
+def _is_skipped(node: ast.AST, holder: ast.AST) -> bool:
     match node:
         case ast.Raise() | ast.Assert() | ast.Import() | ast.ImportFrom():
             return True
@@ -152,15 +152,15 @@ def _replacements(node: ast.AST, holder: ast.AST, field: str) -> Iterator[ast.AS
         yield ast.UnaryOp(ast.Not(), node)  # type: ignore[arg-type]
     match node:
         case ast.BinOp(op=op) if type(op) in ARITHMETIC:
-            yield _changed(node, op=ARITHMETIC[type(op)]())
+            yield _with_fields(node, op=ARITHMETIC[type(op)]())
         case ast.AugAssign(op=op) if type(op) in ARITHMETIC:
-            yield _changed(node, op=ARITHMETIC[type(op)]())
+            yield _with_fields(node, op=ARITHMETIC[type(op)]())
         case ast.Compare(ops=ops):
             for at, op in enumerate(ops):
                 for other in COMPARISONS[type(op)]:
-                    yield _changed(node, ops=[*ops[:at], other(), *ops[at + 1 :]])
+                    yield _with_fields(node, ops=[*ops[:at], other(), *ops[at + 1 :]])
         case ast.BoolOp(op=op):
-            yield _changed(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
+            yield _with_fields(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
         case ast.UnaryOp(operand=operand) if not isinstance(node.op, ast.UAdd):
             yield operand
         case ast.Constant(value=value):
@@ -181,7 +181,7 @@ def _constants(value: Any) -> Iterator[ast.Constant]:
             yield ast.Constant(f"XX{value}")
 
 
-def _changed(node: ast.AST, **fields: Any) -> ast.AST:
+def _with_fields(node: ast.AST, **fields: Any) -> ast.AST:
     new = copy(node)
     for name, value in fields.items():
         setattr(new, name, value)
@@ -201,10 +201,10 @@ def _is_none(node: ast.expr) -> bool:
 # ------------------------------------------------------------------------------------- description
 
 
-def _described(edit: Edit, module: str, number: int) -> Mutant:
+def _describe(edit: Edit, module: str, number: int) -> Mutant:
     old = edit.apply()
     edit.undo(old)
-    shown = _shown(edit, old)
+    shown = _context(edit, old)
     original = _text(shown)
     if shown is old:
         changed = _text(edit.new)
@@ -217,7 +217,7 @@ def _described(edit: Edit, module: str, number: int) -> Mutant:
     return Mutant(module, number, name, old.lineno, _lines(edit, old), original, changed)  # type: ignore[attr-defined]
 
 
-def _shown(edit: Edit, old: ast.AST) -> ast.AST:
+def _context(edit: Edit, old: ast.AST) -> ast.AST:
     """The largest piece of source around the edit that is still short."""
     shown = old
     for node in reversed(edit.parents):

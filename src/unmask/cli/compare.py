@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.console import console
 from unmask.core.errors import ResultError
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,4 +1,4 @@
-"""Shared by the commands: console, progress bar, and options that take several values."""
+"""Shared by the commands: progress bar, messages, and options that take several values."""
 
 from __future__ import annotations
 
@@ -9,23 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from unmask.findings.terminal import console
-
 if TYPE_CHECKING:
     from unmask.audit.plan import Progress
 
-__all__ = ["console", "new_folder", "progress_bar", "repeat_options", "split_names", "stderr_printer"]
-
 RUNS = Path("unmask-runs")
-VECTORS = (
-    "weat",
-    "seat",
-    "cseat",
-    "ceat",
-    "direct-bias",
-    "ripa",
-    "knn-bias",
-)  # listed here to avoid importing them
+# The vector measures, listed here to avoid importing them.
+VECTORS = ("weat", "seat", "cseat", "ceat", "direct-bias", "ripa", "knn-bias")
 _QUESTION = re.compile(r"(weat|seat)-\d+b?(-sentences)?|(sent|religion)-\S+")
 _SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet", ".yaml", ".yml"}
 

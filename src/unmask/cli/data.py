@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmask.cli.console import console
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.core.types import Card

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import console, new_folder, progress_bar, split_names, stderr_printer
+from unmask.cli.console import new_folder, progress_bar, split_names, stderr_printer
 from unmask.core.errors import DataError
 from unmask.findings import terminal
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.audit.plan import Options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.console import console
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.audit.attribution import Explanation, TokenPart

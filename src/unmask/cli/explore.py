@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import RUNS, console
+from unmask.cli.console import RUNS
 from unmask.core.errors import ModelError
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.explorer.live import LiveModel

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.console import console, split_names
+from unmask.cli.console import split_names
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.stats import GateResult

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from unmask.cli.console import console
 from unmask.core.errors import UnknownName
+from unmask.findings.terminal import console
 
 
 def listing(

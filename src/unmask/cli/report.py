@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmask.cli.console import console, stderr_printer
+from unmask.cli.console import stderr_printer
 from unmask.core.errors import ResultError
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.audit.result import Result

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from unmask.cli.console import console
+from unmask.findings.terminal import console
 
 
 def store(

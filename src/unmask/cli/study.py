@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import console, new_folder, split_names, stderr_printer
+from unmask.cli.console import new_folder, split_names, stderr_printer
 from unmask.core.errors import DataError
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.studies import StudyPlan

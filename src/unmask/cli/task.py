@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import console, new_folder, progress_bar, stderr_printer
+from unmask.cli.console import new_folder, progress_bar, stderr_printer
+from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.tasks import TaskResult

@@ -58,17 +58,21 @@ def bootstrap_ends(
     runs over the resamples. BCa up to `MAX_BCA_UNITS` units; percentile above, and where BCa is undefined.
     """
     batch = max(1, BATCH_CELLS // sum(column.size for column in columns))
-    percentile = bootstrap(
-        columns,
-        statistic,
-        axis=-1,
-        paired=len(columns) > 1,
-        vectorized=True,
-        n_resamples=RESAMPLES,
-        batch=batch,
-        method="percentile",
-        rng=rng,
-    )
+    with (
+        warnings.catch_warnings()
+    ):  # a degenerate resample makes the ends NaN or infinite
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        percentile = bootstrap(
+            columns,
+            statistic,
+            axis=-1,
+            paired=len(columns) > 1,
+            vectorized=True,
+            n_resamples=RESAMPLES,
+            batch=batch,
+            method="percentile",
+            rng=rng,
+        )
     low, high = (
         np.asarray(percentile.confidence_interval.low),
         np.asarray(percentile.confidence_interval.high),

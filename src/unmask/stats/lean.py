@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import DegenerateDataWarning
 
 from unmask.core.types import Estimate, Floats
 from unmask.stats.bootstrap import Interval, bootstrap_ends, generator, no_interval
@@ -49,10 +47,10 @@ def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
     value, interval = float("nan"), no_interval(f"too few: {words.size} words")
     if words.size >= MIN_WORDS and np.ptp(words) > 0:
         value = float(_size(words))
-        with warnings.catch_warnings():  # a resample of one word has no standard deviation: no interval then
-            warnings.simplefilter("ignore", DegenerateDataWarning)
-            low, high, method = bootstrap_ends((words,), _size, rng=generator(seed, f"effect {group}"))
-        if np.isfinite([low, high]).all():
+        low, high, method = bootstrap_ends((words,), _size, rng=generator(seed, f"effect {group}"))
+        if np.isfinite(
+            [low, high]
+        ).all():  # a resample of one word has no standard deviation: no interval then
             interval = Interval(float(low), float(high), f"{method} over {words.size} words").widen_to(value)
     plain = mean_estimate(table, "effect-size", group, interval, None)
     return replace(plain, value=value, n=words.size)

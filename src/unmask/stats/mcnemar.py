@@ -10,9 +10,8 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from unmask.core.errors import StatsError
 
-EXACT_BELOW = (
-    25  # disagreements; below this the exact test, from here on chi-squared with continuity correction
-)
+# Disagreements; below this the exact test, from here on chi-squared with continuity correction.
+EXACT_BELOW = 25
 Bools = NDArray[np.bool_]
 
 

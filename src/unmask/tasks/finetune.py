@@ -26,9 +26,8 @@ from unmask.tasks.spec import Grid, TaskData, TaskSettings
 from unmask.training import EvalCallback, TrainSettings, TrainStep, train
 from unmask.training.distributed import on_main_process, world_size
 
-WARMUP = (
-    0.1  # share of the steps; without warm-up the gradients of a new head can ruin the pretrained encoder
-)
+# Share of the steps; without warm-up the gradients of a new head can ruin the pretrained encoder.
+WARMUP = 0.1
 TRIALS, BEST = "trials.json", "model"
 TrialProgress = Callable[[str, float, int], None]  # label, fraction done, total steps
 

@@ -1,4 +1,4 @@
-"""What is reported: counts by module, the list of equivalent mutants, and the page of the docs."""
+"""Counts by module, the list of equivalent mutants, and the page of the docs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.mutants.edits import Mutant
-from tools.mutants.running import Verdict
+from tools.mutants.execution import MutantResult
 
 LEAST = 90.0  # percent of the mutants that are not equivalent
 
@@ -99,11 +99,11 @@ class Tally:
         return f"| {self.module} | {' | '.join(map(str, counts))} |"
 
 
-def tallied(verdicts: Sequence[Verdict], known: Equivalents) -> list[Tally]:
+def tally_by_module(results: Sequence[MutantResult], known: Equivalents) -> list[Tally]:
     """Counts by module."""
     counts: dict[str, dict[str, int]] = {}
-    for one in verdicts:
-        fate = "equivalent" if one.mutant in known else one.fate.replace(" ", "_")
+    for one in results:
+        fate = "equivalent" if one.mutant in known else one.outcome.replace(" ", "_")
         mine = counts.setdefault(one.mutant.module, {})
         mine[fate] = mine.get(fate, 0) + 1
     return [Tally(module, **mine) for module, mine in sorted(counts.items())]
@@ -132,7 +132,7 @@ every measure also agrees with a slow reference on every architecture is seen by
 """
 
 
-def page(tallies: Sequence[Tally], verdicts: Sequence[Verdict], known: Equivalents) -> str:
+def page(tallies: Sequence[Tally], results: Sequence[MutantResult], known: Equivalents) -> str:
     """The page: what it is, the table, what is left."""
     rows = [one.row() for one in (*tallies, Tally.sum(tallies))]
     table = [
@@ -140,7 +140,7 @@ def page(tallies: Sequence[Tally], verdicts: Sequence[Verdict], known: Equivalen
         "|---|---:|---:|---:|---:|---:|",
         *rows,
     ]
-    left = [one for one in verdicts if one.fate == "survived" and one.mutant not in known]
+    left = [one for one in results if one.outcome == "survived" and one.mutant not in known]
     if left:
         listed = _by_module(left)
         tail = "Left to kill: " + ", ".join(f"{count} in {name}" for name, count in listed.items()) + "."
@@ -149,6 +149,6 @@ def page(tallies: Sequence[Tally], verdicts: Sequence[Verdict], known: Equivalen
     return HEAD + "\n".join(table) + f"\n\n{tail}\n"
 
 
-def _by_module(verdicts: Sequence[Verdict]) -> Mapping[str, int]:
-    names = [one.mutant.module for one in verdicts]
+def _by_module(results: Sequence[MutantResult]) -> Mapping[str, int]:
+    names = [one.mutant.module for one in results]
     return {name: names.count(name) for name in sorted(set(names))}

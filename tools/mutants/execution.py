@@ -1,4 +1,4 @@
-"""Running tests on mutants: one process imports the libraries, and forks a child for every mutant.
+"""Run tests on mutants: one process imports the libraries and forks a child for every mutant.
 
 No module of the package under test is imported before the fork, so a child needs only to put its own version
 of one module in the way of the import.
@@ -28,12 +28,14 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from typing import Any
 
-from tools.mutants.edits import Mutant, mutated
+import pytest
 
-FIRST = 40  # tests tried on a mutant before the others
-PATIENCE, TIMES = 10.0, 5.0  # a mutant has so many seconds, and so many times what its tests take
-LONGEST = 5.0  # seconds; longer tests (simulations) are not used
-MEMORY = 4 << 30  # bytes a mutant may take beyond what the libraries take
+from tools.mutants.edits import Mutant, apply_mutant
+
+FIRST_TESTS = 40  # tests run on a mutant before the others
+BASE_SECONDS, TIME_FACTOR = 10.0, 5.0  # time limit: this, plus this many times the duration of the tests
+MAX_TEST_SECONDS = 5.0  # longer tests (simulations) are not used
+MEMORY = 4 << 30  # bytes a mutant may allocate beyond the imported libraries
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,17 @@ class Trace:
             modules = {mutant.module, *importers.get(mutant.module, ())}
             found = {test for one in modules for tests in self.lines.get(one, {}).values() for test in tests}
         return sorted(
-            (test for test in found if self.seconds[test] <= LONGEST), key=lambda test: self.seconds[test]
+            (test for test in found if self.seconds[test] <= MAX_TEST_SECONDS),
+            key=lambda test: self.seconds[test],
         )
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What became of a mutant."""
+class MutantResult:
+    """The outcome of running the tests on a mutant."""
 
     mutant: Mutant
-    fate: str  # killed, survived, timed out
+    outcome: str  # killed, survived, timed out
     by: str = ""  # the test that failed
     tests: int = 0  # how many could have
 
@@ -93,8 +96,8 @@ class Verdict:
 # ------------------------------------------------------------------------------------------ a child
 
 
-class _Mutating(SourceFileLoader):
-    """Loads a module from another tree than its file's."""
+class _MutantLoader(SourceFileLoader):
+    """Loads a module from the mutated syntax tree instead of its file."""
 
     def __init__(self, name: str, path: str, tree: ast.Module) -> None:
         super().__init__(name, path)
@@ -104,8 +107,8 @@ class _Mutating(SourceFileLoader):
         return compile(self.tree, self.path, "exec", dont_inherit=True)
 
 
-class _Finder:
-    """Comes before all other finders, and knows one module."""
+class _MutantFinder:
+    """A finder, ahead of all others, for the mutated module."""
 
     def __init__(self, name: str, path: Path, tree: ast.Module) -> None:
         self.name, self.path, self.tree = name, path, tree
@@ -113,14 +116,14 @@ class _Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name != self.name:
             return None
-        loader = _Mutating(name, str(self.path), self.tree)
+        loader = _MutantLoader(name, str(self.path), self.tree)
         folder = [str(self.path.parent)] if self.path.name == "__init__.py" else None
         return importlib.util.spec_from_file_location(
             name, self.path, loader=loader, submodule_search_locations=folder
         )
 
 
-class _Chosen:
+class _SelectedTests:
     """Runs the tests chosen, quickest first, and remembers what failed."""
 
     def __init__(self, order: Mapping[str, int]) -> None:
@@ -140,8 +143,6 @@ class _Chosen:
 
 
 def _run_pytest(arguments: Sequence[str], plugin: object, scratch: Path) -> int:
-    import pytest
-
     with contextlib.suppress(ImportError):  # the same examples every time, none kept, none made smaller
         import hypothesis
 
@@ -158,11 +159,11 @@ def _run_pytest(arguments: Sequence[str], plugin: object, scratch: Path) -> int:
     return int(pytest.main([*usual, f"--basetemp={scratch}/tmp", *arguments], plugins=[plugin]))
 
 
-def _judge(project: Project, mutant: Mutant, tests: Sequence[str], scratch: Path) -> tuple[int, str, int]:
+def _run_tests(project: Project, mutant: Mutant, tests: Sequence[str], scratch: Path) -> tuple[int, str, int]:
     path = project.modules[mutant.module]
-    tree = mutated(path.read_text(encoding="utf-8"), mutant.number)
-    sys.meta_path.insert(0, _Finder(mutant.module, path, tree))  # type: ignore[arg-type]
-    plugin = _Chosen({test: at for at, test in enumerate(tests)})
+    tree = apply_mutant(path.read_text(encoding="utf-8"), mutant.number)
+    sys.meta_path.insert(0, _MutantFinder(mutant.module, path, tree))  # type: ignore[arg-type]
+    plugin = _SelectedTests({test: at for at, test in enumerate(tests)})
     code = _run_pytest(sorted({test.partition("::")[0] for test in tests}), plugin, scratch)
     return code, plugin.failed, plugin.ran
 
@@ -170,7 +171,7 @@ def _judge(project: Project, mutant: Mutant, tests: Sequence[str], scratch: Path
 # ------------------------------------------------------------------------------- the run that traces
 
 
-class _Tracing:
+class _TracePlugin:
     """Tells coverage which test is running, and which fixture of several tests is being set up."""
 
     def __init__(self, project: Project, coverage: Any) -> None:
@@ -184,6 +185,7 @@ class _Tracing:
             for name in getattr(item, "fixturenames", ()):
                 self.users.setdefault(name, set()).add(item.nodeid)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> None:
         for name in self.project.modules:  # a test must not profit from what another has cached
             for one in vars(sys.modules.get(name, sys)).values():
@@ -192,6 +194,7 @@ class _Tracing:
         self.now = item.nodeid
         self.coverage.switch_context(self.now)
 
+    @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
         several = fixturedef.scope != "function"
         if several:
@@ -234,19 +237,13 @@ class _Tracing:
         return path is None or (libraries not in path and str(self.project.root) in path)
 
 
-def _traced(project: Project, files: Sequence[str], scratch: Path) -> Trace:
+def _trace_files(project: Project, files: Sequence[str], scratch: Path) -> Trace:
     import coverage
-    import pytest
 
     tracer = coverage.Coverage(
         data_file=None, include=[str(path) for path in project.modules.values()], config_file=False
     )
-    plugin = _Tracing(project, tracer)
-    hook = pytest.hookimpl(wrapper=True)
-    type(plugin).pytest_fixture_setup = hook(type(plugin).pytest_fixture_setup)  # type: ignore[method-assign]
-    type(plugin).pytest_runtest_protocol = pytest.hookimpl(tryfirst=True)(  # type: ignore[method-assign]
-        type(plugin).pytest_runtest_protocol
-    )
+    plugin = _TracePlugin(project, tracer)
     tracer.start()
     code = _run_pytest(files, plugin, scratch)
     tracer.stop()
@@ -273,7 +270,7 @@ class _Child:
         return found
 
 
-def _forked(work: Callable[[Path], Any], seconds: float) -> _Child:
+def _fork(work: Callable[[Path], Any], seconds: float) -> _Child:
     """A child that does some work in a folder of its own, silently."""
     scratch = Path(tempfile.mkdtemp(prefix="mutant-"))
     sys.stdout.flush()
@@ -301,7 +298,7 @@ def _all(works: Iterator[tuple[Any, Callable[[Path], Any], float]], jobs: int) -
     while True:
         while len(running) < jobs and (work := next(works, None)):
             key, function, seconds = work
-            running[key] = _forked(function, seconds)
+            running[key] = _fork(function, seconds)
         if not running:
             return
         time.sleep(0.01)
@@ -331,7 +328,7 @@ def trace(project: Project, jobs: int) -> Trace:
     files = _test_files(project)
     parts = [files[at::jobs] for at in range(min(jobs, len(files)))]
     whole = Trace()
-    works = ((at, functools.partial(_traced, project, part), 3600.0) for at, part in enumerate(parts))
+    works = ((at, functools.partial(_trace_files, project, part), 3600.0) for at, part in enumerate(parts))
     for at, found in _all(works, jobs):
         if not isinstance(found, Trace):
             whole.failed.append(f"the tests without a mutant came to no end: {', '.join(parts[at])}")
@@ -349,42 +346,44 @@ def trace(project: Project, jobs: int) -> Trace:
     return whole
 
 
-def judged(project: Project, plan: Mapping[Mutant, Sequence[str]], jobs: int) -> Iterator[Verdict]:
-    """Run the tests named for each mutant until one fails; the quickest first, then the others."""
+def run_mutants(
+    project: Project, plan: Mapping[Mutant, Sequence[str]], seconds: Mapping[str, float], jobs: int
+) -> Iterator[MutantResult]:
+    """Run the planned tests on each mutant until one fails: the quickest first, then the others.
+
+    `seconds` is the duration of every test without a mutant, for the time limits.
+    """
     rest: list[Mutant] = []
 
     def works(mutants: Sequence[Mutant], part: slice) -> Iterator[tuple[Any, Callable[[Path], Any], float]]:
         for mutant in mutants:
             if tests := plan[mutant][part]:
-                seconds = PATIENCE + TIMES * sum(SECONDS.get(test, 0.0) for test in tests)
-                yield mutant, functools.partial(_judge, project, mutant, tests), seconds
+                limit = BASE_SECONDS + TIME_FACTOR * sum(seconds[test] for test in tests)
+                yield mutant, functools.partial(_run_tests, project, mutant, tests), limit
 
     for mutant, tests in plan.items():
         if not tests:
-            yield Verdict(mutant, "survived")
-    for begin, end in ((0, FIRST), (FIRST, None)):
+            yield MutantResult(mutant, "survived")
+    for begin, end in ((0, FIRST_TESTS), (FIRST_TESTS, None)):
         left = [one for one in plan if len(plan[one]) > begin] if not begin else list(rest)
         rest.clear()
         for mutant, found in _all(works(left, slice(begin, end)), jobs):
-            verdict = _verdict(mutant, found, len(plan[mutant]))
-            if verdict.fate == "survived" and end and len(plan[mutant]) > end:
+            result = _result(mutant, found, len(plan[mutant]))
+            if result.outcome == "survived" and end and len(plan[mutant]) > end:
                 rest.append(mutant)
             else:
-                yield verdict
+                yield result
 
 
-SECONDS: dict[str, float] = {}  # of every test, for the time limits
-
-
-def _verdict(mutant: Mutant, found: Any, tests: int) -> Verdict:
+def _result(mutant: Mutant, found: Any, tests: int) -> MutantResult:
     if found == "late":
-        return Verdict(mutant, "timed out", tests=tests)
+        return MutantResult(mutant, "timed out", tests=tests)
     if found is None:
-        return Verdict(mutant, "killed", "the process died", tests)
+        return MutantResult(mutant, "killed", "the process died", tests)
     code, failed, ran = found
     if code == 0 and ran:
-        return Verdict(mutant, "survived", tests=tests)
-    return Verdict(mutant, "killed", failed or "importing the tests", tests)
+        return MutantResult(mutant, "survived", tests=tests)
+    return MutantResult(mutant, "killed", failed or "importing the tests", tests)
 
 
 def _test_files(project: Project) -> list[str]:
