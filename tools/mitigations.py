@@ -14,7 +14,6 @@ import argparse
 import json
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -129,25 +128,20 @@ def table(out: Path) -> str:
 
 
 def _wiki(args: argparse.Namespace) -> Any:
-    from unmask.corpus.documents import TextLayout, read_documents
-    from unmask.corpus.sentences import split_sentences
-    from unmask.mitigate.texts import build_corpus
+    from unmask.data.text_files import TextLayout
+    from unmask.data.texts import load_corpus
 
     path = args.corpora / f"{CORPUS}.txt.xz"
-    texts = (one.text for one in read_documents([path], TextLayout(unit="block")))
-    return build_corpus(texts, split_sentences, files=[path], limit=args.documents)
+    return load_corpus([path], TextLayout(unit="block"), limit=args.documents)
 
 
 def _gap(args: argparse.Namespace) -> Any:
-    from unmask.corpus.documents import TextLayout, read_documents
-    from unmask.corpus.sentences import split_sentences
-    from unmask.mitigate.texts import build_corpus
+    from unmask.data.text_files import TextLayout
+    from unmask.data.texts import load_corpus
 
     if args.gap is None:
         raise SystemExit("--gap DIR: the folder of the three GAP files, for cds")
-    paths = sorted(args.gap.glob("gap-*.tsv"))
-    texts: Iterator[str] = (one.text for one in read_documents(paths, TextLayout(columns=("Text",))))
-    return build_corpus(texts, split_sentences, files=paths)
+    return load_corpus(sorted(args.gap.glob("gap-*.tsv")), TextLayout(columns=("Text",)))
 
 
 def _told(name: str) -> Any:

@@ -14,12 +14,14 @@ import pytest
 from scipy.stats import beta, t
 
 from unmask.core.errors import DataError
-from unmask.corpus import TextLayout, counting, split_sentences
+from unmask.corpus import counting
 from unmask.corpus.counting import GROUPS, TermCounter, add_counts, count
 from unmask.corpus.per_document import document_writer
 from unmask.corpus.ranges import document_starts, read_range
 from unmask.corpus.ratios import ilps, word_share
 from unmask.corpus.terms import TermSets, builtin_terms, make_term_sets, plural, read_lists, read_terms
+from unmask.data.sentences import split_sentences
+from unmask.data.text_files import TextLayout
 
 TERMS = TermSets(
     ("f", "m"), (("she", "woman"), ("he", "man")), {"nurse": ("nurse", "nurses"), "cook": ("cook",)}, "here"

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from unmask.core.types import Pair
-from unmask.corpus.documents import TextLayout, read_documents
-from unmask.corpus.sentences import split_sentences
+from unmask.data.documents import read_documents
+from unmask.data.sentences import split_sentences
+from unmask.data.text_files import TextLayout
+from unmask.data.texts import TrainingCorpus
 from unmask.measures import find as measure
-from unmask.mitigate import MitigationOptions, TrainingCorpus, find
+from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.at.sentences import target_words
 from unmask.mitigate.evaluation import templates
 from unmask.mitigate.run import mitigate

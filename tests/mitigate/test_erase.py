@@ -14,11 +14,12 @@ import reference
 import zoo
 from unmask.core.errors import DataError, ModelError, StatsError
 from unmask.core.types import Floats
+from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.erase import inlp, oscar, projection
 from unmask.mitigate.erase.fit import METHODS, erase_states, fit_eraser, fit_inlp, fit_oscar, fit_projection
 from unmask.mitigate.erase.probe import probe_accuracy, split_by_word
 from unmask.mitigate.erase.states import GenderedStates, find_contexts, pair_states, word_pairs
-from unmask.mitigate.spec import MitigationContext, MitigationOptions, TrainingCorpus
+from unmask.mitigate.spec import MitigationContext, MitigationOptions
 from unmask.models import Engine, open_lm
 from unmask.models.eraser import FILE, Eraser, attach, attached_eraser, detach, read_eraser, save_eraser
 from unmask.models.loading import Opening

@@ -12,10 +12,11 @@ import zoo
 from mitigate.tiny import CORPUS, SETTINGS, make_context
 from unmask import data
 from unmask.core.errors import DataError, ModelError, UnknownName
+from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import find, methods
 from unmask.mitigate.cda_kaneko import counterfactual_copies, word_entries
 from unmask.mitigate.dropout import with_dropout
-from unmask.mitigate.spec import MitigationOptions, TrainingCorpus
+from unmask.mitigate.spec import MitigationOptions
 
 TRAINED = ("cda", "cda-kaneko", "cds", "dropout")
 

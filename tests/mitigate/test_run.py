@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import zoo
-from mitigate.tiny import CORPUS, HELD, SETTINGS
+from mitigate.tiny import CORPUS, SETTINGS
 from unmask.core.errors import DataError, ModelError, ResultError
 from unmask.core.types import Row
-from unmask.corpus.sentences import split_sentences
 from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.comparison import compare_evaluations
 from unmask.mitigate.curve import curve_finding, measure_curve, sample_corpus
@@ -19,7 +18,6 @@ from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, as
 from unmask.mitigate.lean_tables import lean_size, word_leans
 from unmask.mitigate.run import RECORD, load_finished_record, mitigate
 from unmask.mitigate.spec import Method, Outcome
-from unmask.mitigate.texts import build_corpus, is_held_out
 from unmask.models import Engine, open_lm
 from unmask.training.perplexity import Ability
 
@@ -86,32 +84,6 @@ def test_misuse_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ResultError, match="holds other files"):
         mitigate(find("cda"), engine(), CORPUS, tmp_path)
-
-
-def test_documents_are_held_out_by_hash() -> None:
-    texts = [f"Document number {number}. It has two sentences." for number in range(600)]
-    made = build_corpus(texts, split_sentences)
-    assert [one[0] for one in made.held_out] == [
-        split_sentences(text)[0] for text in texts if is_held_out(text)
-    ]
-    assert 10 < len(made.held_out) < 60
-    assert len(made.documents) + len(made.held_out) == 600
-    assert len(build_corpus(texts, split_sentences, limit=20).documents) == 20
-    given = build_corpus(texts, split_sentences, held_out=["Only this."])
-    assert (given.held_out, len(given.documents)) == ((("Only this.",),), 600)
-
-
-@pytest.mark.parametrize(
-    ("texts", "limit", "said"),
-    [
-        ([], None, "the corpus has no text"),
-        (["  "], None, "the corpus has no text"),
-        (["A text."], 0, "limit is 0"),
-    ],
-)
-def test_a_corpus_without_text(texts: list[str], limit: int | None, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        build_corpus(texts, split_sentences, limit=limit)
 
 
 def row(
@@ -245,7 +217,3 @@ def test_a_curve_size_larger_than_the_corpus_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the corpus 10 sentences"):
         measure_curve(find("cds"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, [50], 1, tmp_path,
               settings=SETTINGS, options=MitigationOptions())  # fmt: skip
-
-
-def test_held_out_sentences() -> None:
-    assert CORPUS.held_out_sentences == [one for document in HELD for one in document]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import zoo
-from unmask.mitigate.spec import MitigationContext, MitigationOptions, TrainingCorpus
+from unmask.data.texts import TrainingCorpus
+from unmask.mitigate.spec import MitigationContext, MitigationOptions
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 

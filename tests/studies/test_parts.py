@@ -17,6 +17,7 @@ from unmask.audit.plan import Options
 from unmask.audit.result import load
 from unmask.audit.run import audit
 from unmask.core.errors import DataError
+from unmask.data.texts import load_corpus
 from unmask.findings import Finding, Plot, Table, Value, charts
 from unmask.findings.storage import load_findings, save_findings
 from unmask.studies import STUDIES, Runtime, StudyOptions, find, plan_study
@@ -34,7 +35,7 @@ from unmask.studies.sizes import forward_tokens, paper_model_sizes, weights_per_
 from unmask.studies.spec import StepContext
 from unmask.studies.steps import audits
 from unmask.studies.steps.prompts import select_prompts
-from unmask.studies.texts import PACKAGE, load_corpus
+from unmask.studies.texts import PACKAGE, select_corpus
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -159,10 +160,10 @@ def test_weights_of_a_folder_are_counted() -> None:
     )
 
 
-def test_load_corpus_selects_texts(tmp_path: Path) -> None:
+def test_select_corpus_selects_texts(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,toxic\nOne is here. He left.,1\nTwo is here.,0\nThree is here.,1\nFour is.,1\n")
-    loaded = load_corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
+    loaded = select_corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
     assert [*loaded.held_out, *loaded.documents] == [
         ("One is here.", "He left."),
         ("Three is here.",),
@@ -170,11 +171,22 @@ def test_load_corpus_selects_texts(tmp_path: Path) -> None:
     ]
     lines = tmp_path / "tabs.txt"
     lines.write_text("a\t1\tThe nurse left.\nb\t2\tThe cook stayed.\n")
-    assert load_corpus(str(lines), {"field": 2}, None).documents == (("The cook stayed.",),)
-    samples = [load_corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
+    assert select_corpus(str(lines), {"field": 2}, None).documents == (
+        ("The nurse left.",),
+        ("The cook stayed.",),
+    )
+    samples = [select_corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
     assert samples[0] == samples[1] != samples[2]
     with pytest.raises(DataError, match=r"gap/x\.tsv is not on this machine"):
-        load_corpus("gap/x.tsv", {}, tmp_path)
+        select_corpus("gap/x.tsv", {}, tmp_path)
+
+
+def test_studies_hold_out_the_documents_that_commands_hold_out(tmp_path: Path) -> None:
+    file = tmp_path / "some.txt"
+    file.write_text("\n".join(f"Document number {number}." for number in range(200)))
+    selected = select_corpus(str(file), {"limit": 50}, None)
+    assert selected == load_corpus([file], limit=50)
+    assert selected.held_out
 
 
 def test_prompts_are_limited_by_bias_type() -> None:

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from unmask.corpus.counting import CorpusCounts, TermCounter
-    from unmask.corpus.documents import TextLayout
     from unmask.corpus.terms import TermSets
     from unmask.corpus.training_effect import TrainingEffect
+    from unmask.data.texts import TrainingCorpus
     from unmask.findings import Finding
-    from unmask.mitigate import TrainingCorpus
 
 app = typer.Typer(
     help="Count the words of two groups in a corpus, and measure its effect on a model.",
@@ -100,8 +99,8 @@ def count(  # noqa: PLR0913, PLR0917 - one parameter an option
     from unmask.corpus.count_findings import count_finding
     from unmask.corpus.counting import TermCounter
     from unmask.corpus.counting import count as count_terms
-    from unmask.corpus.documents import TextLayout
     from unmask.corpus.per_document import document_writer
+    from unmask.data.text_files import TextLayout
 
     layout = TextLayout(tuple(split_names(column)), not no_header, documents)  # type: ignore[arg-type]
     sets = _terms(terms, lists, professions=not no_professions)
@@ -171,20 +170,21 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from unmask.audit.plan import Options
     from unmask.cli.training_progress import training_bar
-    from unmask.corpus.documents import TextLayout
     from unmask.corpus.effect_findings import effect_finding
     from unmask.corpus.placebo import placebo_from_sentences, shuffle_gender
     from unmask.corpus.training_effect import TrainingPlan, measure_effect
+    from unmask.data.text_files import TextLayout
+    from unmask.data.texts import load_corpus
     from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
     layout = TextLayout(tuple(split_names(column)), not no_header, documents)  # type: ignore[arg-type]
     settings = TrainSettings(epochs=epochs, rate=lr, batch=batch, seed=seed)
-    text = _text(files, layout, limit)
+    text = load_corpus(files, layout, limit=limit)
     learnt = text.sentences
     other = split_names(placebo)
     control = (
-        placebo_from_sentences(_text(other, layout, None).sentences, len(learnt), Path(other[0]).name)
+        placebo_from_sentences(load_corpus(other, layout).sentences, len(learnt), Path(other[0]).name)
         if other
         else shuffle_gender(learnt, seed=seed)
     )
@@ -204,20 +204,6 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
     lead = f"{effect.model['id']} trained further on {', '.join(Path(file).name for file in files[:5])}."
     _write(folder, "Effect of a corpus on a model", lead, finding, content, report=not no_report)
     stderr_printer(quiet)(f"result and both checkpoints in {folder}")
-
-
-def _text(files: list[str], layout: TextLayout, limit: int | None) -> TrainingCorpus:
-    from unmask.corpus.documents import read_documents
-    from unmask.corpus.sentences import split_sentences
-    from unmask.mitigate.texts import build_corpus
-
-    paths = [Path(file) for file in files]
-    return build_corpus(
-        (document.text for document in read_documents(paths, layout)),
-        split_sentences,
-        files=paths,
-        limit=limit,
-    )
 
 
 def _effect_json(finding: Finding, effect: TrainingEffect, text: TrainingCorpus) -> dict[str, Any]:

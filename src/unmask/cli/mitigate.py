@@ -17,8 +17,9 @@ from unmask.findings.terminal import show
 
 if TYPE_CHECKING:
     from unmask.audit.plan import Options
+    from unmask.data.texts import TrainingCorpus
     from unmask.findings import Finding
-    from unmask.mitigate import Method, MitigationOptions, TrainingCorpus
+    from unmask.mitigate import Method, MitigationOptions
     from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
@@ -92,6 +93,8 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     again to resume an interrupted run.
     """
     from unmask.audit.plan import Options
+    from unmask.data.text_files import TextLayout
+    from unmask.data.texts import load_corpus
     from unmask.mitigate import MitigationOptions, find
     from unmask.models.loading import Opening
     from unmask.training import TrainSettings
@@ -103,7 +106,11 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     )
     wishes = MitigationOptions(axis, swap_names, pairs, remind, layers, level, length, layer, strength)
     how = Opening(kind, device, "fp32", False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
-    text = _text(chosen, split_names(corpus), split_names(held), tuple(split_names(column)), unit, limit)
+    files = split_names(corpus)
+    if not files and chosen.trains:
+        raise DataError("no training text: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
+    layout = TextLayout(tuple(split_names(column)), unit=unit)  # type: ignore[arg-type]
+    text = load_corpus(files, layout, held_out=split_names(held), limit=limit)
     run = _Run(chosen, model, text, out, settings, wishes, how, quiet)
     if curve is not None and world_size() > 1:
         raise DataError("--curve trains models one after the other: start it without accelerate launch")
@@ -125,33 +132,6 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     output = "curve" if curve is not None else "checkpoint"
     stderr_printer(quiet)(
         f"{output} in {out}" + ("" if no_report else f"; open {out / 'report.html'} in a browser")
-    )
-
-
-def _text(
-    method: Method,
-    files: list[str],
-    held: list[str],
-    columns: tuple[str, ...],
-    unit: str,
-    limit: int | None,
-) -> TrainingCorpus:
-    from unmask.corpus.documents import TextLayout, read_documents
-    from unmask.corpus.sentences import split_sentences
-    from unmask.mitigate.texts import build_corpus, evaluation_only_corpus
-
-    layout = TextLayout(columns=columns, unit=unit)  # type: ignore[arg-type]
-    if not files and not method.trains:
-        tested = [document.text for document in read_documents(held, layout)] if held else []
-        return evaluation_only_corpus(split_sentences, tested, list(map(Path, held)))
-    if not files:
-        raise DataError("no training text: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
-    return build_corpus(
-        (document.text for document in read_documents(files, layout)),
-        split_sentences,
-        held_out=(document.text for document in read_documents(held, layout)) if held else None,
-        files=[Path(file) for file in [*files, *held]],
-        limit=limit,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from unmask.core.types import Ints
 from unmask.corpus.matching import Matches
-from unmask.corpus.sentences import LONGEST, ends_sentence
+from unmask.data.sentences import LONGEST, ends_sentence
 
 _AFTER = 24  # bytes of context after a mark
 _LINE_END = 10

@@ -20,18 +20,18 @@ import numpy as np
 from unmask.core.errors import DataError
 from unmask.core.types import Ints
 from unmask.corpus.cooccurrence import count_cooccurrences
-from unmask.corpus.documents import (
+from unmask.corpus.matching import Matcher
+from unmask.corpus.ranges import byte_ranges, document_starts, read_range
+from unmask.corpus.terms import TermSets
+from unmask.data.documents import read_file
+from unmask.data.text_files import (
     TABLES,
     Problems,
     TextLayout,
     existing_files,
     file_format,
     is_plain_text,
-    read_file,
 )
-from unmask.corpus.matching import Matcher
-from unmask.corpus.ranges import byte_ranges, document_starts, read_range
-from unmask.corpus.terms import TermSets
 
 GROUPS = 1_000  # groups of documents, the units of the intervals
 SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting

@@ -10,7 +10,7 @@ import numpy as np
 
 from unmask.core.errors import DataError
 from unmask.core.types import Ints
-from unmask.corpus.documents import Unit, refuse_utf16
+from unmask.data.text_files import Unit, refuse_utf16
 
 RANGE_BYTES = 16 << 20  # approximate size of a range
 _STEP = 1 << 16  # bytes read at a time when searching the end of a document

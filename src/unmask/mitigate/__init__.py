@@ -10,7 +10,7 @@ mitigate(find("cda"), Engine(open_lm()), corpus, "my-checkpoint")
 from __future__ import annotations
 
 from unmask.core.errors import UnknownName
-from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome, TrainingCorpus
+from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
 
 
 def methods() -> dict[str, Method]:
@@ -28,4 +28,4 @@ def find(name: str) -> Method:
     return known[name]
 
 
-__all__ = ["Method", "MitigationContext", "MitigationOptions", "Outcome", "TrainingCorpus", "find", "methods"]
+__all__ = ["Method", "MitigationContext", "MitigationOptions", "Outcome", "find", "methods"]

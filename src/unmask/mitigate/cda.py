@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.augment import count_changed, counterfactuals
 from unmask.mitigate.mlm import train_language_model
-from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
+from unmask.mitigate.spec import Method, MitigationContext, Outcome
 
 
 def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:

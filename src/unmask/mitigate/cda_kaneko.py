@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.core.errors import DataError
+from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.mlm import train_language_model
-from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
+from unmask.mitigate.spec import Method, MitigationContext, Outcome
 from unmask.mitigate.swap import package_words, read_lexicon
 
 Entries = Sequence[tuple[str, str]]  # (masculine, feminine) in lower case, in list order

@@ -15,9 +15,10 @@ from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError
+from unmask.data.texts import TrainingCorpus
 from unmask.findings import Finding, Plot, Table, Value
 from unmask.measures import find
-from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, TrainingCorpus
+from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions
 from unmask.models import Engine, Lm
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 from unmask.core.errors import ModelError
+from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.mlm import train_language_model
-from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
+from unmask.mitigate.spec import Method, MitigationContext, Outcome
 from unmask.models.eraser import attach, attached_eraser
 
 HIDDEN, ATTENTION = 0.20, 0.15

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome, TrainingCorpus
+from unmask.data.texts import TrainingCorpus
+from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
 from unmask.models import Engine, Lm
 from unmask.models.eraser import Eraser, attached_eraser, save_eraser
 from unmask.training import ProgressCallback, TrainSettings

@@ -1,4 +1,4 @@
-"""Data types of mitigation: training corpus, options, method, outcome.
+"""Data types of mitigation: options, method, outcome.
 
 corpus ──► method.apply (changes a model's weights) ──► Outcome ──► checkpoint, mitigation.json ──► comparison
 """
@@ -12,31 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import DataError
 from unmask.core.types import Kind
+from unmask.data.texts import TrainingCorpus
 from unmask.training import ProgressCallback, TrainResult, TrainSettings
 
 if TYPE_CHECKING:
     from unmask.models import Engine, Lm
-
-Document = tuple[str, ...]  # its sentences
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingCorpus:
-    """Documents to train on, held-out documents, and the files they come from."""
-
-    documents: tuple[Document, ...]
-    held_out: tuple[Document, ...]
-    files: tuple[Mapping[str, Any], ...] = ()  # name, sha256, documents of each
-
-    @property
-    def sentences(self) -> list[str]:
-        """All sentences to train on."""
-        return [sentence for document in self.documents for sentence in document]
-
-    @property
-    def held_out_sentences(self) -> list[str]:
-        """All held-out sentences."""
-        return [sentence for document in self.held_out for sentence in document]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from typing import Any
 
 from unmask import data as datasets
 from unmask.core.errors import DataError
-from unmask.corpus.documents import Problems, TextLayout, read_documents
-from unmask.corpus.sentences import split_sentences
-from unmask.mitigate.spec import TrainingCorpus
+from unmask.data.documents import read_documents
+from unmask.data.text_files import TextLayout
+from unmask.data.texts import TrainingCorpus, build_corpus, file_facts
 
-PACKAGE = "package"  # the sentences of nine-axes and its paraphrases, and the reminders
-HELD_OUT = 0.1  # share of the documents
+PACKAGE = "package"  # the built-in sentences
 
 
 def find_text_file(name: str, data_dir: Path | None) -> Path | None:
@@ -26,42 +25,41 @@ def find_text_file(name: str, data_dir: Path | None) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def load_corpus(name: str, selection: Mapping[str, Any], data_dir: Path | None) -> TrainingCorpus:
-    """Load one file; `selection` has `column`, `field`, `only`, `limit` and `draw`, all optional.
+def select_corpus(name: str, selection: Mapping[str, Any], data_dir: Path | None) -> TrainingCorpus:
+    """A corpus from one file; `selection` has `column`, `field`, `only`, `limit` and `draw`, all optional.
 
     `field` is the index in tab-separated lines; `only` is a column and its required value; `draw` is the
-    seed of a shuffle before `limit` is applied.
+    seed of a shuffle before `limit` is applied. Equal texts count once.
     """
-    texts = list(dict.fromkeys(text for text in _texts(name, selection, data_dir) if text.strip()))
-    if selection.get("draw") is not None:
-        random.Random(selection["draw"]).shuffle(texts)
-    texts = texts[: selection.get("limit")]
-    split_documents = [document for text in texts if (document := tuple(split_sentences(text)))]
-    held = max(1, round(HELD_OUT * len(split_documents))) if len(split_documents) > 1 else 0
-    if not split_documents:
-        raise DataError(f"{name}: contains no text")
-    about = {"name": Path(name).name, "documents": len(split_documents)}
-    return TrainingCorpus(tuple(split_documents[held:]), tuple(split_documents[:held]), (about,))
-
-
-def _texts(name: str, selection: Mapping[str, Any], data_dir: Path | None) -> Iterator[str]:
-    if name == PACKAGE:
-        for dataset in ("nine-axes", "paraphrases"):
-            for item in datasets.load(dataset).items:
-                yield from (item.more, item.less)
-        yield from (reminder.sentence for reminder in datasets.read("reminders"))
-        return
-    path = find_text_file(name, data_dir)
-    if path is None:
+    path = None if name == PACKAGE else find_text_file(name, data_dir)
+    if path is None and name != PACKAGE:
         raise DataError(
             f"{name} is not on this machine: put it into the data folder (data_dir or UNMASK_DATA_DIR)"
         )
+    given = _builtin_sentences() if path is None else _texts(path, selection)
+    texts = list(dict.fromkeys(text for text in given if text.strip()))
+    if selection.get("draw") is not None:
+        random.Random(selection["draw"]).shuffle(texts)
+    facts = {"name": name} if path is None else file_facts(path)
+    return build_corpus(texts, files=[facts], limit=selection.get("limit"))
+
+
+def _builtin_sentences() -> Iterator[str]:
+    """The sentences of nine-axes and its paraphrases, and the reminders."""
+    for dataset in ("nine-axes", "paraphrases"):
+        for item in datasets.load(dataset).items:
+            yield from (item.more, item.less)
+    yield from (reminder.sentence for reminder in datasets.read("reminders"))
+
+
+def _texts(path: Path, selection: Mapping[str, Any]) -> Iterator[str]:
+    """The texts of a file."""
     if selection.get("only"):
         yield from _rows(path, selection)
         return
     columns = (selection["column"],) if selection.get("column") else ()
     field = selection.get("field")
-    for document in read_documents([path], TextLayout(columns), Problems()):
+    for document in read_documents([path], TextLayout(columns)):
         yield document.text if field is None else document.text.split("\t")[field]
 
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss
 from unmask.mitigate.at.sentences import WordOccurrence, check_occurrences, find_occurrences
 from unmask.mitigate.at.vectors import AttributeVectors
 from unmask.mitigate.mlm import reminders, tokenize_texts
-from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
+from unmask.mitigate.spec import Method, MitigationContext, Outcome
 from unmask.models.eraser import attach, attached_eraser, detach
 from unmask.training import train
 from unmask.training.collators import TokenRow

@@ -12,10 +12,11 @@ import torch
 
 from unmask import data
 from unmask.core.types import Floats
+from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.erase import inlp, oscar, projection
 from unmask.mitigate.erase.probe import probe_accuracy, probe_facts, split_by_word
 from unmask.mitigate.erase.states import GenderedStates, find_contexts, pair_states, word_states
-from unmask.mitigate.spec import Method, MitigationContext, Outcome, TrainingCorpus
+from unmask.mitigate.spec import Method, MitigationContext, Outcome
 from unmask.models import Lm
 from unmask.models.eraser import Eraser, attach, detach
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from unmask.core.errors import DataError
 from unmask.corpus.counting import CorpusCounts, TermCounter, add_counts
-from unmask.corpus.documents import existing_files, is_plain_text
 from unmask.corpus.ranges import byte_ranges
+from unmask.data.text_files import existing_files, is_plain_text
 from unmask.studies.backends.ray import import_ray
 
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from unmask.mitigate import Method, MitigationContext, MitigationOptions, Outcome, TrainingCorpus, find
+from unmask.data.texts import TrainingCorpus
+from unmask.mitigate import Method, MitigationContext, MitigationOptions, Outcome, find
 from unmask.mitigate.mlm import train_language_model
 from unmask.mitigate.run import WORK, mitigate
 from unmask.models import Engine, open_lm
 from unmask.models.loading import Opening
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
-from unmask.studies.texts import load_corpus
+from unmask.studies.texts import select_corpus
 
 PLAIN = "plain"  # further training on the unchanged text
 ROW = 60.0  # mean tokens per document, approximate
@@ -26,7 +27,7 @@ def run_mitigation(context: StepContext) -> None:
             path.unlink()
     lm = open_lm(context.model, Opening(device=runtime.device, offline=runtime.offline))
     method = PLAIN_TRAINING if parameters["method"] == PLAIN else find(parameters["method"])
-    texts = load_corpus(context.step.data[0], parameters["corpus"], runtime.data_dir)
+    texts = select_corpus(context.step.data[0], parameters["corpus"], runtime.data_dir)
     settings = replace(method.settings, seed=parameters["seed"], **parameters["train"])
     mitigate(
         method,
@@ -88,4 +89,4 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(train_tokens=2.0 * documents * ROW * epochs)
 
 
-MITIGATED = StepKind(run_mitigation, version=1, estimate_work=work_estimate, resumable=True)
+MITIGATED = StepKind(run_mitigation, version=2, estimate_work=work_estimate, resumable=True)

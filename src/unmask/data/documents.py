@@ -1,0 +1,223 @@
+"""Documents from files, one after another: text, JSON lines, CSV, TSV and Parquet, plain or compressed.
+
+No more than one document (of Parquet: one batch of rows) is in memory at a time. A row that cannot be read
+is skipped and recorded with its file and number; a file that cannot be read at all is an error.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unmask.core.errors import DataError
+from unmask.data.text_files import (
+    COMPRESSED,
+    Problems,
+    TextLayout,
+    existing_files,
+    file_format,
+    iter_lines,
+    open_binary,
+)
+
+USUAL_COLUMNS = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
+_BATCH = 1024  # rows of Parquet read at a time
+
+csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text, and where it comes from."""
+
+    text: str
+    file: str
+    row: int  # from 0: the document of a text file, the row of a table
+
+
+def read_documents(
+    paths: Iterable[str | Path], layout: TextLayout | None = None, problems: Problems | None = None
+) -> Iterator[Document]:
+    """Yield every document of every file, in order; empty ones are skipped."""
+    problems = Problems() if problems is None else problems
+    for path in existing_files(paths):
+        yield from read_file(path, layout or TextLayout(), problems)
+
+
+def read_file(path: Path, layout: TextLayout, problems: Problems) -> Iterator[Document]:
+    """Yield the documents of one file."""
+    rows = _READERS.get(file_format(path), _text_rows)
+    try:
+        for row, text in rows(path, layout, problems):
+            if text.strip():
+                yield Document(text, path.name, row)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise DataError(
+            f"{path} cannot be read to its end ({error}); download or compress it again"
+        ) from error
+
+
+def _text_rows(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Documents of a text file, numbered from 0; bytes that are not UTF-8 are replaced and recorded."""
+    number, block = 0, list[str]()
+    for line in _text_lines(path, problems):
+        blank = not line.strip()
+        if layout.unit == "line" and not blank:
+            yield number, line
+            number += 1
+        elif layout.unit == "block" and blank and block:
+            yield number, "\n".join(block)
+            number, block = number + 1, []
+        elif layout.unit != "line" and not blank:
+            block.append(line)
+    if block:
+        yield number, "\n".join(block)
+
+
+def _text_lines(path: Path, problems: Problems) -> Iterator[str]:
+    for number, line in enumerate(iter_lines(path)):
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problems.add(path.name, number, f"byte {error.start} is not UTF-8; it was replaced")
+            yield line.decode("utf-8", errors="replace")
+
+
+def _json_lines(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
+    """One JSON object with a text, or one string, per line."""
+    for number, line in enumerate(iter_lines(path)):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            problems.add(path.name, number, f"not valid JSON ({error})")
+            continue
+        if isinstance(record, str):
+            yield number, record
+        elif isinstance(record, dict):
+            yield from _text_of_record(record, number, path, layout, problems)
+        else:
+            problems.add(path.name, number, f"found {type(record).__name__}, expected an object or a string")
+
+
+def _text_of_record(
+    row: dict[str, Any], number: int, path: Path, layout: TextLayout, problems: Problems
+) -> Iterator[tuple[int, str]]:
+    """The text of one object; a missing or empty field is recorded and the row skipped."""
+    names = layout.columns or _usual_column(list(row), path)
+    lacking = [name for name in names if not isinstance(row.get(name), str)]
+    if lacking:
+        problems.add(path.name, number, f"no text under {lacking[0]!r}")
+        return
+    yield number, "\n".join(row[name] for name in names)
+
+
+def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Rows of CSV, or of tab-separated text whatever its suffix; in the latter quotes are literal."""
+    with closing(open_binary(path)) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+        first = text.readline()
+        tabs = file_format(path) == ".tsv" or first.count("\t") > first.count(",")
+        style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
+        reader = csv.reader(_chained(first, text), **style)
+        header = next(reader, []) if layout.header else []
+        columns, width = _column_indices(header, path, layout), len(header) or None
+        row = 0
+        while True:
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                problems.add(path.name, row, f"{error} (line {reader.line_num})")
+                row += 1
+                continue
+            if not cells:
+                continue
+            if (width and len(cells) != width) or len(cells) <= max(columns):
+                wanted = width or max(columns) + 1
+                problems.add(path.name, row, f"{len(cells)} fields, expected {wanted}")
+            else:
+                yield row, "\n".join(cells[column] for column in columns)
+            row += 1
+
+
+def _chained(first: str, rest: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _column_indices(header: Sequence[str], path: Path, layout: TextLayout) -> list[int]:
+    """The indices of the text columns."""
+    if not layout.header:
+        return [int(name) - 1 for name in layout.columns or ("1",)]
+    names = [name.strip() for name in header]
+    wanted = layout.columns or _usual_column(names, path)
+    for name in wanted:
+        if name not in names:
+            raise DataError(
+                f"{path.name} has no column {name!r}; it has {', '.join(names) or 'none'}: "
+                "name one in `columns` (without a header: its number)"
+            )
+    return [names.index(name) for name in wanted]
+
+
+def _usual_column(names: Sequence[str], path: Path) -> tuple[str, ...]:
+    """The column that holds the text, by a usual name or as the only one."""
+    if len(names) == 1:
+        return (names[0],)
+    by_name = {name.lower(): name for name in reversed(names)}
+    for usual in USUAL_COLUMNS:
+        if usual in by_name:
+            return (by_name[usual],)
+    raise DataError(
+        f"{path.name}: no column is clearly the text; name one of {', '.join(names)} in `columns`"
+    )
+
+
+def _parquet(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
+    """Rows of Parquet; only the text columns are read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if path.suffix.lower() in COMPRESSED:
+        raise DataError(f"{path.name}: Parquet is compressed internally; decompress the file")
+    try:
+        file = pq.ParquetFile(path)
+        names = layout.columns or _usual_column(file.schema_arrow.names, path)
+        lacking = [name for name in names if name not in file.schema_arrow.names]
+        if lacking:
+            known = ", ".join(file.schema_arrow.names)
+            raise DataError(
+                f"{path.name} has no column {lacking[0]!r}; it has {known}: name one in `columns`"
+            )
+        row = 0
+        for batch in file.iter_batches(batch_size=_BATCH, columns=list(names)):
+            for cells in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
+                if all(isinstance(cell, str) for cell in cells):
+                    yield row, "\n".join(cells)
+                else:
+                    problems.add(path.name, row, "no text")
+                row += 1
+    except pa.ArrowException as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path.name} is not a readable Parquet file ({reason}); write it again") from error
+
+
+_READERS: dict[str, Callable[[Path, TextLayout, Problems], Iterator[tuple[int, str]]]] = {
+    ".csv": _table,
+    ".tsv": _table,
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".parquet": _parquet,
+}
