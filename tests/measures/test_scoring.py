@@ -10,7 +10,8 @@ import pytest
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import ScoredItem, score_items
 from unmask.core.errors import Unscorable
-from unmask.core.types import Estimate, Measure, Pair, Probe, Probes, Reader, Row
+from unmask.core.estimate import Estimate
+from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Row
 from unmask.measures import find
 from unmask.measures.probes import sum_score, unmasked_probe
 
@@ -197,7 +198,7 @@ def test_a_row_without_scores_has_no_difference() -> None:
 
 
 def test_an_estimate_is_signed_by_its_null() -> None:
-    one = Estimate("m", "d", "all", "bias-score", 58.0, 50.0, 66.0, 50.0, 10, 0, 0, "wilson")
+    one = Estimate(58.0, 50.0, 66.0, "wilson", "m", "d", "all", "bias-score", 50.0, 10)
     assert one.signed == 8.0
     assert replace(one, null=None).signed is None
     assert (one.p, one.p_holm) == (None, None)

@@ -7,7 +7,7 @@ from scipy.stats import kendalltau
 from statsmodels.stats.proportion import proportion_confint
 
 from unmask.core.errors import StatsError
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings import Value
 from unmask.prompts import ModelAnswers
 from unmask.prompts.findings import conclude, ranking_from_audit
@@ -33,7 +33,7 @@ ASKED = ModelAnswers("model", "f00d", 2, "likelier", ANSWERS)
 
 def mean(category: str, value: float, measure: str = "pll", statistic: str = "mean-difference") -> Estimate:
     group = f"category={category}"
-    return Estimate(measure, "pairs", group, statistic, value, 0.0, 0.0, 0.0, 9, 0, 0, "t")
+    return Estimate(value, 0.0, 0.0, "t", measure, "pairs", group, statistic, null=0.0, n=9)
 
 
 def test_shares_match_hand_computed_values() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from unmask.core.types import Check, Estimate
+from unmask.core.estimate import Estimate
+from unmask.core.types import Check
 
 PAIRS = [
     ("gender", "The nurse said she was tired.", "The nurse said he was tired."),

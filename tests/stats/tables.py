@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from unmask.core.types import Estimate, Measure, Outcome, Row, Summary
+from unmask.core.estimate import Estimate
+from unmask.core.types import Measure, Outcome, Row, Summary
 
 DATA = "pairs"
 

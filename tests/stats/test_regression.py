@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats import estimates
 from unmask.stats.regression import (
-    FittedValue,
     PropertyRegression,
     correlation,
     fit_line,
@@ -206,7 +206,7 @@ def test_a_few_units_have_a_correlation_without_an_interval() -> None:
 )
 def test_r_squared_by_hand(r: tuple[float, float, float], squared: tuple[float, float, float]) -> None:
     none = fit_line(np.empty(0), np.empty(0))
-    found = PropertyRegression(none, FittedValue(*r, "bca"), none.slope, None, None).r_squared
+    found = PropertyRegression(none, Value(*r, "bca"), none.slope, None, None).r_squared
     assert (found.value, found.low, found.high) == pytest.approx(squared)
     assert found.method == "bca"
 

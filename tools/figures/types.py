@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unmask.core.errors import UnmaskError, Unscorable
-from unmask.core.types import Check, Encoded, Estimate, Reading
+from unmask.core.estimate import Estimate
+from unmask.core.types import Check, Encoded, Reading
 from unmask.models import Lm
 
 

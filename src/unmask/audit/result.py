@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import ResultError, UnknownName
-from unmask.core.types import Check, Estimate
+from unmask.core.estimate import Estimate
+from unmask.core.types import Check
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -28,7 +28,8 @@ from unmask.audit.plan import (
 from unmask.audit.result import ITEMS, RESULT, SCHEMA, TOKENS, Result, as_json, load
 from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError, StatsError
-from unmask.core.types import Check, Dataset, Estimate, Measure, Row, Side
+from unmask.core.estimate import Estimate
+from unmask.core.types import Check, Dataset, Measure, Row, Side
 from unmask.measures import find, select_measures
 from unmask.models import Lm, open_lm
 from unmask.models.loading import Opening

@@ -235,31 +235,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with its interval; `statistic` names which statistic of the measure it is."""
-
-    measure: str
-    data: str
-    group: str  # "all", or "category=gender"
-    statistic: str  # "bias-score", "mean-difference", "asld", "lms", …
-    value: float
-    low: float
-    high: float
-    null: float | None
-    n: int
-    ties: int
-    unscored: int
-    method: str  # "wilson", "bca", …
-    p: float | None = None  # against the null
-    p_holm: float | None = None  # corrected over the categories of the same measure and data
-
-    @property
-    def signed(self) -> float | None:
-        """Distance from the null, positive towards the stereotype, as in Kaneko et al. (2022)."""
-        return None if self.null is None else self.value - self.null
-
-
-@dataclass(frozen=True, slots=True)
 class Check:
     """A test that the model was loaded and scored correctly, or that the scores are meaningful."""
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
-from unmask.core.types import Dataset, Estimate
+from unmask.core.estimate import Estimate
+from unmask.core.types import Dataset
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Table, charts, value_of
+from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats import estimates
 
@@ -56,7 +57,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
 def _row(observation: DiagnosisObservation, name: str, scores: dict[str, Estimate]) -> tuple[Cell, ...]:
     model, data = str(observation.model["id"]), observation.data.card.name
     paper = published_value("direction", model, data=data, measure=name, statistic="difference")
-    numbers = (value_of(scores[key]) for key in (*SIDES, GAP))
+    numbers = (scores[key] for key in (*SIDES, GAP))
     return (model, data, name, *numbers, scores[GAP].p, paper)
 
 

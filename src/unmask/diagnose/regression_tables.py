@@ -11,10 +11,10 @@ from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.types import Dataset
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Plot, Table, Value, charts, value_of
+from unmask.findings import Cell, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.measures.stereoset import BLANK
-from unmask.stats.regression import FittedValue, PropertyRegression, regress_on_property
+from unmask.stats.regression import PropertyRegression, regress_on_property
 
 FOLLOWS = (
     "Over pairs, the difference is more − less; for sld its size, on the size of the difference in {what}. "
@@ -119,11 +119,6 @@ def slopes_plot(listed: Sequence[RegressionCase], *, id: str, what: str) -> tupl
     return (Plot(id, f"Slopes on {what}", alt, charts.intervals(rows, axis=axis, null=0.0)),) if rows else ()
 
 
-def as_cell(fitted: FittedValue) -> Value:
-    """A fitted value as a table cell."""
-    return Value(fitted.value, fitted.low, fitted.high, fitted.method)
-
-
 def model_and_data(observation: DiagnosisObservation) -> tuple[str, str]:
     """Names of the model and the dataset in tables."""
     return str(observation.model["id"]), observation.data.card.name
@@ -146,17 +141,17 @@ def _followed(case: RegressionCase) -> tuple[Cell, ...]:
     regression = case.regression
     scores: tuple[Cell, Cell] = (None, None)
     if regression.score is not None and regression.wins is not None:
-        scores = value_of(regression.score), as_cell(regression.wins.intercept)
-    return (*_named(case), as_cell(regression.r), as_cell(regression.r_squared), regression.line.p, *scores)
+        scores = regression.score, regression.wins.intercept
+    return (*_named(case), regression.r, regression.r_squared, regression.line.p, *scores)
 
 
 def _in_units(case: RegressionCase) -> tuple[Cell, ...]:
     regression = case.regression
     return (
         *_named(case),
-        as_cell(regression.line.slope),
-        as_cell(regression.mean),
-        as_cell(regression.line.intercept),
+        regression.line.slope,
+        regression.mean,
+        regression.line.intercept,
     )
 
 
@@ -191,5 +186,5 @@ def _moved(case: RegressionCase, what: str) -> str:
     )
 
 
-def _finite(fitted: FittedValue) -> bool:
+def _finite(fitted: Value) -> bool:
     return math.isfinite(fitted.value)

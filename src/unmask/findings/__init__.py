@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from unmask.findings.model import Cell, Finding, Plot, Table, Value, as_json, value_of
+from unmask.core.estimate import Value
+from unmask.findings.model import Cell, Finding, Plot, Table, as_json
 
-__all__ = ["Cell", "Finding", "Plot", "Table", "Value", "as_json", "value_of"]
+__all__ = ["Cell", "Finding", "Plot", "Table", "Value", "as_json"]

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Value
+from unmask.core.files import plain
 
 if TYPE_CHECKING:
     from unmask.findings.charts import Chart
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A number with its 95% interval; the ends are NaN if there is none."""
-
-    value: float
-    low: float
-    high: float
-    method: str = ""
-
-
-def value_of(estimate: Estimate) -> Value:
-    """Convert an estimate to a table cell."""
-    return Value(estimate.value, estimate.low, estimate.high, estimate.method)
 
 
 Cell = str | int | float | Value | None  # None: unknown or not applicable
@@ -76,5 +62,5 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _cell(cell: Cell) -> Any:
     if isinstance(cell, Value):
-        return {key: _cell(value) for key, value in asdict(cell).items()}
-    return None if isinstance(cell, float) and cell != cell else cell  # noqa: PLR0124 - only NaN differs from itself
+        return plain({"value": cell.value, "low": cell.low, "high": cell.high, "method": cell.method})
+    return plain(cell)

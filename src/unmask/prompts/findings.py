@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.core.errors import StatsError
-from unmask.core.types import Estimate
-from unmask.findings import Finding, Plot, Table, Value, charts, value_of
+from unmask.core.estimate import Estimate
+from unmask.findings import Finding, Plot, Table, Value, charts
 from unmask.prompts.agreement import AgreementCoefficient, agreement
 from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import ModelAnswers, PromptAnswer
@@ -147,8 +147,7 @@ def _notes(model_answers: ModelAnswers, shares: Sequence[Estimate]) -> tuple[str
 
 def _shares_table(shares: Sequence[Estimate]) -> Table:
     rows = tuple(
-        (row.group.replace("=", ": "), value_of(row) if row.n else None, row.n, row.unscored)
-        for row in shares
+        (row.group.replace("=", ": "), row if row.n else None, row.n, row.unscored) for row in shares
     )
     return Table(
         "Judged biased (% of the decided)",

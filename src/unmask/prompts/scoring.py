@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from unmask.core.errors import StatsError
-from unmask.core.types import Estimate, Floats
+from unmask.core.estimate import Estimate
+from unmask.core.types import Floats
 from unmask.prompts.annotations import Annotation, majority_verdicts
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import Ruling

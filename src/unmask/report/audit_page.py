@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings import embed
 from unmask.findings import figure as drawing
 from unmask.findings.assets import asset, template

@@ -11,7 +11,7 @@ from typing import Any, cast
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 from unmask.core.errors import ResultError
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings import markdown
 from unmask.measures import MEASURES
 from unmask.report import readable, selection, wording

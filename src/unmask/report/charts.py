@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings.figure import Chart
 from unmask.findings.numbers import number
 from unmask.report import wording

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
 from unmask.findings.figure import Figure, figure
 from unmask.report import charts, comparison_wording, figures, selection

@@ -27,7 +27,7 @@ from unmask.stats import apply_holm
 
 if TYPE_CHECKING:
     from unmask.audit.result import Result
-    from unmask.core.types import Estimate
+    from unmask.core.estimate import Estimate
     from unmask.findings.figure import Figure
     from unmask.stats import Comparison
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings import numbers
 from unmask.report import selection, wording
 from unmask.report.selection import ALPHA, Run

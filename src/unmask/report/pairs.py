@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from unmask.audit.token_parts import Part, Parts, TokenRow, parts
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings.numbers import is_number, number, signed_number
 from unmask.report.glyphs import glyphs
 from unmask.report.selection import Run, is_open, items_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings import Table, numbers
 from unmask.report import selection as of
 from unmask.report import wording

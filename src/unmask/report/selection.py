@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from unmask.core.types import Check, Estimate
+from unmask.core.estimate import Estimate
+from unmask.core.types import Check
 
 BAND = 0.25  # differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
 ALPHA = 0.05

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings import numbers
 from unmask.report import charts, selection, wording
 from unmask.report.measure_texts import in_nats

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.report.selection import Run
 
 if TYPE_CHECKING:

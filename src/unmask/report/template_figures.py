@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
 from unmask.findings.figure import Figure, figure
 from unmask.report import charts, selection

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.findings.numbers import number, signed_number
 from unmask.report.selection import ALPHA, Run, headlines, is_open
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.core.types import Estimate, Measure, Row
+from unmask.core.estimate import Estimate
+from unmask.core.types import Measure, Row
 from unmask.stats.compare import Comparison, GateResult, apply_holm, comparisons
 from unmask.stats.corrections import correct_categories, holm
 from unmask.stats.differences import difference_estimates, magnitude_estimates

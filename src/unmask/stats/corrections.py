@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 
 
 def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:

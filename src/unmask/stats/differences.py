@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from unmask.core.types import Estimate, Floats
+from unmask.core.estimate import Estimate
+from unmask.core.types import Floats
 from unmask.stats.bootstrap import Interval, generator
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.table import ScoreTable

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.stats import ConstantInputWarning, DegenerateDataWarning, pearsonr, rankdata
 from statsmodels.regression.linear_model import OLS
 
-from unmask.core.types import Estimate, Floats, Measure, Row
+from unmask.core.estimate import Estimate, Value
+from unmask.core.types import Floats, Measure, Row
 from unmask.stats.bootstrap import NO_SPREAD, bootstrap_ends, generator, no_interval
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import NOTHING_SCORED, bias_score
@@ -22,21 +23,11 @@ MIN_UNITS = 4  # fewest units for an interval of a correlation
 
 
 @dataclass(frozen=True, slots=True)
-class FittedValue:
-    """A number with its interval; NaN where undefined, with the reason in `method`."""
-
-    value: float
-    low: float
-    high: float
-    method: str
-
-
-@dataclass(frozen=True, slots=True)
 class LinearFit:
     """y = intercept + slope · x by ordinary least squares, with errors robust to unequal spread (HC3)."""
 
-    slope: FittedValue
-    intercept: FittedValue
+    slope: Value
+    intercept: Value
     p: float | None  # of the slope against 0
     n: int
 
@@ -46,16 +37,16 @@ class PropertyRegression:
     """A measure regressed on a property of pairs: slope, correlation, and the intercept at zero."""
 
     line: LinearFit  # of the differences; for a magnitude, of absolute differences on the absolute property
-    r: FittedValue  # Pearson's correlation: the slope when both are in standard deviations
-    mean: FittedValue  # of what the line was fitted to
+    r: Value  # Pearson's correlation: the slope when both are in standard deviations
+    mean: Value  # of what the line was fitted to
     wins: LinearFit | None  # of 100 × won: its intercept is the bias score where the property is zero
     score: Estimate | None  # the bias score of the same pairs
 
     @property
-    def r_squared(self) -> FittedValue:
+    def r_squared(self) -> Value:
         """The explained share of the variance; its interval is that of the correlation, squared."""
         squares = sorted((self.r.low**2, self.r.high**2))
-        return FittedValue(
+        return Value(
             self.r.value**2, 0.0 if self.r.low <= 0 <= self.r.high else squares[0], squares[1], self.r.method
         )
 
@@ -80,7 +71,7 @@ def fit_line(x: Floats, y: Floats) -> LinearFit:
 
 def correlation(
     x: Sequence[Floats], y: Sequence[Floats], *, rng: np.random.Generator, ranks: bool = False
-) -> FittedValue:
+) -> Value:
     """Pearson's correlation (Spearman's if `ranks`) of the concatenated columns of x with those of y.
 
     A unit is one row across all columns, such as a pair with one column per sentence; units are resampled
@@ -97,14 +88,14 @@ def correlation(
         return _nothing(n)
     value = float(statistic(*x, *y))
     if n < MIN_UNITS:
-        return FittedValue(value, float("nan"), float("nan"), f"too few: {n} items")
+        return Value(value, float("nan"), float("nan"), f"too few: {n} items")
     with warnings.catch_warnings():  # a resample without spread: no interval then
         warnings.simplefilter("ignore", ConstantInputWarning)
         warnings.simplefilter("ignore", DegenerateDataWarning)
         low, high, method = bootstrap_ends((*x, *y), statistic, rng=rng)
     if not (np.isfinite(low) and np.isfinite(high)):
-        return FittedValue(value, float("nan"), float("nan"), f"too few of {n} items differ")
-    return FittedValue(value, min(float(low), value), max(float(high), value), method)
+        return Value(value, float("nan"), float("nan"), f"too few of {n} items differ")
+    return Value(value, min(float(low), value), max(float(high), value), method)
 
 
 def regress_on_property(
@@ -125,23 +116,23 @@ def regress_on_property(
     return PropertyRegression(
         line=fit_line(x[kept], y[kept]),
         r=correlation([x[kept]], [y[kept]], rng=generator(seed, "correlation")),
-        mean=FittedValue(mean(y[kept]), interval.low, interval.high, interval.method),
+        mean=Value(mean(y[kept]), interval.low, interval.high, interval.method),
         wins=won,
         score=score,
     )
 
 
-def _fitted(value: float, ends: Floats, y: Floats) -> FittedValue:
+def _fitted(value: float, ends: Floats, y: Floats) -> Value:
     """A coefficient; without interval if y is constant or there are too few points."""
     alike = np.ptp(y) == 0
     if np.isfinite(ends).all() and not alike:
-        return FittedValue(float(value), float(ends[0]), float(ends[1]), METHOD)
+        return Value(float(value), float(ends[0]), float(ends[1]), METHOD)
     few = f"too few: {y.size} items, or one of them decides the line"
     why = no_interval(f"{NO_SPREAD}: {y.size} items alike" if alike and y.size > 1 else few)
-    return FittedValue(float(value), why.low, why.high, why.method)
+    return Value(float(value), why.low, why.high, why.method)
 
 
-def _nothing(n: int) -> FittedValue:
-    return FittedValue(
+def _nothing(n: int) -> Value:
+    return Value(
         float("nan"), float("nan"), float("nan"), f"{NO_SPREAD}: {n} items alike" if n else NOTHING_SCORED
     )

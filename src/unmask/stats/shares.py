@@ -9,7 +9,7 @@ from scipy.stats import binomtest, fisher_exact
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from unmask.core.errors import StatsError
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.stats.bootstrap import Interval, no_interval
 from unmask.stats.table import ScoreTable
 

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.stats import fisher_exact, mannwhitneyu, ttest_ind
 from statsmodels.stats.proportion import confint_proportions_2indep
 
-from unmask.core.types import Estimate, Floats
+from unmask.core.estimate import Estimate
+from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_SPREAD, Interval, no_interval
 from unmask.stats.means import mean
 from unmask.stats.shares import NOTHING_SCORED, bias_score

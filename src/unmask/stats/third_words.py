@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.stats.bootstrap import generator
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import mean_estimate

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from unmask.diagnose.alignment.observe import AWKWARD, KINDS, ORDER
 from unmask.diagnose.regression_tables import model_and_data
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.findings import Cell, Plot, Table, Value, charts, value_of
+from unmask.findings import Cell, Plot, Table, Value, charts
 
 COUNTS = (
     "Order matters: other tokens count as shared when the sentences are aligned in the other order. Several "
@@ -74,8 +74,8 @@ def subset_table(observations: Sequence[DiagnosisObservation]) -> Table:
             measure,
             kind,
             subset.inside.n,
-            value_of(subset.inside),
-            value_of(subset.others),
+            subset.inside,
+            subset.others,
             Value(subset.change, subset.low, subset.high, subset.method),
             subset.p,
         )

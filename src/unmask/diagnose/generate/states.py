@@ -23,12 +23,9 @@ WordInText = tuple[str, Span]  # a text, and the character span of a word in it
 
 @torch.inference_mode()
 def last_hidden_states(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch.Tensor]]:
-    """Last hidden states of every sentence, with its index; sentences of equal length share a batch.
-
-    For the few models whose head cannot be separated these are logits, which serve as well.
-    """
+    """Last hidden states of every sentence, with its index; sentences of equal length share a batch."""
     for indices, ids in batches_by_length(lm, rows):
-        yield from zip(indices, lm.network.hidden_states(ids, None), strict=True)
+        yield from zip(indices, lm.network.hidden_states(ids), strict=True)
 
 
 def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:

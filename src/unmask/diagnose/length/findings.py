@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unmask.diagnose.length.observe import CLASSES, ONCE, TWICE, LengthClasses
-from unmask.diagnose.regression_tables import as_cell, model_and_data
+from unmask.diagnose.regression_tables import model_and_data
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.findings import Cell, Plot, Table, Value, charts, value_of
+from unmask.findings import Cell, Plot, Table, Value, charts
 
 COUNTS = (
     "Pairs by whether the stereotyping sentence has more tokens than the other, as many, or fewer. "
@@ -91,7 +91,7 @@ def class_table(observations: Sequence[DiagnosisObservation]) -> Table:
                 (
                     *model_and_data(observation),
                     name,
-                    *(value_of(classes.scores[part]) for part in CLASSES),
+                    *(classes.scores[part] for part in CLASSES),
                     gap,
                     classes.gap.p,
                     change,
@@ -106,7 +106,7 @@ def class_table(observations: Sequence[DiagnosisObservation]) -> Table:
 def correlation_table(observations: Sequence[DiagnosisObservation]) -> Table:
     """Correlations of sentences' scores with their lengths."""
     rows: list[tuple[Cell, ...]] = [
-        (*model_and_data(observation), name, n, as_cell(correlation))
+        (*model_and_data(observation), name, n, correlation)
         for observation in observations
         for name, (n, correlation) in observation.result.correlations.items()
     ]

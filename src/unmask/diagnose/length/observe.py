@@ -10,13 +10,14 @@ import numpy as np
 from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
-from unmask.core.types import Dataset, Estimate, Measure
+from unmask.core.estimate import Estimate, Value
+from unmask.core.types import Dataset, Measure
 from unmask.diagnose import regression_tables
 from unmask.diagnose.spec import DiagnosisSettings
 from unmask.measures import find
 from unmask.stats import Comparison, comparisons
 from unmask.stats.bootstrap import generator
-from unmask.stats.regression import FittedValue, PropertyRegression, correlation
+from unmask.stats.regression import PropertyRegression, correlation
 from unmask.stats.shares import bias_score
 from unmask.stats.subsets import Contrast, SubsetComparison, compare_subset, share_gap
 from unmask.stats.table import ScoreTable
@@ -47,9 +48,7 @@ class LengthResult:
     lengths: Lengths
     regressions: Mapping[str, PropertyRegression]
     classes: Mapping[str, LengthClasses]
-    correlations: Mapping[
-        str, tuple[int, FittedValue]
-    ]  # sentences, and their score's correlation with length
+    correlations: Mapping[str, tuple[int, Value]]  # sentences, and their score's correlation with length
     aula: Mapping[str, Comparison]  # by part of the pairs: as published, then normalised once
 
     @property
@@ -107,7 +106,7 @@ def _length_classes(
     )
 
 
-def _correlation(items: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tuple[int, FittedValue]:
+def _correlation(items: Sequence[ScoredItem], lengths: Lengths, seed: int) -> tuple[int, Value]:
     """Spearman's correlation over both sentences of every scored pair; pairs are resampled whole."""
     kept = [item.row for item in items if item.row.scores and item.row.item in lengths]
     tokens = [np.array([lengths[row.item][side] for row in kept], dtype=np.float64) for side in (0, 1)]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from unmask.audit.result import load
-from unmask.core.types import Estimate
+from unmask.core.estimate import Estimate
 from unmask.diagnose.published import published_value
-from unmask.findings import Cell, Finding, Table, Value, value_of
+from unmask.findings import Cell, Finding, Table, Value
 from unmask.findings.html import Section
 from unmask.measures import find
 from unmask.studies.collect import (
@@ -222,7 +222,7 @@ def _score_row(model: str, estimate: Estimate) -> tuple[Cell, ...]:
         ),
         None,
     )
-    ours: Value = value_of(estimate)
+    ours: Value = estimate
     comparison = (paper, difference(ours, paper), in_interval(ours, paper))
     counts = estimate.n, estimate.ties, estimate.unscored
     return (model, estimate.data, estimate.measure, ours, *counts, *comparison)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from unmask.audit.result import Result, load
-from unmask.findings import Cell, Finding, Plot, Table, Value, charts, value_of
+from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.findings.html import Section
 from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
@@ -87,7 +87,7 @@ def _asld(results: Mapping[str, Result], item: str) -> Finding:
             if estimate.statistic == "asld" and estimate.group in CATEGORIES:
                 name = CATEGORIES[estimate.group]
                 paper = published_value("gbef", item, model=model, group=name)
-                ours = value_of(estimate)
+                ours = estimate
                 comparison = (paper, difference(ours, paper), in_interval(ours, paper))
                 rows.append((model, name, ours, estimate.n, estimate.unscored, *comparison))
     columns = ("model", "category", "ASLD", "n", "unscored", "published", "difference", "in interval")
@@ -116,7 +116,7 @@ def _word_estimates(result: Result) -> dict[str, tuple[str, Value, int]]:
     columns = [result.items.column(name).to_pylist() for name in ("word", "category")]
     category = dict(zip(*columns, strict=True))
     return {
-        word: (category[word], value_of(estimate), estimate.n)
+        word: (category[word], estimate, estimate.n)
         for estimate in result.estimates
         if estimate.statistic == "appd"
         and estimate.group.startswith("word=")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from unmask.audit.result import Result, load
 from unmask.core.errors import StatsError
-from unmask.core.types import Estimate
-from unmask.findings import Cell, Finding, Plot, Table, charts, value_of
+from unmask.core.estimate import Estimate
+from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.findings.html import Section
 from unmask.prompts import estimates, rank_agreement, ranking, verdicts
 from unmask.studies.collect import difference, in_interval, paper_values, published_value, short_name
@@ -164,7 +164,7 @@ def _score_rows(model: str, result: Result, item: str) -> Iterator[tuple[Cell, .
         ]
         if matching:
             estimate, paper = matching[0], published_value("prompts", item, model=model, measure=name)
-            ours = value_of(estimate)
+            ours = estimate
             comparison = (paper, difference(ours, paper), in_interval(ours, paper))
             yield (model, data, name, ours, estimate.n, estimate.ties, *comparison)
 
@@ -186,7 +186,7 @@ def _ranks(results: Results) -> Finding:
             if cell.item == "table-5" and cell.model == short_name(model)
         }
         for rank, (name, estimate) in enumerate(_mean_differences(result), 1):
-            rows.append((model, rank, name, value_of(estimate), estimate.n, paper.get(name)))
+            rows.append((model, rank, name, estimate, estimate.n, paper.get(name)))
             ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
             bars.append({"label": name, "series": model, **ends})
     published: dict[str, list[str]] = {}
@@ -232,7 +232,7 @@ def _human_level_diagnosis(folders: Mapping[str, Path], benchmark: Results, seed
         answers = prompts.load_answers(folder).answers
         decided = verdicts(answers)
         shares = estimates(answers, decided)
-        rows += [(model, share.group, value_of(share), share.n, share.unscored) for share in shares]
+        rows += [(model, share.group, share, share.n, share.unscored) for share in shares]
         order = ", ".join(name for name, _ in ranking(shares))
         summary.append(f"{model}: bias types by share of biased answers, highest first: {order or 'none'}")
         if model in benchmark:

@@ -1,0 +1,54 @@
+"""A value with its 95% interval, and an estimate: a value of a named measure on named data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+NAN = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number with its 95% interval; the ends are NaN where there is none, and `method` says why."""
+
+    value: float
+    low: float = NAN
+    high: float = NAN
+    method: str = ""  # "wilson", "bca", …
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether both ends are finite."""
+        return math.isfinite(self.low) and math.isfinite(self.high)
+
+    def excludes(self, null: float) -> bool:
+        """Whether the interval lies on one side of `null`."""
+        return self.has_interval and not self.low <= null <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(Value):
+    """A value of one statistic of a measure on some data, as every command's `result.json` lists them."""
+
+    measure: str = ""
+    data: str = ""
+    group: str = "all"  # "all", or "category=gender"
+    statistic: str = ""  # "bias-score", "mean-difference", "asld", "lms", …
+    null: float | None = None  # expected value for a model without a preference
+    n: int = 0
+    ties: int = 0
+    unscored: int = 0
+    p: float | None = None  # against the null
+    p_holm: float | None = None  # corrected over the categories of the same measure and data
+    model: str = ""  # which model, if the result is about several
+
+    @property
+    def signed(self) -> float | None:
+        """Distance from the null, positive towards the stereotype, as in Kaneko et al. (2022)."""
+        return None if self.null is None else self.value - self.null
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What it estimates: measure, data, group and statistic."""
+        return self.measure, self.data, self.group, self.statistic

@@ -1,0 +1,77 @@
+"""Option groups: dataclasses whose fields are keyword arguments in Python and options on the command line."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, field, fields, replace
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from unmask.core.errors import DataError, UnknownName
+
+
+def option(
+    default: Any = MISSING,
+    help: str = "",
+    *,
+    flag: str = "",
+    shown: str = "",
+    least: float | None = None,
+    factory: Any = MISSING,
+) -> Any:
+    """A field of an option group.
+
+    Args:
+        default: the default value; or give `factory`.
+        help: one line; without it the field is no option of the command line.
+        flag: its name there if it differs from the field's, such as `--lr`; `--no-…` sets a field to False.
+        shown: what the help shows as the default, if the value itself says too little.
+        least: the smallest value allowed.
+        factory: makes the default value.
+    """
+    metadata = {"help": help, "flag": flag, "shown": shown, "least": least}
+    if factory is not MISSING:
+        return field(default_factory=factory, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def check_values(group: Any) -> None:
+    """Refuse values below the smallest one, and those that are no choice of a `Literal`."""
+    hints = get_type_hints(type(group))
+    for each in fields(group):
+        value, least = getattr(group, each.name), each.metadata.get("least")
+        if value is None:
+            continue
+        if least is not None and not value >= least:
+            raise DataError(f"{each.name} is {value:g}, expected at least {least:g}")
+        choices = literal_choices(hints[each.name])
+        if choices and value not in choices:
+            listed = f"{', '.join(choices[:-1])} or {choices[-1]}" if choices[1:] else choices[0]
+            raise DataError(f"{each.name} is {value!r}, expected {listed}")
+
+
+def literal_choices(hint: Any) -> tuple[str, ...]:
+    """The choices of a `Literal`, also of an optional one; empty for other types."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    if get_origin(hint) in (Union, types.UnionType):
+        return next((get_args(part) for part in get_args(hint) if get_origin(part) is Literal), ())
+    return ()
+
+
+def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
+    """Build option groups from keyword arguments, each a whole group by its name or a field of one.
+
+    A field that several groups have, such as `offline`, is set in all of them. An unknown name is an error.
+    """
+    names = {name: {each.name for each in fields(group)} for name, group in groups.items()}
+    known = set(groups).union(*names.values())
+    for name in given:
+        if name not in known:
+            raise UnknownName("option", name, known)
+    built = []
+    for name, group in groups.items():
+        whole = given.get(name)
+        base = group() if whole is None else whole
+        built.append(replace(base, **{key: given[key] for key in names[name] if key in given}))
+    return tuple(built)

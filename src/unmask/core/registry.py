@@ -1,0 +1,128 @@
+"""The registry of measures, datasets, mitigations, tasks and diagnoses.
+
+A thing is found by being there: every module-level object of the right type in a module of the package, and
+every object that another installed package offers through an entry point, belongs to the registry. Nothing is
+imported before the first look-up.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from unmask.core.errors import DataError, UnknownName
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """The things of one type by name; built-in ones first, in the order of their names."""
+
+    def __init__(
+        self,
+        kind: str,
+        type_: type[T],
+        *,
+        package: str,
+        group: str,
+        name_of: Callable[[T], str] = lambda thing: thing.name,  # type: ignore[attr-defined]
+        order: Callable[[T], Any] = lambda _: 0,
+    ) -> None:
+        """Create it.
+
+        Args:
+            kind: what a thing is called in messages, such as "measure".
+            type_: the type of the things.
+            package: the package whose modules are searched, such as "unmask.measures".
+            group: the entry point group of other packages, such as "unmask.measures".
+            name_of: the name of a thing.
+            order: sort key that comes before the name.
+        """
+        self.kind, self.group = kind, group
+        self._type, self._package, self._name_of, self._order = type_, package, name_of, order
+
+    def find(self, wanted: str | T) -> T:
+        """The thing called `wanted`, or `wanted` itself if it is one."""
+        if isinstance(wanted, self._type):
+            return wanted
+        if wanted not in self._things:
+            raise UnknownName(self.kind, str(wanted), self._things)
+        return self._things[str(wanted)]
+
+    def find_all(self, wanted: str | T | Iterable[str | T]) -> list[T]:
+        """One or several names or objects as a list of objects without duplicates."""
+        several: list[Any] = [wanted] if isinstance(wanted, str | self._type) else list(wanted)  # type: ignore[arg-type]
+        by_name: dict[str, T] = {}
+        for thing in map(self.find, several):
+            name = self._name_of(thing)
+            if by_name.setdefault(name, thing) is not thing:
+                raise DataError(f"two different {self.kind}s are named {name!r}: rename one")
+        return list(by_name.values())
+
+    def __getitem__(self, name: str) -> T:
+        return self._things[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._things)
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    @cached_property
+    def built_in(self) -> frozenset[str]:
+        """The names of the things in the package itself."""
+        return frozenset(self._own)
+
+    @cached_property
+    def _own(self) -> dict[str, T]:
+        package = import_module(self._package)
+        names = [module.name for module in pkgutil.iter_modules(package.__path__)]
+        modules = [import_module(f"{self._package}.{name}") for name in names]
+        things = {
+            self._name_of(thing): thing for module in modules for thing in self._things_in(vars(module))
+        }
+        return dict(sorted(things.items(), key=lambda pair: (self._order(pair[1]), pair[0])))
+
+    @cached_property
+    def _things(self) -> dict[str, T]:
+        things = dict(self._own)
+        for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
+            for thing in self._load(point):
+                name = self._name_of(thing)
+                if name in things:
+                    _warn(f"{_origin(point)} offers a {self.kind} named {name!r}, which exists: not used")
+                else:
+                    things[name] = thing
+        return things
+
+    def _load(self, point: EntryPoint) -> Iterable[T]:
+        """The things of an entry point: an object, a sequence of them, or a module that has some."""
+        try:
+            loaded = point.load()
+        except Exception as error:  # another package's mistake must not stop this one
+            _warn(f"{_origin(point)} cannot be loaded ({type(error).__name__}: {error}): not used")
+            return ()
+        things = list(self._things_in({"loaded": loaded, **getattr(loaded, "__dict__", {})}))
+        if not things:
+            _warn(f"{_origin(point)} is {loaded!r}, expected a {self._type.__name__}: not used")
+        return things
+
+    def _things_in(self, names: Mapping[str, Any]) -> Iterator[T]:
+        for value in names.values():
+            for thing in value if isinstance(value, tuple | list) else (value,):
+                if isinstance(thing, self._type):
+                    yield thing
+
+
+def _origin(point: EntryPoint) -> str:
+    package = point.dist.name if point.dist else "a package"
+    return f"entry point {point.name!r} of {package}"
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=2)
