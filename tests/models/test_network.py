@@ -11,7 +11,7 @@ from torch import nn
 
 from unmask.models import open_lm
 from unmask.models.eraser import Eraser, attach
-from unmask.models.network import pad_outputs
+from unmask.models.fast import pad_outputs
 
 
 @pytest.mark.parametrize(("outputs", "bias"), [(5, True), (8, False), (13, False), (16, True)])
@@ -41,9 +41,9 @@ def test_the_padded_head_gives_the_models_logits(name: str) -> None:
     network = open_lm(zoo.folder(name)).network
     ids = torch.arange(5, 17).view(2, 6)
     whole = network.model(input_ids=ids).logits.flatten(0, 1)
-    head = network.model.get_output_embeddings()
-    network._padded_head = (head, pad_outputs(head))
-    torch.testing.assert_close(network.logits(network.hidden_states(ids, None).flatten(0, 1)), whole)
+    assert network.shortcuts is not None
+    network.shortcuts.pads_head = True
+    torch.testing.assert_close(network.logits(network.run(ids, None).flatten(0, 1)), whole)
     torch.testing.assert_close(network.model(input_ids=ids).logits.flatten(0, 1), whole)
 
 
@@ -54,11 +54,12 @@ def test_the_padded_head_gives_the_models_logits(name: str) -> None:
 def test_padding_is_ignored_with_either_attention_mask(name: str, key_mask: bool) -> None:
     """A mask over keys alone is valid only where every layer attends globally in both directions."""
     network = open_lm(zoo.folder(name)).network
-    assert network._key_mask == key_mask
+    assert network.shortcuts is not None
+    assert network.shortcuts.key_mask == key_mask
     ids, attention_mask = torch.arange(5, 21).view(2, 8), torch.ones(2, 8, dtype=torch.long)
     attention_mask[1, 5:] = 0
     alone = network.model(input_ids=ids[1:, :5]).logits[0]
-    logits = network.logits(network.hidden_states(ids, attention_mask)[1, :5])
+    logits = network.logits(network.run(ids, attention_mask)[1, :5])
     torch.testing.assert_close(logits, alone, rtol=1e-4, atol=1e-5)
 
 
@@ -81,9 +82,9 @@ def test_a_replica_calls_no_module_of_its_original(name: str, layer: int | None)
     for path, module in network.model.named_modules():
         module.register_forward_pre_hook(lambda *_, path=path: called.append(path))
     ids, positions = torch.arange(5, 17).view(2, 6), torch.tensor([1, 8])
-    logits = replica.logits(replica.hidden_states(ids, None, positions=positions).flatten(0, 1)[positions])
+    logits = replica.logits(replica.run(ids, None, positions=positions).flatten(0, 1)[positions])
     assert not called
-    expected = network.logits(network.hidden_states(ids, None).flatten(0, 1)[positions])
+    expected = network.logits(network.run(ids, None).flatten(0, 1)[positions])
     assert called
     torch.testing.assert_close(logits, expected)
     shared = zip(network.model.parameters(), replica.model.parameters(), strict=True)

@@ -11,7 +11,7 @@ from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
 from unmask.models import Engine, Lm
 from unmask.models.engine import Progress, Readings
-from unmask.models.fast import gc_paused
+from unmask.models.fast import tune_interpreter
 
 FIRST, GROWTH = 64, 5  # size of the first chunk, and the growth factor of the next ones
 Plan = list[tuple[Pair, Measure, Probes | str]]  # a string instead of probes: why the item cannot be scored
@@ -39,13 +39,13 @@ def score_items(
     last: Callable[[], list[ScoredItem]] = list
     for begin, end in _chunks(len(items), engine.limits.items):
         step = functools.partial(_step, progress, begin / len(items), (end - begin) / len(items))
-        with gc_paused():
+        with tune_interpreter():
             plan, answers = _submit(items[begin:end], measures, engine, evidence, step)
             done = last()
         last = functools.partial(_score_chunk, data, plan, answers, evidence, engine.lm)
         if done:
             yield done
-    with gc_paused():
+    with tune_interpreter():
         done = last()
     if done:
         yield done

@@ -37,7 +37,6 @@ from unmask.training.distributed import is_main_process, world_size
 
 TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
 GRACE = 5.0  # seconds the other ranks wait, so that rank 0 can print the error before the launcher kills all
-LOCK = 0.0005  # GIL switch interval in seconds: the compute thread needs the GIL between kernels
 
 app = typer.Typer(
     name="unmask",
@@ -92,7 +91,6 @@ def _root(
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; an `UnmaskError` is printed as one line on stderr, with exit code 2."""
     warnings.showwarning = _one_line
-    sys.setswitchinterval(LOCK)
     try:
         app(repeat_options([*(sys.argv[1:] if argv is None else argv)]), prog_name="unmask")
     except UnmaskError as error:

@@ -18,7 +18,7 @@ import torch
 from unmask.core.errors import ModelError
 from unmask.core.types import Ints, Probe, Reading
 from unmask.models.batches import Batch, HeadReads, build_batch
-from unmask.models.fast import HeapTrimmer
+from unmask.models.fast import HeapTrimmer, workers
 from unmask.models.lm import Lm
 from unmask.models.network import Network
 from unmask.models.requests import BatchLimits, Piece, input_identity, merge_probes, pack_batches, split_batch
@@ -29,7 +29,6 @@ Progress = Callable[[float], None]  # the fraction done, 0 to 1
 CPU_LIMITS = BatchLimits(tokens=1024, padding=32, attention=8 << 20)
 CUDA_LIMITS = BatchLimits(tokens=98304, padding=2048, attention=1 << 28, items=2048)
 IN_FLIGHT = 4  # batches queued on the device before the outputs of the oldest are fetched
-WORKERS = 4  # batches a CPU works on at once, its cores divided among them
 CPU_LOGITS, CUDA_LOGITS = 2 << 20, 1 << 28  # logits held at once
 
 
@@ -118,12 +117,12 @@ class Engine:
 
     def _start_workers(self) -> ThreadPoolExecutor:
         """Worker threads, each with a replica of the network that shares the weights."""
-        target = max(1, min(WORKERS, self._threads))
+        target = workers(self._threads)
         while self._networks.qsize() < target and (replica := self.lm.network.replicate()) is not None:
             self._networks.put(replica)
-        workers = min(target, self._networks.qsize())
-        threads = max(1, self._threads // workers)
-        return ThreadPoolExecutor(workers, "unmask", torch.set_num_threads, (threads,))
+        count = min(target, self._networks.qsize())
+        threads = max(1, self._threads // count)
+        return ThreadPoolExecutor(count, "unmask", torch.set_num_threads, (threads,))
 
     def _stop_workers(self) -> None:
         """Shut down the worker pool and restore torch's thread count."""
@@ -170,9 +169,9 @@ class Engine:
         if request.head == "next":
             states = network.next_sentence_logits(ids, attention_mask, segments)[:, None]
         elif request.attention:
-            states, attention_received = network.hidden_states_and_attention(ids, attention_mask, segments)
+            states, attention_received = network.run_with_attention(ids, attention_mask, segments)
         else:
-            states = network.hidden_states(ids, attention_mask, segments, positions)
+            states = network.run(ids, attention_mask, segments, positions)
         head = network.logits if request.head == "lm" else torch.Tensor.float
         logprobs, ranks = self._read(states.flatten(0, 1), reads, positions, rest, head)
         return _BatchOutput(batch, logprobs, ranks, attention_received)

@@ -77,7 +77,7 @@ class MaskedTokenLoss:
     def __call__(self, model: Any, batch: Batch) -> Tensor:
         """Mean cross-entropy of the predicted tokens."""
         predicted = batch["labels"] != -100
-        states = self.network.hidden_states(batch["input_ids"], batch["attention_mask"])
+        states = self.network.run(batch["input_ids"], batch["attention_mask"])
         return cross_entropy(self.network.logits(states[predicted]), batch["labels"][predicted])
 
 

@@ -18,7 +18,7 @@ from unmask.models.states import batches_by_length
 def distributions(lm: Lm, slots: Sequence[tuple[tuple[int, ...], int]]) -> Iterator[tuple[int, Floats]]:
     """Yield the index of each slot (token ids, position) and the probabilities there."""
     for chunk, ids in batches_by_length(lm, [ids for ids, _ in slots]):
-        states = lm.network.hidden_states(ids, None)
+        states = lm.network.run(ids, None)
         for row, index in enumerate(chunk):
             logits = lm.network.logits(states[row, slots[index][1]][None])[0]
             yield index, logits.double().softmax(-1).cpu().numpy()
