@@ -1,18 +1,28 @@
-"""Batches of whole sequences of equal length, never padded, for callers that need full hidden states."""
+"""Hidden states of whole sequences; the engine reads the probabilities of given tokens instead.
+
+Sequences of equal length share a batch, so nothing is padded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor
 
+from unmask.core.errors import ModelError
+from unmask.core.types import Floats
+from unmask.models.eraser import record_states
 from unmask.models.lm import Lm
 
 TOKENS = 2048  # per forward pass
+TokenIds = tuple[int, ...]
 
 
-def batches_by_length(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[int], torch.Tensor]]:
+def batches_by_length(lm: Lm, rows: Sequence[TokenIds]) -> Iterator[tuple[list[int], Tensor]]:
     """Yield the indices of rows of one length and their token ids on the model's device."""
     order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
     for length, group in groupby(order, key=lambda index: len(rows[index])):
@@ -20,3 +30,50 @@ def batches_by_length(lm: Lm, rows: Sequence[tuple[int, ...]]) -> Iterator[tuple
         for begin in range(0, len(indices), step):
             chunk = indices[begin : begin + step]
             yield chunk, torch.tensor([rows[index] for index in chunk], device=lm.network.device)
+
+
+def all_layers(model: Any, ids: Tensor, attention_mask: Tensor | None = None) -> tuple[Tensor, ...]:
+    """Hidden states of a batch at every layer, embeddings first."""
+    output = model.base_model(input_ids=ids, attention_mask=attention_mask, output_hidden_states=True)
+    return tuple(output.hidden_states)
+
+
+@torch.inference_mode()
+def mean_states(
+    lm: Lm,
+    rows: Sequence[TokenIds],
+    positions: Sequence[Sequence[int]],
+    *,
+    layer: int = -1,
+    for_eraser: bool = False,
+) -> Floats:
+    """The mean state over the positions of each row at one layer (0: the embeddings, -1: the last layer).
+
+    With `for_eraser` they are the states that an eraser at this layer receives. Equal rows are run once.
+    """
+    rows_of: dict[TokenIds, list[int]] = {}
+    for number, row in enumerate(rows):
+        rows_of.setdefault(row, []).append(number)
+    distinct, means = list(rows_of), dict[int, Floats]()
+    for indices, ids in batches_by_length(lm, distinct):
+        batch = _eraser_inputs(lm, ids, layer) if for_eraser else _layer_states(lm, ids, layer)
+        for index, states in zip(indices, batch, strict=True):
+            for number in rows_of[distinct[index]]:
+                means[number] = states[list(positions[number])].double().mean(0).cpu().numpy()
+    return np.stack([means[number] for number in range(len(rows))]) if rows else np.empty((0, 0))
+
+
+def _layer_states(lm: Lm, ids: Tensor, layer: int) -> Tensor:
+    layers = all_layers(lm.network.model, ids)
+    if not -len(layers) <= layer < len(layers):
+        raise ModelError(
+            f"{lm.facts.id} has layers 0 to {len(layers) - 1}, or -{len(layers)} to -1 from the end; "
+            f"there is no layer {layer}"
+        )
+    return layers[layer]
+
+
+def _eraser_inputs(lm: Lm, ids: Tensor, layer: int) -> Tensor:
+    with record_states(lm.network.model, layer) as recorded:
+        lm.network.model.base_model(input_ids=ids)
+    return recorded[-1]

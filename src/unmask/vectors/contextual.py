@@ -1,20 +1,14 @@
-"""Vectors of texts, and of words in context, from an opened language model.
-
-Texts of equal length are batched together, so nothing is padded.
-"""
+"""Vectors of texts, and of words in context, from an opened language model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
-
-import numpy as np
-import torch
 
 from unmask.core.errors import DataError, ModelError, Unscorable
 from unmask.core.types import Encoded, Floats
 from unmask.models import Lm
-from unmask.models.states import batches_by_length
+from unmask.models.states import mean_states
 
 Pooling = Literal["mean", "mean-all", "first", "last"]
 Span = tuple[int, int]  # of characters
@@ -34,14 +28,15 @@ def text_vectors(lm: Lm, texts: Sequence[str], *, layer: int = -1, pooling: Pool
             f"{lm.facts.id} is causal: its first token does not attend to the text; use pooling last or mean"
         )
     encoded = [_encode(lm, text) for text in texts]
-    return _pool(lm, [text.ids for text in encoded], [_positions(text, pooling) for text in encoded], layer)
+    positions = [_positions(text, pooling) for text in encoded]
+    return mean_states(lm, [text.ids for text in encoded], positions, layer=layer)
 
 
 def word_vectors(lm: Lm, words: Sequence[WordInText], *, layer: int = -1) -> Floats:
     """One vector per word in its text: the mean over its tokens."""
     encoded = [_encode(lm, text) for text, _ in words]
     positions = [word_token_positions(lm, text, span) for text, span in words]
-    return _pool(lm, [text.ids for text in encoded], positions, layer)
+    return mean_states(lm, [text.ids for text in encoded], positions, layer=layer)
 
 
 def word_token_positions(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
@@ -91,38 +86,3 @@ def _positions(encoded: Encoded, pooling: Pooling) -> tuple[int, ...]:
             return (0,)
         case "last":
             return encoded.content[-1:]
-
-
-def _pool(
-    lm: Lm, rows: Sequence[tuple[int, ...]], positions: Sequence[tuple[int, ...]], layer: int
-) -> Floats:
-    """The mean state over each row's positions; equal rows are run once."""
-    requests = list(zip(rows, positions, strict=True))
-    numbers_of: dict[tuple[int, ...], list[int]] = {}
-    for number, row in enumerate(rows):
-        numbers_of.setdefault(row, []).append(number)
-    pooled: dict[int, Floats] = {}
-    for row, states in _states(lm, list(numbers_of), layer):
-        for number in numbers_of[row]:
-            pooled[number] = states[list(requests[number][1])].double().mean(0).cpu().numpy()
-    return np.stack([pooled[number] for number in range(len(rows))])
-
-
-@torch.inference_mode()
-def _states(
-    lm: Lm, rows: Sequence[tuple[int, ...]], layer: int
-) -> Iterator[tuple[tuple[int, ...], torch.Tensor]]:
-    """States of every row at one layer; rows of equal length are batched together."""
-    for numbers, ids in batches_by_length(lm, rows):
-        output = lm.network.model.base_model(input_ids=ids, output_hidden_states=True)
-        states = _layer(output.hidden_states, layer, lm)
-        yield from zip((rows[number] for number in numbers), states, strict=True)
-
-
-def _layer(layers: Sequence[torch.Tensor], layer: int, lm: Lm) -> torch.Tensor:
-    if not -len(layers) <= layer < len(layers):
-        raise ModelError(
-            f"{lm.facts.id} has layers 0 to {len(layers) - 1}, or -{len(layers)} to -1 from the end; "
-            f"there is no layer {layer}"
-        )
-    return layers[layer]

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from unmask.mitigate.at.sentences import WordOccurrence
-from unmask.mitigate.at.vectors import AttributeVectors, hidden_states, token_weights
+from unmask.mitigate.at.vectors import AttributeVectors, token_weights
 from unmask.mitigate.spec import MitigationOptions
+from unmask.models.states import all_layers
 from unmask.training.collators import MaskedLMCollator, TokenRow, pad_rows
 
 if TYPE_CHECKING:
@@ -74,10 +75,10 @@ class AtLoss:
     def __call__(self, model: Any, batch: Batch) -> Tensor:
         """The loss of a batch."""
         masks = (None, None) if self.as_code else (batch["target_mask"], batch["attribute_mask"])
-        projection = self._projection(hidden_states(model, batch["targets"], masks[0]), batch)
-        current = hidden_states(model, batch["attributes"], masks[1])
+        projection = self._projection(all_layers(model, batch["targets"], masks[0]), batch)
+        current = all_layers(model, batch["attributes"], masks[1])
         with torch.no_grad():
-            reference = hidden_states(self.original, batch["attributes"], masks[1])
+            reference = all_layers(self.original, batch["attributes"], masks[1])
         preservation = self._preservation(current, reference, batch["attribute_mask"])
         share = self.options.strength
         loss = share * projection + (1 - share) * preservation

@@ -11,17 +11,12 @@ import torch
 from torch import Tensor
 
 from unmask.mitigate.at.sentences import WordOccurrence
+from unmask.models.states import all_layers
 from unmask.training.collators import pad_rows
 from unmask.training.distributed import on_main_process
 
 MAX_SENTENCES = 100  # averaged for the vector of one word
 _BATCH = 64
-
-
-def hidden_states(model: Any, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
-    """Hidden states of all layers, embeddings first."""
-    layers = model.base_model(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states
-    return tuple(layers)
 
 
 def token_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:
@@ -41,7 +36,7 @@ def attribute_vectors(model: Any, rows: Sequence[WordOccurrence], pad: int, *, b
     counts = torch.zeros(len(names), device=next(model.parameters()).device)
     for batch in _batches(chosen):
         ids, mask = (tensor.to(counts.device) for tensor in pad_rows([row.ids for row in batch], pad))
-        layers = torch.stack(hidden_states(model, ids, mask))
+        layers = torch.stack(all_layers(model, ids, mask))
         mean = torch.einsum(
             "bt,lbtd->lbd", token_weights(batch, ids.shape[1]).to(counts.device), layers.float()
         )

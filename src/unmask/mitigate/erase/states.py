@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 from unmask import data
 from unmask.core.errors import ModelError, Unscorable
 from unmask.core.types import Floats
 from unmask.models import Lm
-from unmask.models.eraser import record_states
-from unmask.models.states import batches_by_length
+from unmask.models.states import TokenIds, mean_states
 from unmask.stats.bootstrap import generator
 from unmask.vectors.contextual import word_token_positions
 
@@ -87,7 +85,7 @@ def find_contexts(sentences: Sequence[str], *, seed: int = 0) -> PairContexts:
 
 def pair_states(lm: Lm, contexts: PairContexts, layer: int) -> GenderedStates:
     """States of both words in each sentence at a layer; sentences the model cannot encode are skipped."""
-    rows: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+    rows: list[tuple[TokenIds, TokenIds]] = []
     kept: list[GenderPair] = []
     for sentence, pair in zip(contexts.sentences, contexts.pairs, strict=True):
         try:
@@ -107,7 +105,7 @@ def pair_states(lm: Lm, contexts: PairContexts, layer: int) -> GenderedStates:
 
 def word_states(lm: Lm, words: Sequence[str], layer: int) -> tuple[Floats, tuple[str, ...]]:
     """Mean states of words over the carrier sentences, and the words that could be encoded."""
-    rows, kept = list[tuple[tuple[int, ...], tuple[int, ...]]](), list[str]()
+    rows, kept = list[tuple[TokenIds, TokenIds]](), list[str]()
     for word in words:
         try:
             rows += [_tokenize(lm, carrier, word) for carrier in CARRIERS]
@@ -129,20 +127,13 @@ def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterato
             yield f"{sentence[:begin]}{{}}{sentence[end:]}", pair
 
 
-def _tokenize(lm: Lm, sentence: str, word: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _tokenize(lm: Lm, sentence: str, word: str) -> tuple[TokenIds, TokenIds]:
     """Token ids of the filled sentence, and the positions of the word."""
     begin = sentence.index("{}")
     text = sentence.replace("{}", word, 1)
     return lm.encode(text).ids, word_token_positions(lm, text, (begin, begin + len(word)))
 
 
-@torch.inference_mode()
-def _states(lm: Lm, rows: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], layer: int) -> Floats:
-    model = lm.network.model
-    states: dict[int, Floats] = {}
-    for numbers, ids in batches_by_length(lm, [row for row, _ in rows]):
-        with record_states(model, layer) as seen:
-            model.base_model(input_ids=ids)
-        for number, state in zip(numbers, seen[-1], strict=True):
-            states[number] = state[list(rows[number][1])].double().mean(0).cpu().numpy()
-    return np.stack([states[number] for number in range(len(rows))])
+def _states(lm: Lm, rows: Sequence[tuple[TokenIds, TokenIds]], layer: int) -> Floats:
+    ids, positions = [row for row, _ in rows], [at for _, at in rows]
+    return mean_states(lm, ids, positions, layer=layer, for_eraser=True)
