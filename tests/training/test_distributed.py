@@ -30,6 +30,11 @@ def test_a_single_process_is_the_main_process() -> None:
     assert (world_size(), is_main_process(), on_main_process(lambda: 7)) == (1, True, 7)
 
 
+def test_a_single_process_needs_no_accelerate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "accelerate", None)
+    assert (world_size(), is_main_process(), on_main_process(lambda: 7)) == (1, True, 7)
+
+
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("outputs")

@@ -23,15 +23,18 @@ from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.run import mitigate
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings, train
-from unmask.training.distributed import on_main_process
+from unmask.training.distributed import on_main_process, world_size
 
 
 def main(folder: Path) -> None:
     torch.set_num_threads(1)
+    rank_of_main = on_main_process(lambda: os.environ["RANK"])  # before a Trainer has started anything
+    started = {"same": rank_of_main == "0" and world_size() == 2}
     line = Line()
     settings = TrainSettings(epochs=2, rate=0.1, batch=1, seed=4, clip=1e9)
     trained = train(line, ROWS[:4], pairs, settings, folder / "line-work", loss=squares)
-    results: dict[str, Any] = {"line": {**_same_weights(line), "steps": trained.steps, "a": line.a.item()}}
+    results: dict[str, Any] = {"started": started}
+    results["line"] = {**_same_weights(line), "steps": trained.steps, "a": line.a.item()}
     for method, model in (("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")):
         lm = open_lm(on_main_process(lambda: zoo.folder(model)))  # noqa: B023 - called at once
         done = mitigate(
