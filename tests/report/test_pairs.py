@@ -1,66 +1,13 @@
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from unmask.audit.token_parts import parts
 from unmask.report.glyphs import glyphs
 from unmask.report.pairs import PairView, largest_differences, smallest_differences
 from unmask.report.selection import headlines
 
 from . import fake
-
-
-def token(text: str, logprob: float | None, weight: float = 1.0) -> dict[str, Any]:
-    return {"token": text, "logprob": logprob, "weight": weight}
-
-
-def test_parts_by_hand() -> None:
-    more = [token("the", -1.0), token("nurse", -2.0), token("she", -3.0)]
-    less = [token("the", -1.5), token("nurse", -5.0), token("he", -1.0)]
-    # the: −1 against −1.5 gives +0.5; nurse: −2 against −5 gives +3; she against he: −2; half on each side
-    here, there = parts(more, less)
-    assert [part.own for part in here if part] == [0.25, 1.5, -1.0]
-    assert [part.own for part in there if part] == [0.25, 1.5, -1.0]
-    assert [part.block for part in here if part] == [0.5, 3.0, -2.0]
-
-
-def test_unequal_spans_and_insertions_by_hand() -> None:
-    more = [token("a", -1.0), token("b", -3.0), token("c", -1.0), token("x", -4.0)]
-    less = [token("d", -2.0), token("c", -1.0)]
-    # a, b against d: sums −4 and −2, mean −3, so 0.5 and −1.5 here and −(−2 + 3) there; x stands alone
-    here, there = parts(more, less)
-    assert [part.own for part in here if part] == [0.5, -1.5, 0.0, -4.0]
-    assert [part.own for part in there if part] == [-1.0, 0.0]
-
-
-def test_tokens_that_were_not_scored_have_no_part() -> None:
-    here, there = parts(
-        [token("she", None, 0.0), token("said", -1.0)], [token("he", math.nan, 0.0), token("said", -2.0)]
-    )
-    assert here[0] is None
-    assert there[0] is None
-    assert here[1] is not None
-    assert here[1].block == 1.0
-
-
-LETTERS = st.lists(st.tuples(st.sampled_from("abc"), st.floats(-20, 0), st.floats(0, 1)), max_size=8)
-
-
-@given(LETTERS, LETTERS)
-def test_parts_add_up_and_mirror(
-    more: list[tuple[str, float, float]], less: list[tuple[str, float, float]]
-) -> None:
-    ours, theirs = [token(*one) for one in more], [token(*one) for one in less]
-    here, there = parts(ours, theirs)
-    total = math.fsum(part.own for part in (*here, *there) if part)
-    wanted = math.fsum(lp * w for _, lp, w in more) - math.fsum(lp * w for _, lp, w in less)
-    assert total == pytest.approx(wanted, abs=1e-9)
 
 
 def decided(measure: str) -> list[PairView]:

@@ -1,37 +1,54 @@
-"""Token attribution: the contribution of every token to the difference between the two sentences."""
+"""Token attribution: the contribution of every token to the difference between the two scores of a pair.
+
+The two sentences are aligned into blocks: a token that both share is a block with its counterpart; changed
+words between two shared tokens are a block with the words that replace them. All contributions of a pair add
+up to its difference if the scores are sums of weighted log-probabilities.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unmask.audit.result import require_measure
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from unmask.core.errors import ResultError
+from unmask.core.types import Side
 
 if TYPE_CHECKING:
-    from unmask.audit.result import Result
+    from unmask.findings.envelope import Result
+
+CLOSE = 1e-3  # relative tolerance: contributions add up to the difference but for rounding
+SIDES: tuple[Side, ...] = ("more", "less", "unrelated")
+Rows = Sequence[Mapping[str, Any]]
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class TokenPart:
-    """A token and its contribution to the score; `logprob` is None if the measure does not read it."""
+    """A token of a sentence, what the measure read of it, and its contribution to the difference."""
 
     position: int
     token: str
-    logprob: float | None
+    logprob: float | None  # None if the measure does not read the token
     weight: float
-    in_span: bool
+    in_span: bool  # whether it differs between the sentences
+    block: int | None = None  # None in a third sentence, which is not part of the difference
+    contribution: float | None = None  # None if the token was not scored
 
     @property
-    def part(self) -> float:
-        """Weight × log-probability."""
+    def value(self) -> float:
+        """Weight × log-probability, its term in the score of its own sentence."""
         return 0.0 if self.logprob is None else self.weight * self.logprob
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One item scored by one measure, token by token."""
+    """One item scored by one measure, token by token; the difference of an unscored item is NaN."""
 
     item: str
     measure: str
@@ -41,59 +58,143 @@ class Explanation:
     text_less: str
     more: tuple[TokenPart, ...]
     less: tuple[TokenPart, ...]
+    unrelated: tuple[TokenPart, ...] = ()
+
+    @property
+    def blocks(self) -> dict[int, float]:
+        """The contribution of every block with a scored token: the sum over its tokens in both sentences."""
+        totals: dict[int, float] = {}
+        for token in (*self.more, *self.less):
+            if token.block is not None and token.contribution is not None:
+                totals[token.block] = totals.get(token.block, 0.0) + token.contribution
+        return totals
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the contributions add up to the difference: there are some, and the scores are sums."""
+        total = sum(self.blocks.values())
+        return bool(self.blocks) and abs(total - self.difference) <= CLOSE * max(1.0, abs(self.difference))
 
     def deciding(self) -> list[tuple[str, float, bool]]:
-        """Tokens by the size of their contribution: (token, contribution, in the changed span).
+        """Blocks by the size of their contribution: (tokens, contribution, changed).
 
-        A token that both sentences share contributes the difference of its two weighted log-probabilities.
-        The contributions of shared and changed tokens add up to the difference of the pair.
+        A shared token is named once, changed words as `she / he`.
         """
-        shared = [[token for token in side if not token.in_span] for side in (self.more, self.less)]
-        parts: list[tuple[str, float, bool]] = []
-        if len(shared[0]) == len(shared[1]):
-            both = zip(*shared, strict=True)
-            parts += [(a.token, a.part - b.part, False) for a, b in both]
-        else:
-            parts += [(token.token, token.part, False) for token in shared[0]]
-            parts += [(token.token, -token.part, False) for token in shared[1]]
-        parts += [(token.token, token.part, True) for token in self.more if token.in_span]
-        parts += [(token.token, -token.part, True) for token in self.less if token.in_span]
-        return sorted(parts, key=lambda part: -abs(part[1]))
+        changed = {token.block for token in (*self.more, *self.less) if token.in_span}
+        ranked = sorted(self.blocks.items(), key=lambda block: -abs(block[1]))
+        return [(self._name(block), total, block in changed) for block, total in ranked]
+
+    def _name(self, block: int) -> str:
+        """The tokens of a block: a shared one once, changed ones as `she / he`."""
+        more, less = (
+            " ".join(token.token for token in tokens if token.block == block)
+            for tokens in (self.more, self.less)
+        )
+        return more if more == less else f"{more or '–'} / {less or '–'}"
+
+
+def sort_by_size(rows: Rows) -> list[Mapping[str, Any]]:
+    """Scored items by the size of their difference, the largest first."""
+    return sorted(rows, key=lambda row: -abs(row["difference"]))
+
+
+def largest_differences(rows: Rows, count: int) -> list[Mapping[str, Any]]:
+    """The scored items with the largest differences, half in each direction if there are enough."""
+    ranked = sort_by_size(rows)
+    more = [row for row in ranked if row["difference"] > 0]
+    less = [row for row in ranked if row["difference"] < 0]
+    half = count // 2
+    return more[: max(count - half, count - len(less))] + less[: max(half, count - len(more))]
 
 
 def explain_item(result: Result, item: str, measure: str | None = None) -> Explanation:
     """Explain one item from the tables of a result folder."""
-    import pyarrow.compute as pc
-
     table = result.items
     rows: list[dict[str, Any]] = table.filter(pc.equal(table["item"], item)).to_pylist()
     if not rows:
         example = table["item"][0].as_py() if len(table) else "none"
         raise ResultError(f"no item {item!r} in this result; items look like {example!r}")
     if measure is not None:
-        require_measure(result, measure)
+        result.require_measure(measure)
     fitting = [row for row in rows if measure in (None, row["measure"])]
     row = next((row for row in fitting if row["outcome"] != "unscored"), fitting[0])
     if row["outcome"] == "unscored":
         raise ResultError(f"{item} was not scored by {row['measure']}: {row['reason']}")
-    tokens = result.tokens
-    of_item = pc.and_(pc.equal(tokens["item"], item), pc.equal(tokens["measure"], row["measure"]))
-    parts = tokens.filter(of_item).to_pylist()
-    return Explanation(
-        item,
-        row["measure"],
-        row["outcome"],
-        row["difference"],
-        row["text_more"],
-        row["text_less"],
-        _side(parts, "more"),
-        _side(parts, "less"),
+    return explain_rows([row], result.tokens)[0]
+
+
+def explain_rows(rows: Rows, tokens: pa.Table) -> list[Explanation]:
+    """Explain rows of the table of items from the table of tokens."""
+    items = pa.array({row["item"] for row in rows}, tokens.schema.field("item").type)
+    chosen = with_contributions(tokens.filter(pc.is_in(tokens["item"], items)))
+    parts: dict[tuple[str, str, str], list[TokenPart]] = {}
+    for token in chosen.to_pylist():
+        values = {name: token[name] for name in TokenPart.__slots__}
+        parts.setdefault((token["measure"], token["item"], token["side"]), []).append(TokenPart(**values))
+    return [
+        Explanation(
+            row["item"],
+            row["measure"],
+            row["outcome"],
+            float("nan") if row["difference"] is None else row["difference"],
+            row.get("text_more") or "",
+            row.get("text_less") or "",
+            *(tuple(parts.get((row["measure"], row["item"], side), ())) for side in SIDES),
+        )
+        for row in rows
+    ]
+
+
+def with_contributions(tokens: pa.Table) -> pa.Table:
+    """The table of tokens with the columns `block` and `contribution`, computed if it has none.
+
+    A token's value is its weight × log-probability. Its contribution is that value minus its share of the
+    mean of the two sides of its block, with the sign of its side; if only one side of the block was scored,
+    the value itself. The tokens of a sentence must be in order; `in_span` marks the changed ones.
+    """
+    if {"block", "contribution"} <= set(tokens.column_names):
+        return tokens
+    side = pc.index_in(tokens["side"].cast(pa.string()), pa.array(SIDES)).to_numpy()
+    pair = _codes(tokens["measure"]) * (tokens.num_rows + 1) + _codes(tokens["item"])
+    order = np.lexsort((side, pair))
+    order = order[side[order] < 2]  # a third sentence is not part of the difference
+    side, pair = side[order], np.unique(pair[order], return_inverse=True)[1]
+    slot = _slots(pair, side, ~tokens["in_span"].to_numpy()[order])
+    with np.errstate(invalid="ignore"):
+        value = (tokens["weight"].to_numpy() * tokens["logprob"].to_numpy())[order]
+    scored, width = np.isfinite(value), slot.max(initial=0) + 1
+    used, block = np.unique(pair * width + slot, return_inverse=True)
+    cell, cells = 2 * block + side, 2 * len(used)  # a cell: one side of a block
+    totals = np.bincount(cell, np.where(scored, value, 0.0), cells).reshape(-1, 2)
+    counts = np.bincount(cell, scored, cells).reshape(-1, 2)
+    means = np.where(counts.all(axis=1), totals.sum(axis=1) / 2, 0.0)
+    signed = (1 - 2 * side) * (value - means[block] / np.maximum(counts[block, side], 1)) + 0.0  # never -0.0
+    index = block - np.searchsorted(used, pair * width)
+    tokens = tokens.append_column("block", _column(index, order, tokens.num_rows, pa.int32()))
+    return tokens.append_column(
+        "contribution", _column(signed[scored], order[scored], tokens.num_rows, pa.float64())
     )
 
 
-def _side(parts: Sequence[dict[str, Any]], side: str) -> tuple[TokenPart, ...]:
-    return tuple(
-        TokenPart(part["position"], part["token"], part["logprob"], part["weight"], part["in_span"])
-        for part in parts
-        if part["side"] == side
-    )
+def _slots(pair: Array, side: Array, shared: Array) -> Array:
+    """Number the blocks of every sentence: shared token k is 2k + 1, changed words before it are 2k.
+
+    Tokens are sorted by pair and side. A pair whose sides have unequal numbers of shared tokens is one block.
+    """
+    sentence = 2 * pair + side
+    before = np.cumsum(shared) - shared
+    before -= before[np.searchsorted(sentence, sentence)]
+    numbers = np.bincount(sentence, shared, 2 * (pair.max(initial=-1) + 1)).reshape(-1, 2)
+    return np.where((numbers[:, 0] == numbers[:, 1])[pair], 2 * before + shared, 0)
+
+
+def _codes(column: pa.ChunkedArray) -> Array:
+    """An integer for each distinct text."""
+    return column.cast(pa.string()).combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+
+
+def _column(values: Array, rows: Array, size: int, kind: pa.DataType) -> pa.Array:
+    """A column with these values in these rows, null elsewhere."""
+    column, absent = np.zeros(size, values.dtype), np.ones(size, np.bool_)
+    column[rows], absent[rows] = values, False
+    return pa.array(column, kind, mask=absent)

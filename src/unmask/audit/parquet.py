@@ -1,18 +1,20 @@
-"""Write the two tables of a result folder during the run; they are renamed when complete."""
+"""The two tables of a result folder: written during the run, renamed when complete, read back as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unmask.audit.result import ITEMS, TOKENS
+from unmask.audit.attribution import SIDES, with_contributions
 from unmask.audit.scoring import ScoredItem
 from unmask.core.errors import Unscorable
-from unmask.core.types import Encoded, Pair, SentenceScore, Side
+from unmask.core.types import Encoded, Pair, Row, SentenceScore
+from unmask.findings.envelope import ITEMS, TOKENS
 from unmask.measures.spans import align
 from unmask.models import Lm
 
@@ -39,6 +41,8 @@ _TOKENS = pa.schema(
         ("logprob", pa.float64()),
         ("weight", pa.float64()),
         ("in_span", pa.bool_()),
+        ("block", pa.int32()),
+        ("contribution", pa.float64()),
     ]
 )
 
@@ -64,9 +68,11 @@ class Tables:
         rows = [self._item(item) for item in scored]
         self._items.write_table(pa.Table.from_pylist(rows, schema=self._items.schema))
         columns = zip(*(row for item in scored for row in _token_rows(item, lm)), strict=True)
-        arrays = [pa.array(column, type=field.type) for column, field in zip(columns, _TOKENS, strict=False)]
+        arrays = {
+            field.name: pa.array(column, field.type) for field, column in zip(_TOKENS, columns, strict=False)
+        }
         if arrays:
-            self._tokens.write_table(pa.Table.from_arrays(arrays, schema=_TOKENS))
+            self._tokens.write_table(with_contributions(pa.table(arrays)))
 
     def close(self) -> None:
         """Finish both files and rename them."""
@@ -92,50 +98,45 @@ class Tables:
 _TAKEN = {name for name, _ in (*_LEADING, *_TRAILING)}
 
 
+def rows_of(items: pa.Table) -> dict[tuple[str, str], list[Row]]:
+    """The rows of a table of items, by measure and dataset."""
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for record in items.to_pylist():
+        groups = {
+            name: value for name, value in record.items() if name not in _TAKEN and isinstance(value, str)
+        }
+        scores = {side: record[side] for side in SIDES if record[side] is not None}
+        fixed = (record[name] for name in ("measure", "data", "item"))
+        row = Row(*fixed, groups, scores, record["outcome"], record["reason"])
+        rows.setdefault((row.measure, row.data), []).append(row)
+    return rows
+
+
 def _token_rows(scored: ScoredItem, lm: Lm) -> Iterable[tuple[Any, ...]]:
+    """Every content token of the sentences, scored or not; or the tokens that were read instead."""
     if not scored.sentences:
         return
-    encoded, changed = _encode_sides(scored.item, lm)
+    texts = scored.item.sides()
+    read = {side: _read_sentence(score, texts[side], lm) for side, score in scored.sentences.items()}
+    changed = dict(zip(SIDES, align(read["more"][0], read["less"][0]).changed, strict=False))
     for side, score in scored.sentences.items():
-        for row in _sentence_rows(score, encoded.get(side), changed.get(side, frozenset()), lm):
-            yield (scored.row.measure, scored.row.item, side, *row)
+        (sentence, positions), differing = read[side], set(changed.get(side, ()))
+        at = sentence.content if score.tokens is not None else score.positions
+        parts = {p: (float(lp), float(w)) for p, lp, w in zip(at, score.logprobs, score.weights, strict=True)}
+        names = lm.tokens([sentence.ids[place] for place in sentence.content])
+        for place, position, name in zip(sentence.content, positions, names, strict=True):
+            own = parts.get(place, (None, 0.0))
+            yield scored.row.measure, scored.row.item, side, position, name, *own, place in differing
 
 
-def _sentence_rows(
-    score: SentenceScore, sentence: Encoded | None, changed: frozenset[int], lm: Lm
-) -> Iterable[tuple[Any, ...]]:
-    """Every content token of the sentence, scored or not; or the tokens that were read instead."""
-    positions, tokens = score.positions, score.tokens
-    if (
-        tokens is not None
-        and sentence is not None
-        and tokens == tuple(sentence.ids[p] for p in sentence.content)
-    ):
-        positions, tokens = sentence.content, None
-    if tokens is not None or sentence is None:
-        names = lm.tokens(tokens or ())
-        for position, name, logprob, weight in zip(
-            positions, names, score.logprobs, score.weights, strict=True
-        ):
-            yield position, name, float(logprob), float(weight), True
-        return
-    parts = {
-        p: (float(lp), float(w)) for p, lp, w in zip(positions, score.logprobs, score.weights, strict=True)
-    }
-    names = lm.tokens([sentence.ids[position] for position in sentence.content])
-    for position, name in zip(sentence.content, names, strict=True):
-        yield position, name, *parts.get(position, (None, 0.0)), position in changed
-
-
-def _encode_sides(item: Pair, lm: Lm) -> tuple[Mapping[Side, Encoded], Mapping[Side, frozenset[int]]]:
-    """The encoded sentences, and the positions that differ between `more` and `less`."""
-    encoded: dict[Side, Encoded] = {}
-    for side, text in item.sides().items():
-        try:
-            encoded[side] = lm.encode(text)
-        except Unscorable:
-            continue
-    if "more" not in encoded or "less" not in encoded:
-        return encoded, {}
-    alignment = align(encoded["more"], encoded["less"])
-    return encoded, {"more": frozenset(alignment.changed[0]), "less": frozenset(alignment.changed[1])}
+def _read_sentence(score: SentenceScore, text: str, lm: Lm) -> tuple[Encoded, Sequence[int]]:
+    """The sentence and the positions of its content; or the tokens that were read instead, and where."""
+    tokens = score.tokens
+    if tokens is None:
+        sentence = lm.encode(text)
+        return sentence, sentence.content
+    with suppress(Unscorable):  # too long as a whole
+        sentence = lm.encode(text)
+        if tokens == tuple(sentence.ids[position] for position in sentence.content):
+            return sentence, sentence.content
+    return Encoded(tokens, tuple(range(len(tokens)))), score.positions

@@ -11,38 +11,34 @@ from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from unmask.audit.attribution import Explanation, TokenPart
-    from unmask.audit.result import Result
+
+NO_SUM = "(contributions do not add up: these scores are not sums of log-probabilities)"
 
 
 def explain(
     run: Annotated[Path, typer.Argument(help="Result folder.")],
     item: Annotated[
-        str | None, typer.Argument(help="Item id; default: the items with the largest differences.")
+        str | None, typer.Argument(help="Item id; default: the largest differences in both directions.")
     ] = None,
     measure: Annotated[str | None, typer.Option(help="Measure.", show_default="the first of the run")] = None,
     top: Annotated[int, typer.Option(help="Number of items or tokens to show.")] = 5,
 ) -> None:
     """Show how much each token contributes to the difference of a pair."""
-    from unmask.audit.result import load, measures_of, require_measure
+    from unmask.audit.attribution import explain_rows, largest_differences
+    from unmask.audit.result import load_audit
 
-    result = load(run)
+    result = load_audit(run)
     if measure is not None:
-        require_measure(result, measure)
+        result.require_measure(measure)
     if item is not None:
         _show(result.explain(item, measure), top)
         return
-    name = measure or measures_of(result)[0]
-    for chosen in _largest_differences(result, name, top):
-        _show(result.explain(chosen, name), 3)
-
-
-def _largest_differences(result: Result, measure: str, top: int) -> list[str]:
-    import pyarrow.compute as pc
-
-    table = result.items
-    scored = table.filter(pc.and_(pc.equal(table["measure"], measure), pc.is_valid(table["difference"])))
-    order = pc.sort_indices(pc.abs(scored["difference"]), sort_keys=[("", "descending")])
-    return list(scored["item"].take(order[:top]).to_pylist())
+    name = measure or result.measures()[0]
+    scored = [
+        row for row in result.items.to_pylist() if row["measure"] == name and row["outcome"] != "unscored"
+    ]
+    for explanation in explain_rows(largest_differences(scored, top), result.tokens):
+        _show(explanation, 3)
 
 
 def _show(explanation: Explanation, top: int) -> None:
@@ -55,10 +51,9 @@ def _show(explanation: Explanation, top: int) -> None:
     )
     screen.print(f"  more: {_mark_changed(explanation.more) or explanation.text_more}")
     screen.print(f"  less: {_mark_changed(explanation.less) or explanation.text_less}")
-    for token, part, in_span in explanation.deciding()[:top]:
-        where = "changed word" if in_span else "shared word"
-        screen.print(f"    {part:+9.4f}  {token}  ({where})")
-    screen.print("")
+    for words, contribution, changed in explanation.deciding()[:top]:
+        screen.print(f"    {contribution:+9.4f}  {words}  ({'changed' if changed else 'shared'} word)")
+    screen.print("" if explanation.adds_up else f"    {NO_SUM}\n")
 
 
 def _mark_changed(tokens: tuple[TokenPart, ...]) -> str:

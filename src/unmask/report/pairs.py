@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.compute as pc
-
-from unmask.audit.token_parts import Part, Parts, TokenRow, parts
+from unmask.audit import attribution
+from unmask.audit.attribution import Explanation, TokenPart
 from unmask.core.estimate import Estimate
 from unmask.findings.numbers import is_number, number, signed_number
 from unmask.report.glyphs import glyphs
@@ -76,85 +75,60 @@ OPEN_TOWARDS = {
 
 def largest_differences(run: Run, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
     """The pairs with the largest differences, half in each direction if there are enough."""
-    rows = _by_size(run, estimate)[::-1]
-    more = [row for row in rows if row["difference"] > 0]
-    less = [row for row in rows if row["difference"] < 0]
-    half = count // 2
-    chosen = more[: max(half, count - len(less))] + less[: max(half, count - len(more))]
-    return _pair_views(run, estimate, chosen)
+    rows = items_of(run, estimate).to_pylist()
+    return _pair_views(run, estimate, attribution.largest_differences(rows, count))
 
 
 def smallest_differences(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
     """The pairs with the smallest differences."""
-    return _pair_views(run, estimate, _by_size(run, estimate)[:count])
-
-
-def _by_size(run: Run, estimate: Estimate) -> list[dict[str, Any]]:
-    """The scored items by size of the difference, ascending; of equal ones the later first."""
-    rows = items_of(run, estimate).to_pylist()[::-1]
-    return sorted(rows, key=lambda row: abs(row["difference"]))
+    rows = attribution.sort_by_size(items_of(run, estimate).to_pylist())
+    return _pair_views(run, estimate, rows[::-1][:count])
 
 
 def _pair_views(run: Run, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[PairView]:
-    tokens = _tokens_of(run, estimate.measure, [row["item"] for row in rows])
-    return [_pair_view(row, tokens.get(row["item"], {}), slot=is_open(estimate)) for row in rows]
+    explanations = attribution.explain_rows(rows, run.tokens)
+    slot = is_open(estimate)
+    return [_pair_view(row, found, slot=slot) for row, found in zip(rows, explanations, strict=True)]
 
 
-def _tokens_of(run: Run, measure: str, items: list[str]) -> dict[str, dict[str, list[TokenRow]]]:
-    table = run.tokens
-    if table.num_rows == 0 or not items:
-        return {}
-    mask = (pc.field("measure") == measure) & pc.field("item").isin(items)
-    by_item: dict[str, dict[str, list[TokenRow]]] = {}
-    for row in sorted(table.filter(mask).to_pylist(), key=lambda row: row["position"]):
-        by_item.setdefault(row["item"], {}).setdefault(row["side"], []).append(row)
-    return by_item
-
-
-def _pair_view(row: Mapping[str, Any], tokens: Mapping[str, Sequence[TokenRow]], *, slot: bool) -> PairView:
-    more, less, third = (tokens.get(side, ()) for side in ("more", "less", "unrelated"))
-    split = parts(more, less)
-    known = [part.own for side in split for part in side if part is not None]
-    largest = max(map(abs, known), default=0.0) or 1.0
-    sentences = [
-        _sentence(row, "more", _tokens(more, split[0], largest), slot=slot),
-        _sentence(row, "less", _tokens(less, split[1], largest), slot=slot),
-    ]
+def _pair_view(row: Mapping[str, Any], found: Explanation, *, slot: bool) -> PairView:
+    sides = {"more": found.more, "less": found.less}
     if is_number(row.get("unrelated")):
-        sentences.append(_sentence(row, "unrelated", _tokens(third, [None] * len(third), largest), slot=slot))
+        sides["unrelated"] = found.unrelated
+    sizes = [abs(token.contribution or 0.0) for token in (*found.more, *found.less)]
+    largest, totals = max(sizes, default=0.0) or 1.0, found.blocks
+    labels = OPEN_SIDES if slot else SIDES
+    sentences = [
+        Sentence(
+            side,
+            labels.get(side, side),
+            str(row.get(f"text_{side}") or f"{row['item']} (text not stored)"),
+            number(row.get(side), 3),
+            _tokens(tokens, totals, largest),
+        )
+        for side, tokens in sides.items()
+    ]
     groups = " · ".join(str(row[name]) for name in ("category", "direction", "word") if row.get(name))
-    difference = row["difference"]
-    exact = abs(sum(known) - difference) <= 1e-3 * max(1.0, abs(difference))
-    note = NO_TOKENS if not known else "" if exact else NO_SUM
-    lean = "more" if difference > 0 else "less" if difference < 0 else ""
+    note = NO_TOKENS if not totals else "" if found.adds_up else NO_SUM
+    lean = "more" if found.difference > 0 else "less" if found.difference < 0 else ""
     towards = (OPEN_TOWARDS if slot else TOWARDS)[lean]
-    return PairView(row["item"], groups, lean, towards, signed_number(difference, 3), note, tuple(sentences))
+    difference = signed_number(found.difference, 3)
+    return PairView(found.item, groups, lean, towards, difference, note, tuple(sentences))
 
 
-def _sentence(row: Mapping[str, Any], side: str, tokens: tuple[Token, ...], *, slot: bool) -> Sentence:
-    text = str(row.get(f"text_{side}") or f"{row['item']} (text not stored)")
-    label = (OPEN_SIDES if slot else SIDES).get(side, side)
-    return Sentence(side, label, text, number(row.get(side), 3), tokens)
+def _tokens(tokens: Sequence[TokenPart], totals: Mapping[int, float], largest: float) -> tuple[Token, ...]:
+    shown = []
+    for token, (text, glued) in zip(tokens, glyphs([token.token for token in tokens]), strict=True):
+        share = (token.contribution or 0.0) / largest
+        lean = "" if abs(share) < FAINT else "more" if share > 0 else "less"
+        shown.append(Token(text, glued, token.in_span, lean, round(abs(share), 3), _title(token, totals)))
+    return tuple(shown)
 
 
-def _tokens(rows: Sequence[TokenRow], split: Parts, largest: float) -> tuple[Token, ...]:
-    shown = glyphs([str(row.get("token") or "") for row in rows])
-    return tuple(
-        _token(row, part, largest, text=text, glued=glued)
-        for row, part, (text, glued) in zip(rows, split, shown, strict=True)
-    )
-
-
-def _token(row: TokenRow, part: Part | None, largest: float, *, text: str, glued: bool) -> Token:
-    share = 0.0 if part is None else part.own / largest
-    lean = "" if abs(share) < FAINT else "more" if share > 0 else "less"
-    return Token(text, glued, bool(row.get("in_span")), lean, round(abs(share), 3), _title(row, part))
-
-
-def _title(row: TokenRow, part: Part | None) -> str:
-    if not is_number(row.get("logprob")):
+def _title(token: TokenPart, totals: Mapping[int, float]) -> str:
+    if not is_number(token.logprob):
         return "not scored by this measure"
-    product = f"log-probability {number(row.get('logprob'), 3)} × weight {number(row.get('weight'), 3)}"
-    if part is None:
+    product = f"log-probability {number(token.logprob, 3)} × weight {number(token.weight, 3)}"
+    if token.block is None or token.contribution is None:
         return product
-    return f"{product}; with its counterpart in the other sentence {signed_number(part.block, 3)}"
+    return f"{product}; with its counterpart in the other sentence {signed_number(totals[token.block], 3)}"
