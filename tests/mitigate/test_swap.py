@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import random
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +18,7 @@ from unmask.mitigate.swap import (
     read_lexicon,
 )
 from unmask.mitigate.swap.grammar import tagger
-from unmask.mitigate.swap.patterns import any_of, article, match_case
+from unmask.mitigate.swap.patterns import article, match_case
 from unmask.models import Engine, open_lm
 
 SWAP = Swapper(default_lexicon(names=True))
@@ -65,18 +63,6 @@ def test_every_unambiguous_pair_is_swapped_both_ways() -> None:
         assert SWAP(f"the {word} here") == f"the {known.words[word]} here"
         if len(word) > 1:  # one capital is the beginning of a sentence
             assert SWAP(f"The {word.upper()} here") == f"The {known.words[word].upper()} here"
-
-
-def test_the_pattern_finds_what_a_plain_loop_finds() -> None:
-    dice = random.Random(0)
-    words = sorted({"".join(dice.choices("abc", k=dice.randint(1, 5))) for _ in range(200)} | {"a-b", "a b"})
-    pattern = re.compile(rf"(?<!\w)(?:{any_of(words)})(?!\w)")
-    for _ in range(300):
-        text = " ".join("".join(dice.choices("abc", k=dice.randint(1, 5))) for _ in range(6))
-        slow = re.compile(
-            r"(?<!\w)(?:" + "|".join(sorted(map(re.escape, words), key=len, reverse=True)) + r")(?!\w)"
-        )
-        assert pattern.findall(text) == slow.findall(text)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from unmask.audit.scoring import ScoredItem, score_items
 from unmask.core.types import Measure
 from unmask.measures import MEASURES
 from unmask.models import Engine, Lm, fast, open_lm
-from unmask.models.fill.distribution import distributions
-from unmask.models.states import all_layers
+from unmask.models.states import all_layers, distributions
 
 MODELS = ("bert-uncased", "roberta", "albert", "gpt2")
 

@@ -1,4 +1,4 @@
-"""Hidden states of whole sequences; the engine reads the probabilities of given tokens instead.
+"""Hidden states and distributions over the vocabulary; the engine reads only given tokens.
 
 Sequences of equal length share a batch, so nothing is padded.
 """
@@ -61,6 +61,16 @@ def mean_states(
             for number in rows_of[distinct[index]]:
                 means[number] = states[list(positions[number])].double().mean(0).cpu().numpy()
     return np.stack([means[number] for number in range(len(rows))]) if rows else np.empty((0, 0))
+
+
+@torch.inference_mode()
+def distributions(lm: Lm, slots: Sequence[tuple[TokenIds, int]]) -> Iterator[tuple[int, Floats]]:
+    """Yield the index of each slot (token ids, position) and the probabilities of all tokens there."""
+    for indices, ids in batches_by_length(lm, [ids for ids, _ in slots]):
+        states = lm.network.run(ids, None)
+        for row, index in enumerate(indices):
+            logits = lm.network.logits(states[row, slots[index][1]][None])[0]
+            yield index, logits.double().softmax(-1).cpu().numpy()
 
 
 def _layer_states(lm: Lm, ids: Tensor, layer: int) -> Tensor:

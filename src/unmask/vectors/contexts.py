@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats
+from unmask.data.occurrences import word_pattern, word_spans
 from unmask.models import Lm
 from unmask.stats.bootstrap import generator
 from unmask.vectors.contextual import WordInText, word_vectors
@@ -59,13 +59,9 @@ def occurrences(
 ) -> tuple[dict[str, list[WordInText]], int]:
     """By word: the sentences that contain it, with its first span; and the number of unusable sentences."""
     by_word: dict[str, list[WordInText]] = {word: [] for word in words}
-    by_length = sorted(map(re.escape, by_word), key=len, reverse=True)
-    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(by_length)})(?!\w)")
-    unusable = 0
+    pattern, unusable = word_pattern(by_word), 0
     for sentence in dict.fromkeys(sentences):
-        spans: dict[str, tuple[int, int]] = {}
-        for match in pattern.finditer(sentence):
-            spans.setdefault(match.group(), match.span())
+        spans = word_spans(pattern, sentence)
         if not spans:
             continue
         try:
@@ -73,6 +69,6 @@ def occurrences(
         except Unscorable:
             unusable += 1
             continue
-        for word, span in spans.items():
-            by_word[word].append((sentence, span))
+        for word, (first, *_) in spans.items():
+            by_word[word].append((sentence, first))
     return by_word, unusable

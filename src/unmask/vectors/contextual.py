@@ -7,11 +7,11 @@ from typing import Literal
 
 from unmask.core.errors import DataError, ModelError, Unscorable
 from unmask.core.types import Encoded, Floats
+from unmask.data.occurrences import Span
 from unmask.models import Lm
 from unmask.models.states import mean_states
 
 Pooling = Literal["mean", "mean-all", "first", "last"]
-Span = tuple[int, int]  # of characters
 WordInText = tuple[str, Span]  # a text, and the span of the word of interest
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.types import Pair, Probe
-from unmask.diagnose.generate.states import WordInText, unit_vectors
-from unmask.diagnose.generate.targets import Span, Target
+from unmask.data.occurrences import Span
+from unmask.diagnose.generate.states import unit_vectors
+from unmask.diagnose.generate.targets import Target
 from unmask.models import Lm
+from unmask.vectors.contextual import WordInText
 
 SIDES = ("more", "less")
 

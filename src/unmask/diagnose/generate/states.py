@@ -8,13 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from unmask.core.types import Floats
-from unmask.diagnose.generate.targets import Span
 from unmask.models import Lm
 from unmask.models.fill import top_words
 from unmask.models.states import mean_states
+from unmask.vectors.contextual import WordInText
 
 Filler = tuple[str, float]  # a word and its log-probability
-WordInText = tuple[str, Span]  # a text, and the character span of a word in it
 
 
 def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:

@@ -13,12 +13,11 @@ from difflib import SequenceMatcher
 
 from unmask.audit.scoring import ScoredItem
 from unmask.core.types import Pair, SentenceScore
+from unmask.data.occurrences import Span
 from unmask.diagnose.generate.words import is_usable
 from unmask.models import Lm
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-
-Span = tuple[int, int]  # of characters
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from functools import cache
 from unmask import data
 from unmask.core.errors import DataError, Unscorable
 from unmask.data.occupations import Occupation
+from unmask.data.occurrences import Span, word_pattern, word_spans
 from unmask.mitigate.swap import package_words
-from unmask.mitigate.swap.patterns import any_of
 from unmask.models import Lm
 
 SHORTEST, LONGEST = 2, 128  # sentence length in words, as published
@@ -60,18 +60,20 @@ def find_occurrences(
     A sentence occurs once for each distinct word of its kind.
     """
     group_of = {word: group for group, words in attribute_words().items() for word in words}
-    gendered, neutral = _word_pattern(group_of), _word_pattern(target_words())
+    gendered, neutral = (
+        word_pattern(words, ignore_case=True, in_compounds=False) for words in (group_of, target_words())
+    )
     attributes: list[WordOccurrence] = []
     targets: list[WordOccurrence] = []
     for sentence in sentences:
         if not SHORTEST <= len(sentence.split()) <= LONGEST:
             continue
-        spans = _spans(gendered, sentence)
+        spans = _first_spans(gendered, sentence)
         groups = {group_of[word] for word in spans}
         if len(groups) == 1:
             attributes += _occurrences(lm, sentence, spans, groups.pop(), length)
         elif not groups:
-            targets += _occurrences(lm, sentence, _spans(neutral, sentence), "target", length)
+            targets += _occurrences(lm, sentence, _first_spans(neutral, sentence), "target", length)
     return attributes, targets
 
 
@@ -85,20 +87,16 @@ def check_occurrences(attributes: Sequence[WordOccurrence], targets: Sequence[Wo
         )
 
 
-def _word_pattern(listed: Iterable[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?i)(?<![\w-])(?:{any_of(listed)})(?![\w-])")
-
-
-def _spans(pattern: re.Pattern[str], sentence: str) -> dict[str, tuple[int, int]]:
+def _first_spans(pattern: re.Pattern[str], sentence: str) -> dict[str, Span]:
     """The span of the first occurrence of each distinct word."""
-    spans: dict[str, tuple[int, int]] = {}
-    for match in pattern.finditer(sentence):
-        spans.setdefault(match[0].lower(), match.span())
-    return spans
+    first: dict[str, Span] = {}
+    for word, (span, *_) in word_spans(pattern, sentence).items():
+        first.setdefault(word.lower(), span)
+    return first
 
 
 def _occurrences(
-    lm: Lm, sentence: str, spans: dict[str, tuple[int, int]], group: str, length: int
+    lm: Lm, sentence: str, spans: dict[str, Span], group: str, length: int
 ) -> list[WordOccurrence]:
     try:
         ids = lm.encode(sentence).ids

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import numpy as np
 from unmask import data
 from unmask.core.errors import ModelError, Unscorable
 from unmask.core.types import Floats
+from unmask.data.occurrences import word_pattern, word_spans
 from unmask.models import Lm
 from unmask.models.states import TokenIds, mean_states
 from unmask.stats.bootstrap import generator
@@ -119,11 +119,11 @@ def word_states(lm: Lm, words: Sequence[str], layer: int) -> tuple[Floats, tuple
 
 def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterator[tuple[str, GenderPair]]:
     pair_of = {word: pair for pair in pairs for word in pair}
-    pattern = re.compile(rf"\b(?:{'|'.join(sorted({*pair_of, *_AMBIGUOUS}, key=len, reverse=True))})\b", re.I)
+    pattern = word_pattern({*pair_of, *_AMBIGUOUS}, ignore_case=True)
     for sentence in dict.fromkeys(sentences):
-        matches = list(pattern.finditer(sentence))
-        if len(matches) == 1 and (pair := pair_of.get(matches[0].group())) and "{" not in sentence:
-            begin, end = matches[0].span()
+        found = [(word, span) for word, spans in word_spans(pattern, sentence).items() for span in spans]
+        if len(found) == 1 and (pair := pair_of.get(found[0][0])) and "{" not in sentence:
+            begin, end = found[0][1]
             yield f"{sentence[:begin]}{{}}{sentence[end:]}", pair
 
 

@@ -10,9 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from unmask.core.errors import UnknownName
+from unmask.data.occurrences import any_of
 from unmask.data.word_pairs import TermSet
 from unmask.mitigate.swap.lexicon import package_words
-from unmask.mitigate.swap.patterns import any_of, article, starts_sentence
+from unmask.mitigate.swap.patterns import article, starts_sentence
 from unmask.mitigate.swap.word_lists import CLOSED, PEOPLE
 
 AXES = ("race", "religion")

@@ -1,39 +1,13 @@
-"""One regular expression for thousands of words, and letter case copied from the replaced word."""
+"""Letter case and article of a replaced word, and where sentences start."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 _VOWEL = re.compile(r"(?i)(?!eu|uni|use|one\b)[aeiou]")
 SENTENCE_START = re.compile(
     r"(?:^|[.!?][\"'”’)]*\s+|\n\s*)[\"'“‘(]*$"
 )  # what precedes the first word of a sentence
-
-
-def any_of(words: Iterable[str]) -> str:
-    """A pattern that matches the longest of the words; shared prefixes are matched once (a trie)."""
-    tree: dict[str, dict[str, object]] = {}
-    for word in words:
-        node = tree
-        for letter in word:
-            node = node.setdefault(letter, {})  # type: ignore[assignment]
-        node[""] = {}
-    return _pattern(tree)
-
-
-def _pattern(node: dict[str, dict[str, object]]) -> str:
-    branches = [
-        re.escape(letter) + _pattern(rest)  # type: ignore[arg-type]
-        for letter, rest in sorted(node.items())
-        if letter
-    ]
-    if not branches:
-        return ""
-    inner = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
-    if "" not in node:
-        return inner
-    return f"(?:{inner})?"
 
 
 def match_case(word: str, model: str, *, opens: bool = False) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+from unmask.data.occurrences import any_of
 from unmask.mitigate.swap.grammar import pronoun_case, tagged_possessive, tagger
 from unmask.mitigate.swap.lexicon import Lexicon
-from unmask.mitigate.swap.patterns import any_of, article, match_case
+from unmask.mitigate.swap.patterns import article, match_case
 from unmask.mitigate.swap.word_lists import EXACT_IDIOMS, IDIOMS, PLACES
 
 _EDGE, _END = r"(?<![\w@#])", r"(?![\w@])"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from unmask.models.fill.distribution import distributions
 from unmask.models.fill.words import MAX_ROWS, SLOT, SlotPrediction, SlotWord, mask_slot, top_words
 
-__all__ = ["MAX_ROWS", "SLOT", "SlotPrediction", "SlotWord", "distributions", "mask_slot", "top_words"]
+__all__ = ["MAX_ROWS", "SLOT", "SlotPrediction", "SlotWord", "mask_slot", "top_words"]

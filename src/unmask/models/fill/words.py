@@ -15,11 +15,11 @@ import numpy as np
 
 from unmask.core.errors import DataError, Unscorable
 from unmask.core.types import Floats
-from unmask.models.fill.distribution import distributions
 from unmask.models.fill.letters import is_word
 from unmask.models.fill.search import WordSearch
 from unmask.models.fill.vocabulary import Vocabulary
 from unmask.models.lm import Lm
+from unmask.models.states import distributions
 
 SLOT = "{slot}"
 MAX_ROWS = 256  # forward passes of a causal model for one slot
