@@ -38,8 +38,8 @@ def test_tokens_read_in_place_of_the_sentence_are_aligned_too(tmp_path: Path) ->
 def test_rows_have_groups_but_no_texts_and_no_missing_scores() -> None:
     record = {
         "measure": "pll", "data": "own", "item": "own/0000", "category": "age", "text_more": "a",
-        "text_less": "b", "text_unrelated": None, "more": -1.0, "less": -2.0, "unrelated": None, "difference": 1.0,
-        "outcome": "more", "reason": "", "text_kind": "letter", "year": None,
+        "text_less": "b", "text_unrelated": None, "more": -1.0, "less": -2.0, "unrelated": None,
+        "difference": 1.0, "outcome": "more", "reason": "", "text_kind": "letter", "year": None,
     }  # fmt: skip
     row = Row(
         "pll",
