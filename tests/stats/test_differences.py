@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.stats import estimates
-from unmask.stats.bootstrap import bootstrap_ends, generator
+from unmask.stats.bootstrap import bootstrap_ends
 from unmask.stats.means import mean_interval, mean_test
 
 from .tables import DATA, measure, normal, only, row, rows, unscored

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import bootstrap, t
 
 from unmask.core.errors import StatsError
-from unmask.stats.bootstrap import generator
+from unmask.core.seeds import generator
 from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 from unmask.stats.shares import wilson
 

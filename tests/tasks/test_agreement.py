@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import kendalltau
 
 from unmask.core.errors import StatsError
-from unmask.stats.bootstrap import RESAMPLES, generator
+from unmask.core.seeds import generator
+from unmask.stats.bootstrap import RESAMPLES
 from unmask.tasks import agreement
 
 SCORES = {

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from unmask.core.errors import StatsError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import generator
 from unmask.vectors import Group, Question, association_test, ceat
 from vectors import weat_reference
 

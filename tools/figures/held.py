@@ -15,10 +15,10 @@ from tools.figures.intervals import SEED, resampled
 from tools.figures.types import Answers, Figure, Found, Job, Sample
 from tools.train import corpus
 from unmask.core.errors import DataError
+from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Floats, Probe
 from unmask.measures.probes import each_masked_probe, next_tokens_probe, unmasked_probe
 from unmask.models import Engine, Lm
-from unmask.stats.bootstrap import generator
 from unmask.stats.shares import wilson
 
 READ = ("simplewiki", "novels")  # the corpora whose held-out documents are read

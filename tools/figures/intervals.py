@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.stats import bootstrap
-from unmask.stats.bootstrap import Statistic, generator
+from unmask.stats.bootstrap import Statistic
 
 SEED = 0
 

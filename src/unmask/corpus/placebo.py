@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unmask.core.errors import DataError
+from unmask.core.seeds import generator
 from unmask.mitigate.swap import Swapper, default_lexicon
-from unmask.stats.bootstrap import generator
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import binomtest, t
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats, Ints
 from unmask.findings import Value
-from unmask.stats.bootstrap import Interval, bootstrap_ends, generator, no_interval
+from unmask.stats.bootstrap import Interval, bootstrap_ends, no_interval
 from unmask.stats.means import MIN_BCA_UNITS
 
 LEVEL = 0.95

@@ -12,12 +12,12 @@ from unmask.audit.plan import has_field
 from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
+from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import holm
-from unmask.stats.bootstrap import generator
 from unmask.stats.roc import RocAuc, roc_auc, roc_auc_difference, roc_points
 from unmask.stats.table import Flags
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import rankdata
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.measures import find
 from unmask.stats import table as tables
-from unmask.stats.bootstrap import generator
 from unmask.stats.items import headline_statistic, item_values
 from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements, resampled_items
 

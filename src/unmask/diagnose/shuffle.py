@@ -9,10 +9,10 @@ import numpy as np
 
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
+from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Ints, Pair
 from unmask.diagnose.token_accuracy import every_token_probe
 from unmask.models import Lm
-from unmask.stats.bootstrap import generator
 from unmask.stats.mcnemar import Bools, ContingencyTable, cross_tabulate
 from unmask.stats.pooled import HitCounts
 

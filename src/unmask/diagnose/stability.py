@@ -9,13 +9,13 @@ import numpy as np
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.errors import StatsError
+from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Row
 from unmask.diagnose.power_tables import comparison_power_table, power_table
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import table as tables
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval
 from unmask.stats.power import detectable_effect, required_pairs
 from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown

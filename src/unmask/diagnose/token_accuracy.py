@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.core.errors import Unscorable
+from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Pair, Probe, Probes, Reader
 from unmask.findings import Value
 from unmask.measures import find
 from unmask.measures.spans import align_pair
 from unmask.models import Lm
 from unmask.models.engine import Readings
-from unmask.stats.bootstrap import generator
 from unmask.stats.mcnemar import ContingencyTable, cross_tabulate
 from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 

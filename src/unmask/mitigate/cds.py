@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from unmask.core.seeds import generator
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.augment import count_changed, counterfactuals
 from unmask.mitigate.mlm import train_language_model
@@ -15,7 +14,7 @@ def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     texts = [" ".join(document) for document in corpus.documents]
     swapped, grammar = counterfactuals(context, texts, names=True)
     count_changed(texts, swapped, context.options.axis)
-    substitute = np.random.default_rng((context.settings.seed, 2)).random(len(texts)) < 0.5
+    substitute = generator(context.settings.seed, 2).random(len(texts)) < 0.5
     mixed = [other if swap else text for text, other, swap in zip(texts, swapped, substitute, strict=True)]
     changed = sum(text != new for text, new in zip(texts, mixed, strict=True))
     facts = {"documents": len(texts), "substituted": changed, "pronouns": grammar}

@@ -15,12 +15,12 @@ from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError
+from unmask.core.seeds import generator
 from unmask.data.texts import TrainingCorpus
 from unmask.findings import Finding, Plot, Table, Value
 from unmask.measures import find
 from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions
 from unmask.models import Engine, Lm
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval
 from unmask.training import ProgressCallback, TrainSettings
 
@@ -41,7 +41,7 @@ def sample_corpus(corpus: TrainingCorpus, size: int, draw: int, seed: int) -> Tr
     """Sample documents until they have `size` sentences; the last document is cut."""
     sampled: list[tuple[str, ...]] = []
     remaining = size
-    for number in np.random.default_rng((seed, draw, 4)).permutation(len(corpus.documents)):
+    for number in generator(seed, draw, 4).permutation(len(corpus.documents)):
         if remaining <= 0:
             break
         sampled.append(corpus.documents[number][:remaining])

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats, Row
 from unmask.findings import Value
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean_interval, mean_test
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.prompts.annotations import Annotation, latest_verdicts
 from unmask.prompts.rules import VERDICTS, Verdict
-from unmask.stats.bootstrap import RESAMPLES, Interval, generator, no_interval
+from unmask.stats.bootstrap import RESAMPLES, Interval, no_interval
 
 COHEN, FLEISS, KRIPPENDORFF = "Cohen's κ", "Fleiss' κ", "Krippendorff's α"
 ALIKE = "none: every verdict is the same, so chance alone would agree as well"

@@ -8,11 +8,11 @@ import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.prompts.annotations import Annotation, majority_verdicts
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import Ruling
-from unmask.stats.bootstrap import generator
 from unmask.stats.ranks import (
     MIN_RANKED,
     RankAgreement,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -44,11 +43,6 @@ def no_interval(method: str) -> Interval:
     return Interval(float("nan"), float("nan"), method)
 
 
-def generator(seed: int, label: str) -> np.random.Generator:
-    """A separate generator for each label, so that no estimate depends on which others are computed."""
-    return np.random.default_rng([seed, zlib.crc32(label.encode())])
-
-
 def bootstrap_ends(
     columns: tuple[Floats, ...], statistic: Statistic, *, rng: np.random.Generator
 ) -> tuple[Floats, Floats, str]:
@@ -58,9 +52,7 @@ def bootstrap_ends(
     runs over the resamples. BCa up to `MAX_BCA_UNITS` units; percentile above, and where BCa is undefined.
     """
     batch = max(1, BATCH_CELLS // sum(column.size for column in columns))
-    with (
-        warnings.catch_warnings()
-    ):  # a degenerate resample makes the ends NaN or infinite
+    with warnings.catch_warnings():  # a degenerate resample makes the ends NaN or infinite
         warnings.simplefilter("ignore", DegenerateDataWarning)
         percentile = bootstrap(
             columns,

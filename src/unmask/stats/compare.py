@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import NO_CHANGE, Interval, generator
+from unmask.stats.bootstrap import NO_CHANGE, Interval
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from unmask.core.estimate import Estimate
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import Interval, generator
+from unmask.stats.bootstrap import Interval
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.table import ScoreTable
 

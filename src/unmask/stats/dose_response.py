@@ -8,8 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import Interval, generator
+from unmask.stats.bootstrap import Interval
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.items import item_values

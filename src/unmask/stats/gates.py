@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from unmask.core.errors import StatsError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, generator
+from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval
 from unmask.stats.compare import Change, GateResult, change
 from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.means import mean, mean_interval

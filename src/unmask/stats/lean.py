@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from unmask.core.estimate import Estimate
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import Interval, bootstrap_ends, generator, no_interval
+from unmask.stats.bootstrap import Interval, bootstrap_ends, no_interval
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import differences, mean_estimate
 from unmask.stats.pairing import STATISTICS

@@ -11,8 +11,9 @@ from scipy.stats import ConstantInputWarning, DegenerateDataWarning, pearsonr, r
 from statsmodels.regression.linear_model import OLS
 
 from unmask.core.estimate import Estimate, Value
+from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import NO_SPREAD, bootstrap_ends, generator, no_interval
+from unmask.stats.bootstrap import NO_SPREAD, bootstrap_ends, no_interval
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import NOTHING_SCORED, bias_score
 from unmask.stats.table import ScoreTable

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import generator
 from unmask.stats.items import headline_statistic, item_values
 from unmask.stats.ranks import MIN_RANKED, spearman_rhos
 from unmask.stats.table import ScoreTable

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from unmask.core.estimate import Estimate
-from unmask.stats.bootstrap import generator
+from unmask.core.seeds import generator
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import mean_estimate
 from unmask.stats.means import mean

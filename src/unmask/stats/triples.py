@@ -12,8 +12,9 @@ import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, bootstrap_ends, generator, no_interval
+from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, bootstrap_ends, no_interval
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.table import ScoreTable, Words
 

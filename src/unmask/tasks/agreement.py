@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.core.errors import StatsError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Table, Value
-from unmask.stats.bootstrap import RESAMPLES, generator, no_interval
+from unmask.stats.bootstrap import RESAMPLES, no_interval
 from unmask.stats.corrections import holm
 from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, kendall_taus, percentile_interval
 

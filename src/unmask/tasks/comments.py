@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.seeds import generator
 from unmask.data.examples import Source, column, find_local, rows_of, user_source
-from unmask.stats.bootstrap import generator
 from unmask.tasks import terms
 from unmask.tasks.spec import TaskSettings
 

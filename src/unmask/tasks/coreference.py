@@ -17,12 +17,12 @@ import numpy as np
 
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
+from unmask.core.seeds import generator
 from unmask.core.types import Floats, Probe
 from unmask.data.riddles import CoreferenceItem
 from unmask.findings import Value
 from unmask.models import Lm
 from unmask.models.engine import Readings
-from unmask.stats.bootstrap import generator
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.pooled import HitCounts, share_interval

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats, Ints
 from unmask.findings import Value
-from unmask.stats.bootstrap import RESAMPLES, generator
+from unmask.stats.bootstrap import RESAMPLES
 from unmask.stats.regression import correlation
 
 GENDERS = ("female", "male")

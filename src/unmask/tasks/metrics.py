@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from unmask.core.errors import DataError, StatsError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.examples import Example
 from unmask.findings import Value
 from unmask.models.classifier import Classifier
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import wilson
 from unmask.tasks.spec import TaskSettings

@@ -15,12 +15,12 @@ from itertools import islice
 import numpy as np
 
 from unmask.core.errors import DataError, ModelError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import nli
 from unmask.data.examples import Source, find_local, published_sources, user_source
 from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.tasks import triples
 from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings

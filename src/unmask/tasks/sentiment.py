@@ -13,10 +13,10 @@ import numpy as np
 
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
 

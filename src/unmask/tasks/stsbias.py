@@ -16,12 +16,12 @@ import numpy as np
 
 from unmask import data as datasets
 from unmask.core.errors import DataError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import riddles, stsb
 from unmask.data.examples import Source, published_sources, user_source
 from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import correlation
 from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings

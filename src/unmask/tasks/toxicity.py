@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.core.errors import DataError, ModelError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.examples import Source
 from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.roc import roc_auc_difference
 from unmask.stats.table import Flags

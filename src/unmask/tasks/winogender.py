@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmask.audit.session import Session
+from unmask.core.seeds import generator
 from unmask.data import riddles
 from unmask.data.examples import Source, published_sources
 from unmask.findings import Cell, Finding, Plot, Table, Value
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import correlation
 from unmask.tasks.coreference import AccuracyGap, CoreferenceAnswer, accuracy_gap, resolve_pronouns

@@ -6,13 +6,13 @@ texts, with every token masked one at a time. Causal: both from every token give
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from unmask.core.errors import DataError, Unscorable
+from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Floats, Probe
 from unmask.models import Engine, Lm
 from unmask.training.collators import MASKED_SHARE
@@ -67,7 +67,7 @@ def _sample_texts(lm: Lm, texts: Sequence[str], seed: int) -> list[Encoded]:
     """Distinct texts of suitable length, in random order."""
     unique = list(dict.fromkeys(texts))
     chosen: list[Encoded] = []
-    for index in _rng(seed, "held-out texts").permutation(len(unique)):
+    for index in generator(seed, "held-out texts").permutation(len(unique)):
         try:
             encoded = lm.encode(unique[index])
         except Unscorable:
@@ -86,14 +86,10 @@ def _sample_texts(lm: Lm, texts: Sequence[str], seed: int) -> list[Encoded]:
 
 def _masked_probe(text: Encoded, seed: int) -> Probe:
     count = max(1, round(MASKED_SHARE * len(text.content)))
-    chosen = _rng(seed, str(text.ids)).choice(text.content, count, replace=False)
+    chosen = generator(seed, str(text.ids)).choice(text.content, count, replace=False)
     positions = tuple(sorted(chosen.tolist()))
     return Probe(text.ids, _own_tokens(text, positions), positions)
 
 
 def _own_tokens(text: Encoded, positions: Sequence[int]) -> tuple[tuple[int, int], ...]:
     return tuple((position, text.ids[position]) for position in positions)
-
-
-def _rng(seed: int, label: str) -> np.random.Generator:
-    return np.random.default_rng([seed, zlib.crc32(label.encode())])

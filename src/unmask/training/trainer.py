@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from torch.utils.data import Dataset, SequentialSampler
 from transformers import Trainer, TrainerCallback, TrainingArguments
@@ -17,6 +16,7 @@ from transformers.trainer_callback import PrinterCallback
 from transformers.utils import logging as logs
 
 from unmask.core.errors import ModelError
+from unmask.core.seeds import generator
 from unmask.training.checkpoints import claim_folder, last_complete_checkpoint, remove_checkpoints
 from unmask.training.distributed import PROCESS_TIMEOUT, on_main_process, world_size
 from unmask.training.spec import EvalCallback, ProgressCallback, TrainResult, TrainSettings, TrainStep
@@ -70,7 +70,7 @@ class ShuffledRows(Dataset[tuple[int, Any]]):
         """The index, and the row at that index."""
         epoch, offset = divmod(index, len(self.rows))
         if self._permutation[0] != epoch:
-            self._permutation = epoch, np.random.default_rng((self.seed, epoch)).permutation(len(self.rows))
+            self._permutation = epoch, generator(self.seed, epoch).permutation(len(self.rows))
         return index, self.rows[int(self._permutation[1][offset])]
 
 
@@ -124,7 +124,7 @@ class _Trainer(Trainer):
         return model(**{_BATCH: inputs}) if hasattr(model, "module") else self._job.loss(model, inputs)
 
     def _batch(self, examples: Sequence[tuple[int, Any]]) -> dict[str, Any]:
-        rng = np.random.default_rng((self._job.settings.seed, examples[0][0], 1))
+        rng = generator(self._job.settings.seed, examples[0][0], 1)
         return dict(self._job.collate([row for _, row in examples], rng))
 
 

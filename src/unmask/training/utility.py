@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Value
-from unmask.stats.bootstrap import Statistic, bootstrap_ends, generator
+from unmask.stats.bootstrap import Statistic, bootstrap_ends
 from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 from unmask.training.perplexity import Ability, measure_ability
 

@@ -12,9 +12,10 @@ from typing import Literal
 import numpy as np
 
 from unmask.core.errors import StatsError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.models import Lm
-from unmask.stats.bootstrap import Interval, generator
+from unmask.stats.bootstrap import Interval
 from unmask.vectors.contextual import Pooling, text_vectors, word_vectors
 from unmask.vectors.intervals import Spread, Units, effect_interval, effect_size
 from unmask.vectors.partitions import permutation_p_value

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.stats import norm
 
 from unmask.core.errors import StatsError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import Interval, generator
+from unmask.stats.bootstrap import Interval
 from unmask.vectors.association import unit
 from unmask.vectors.intervals import Spread, effect_size
 from unmask.vectors.questions import Group, Question

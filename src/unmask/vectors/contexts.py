@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from unmask.core.errors import DataError, Unscorable
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.occurrences import word_pattern, word_spans
 from unmask.models import Lm
-from unmask.stats.bootstrap import generator
 from unmask.vectors.contextual import WordInText, word_vectors
 
 PER_WORD = 100  # sentences used per word

@@ -14,8 +14,9 @@ from scipy.stats import pearsonr
 from sklearn.neighbors import NearestNeighbors
 
 from unmask.core.errors import StatsError
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_SPREAD, Interval, generator, no_interval
+from unmask.stats.bootstrap import NO_SPREAD, Interval, no_interval
 from unmask.stats.means import mean, mean_interval
 from unmask.vectors.association import unit
 from unmask.vectors.static import WordVectors

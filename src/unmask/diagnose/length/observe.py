@@ -11,12 +11,12 @@ from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.estimate import Estimate, Value
+from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Measure
 from unmask.diagnose import regression_tables
 from unmask.diagnose.spec import DiagnosisSettings
 from unmask.measures import find
 from unmask.stats import Comparison, comparisons
-from unmask.stats.bootstrap import generator
 from unmask.stats.regression import PropertyRegression, correlation
 from unmask.stats.shares import bias_score
 from unmask.stats.subsets import Contrast, SubsetComparison, compare_subset, share_gap

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
 from unmask.findings import Value
-from unmask.stats.bootstrap import Interval, generator
+from unmask.stats.bootstrap import Interval
 from unmask.stats.concordance import FamilyAgreement, family_agreement, share_of_members
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import wilson

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from unmask.core.seeds import generator
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss
 from unmask.mitigate.at.sentences import WordOccurrence, check_occurrences, find_occurrences
@@ -79,7 +78,7 @@ def _examples(
     seed: int,
 ) -> list[AtExample]:
     """Pair every target with an attribute sentence, genders alternating; spread reminders evenly."""
-    rng = np.random.default_rng((seed, 3))
+    rng = generator(seed, 3)
     groups = [
         [occurrence for occurrence in attributes if occurrence.group == group] for group in ("female", "male")
     ]

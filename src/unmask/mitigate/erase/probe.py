@@ -12,10 +12,10 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Value
 from unmask.mitigate.erase.states import GenderedStates
-from unmask.stats.bootstrap import generator
 from unmask.stats.means import mean, mean_interval
 
 TEST_SHARE = 0.25  # share of the word pairs held out for testing

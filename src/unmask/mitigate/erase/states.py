@@ -9,11 +9,11 @@ import numpy as np
 
 from unmask import data
 from unmask.core.errors import ModelError, Unscorable
+from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.occurrences import word_pattern, word_spans
 from unmask.models import Lm
 from unmask.models.states import TokenIds, mean_states
-from unmask.stats.bootstrap import generator
 from unmask.vectors.contextual import word_token_positions
 
 GenderPair = tuple[str, str]  # a masculine word and its counterpart

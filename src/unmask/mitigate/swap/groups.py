@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from unmask.core.errors import UnknownName
+from unmask.core.seeds import generator
 from unmask.data.occurrences import any_of
 from unmask.data.word_pairs import TermSet
 from unmask.mitigate.swap.lexicon import package_words
@@ -69,7 +68,7 @@ class GroupSwapper:
 
     def swap_randomly(self, texts: Sequence[str], seed: int) -> list[str]:
         """Swap every text with a shift of its own, sampled from all shifts but 0."""
-        shifts = np.random.default_rng(seed).integers(1, len(self.groups), size=len(texts))
+        shifts = generator(seed).integers(1, len(self.groups), size=len(texts))
         return [self(text, int(shift)) for text, shift in zip(texts, shifts, strict=True)]
 
     def _replacement(self, text: str, match: re.Match[str], shift: int) -> str:
