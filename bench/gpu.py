@@ -27,7 +27,7 @@ from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
 from unmask.measures import find
 from unmask.models import Engine, Lm, Store, open_lm
-from unmask.models.loading import Opening
+from unmask.core.options import Opening
 
 MODES = {
     "fp32": Opening(device="cuda"),

@@ -8,8 +8,11 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cache
+from importlib import resources
 from pathlib import Path
 
+import jsonschema
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -17,15 +20,15 @@ import reference
 import unmask
 import zoo
 from unmask import data as datasets
-from unmask.audit.result import Result
 from unmask.cli.audit import show
 from unmask.core.errors import DataError, ModelError, ResultError, UnknownName
 from unmask.core.types import Dataset, Pair
+from unmask.findings.envelope import Result
 from unmask.measures import DEFAULTS, MEASURES, TRIPLE_DEFAULTS
 from unmask.measures.spans import align_pair
 from unmask.models import open_lm
 
-KEYS = {"schema", "unmask", "model", "data", "options", "versions", "estimates", "checks"}
+SCHEMA = json.loads((resources.files("unmask.findings") / "result.schema.json").read_text("utf-8"))
 OFF = unmask.Options(store=False)
 STEMS = ("{} said so.", "I saw that {} had gone home.", "Then {} was at the school.", "We know what {} did.")
 STEMS += ("After {} came in, we ate.", "No one told {} the time.", "For {} it was too late.", "So {} left.")
@@ -102,14 +105,14 @@ def test_a_model_with_failed_checks_gets_no_plain_score(tmp_path: Path) -> None:
     assert "no preference" not in said.getvalue()
 
 
-def test_cps_rounds_to_decide_and_keeps_every_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cps_rounds_to_decide_and_keeps_every_digit() -> None:
     rows = [row for row in audited().items.to_pylist() if row["measure"] in ("cps", "cps-exact")]
     assert any(row["more"] != round(row["more"], 3) for row in rows)
     exact = {row["item"]: row for row in rows if row["measure"] == "cps-exact"}
     for row in rows:
         assert (row["more"], row["less"]) == (exact[row["item"]]["more"], exact[row["item"]]["less"])
-    monkeypatch.setitem(MEASURES, "cps", replace(MEASURES["cps"], decimals=-4))  # everything is 0 then
-    ties = unmask.audit(zoo.folder("bert-uncased"), data=made(), measures="cps", options=OFF)
+    coarse = replace(MEASURES["cps"], decimals=-4)  # everything is 0 then
+    ties = unmask.audit(zoo.folder("bert-uncased"), data=made(), measures=coarse, options=OFF)
     assert {row["outcome"] for row in ties.items.to_pylist()} == {"tie"}
     assert any(row["difference"] != 0 for row in ties.items.to_pylist())
     assert (score(ties, "cps"), ties.headlines()[0].ties) == (0.0, len(MADE))
@@ -165,8 +168,8 @@ def test_result_json_keeps_the_contract(tmp_path: Path) -> None:
     unmask.audit(zoo.folder("gpt2"), data=tmp_path / "own.csv", out=out, options=OFF)
     text = (out / "result.json").read_text(encoding="utf-8")
     meta = json.loads(text)
-    assert set(meta) == KEYS
-    assert meta["schema"] == 1
+    jsonschema.validate(meta, SCHEMA)
+    assert meta["kind"] == "audit"
     assert (meta["model"]["id"], meta["model"]["kind"]) == ("gpt2", "causal")
     assert str(tmp_path) not in text
     assert str(zoo.folder("gpt2").parent) not in text
@@ -222,10 +225,24 @@ def test_the_parts_of_every_item_add_up(name: str) -> None:
             continue
         found = result.explain(row["item"], row["measure"])
         assert sum(part for _, part, _ in found.deciding()) == pytest.approx(row["difference"], abs=1e-9)
-        assert sum(one.part for one in found.more) == pytest.approx(row["more"], abs=1e-9)
-        assert any(in_span for _, _, in_span in found.deciding())
+        assert sum(one.value for one in found.more) == pytest.approx(row["more"], abs=1e-9)
+        assert found.adds_up
+        assert any(one.in_span for one in (*found.more, *found.less))
         explained += 1
     assert explained >= 3 * len({one.measure for one in result.estimates})
+
+
+def test_stored_contributions_are_those_shown_and_old_folders_get_them(tmp_path: Path) -> None:
+    result = audited(rows=4)
+    stored = pq.read_table(result.folder / "tokens.parquet")
+    old = stored.drop_columns(["block", "contribution"])
+    copy = result.save(tmp_path)
+    pq.write_table(old, tmp_path / "tokens.parquet")
+    assert copy.tokens.to_pylist() == stored.to_pylist()
+    shown = result.explain("crows-pairs/0000", "pll")
+    rows = [row for row in stored.to_pylist() if (row["item"], row["measure"]) == (shown.item, "pll")]
+    assert [one.contribution for one in (*shown.more, *shown.less)] == [row["contribution"] for row in rows]
+    assert copy.explain("crows-pairs/0000", "pll") == shown
 
 
 def test_what_cannot_be_explained() -> None:

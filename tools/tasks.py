@@ -46,8 +46,8 @@ def main() -> None:
 
 def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
     """Search the way of fine-tuning with the first model, teach all by it; the way as a grid of one."""
-    from unmask.audit.plan import Options
-    from unmask.models.loading import Opening
+    from unmask.core.options import Options
+    from unmask.core.options import Opening
     from unmask.tasks import Grid, TaskSettings, find
     from unmask.tasks.run import evaluate_model
 
@@ -96,8 +96,8 @@ def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
 
 def relearnt(models: dict[str, str], grid: str | None, told: argparse.Namespace) -> None:
     """STS-bias every so many steps for every model, by the way found."""
-    from unmask.audit.plan import Options
-    from unmask.models.loading import Opening
+    from unmask.core.options import Options
+    from unmask.core.options import Opening
     from unmask.tasks import Grid, TaskSettings, find
     from unmask.tasks.bias_curve import bias_curve
 

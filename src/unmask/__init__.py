@@ -5,7 +5,8 @@
     result.estimates, result.checks, result.items, result.explain("crows-pairs/0017", "cps")
     unmask.compare(result, unmask.load("other-run"))
 
-Names are imported when first used, so that `import unmask` stays quick.
+There is one function for every command, with the same names and defaults, and all return a `Result`, which
+`unmask.load` gives back from its folder. Names are imported when first used: `import unmask` stays quick.
 """
 
 from __future__ import annotations
@@ -14,26 +15,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmask.audit.plan import Options
-    from unmask.audit.result import Result, load
-    from unmask.audit.run import audit, compare, gate
+    from unmask.audit.compare import compare, gate
+    from unmask.audit.result import AuditResult, load
+    from unmask.audit.run import audit
     from unmask.core.errors import UnmaskError
+    from unmask.core.options import Opening, Options
+    from unmask.findings.envelope import Result
     from unmask.models import open_lm
-    from unmask.models.loading import Opening
-
-__all__ = ["Opening", "Options", "Result", "UnmaskError", "audit", "compare", "gate", "load", "open_lm"]
 
 _HOMES = {
-    "Opening": "unmask.models.loading",
-    "Options": "unmask.audit.plan",
-    "Result": "unmask.audit.result",
+    "AuditResult": "unmask.audit.result",
+    "Opening": "unmask.core.options",
+    "Options": "unmask.core.options",
+    "Result": "unmask.findings.envelope",
     "UnmaskError": "unmask.core.errors",
     "audit": "unmask.audit.run",
-    "compare": "unmask.audit.run",
-    "gate": "unmask.audit.run",
+    "compare": "unmask.audit.compare",
+    "gate": "unmask.audit.compare",
     "load": "unmask.audit.result",
     "open_lm": "unmask.models",
 }
+__all__ = [
+    "AuditResult",
+    "Opening",
+    "Options",
+    "Result",
+    "UnmaskError",
+    "audit",
+    "compare",
+    "gate",
+    "load",
+    "open_lm",
+]
 
 
 def __getattr__(name: str) -> Any:

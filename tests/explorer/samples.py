@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from report import fake
-from unmask.audit.result import as_json
+from unmask.core.files import plain
 from unmask.core.types import Check
 from unmask.explorer.app import Site
 from unmask.explorer.server import create_server, open_socket, page_url
@@ -46,7 +46,7 @@ def run(folder: Path, model: str, differences: Sequence[float] = FIRST, *, ok: b
     won = 100 * sum(one > 0 for one in differences) / len(differences)
     estimates = [fake.estimate(name, won, n=len(differences)) for name in ("pll", "aul")]
     checks = (Check("accuracy", ok, "tokens are the model's first guess"),)
-    _write(folder, model, rows, tokens, estimates=[as_json(one) for one in estimates], checks=checks)
+    _write(folder, model, rows, tokens, estimates=[plain(one) for one in estimates], checks=checks)
     return folder
 
 
@@ -62,7 +62,7 @@ def large(folder: Path, n: int = 10_000) -> Path:
         }
         for i in range(n)
     ]
-    estimates = [as_json(fake.estimate("pll", 50.0, n=n, data="big"))]
+    estimates = [plain(fake.estimate("pll", 50.0, n=n, data="big"))]
     _write(folder, "large", rows, [], estimates=estimates, checks=())
     return folder
 
@@ -80,7 +80,7 @@ def templates(folder: Path) -> Path:
         for word, more in (("cook", 0.5), ("nurse", 0.125))
     ]
     estimate = fake.estimate("ppd", 0.0625, statistic="appd", data="open", n=2, null=0.0)
-    _write(folder, "tiny", rows, [], estimates=[as_json(estimate)], checks=())
+    _write(folder, "tiny", rows, [], estimates=[plain(estimate)], checks=())
     return folder
 
 
@@ -143,7 +143,7 @@ def _write(
     folder.mkdir(parents=True)
     facts = {"id": model, "kind": "masked", "parameters": 1000, "warnings": []}
     data = [{"name": rows[0]["data"], "title": "Our pairs", "n": len(rows)}]
-    made = {"estimates": estimates, "checks": [as_json(one) for one in checks]}
+    made = {"estimates": estimates, "checks": [plain(one) for one in checks]}
     (folder / "result.json").write_text(
         json.dumps(fake.meta(model=facts, data=data) | made), encoding="utf-8"
     )

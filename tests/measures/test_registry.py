@@ -93,7 +93,7 @@ def test_measures_are_chosen_once_each_and_in_order() -> None:
 
 
 def test_a_model_is_not_asked_what_it_cannot_answer() -> None:
-    with pytest.raises(ModelError, match=r"a causal model cannot answer cps, aul; it can answer .*ll, cll"):
+    with pytest.raises(ModelError, match=r"a causal model cannot answer cps, aul; it can answer cll, .*ll, "):
         select_measures(["cps", "sld", "aul"], "causal")
     with pytest.raises(UnknownName, match="Did you mean cps"):
         find("csp")

@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unmask.audit.plan import data_facts
-from unmask.audit.result import Result, as_json, load
+from unmask.findings.envelope import Result
+from unmask.core.files import plain
+from unmask.audit.result import load
 from unmask.core.types import Check, Dataset, Outcome, Pair, Row
 from unmask.measures import MEASURES
 from unmask.stats import estimates
@@ -59,8 +61,8 @@ def run(
         "data": [data_facts(data) for data, _ in plan],
         "options": {"seed": seed, "limit": None},
         "versions": {"python": "3.11.0", "torch": "2.13.0"},
-        "estimates": [as_json(one) for one in found],
-        "checks": [as_json(one) for one in CHECKS],
+        "estimates": [plain(one) for one in found],
+        "checks": [plain(one) for one in CHECKS],
     }
     (folder / "result.json").write_text(json.dumps(meta), encoding="utf-8")
     return load(folder)

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from unmask import data, report
-from unmask.audit.result import Result
+from unmask.findings.envelope import Result
 from unmask.core.types import Dataset
 
 from . import made

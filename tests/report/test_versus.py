@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from unmask import data
-from unmask.audit.result import Result, load
-from unmask.audit.run import compare
+from unmask.findings.envelope import Result
+from unmask.audit.result import load
+from unmask.audit.compare import compare
 from unmask.core.errors import ResultError
 from unmask.core.types import Dataset
 from unmask.report import comparison_page, comparison_wording, template_figures

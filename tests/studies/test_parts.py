@@ -13,7 +13,7 @@ import pytest
 import zoo
 from studies import toys
 from unmask import data as datasets
-from unmask.audit.plan import Options
+from unmask.core.options import Options
 from unmask.audit.result import load
 from unmask.audit.run import audit
 from unmask.core.errors import DataError

@@ -99,7 +99,7 @@ def test_sharded_audit_on_ray_equals_the_local_one(tmp_path: Path) -> None:
 def _rows(outputs: object, options: StudyOptions) -> list[object]:
     from unmask.audit.result import load
     from unmask.findings import Finding, Table
-    from unmask.findings.html import Section
+    from unmask.findings import Section
 
     (folder,) = outputs.folders.values()  # type: ignore[attr-defined]
     rows = tuple((e.measure, e.group, e.statistic, e) for e in load(folder).estimates)

@@ -13,7 +13,7 @@ import pytest
 
 import zoo
 from unmask.findings import Value
-from unmask.findings.html import Section
+from unmask.findings import Section
 from unmask.studies import Runtime, StudyOptions, find, plan_study, run
 from unmask.studies.run import StudyPlan, StudyResult
 

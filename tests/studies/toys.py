@@ -11,7 +11,7 @@ from pathlib import Path
 
 from unmask.core.errors import DataError
 from unmask.findings import Finding, Table
-from unmask.findings.html import Section
+from unmask.findings import Section
 from unmask.studies.spec import Outputs, Step, StepContext, StepKind, Study, StudyOptions
 
 

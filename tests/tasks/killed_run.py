@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from unmask.audit.plan import Options
+from unmask.core.options import Options
 from unmask.tasks import Grid, TaskSettings, find, run
 
 

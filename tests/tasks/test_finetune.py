@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import transformers
+from safetensors.torch import load_file
 from statsmodels.stats.proportion import proportion_confint
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import unmask
 import zoo
-from unmask.audit.plan import write_json
 from unmask.core.errors import DataError, ModelError, ResultError
+from unmask.core.files import write_json
+from unmask.core.options import Opening
 from unmask.data.examples import Example
+from unmask.data.texts import TrainingCorpus
 from unmask.findings import Finding, Value
+from unmask.mitigate.run import mitigate
+from unmask.mitigate.spec import Method, MitigationContext, Outcome
+from unmask.models import Engine, open_lm
 from unmask.models.classifier import Classifier
-from unmask.models.classifier_loading import is_classifier, new_classifier, open_classifier
-from unmask.models.loading import Opening
+from unmask.models.eraser import FILE as ERASER_FILE
+from unmask.models.loading import is_classifier, new_classifier, open_classifier, quiet
 from unmask.tasks import Grid, TaskResult, TaskSettings, find, run
 from unmask.tasks.finetune import FineTuned, Trial, greedy_search
 from unmask.tasks.head_init import rescale_pooler
@@ -41,7 +50,7 @@ from unmask.tasks.metrics import (
 from unmask.tasks.run import result_json
 from unmask.tasks.spec import Headline, TaskObservation
 
-from .tiny_models import biographies, untrained_model
+from .tiny_models import biographies, erased_copy, some_eraser, untrained_model
 
 HOW = Opening(device="cpu", offline=True)
 OPTIONS = unmask.Options(store=False, offline=True)
@@ -331,3 +340,124 @@ def test_a_classifier_of_other_labels_is_refused(tmp_path: Path) -> None:
     AutoTokenizer.from_pretrained(untrained_model()).save_pretrained(folder)
     with pytest.raises(ModelError, match="the classifier knows LABEL_0, LABEL_1"):
         run(find("biasbios"), [folder], settings=replace(QUICK, train=path), options=OPTIONS)
+
+
+# ------------------------------------------------------------------- erasers, and versions of a model
+
+
+def states(model: Any, tokenizer: Any) -> torch.Tensor:
+    """The last hidden states of a sentence."""
+    with torch.no_grad():
+        return model.base_model(**tokenizer("He went to the old school.", return_tensors="pt"))[0]
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "roberta", "albert", "gpt2"])
+def test_the_classifier_of_an_erased_model_is_erased(name: str, tmp_path: Path) -> None:
+    """Fine-tuning would otherwise start from the model before the mitigation and record it as erased."""
+    folder = erased_copy(zoo.folder(name), tmp_path / "erased")
+    lm, classifier = open_lm(folder, HOW), new_classifier(folder, HOW, labels=("a", "b"), seed=1)
+    found, wanted = (states(model, lm.tokenizer) for model in (classifier.model, lm.network.model))
+    torch.testing.assert_close(found, wanted)
+    plain = new_classifier(zoo.folder(name), HOW, labels=("a", "b"), seed=1)
+    assert not torch.allclose(found, states(plain.model, lm.tokenizer), atol=1e-2)
+    assert classifier.facts == lm.facts
+    assert plain.facts == open_lm(zoo.folder(name), HOW).facts
+    assert classifier.facts.fingerprint != plain.facts.fingerprint
+    with quiet():
+        classifier.model.save_pretrained(tmp_path / "saved")
+        classifier.tokenizer.save_pretrained(tmp_path / "saved")
+    again = open_classifier(tmp_path / "saved", HOW)
+    np.testing.assert_allclose(again.logits(TEXTS), classifier.logits(TEXTS), atol=1e-6)
+    torch.testing.assert_close(states(again.model, lm.tokenizer), wanted)
+    (tmp_path / "saved" / ERASER_FILE).unlink()
+    unerased = open_classifier(tmp_path / "saved", HOW)
+    assert unerased.facts.fingerprint != again.facts.fingerprint
+
+
+@pytest.mark.parametrize("every", [None, 4])
+def test_an_erased_model_is_fine_tuned_and_evaluated_erased(every: int | None, tmp_path: Path) -> None:
+    """What is trained, what is evaluated and what is recorded are the same model."""
+    folder = erased_copy(untrained_model(), tmp_path / "erased")
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=80)
+    seen: list[Classifier] = []
+
+    def observe(classifier: Classifier, settings: TaskSettings) -> object:
+        seen.append(classifier)
+        return task.observe(classifier, settings)
+
+    task = find("biasbios")
+    quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)), every=every)
+    done = run(replace(task, observe=observe), [folder], settings=quick, options=OPTIONS)
+    removed = some_eraser().tensors["removed"]
+    before = dict(open_lm(folder, HOW).network.model.named_parameters())
+    trained = seen[-1].model
+    assert not torch.equal(
+        trained.bert.encoder.layer[0].output.dense.weight, before["bert.encoder.layer.0.output.dense.weight"]
+    )
+    assert all(
+        torch.allclose(states(each.model, each.tokenizer) @ removed.T, torch.zeros(1), atol=1e-5)
+        for each in seen
+    )
+    assert done.observations[0].model == asdict(open_lm(folder, HOW).facts)
+
+
+def test_damaged_weights_are_refused_before_training(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(untrained_model(), tmp_path / "damaged"))
+    zoo.rewrite(folder, lambda weights: weights["cls.predictions.bias"][3].fill_(float("nan")))
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=80)
+    for every in (None, 4):
+        settings = replace(QUICK, train=path, every=every)
+        with pytest.raises(ModelError, match="NaN or infinite"):
+            run(find("biasbios"), [folder], settings=settings, out=tmp_path / "out", options=OPTIONS)
+        assert not list((tmp_path / "out").rglob("*.safetensors"))
+
+
+def original(name: str, folder: Path) -> Path:
+    """A checkpoint as published: with its pooler, which language-model classes neither load nor save."""
+    model, tokenizer = zoo.make(name)
+    whole = getattr(transformers, f"{name.partition('-')[0].capitalize()}ForPreTraining")(model.config)
+    zoo.randomise(whole, seed=5)
+    with quiet():
+        zoo.save(folder, whole, tokenizer)
+    assert any("pooler" in key for key in load_file(folder / "model.safetensors"))
+    return folder
+
+
+def mitigated(folder: Path, out: Path) -> Path:
+    """A mitigated version of a checkpoint, saved as every mitigation is."""
+
+    def apply(context: MitigationContext, _: TrainingCorpus) -> Outcome:
+        with torch.no_grad():
+            for weight in context.model.parameters():
+                weight.add_(0.01)
+        return Outcome(context.model)
+
+    torch.rand(3)  # a mitigation draws random numbers
+    method = Method("shift", "Shift", "Shifts all weights.", apply, "none")
+    return mitigate(method, Engine(open_lm(folder, HOW)), TrainingCorpus((), ()), out).folder
+
+
+@pytest.mark.parametrize("name", ["bert-uncased", "albert"])
+def test_all_versions_of_a_model_get_the_same_head_and_pooler(name: str, tmp_path: Path) -> None:
+    """Otherwise a comparison of original and mitigated would mix the mitigation with a random pooler."""
+    first = original(name, tmp_path / "original")
+    second = mitigated(first, tmp_path / "mitigated")
+    before, after = (new_classifier(folder, HOW, labels=("a", "b"), seed=3) for folder in (first, second))
+    weights = [dict(each.model.named_parameters()) for each in (before, after)]
+    assert before.new_weights == after.new_weights
+    assert {"pooler", "classifier"} == {
+        part for part in ("pooler", "classifier") for key in before.new_weights if part in key
+    }
+    for key in weights[0]:
+        assert torch.equal(weights[0][key], weights[1][key]) == (key in before.new_weights), key
+    stored = load_file(first / "model.safetensors")
+    pooler = next(key for key in before.new_weights if "pooler" in key and key.endswith("weight"))
+    assert not torch.equal(stored[pooler], weights[0][pooler])
+
+
+def test_a_classifier_with_a_damaged_head_is_refused(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(zoo.folder("classifier"), tmp_path / "damaged"))
+    assert len(open_classifier(folder, HOW).facts.fingerprint) == 32
+    zoo.rewrite(folder, lambda weights: weights["classifier.weight"][0].fill_(float("nan")))
+    with pytest.raises(ModelError, match=r"NaN or infinite weights in classifier\.weight"):
+        open_classifier(folder, HOW)

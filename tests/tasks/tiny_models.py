@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import random
+import shutil
 from pathlib import Path
 
 import torch
@@ -12,6 +13,7 @@ from filelock import FileLock
 
 import reference
 import zoo
+from unmask.models.eraser import Eraser, save_eraser
 
 FILLER = (
     "every",
@@ -63,3 +65,16 @@ def biographies(path: Path, *, planted: bool, n: int = 400, seed: int = 0) -> Pa
         rows.append({"hard_text": text, "profession": job, "gender": gender})
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return path
+
+
+def some_eraser(size: int = 32) -> Eraser:
+    """An eraser that removes two directions after the last layer."""
+    rows = torch.linalg.qr(torch.randn(size, 2, generator=torch.Generator().manual_seed(1)))[0].T
+    return Eraser("projection", {"removed": rows}, -1, "a test")
+
+
+def erased_copy(source: Path, folder: Path) -> Path:
+    """A copy of a checkpoint with an eraser beside its weights."""
+    shutil.copytree(source, folder)
+    save_eraser(some_eraser(), folder)
+    return folder

@@ -14,7 +14,7 @@ from tools.figures.english import EXPECTED, FRAMES
 from tools.figures.held import HIDDEN, LENGTH, LONGEST, SHORTEST
 from tools.figures.intervals import SEED
 from tools.figures.types import Found, Job
-from unmask.audit.result import as_json
+from unmask.core.files import plain
 from unmask.models import Lm
 
 PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy")
@@ -51,8 +51,8 @@ def as_text(job: Job, found: Found) -> str:
         "rows": job.rows,
         "limit": job.limit,
         "figures": [_plain(asdict(one)) for one in found.figures],
-        "estimates": [as_json(one) for one in found.estimates],
-        "checks": [as_json(one) for one in found.checks],
+        "estimates": [plain(one) for one in found.estimates],
+        "checks": [plain(one) for one in found.checks],
         "examples": [asdict(one) for one in found.examples],
         "left_out": found.left_out,
         "seconds": found.seconds,

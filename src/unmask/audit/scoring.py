@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from unmask.audit.checks import Evidence
 from unmask.core.errors import Unscorable
+from unmask.core.progress import Step, part_of
 from unmask.core.types import Measure, Outcome, Pair, Probes, Row, SentenceScore, Side
 from unmask.models import Engine, Lm
-from unmask.models.engine import Progress, Readings
+from unmask.models.engine import Readings
 from unmask.models.fast import tune_interpreter
 
 FIRST, GROWTH = 64, 5  # size of the first chunk, and the growth factor of the next ones
@@ -33,12 +34,12 @@ def score_items(
     engine: Engine,
     *,
     evidence: Evidence,
-    progress: Progress,
+    progress: Step,
 ) -> Iterator[list[ScoredItem]]:
     """Score all items with all measures, chunk by chunk; adds the counts for the checks to `evidence`."""
     last: Callable[[], list[ScoredItem]] = list
     for begin, end in _chunks(len(items), engine.limits.items):
-        step = functools.partial(_step, progress, begin / len(items), (end - begin) / len(items))
+        step = part_of(progress, begin / len(items), (end - begin) / len(items))
         with tune_interpreter():
             plan, answers = _submit(items[begin:end], measures, engine, evidence, step)
             done = last()
@@ -52,7 +53,7 @@ def score_items(
 
 
 def _submit(
-    chunk: Sequence[Pair], measures: Sequence[Measure], engine: Engine, evidence: Evidence, step: Progress
+    chunk: Sequence[Pair], measures: Sequence[Measure], engine: Engine, evidence: Evidence, step: Step
 ) -> tuple[Plan, Callable[[], Readings]]:
     """Plan the probes of a chunk and submit them to the engine; on a GPU the results come later."""
     engine.lm.prime([text for item in chunk for text in item.sides().values()])
@@ -83,11 +84,6 @@ def _score_chunk(
     readings = answers()
     evidence.add_readings(readings, lm)
     return [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
-
-
-def _step(progress: Progress, begin: float, share: float, part: float) -> None:
-    """Convert progress within a chunk to overall progress."""
-    progress(begin + part * share)
 
 
 def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from unmask.audit.checks import Evidence
-from unmask.audit.plan import Progress, measures_for
+from unmask.audit.plan import measures_for
 from unmask.audit.scoring import ScoredItem, score_items
+from unmask.core.progress import Progress, Step, steps_of
 from unmask.core.types import Dataset, Measure, Probe
 from unmask.measures import select_measures
 from unmask.models import Engine, Lm
@@ -58,6 +59,5 @@ class Session:
             self._scored |= {(name, measure): rows for measure, rows in scored.items()}
         return {measure.name: self._scored[name, measure.name] for measure in measures}
 
-    def _step(self, what: str, total: int) -> Callable[[float], None]:
-        report = self._progress
-        return (lambda _: None) if report is None else (lambda share: report(what, share, total))
+    def _step(self, what: str, total: int) -> Step:
+        return steps_of(self._progress, what, total)

@@ -2,81 +2,56 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import new_folder, progress_bar, split_names, stderr_printer
+from unmask.cli.console import new_folder, split_names
+from unmask.core.options import Opening, Options
+from unmask.core.progress import progress_bar
 from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from unmask.audit.result import Result
+    from unmask.findings.envelope import Result
 
 SHOWN = 3  # words shown at each end of a ranking
 
 
-def audit(  # noqa: PLR0913, PLR0917 - one parameter an option
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            help="Hub name (name@revision) or folder; default: the built-in model.", show_default=False
-        ),
-    ] = None,
+@options.with_groups
+def audit(  # noqa: PLR0913 - the parts of the command
+    model: options.Model = None,
     data: options.Data = None,
     measure: options.Measures = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/MODEL-TIME")
-    ] = None,
-    device: options.Device = None,
-    dtype: options.Dtype = "fp32",
-    tf32: options.Tf32 = False,
-    kind: options.KindOf = None,
-    limit: options.Limit = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
-    tokens: options.Tokens = None,
-    data_dir: options.DataDir = None,
-    offline: options.Offline = False,
-    allow_pickle: options.AllowPickle = False,
-    trust_remote_code: options.TrustRemoteCode = False,
-    no_store: options.NoStore = False,
-    no_report: options.NoReport = False,
+    out: options.Out = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if a check fails.")] = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    *,
+    opening: Opening,
+    run: Options,
+    output: options.Output,
 ) -> None:
     """Measure the bias of a model on pairs of sentences, with intervals and checks.
 
     Without arguments the built-in model is measured on the built-in data, offline.
     """
-    from unmask.audit.plan import Options
     from unmask.audit.run import DEFAULT_DATA
-    from unmask.audit.run import audit as run
+    from unmask.audit.run import audit as run_audit
     from unmask.models.builtin import BUILT_IN
-    from unmask.models.loading import Opening
 
-    echo = stderr_printer(quiet)
-    how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
     folder = out or new_folder(model or BUILT_IN)
-    with progress_bar(quiet=quiet) as progress:
-        settings = Options(limit, seed, tokens, not no_store, data_dir, offline, progress)
-        datasets = split_names(data) or DEFAULT_DATA
-        result = run(
-            model, data=datasets, measures=split_names(measure), out=folder, opening=how, options=settings
+    with progress_bar(quiet=output.quiet) as progress:
+        result = run_audit(
+            model,
+            data=split_names(data) or DEFAULT_DATA,
+            measures=split_names(measure),
+            out=folder,
+            opening=opening,
+            options=replace(run, progress=progress),
         )
-    if not no_report:
-        from unmask.report import write
-
-        write(result, folder / "report.html")
-    if as_json:
-        typer.echo(json.dumps(result.meta, indent=2, ensure_ascii=False))
-    else:
-        show(result)
-    echo(f"result in {folder}" + ("" if no_report else f"; open {folder / 'report.html'} in a browser"))
+    output.finish(result, show)
     if strict and not all(check.ok for check in result.checks):
         raise typer.Exit(1)
 

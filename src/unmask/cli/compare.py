@@ -25,9 +25,9 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons as JSON.")] = False,
 ) -> None:
     """Compare runs item by item: change of every score, interval, paired test with Holm's correction."""
-    from unmask.audit.result import as_json as as_plain
+    from unmask.audit.compare import compare as compare_results
     from unmask.audit.result import load
-    from unmask.audit.run import compare as compare_results
+    from unmask.core.files import plain as as_plain
 
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")

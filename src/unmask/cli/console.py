@@ -1,56 +1,17 @@
-"""Shared by the commands: progress bar, messages, and options that take several values."""
+"""Shared by the commands: messages, and options that take several values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from unmask.audit.plan import Progress
 
 RUNS = Path("unmask-runs")
 # The vector measures, listed here to avoid importing them.
 VECTORS = ("weat", "seat", "cseat", "ceat", "direct-bias", "ripa", "knn-bias")
 _QUESTION = re.compile(r"(weat|seat)-\d+b?(-sentences)?|(sent|religion)-\S+")
 _SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet", ".yaml", ".yml"}
-
-
-@contextmanager
-def progress_bar(*, quiet: bool) -> Iterator[Progress | None]:
-    """A progress bar on stderr with rate and remaining time."""
-    if quiet:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    tasks: dict[str, int] = {}
-
-    def step(name: str, share: float, total: int) -> None:
-        bar.start()  # only once there is something to show
-        if name not in tasks:
-            tasks[name] = bar.add_task(name, total=total, rate="")
-        task = bar.tasks[tasks[name]]
-        speed = f"{task.speed:.1f}/s" if task.speed else ""
-        bar.update(task.id, completed=round(share * total, 1), rate=speed)
-
-    try:
-        yield step
-    finally:
-        if tasks:
-            bar.stop()
 
 
 def repeat_options(argv: list[str]) -> list[str]:

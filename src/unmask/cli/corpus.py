@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import new_folder, progress_bar, split_names, stderr_printer
+from unmask.cli.console import new_folder, split_names, stderr_printer
 from unmask.core.errors import DataError
+from unmask.core.progress import progress_bar
 from unmask.findings import terminal
 
 if TYPE_CHECKING:
@@ -168,14 +169,13 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Both checkpoints stay in the result folder. Run the same command again to resume an interrupted run.
     """
-    from unmask.audit.plan import Options
     from unmask.cli.training_progress import training_bar
+    from unmask.core.options import Opening, Options
     from unmask.corpus.effect_findings import effect_finding
     from unmask.corpus.placebo import placebo_from_sentences, shuffle_gender
     from unmask.corpus.training_effect import TrainingPlan, measure_effect
     from unmask.data.text_files import TextLayout
     from unmask.data.texts import load_corpus
-    from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
     layout = TextLayout(tuple(split_names(column)), not no_header, documents)  # type: ignore[arg-type]
@@ -209,8 +209,8 @@ def bias(  # noqa: PLR0913, PLR0917 - one parameter an option
 def _effect_json(finding: Finding, effect: TrainingEffect, text: TrainingCorpus) -> dict[str, Any]:
     from importlib.metadata import version
 
-    from unmask.audit.plan import versions
     from unmask.findings import as_json
+    from unmask.findings.envelope import versions
 
     return {
         "schema": 1,
@@ -276,24 +276,23 @@ def _write(
     out: Path, title: str, lead: str, finding: Finding, content: dict[str, Any], *, report: bool
 ) -> None:
     """Write the result object, and the page if `report`."""
-    from unmask.audit.plan import refuse_foreign, write_json
+    from unmask.core.files import write_json
+    from unmask.findings.envelope import refuse_foreign
 
     refuse_foreign(out, (RESULT, "corpus"))
     out.mkdir(parents=True, exist_ok=True)
     written = write_json(out / RESULT, content)
     if report:
-        from unmask.findings.html import Section, write
+        from unmask.findings import Section
+        from unmask.findings.html import write
 
         write(title, lead, [Section("corpus", title, lead, finding)], written, out, download=RESULT)
 
 
 @contextmanager
-def _bytes_bar(files: list[str], *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
+def _bytes_bar(files: list[str], *, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A progress bar over the megabytes of the files."""
     with progress_bar(quiet=quiet) as step:
-        if step is None:
-            yield None
-            return
         total = sum(Path(file).stat().st_size for file in files if Path(file).is_file())
         done = 0
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import new_folder, progress_bar, split_names, stderr_printer
+from unmask.cli.console import new_folder, split_names, stderr_printer
 from unmask.core.errors import DataError
+from unmask.core.progress import progress_bar
 from unmask.findings import terminal
 from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
-    from unmask.audit.plan import Options
+    from unmask.core.options import Opening, Options
     from unmask.diagnose import DiagnosisResult
-    from unmask.models.loading import Opening
 
 EVERYTHING = "all"
 
@@ -75,10 +75,9 @@ def diagnose(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Cached model outputs are shared with `unmask audit`: only new inputs are run through the model.
     """
-    from unmask.audit.plan import Options
+    from unmask.core.options import Opening, Options
     from unmask.diagnose import DIAGNOSES, DiagnosisSettings, find, run
     from unmask.diagnose.run import as_json as whole_of
-    from unmask.models.loading import Opening
 
     chosen = list(DIAGNOSES.values()) if name == EVERYTHING else [find(part) for part in split_names([name])]
     how = Opening(kind, device, dtype, tf32, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
@@ -153,7 +152,8 @@ def show(result: DiagnosisResult) -> None:
 
 
 def _page(results: Sequence[DiagnosisResult], content: Mapping[str, Any], folder: Path) -> None:
-    from unmask.findings.html import Section, write
+    from unmask.findings import Section
+    from unmask.findings.html import write
 
     models = ", ".join(model["id"] for model in content["models"])
     sections = [

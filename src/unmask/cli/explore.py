@@ -82,8 +82,8 @@ def _live(model: str | None, device: str | None, *, offline: bool) -> LiveModel:
     from unmask.models.builtin import BUILT_IN
 
     def load_model() -> Lm:
+        from unmask.core.options import Opening
         from unmask.models import open_lm
-        from unmask.models.loading import Opening
 
         return open_lm(model, Opening(device=device, offline=offline))
 

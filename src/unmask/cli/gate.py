@@ -27,13 +27,13 @@ def gate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Exit with code 1 if the run is significantly worse than the baseline or an accuracy check failed."""
-    from unmask.audit.result import as_json as as_plain
-    from unmask.audit.result import load, require_measure
-    from unmask.audit.run import gate as gate_results
+    from unmask.audit.compare import gate as gate_results
+    from unmask.audit.result import load
+    from unmask.core.files import plain as as_plain
 
     candidate, before = load(run), load(baseline)
     for name in split_names(measure):
-        require_measure(candidate, name)
+        candidate.require_measure(name)
     verdicts = gate_results(candidate, before, measures=split_names(measure), tolerance=tolerance, seed=seed)
     unread = [check for check in candidate.checks if not check.ok and "accuracy" in check.name]
     if as_json:

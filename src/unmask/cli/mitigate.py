@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import progress_bar, split_names, stderr_printer
+from unmask.cli.console import split_names, stderr_printer
 from unmask.cli.training_progress import training_bar
 from unmask.core.errors import DataError
+from unmask.core.progress import progress_bar
 from unmask.findings.terminal import show
 
 if TYPE_CHECKING:
-    from unmask.audit.plan import Options
+    from unmask.core.options import Opening, Options
     from unmask.data.texts import TrainingCorpus
     from unmask.findings import Finding
     from unmask.mitigate import Method, MitigationOptions
-    from unmask.models.loading import Opening
     from unmask.training import TrainSettings
 
 Text = Annotated[
@@ -92,11 +92,10 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     The output is an ordinary Hugging Face checkpoint with `mitigation.json` beside it. Run the same command
     again to resume an interrupted run.
     """
-    from unmask.audit.plan import Options
+    from unmask.core.options import Opening, Options
     from unmask.data.text_files import TextLayout
     from unmask.data.texts import load_corpus
     from unmask.mitigate import MitigationOptions, find
-    from unmask.models.loading import Opening
     from unmask.training import TrainSettings
     from unmask.training.distributed import is_main_process, world_size
 
@@ -150,7 +149,8 @@ class _Run:
 
     def mitigate(self, limits: Options) -> tuple[dict[str, Any], Finding]:
         """Evaluate, mitigate, save, evaluate again and compare."""
-        from unmask.audit.plan import engine_for, write_json
+        from unmask.audit.plan import engine_for
+        from unmask.core.files import write_json
         from unmask.findings import as_json
         from unmask.mitigate.comparison import compare_evaluations
         from unmask.mitigate.evaluation import evaluate_model
@@ -211,13 +211,14 @@ class _Run:
 def _made_by() -> dict[str, Any]:
     from importlib.metadata import version
 
-    from unmask.audit.plan import versions
+    from unmask.findings.envelope import versions
 
     return {"unmask": version("unmask"), "versions": versions()}
 
 
 def _page(method: Method, content: dict[str, Any], finding: Finding, out: Path, *, curve: bool) -> None:
-    from unmask.findings.html import Section, write
+    from unmask.findings import Section
+    from unmask.findings.html import write
     from unmask.mitigate.curve import CURVE
     from unmask.mitigate.run import RECORD
 

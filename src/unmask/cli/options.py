@@ -1,14 +1,151 @@
-"""Options shared by several commands."""
+"""Options of the commands: one for every field of an option group, and those of every command's output."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import json
+from collections.abc import Callable
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from unmask.core.options import literal_choices, option
+
+if TYPE_CHECKING:
+    from unmask.findings.envelope import Result
+
+Models = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Hub names (name@revision) or folders; default: the built-in model.", show_default=False
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Argument(
+        help="Hub name (name@revision) or folder; default: the built-in model.", show_default=False
+    ),
+]
 Data = Annotated[list[str] | None, typer.Option(help="Dataset or file of pairs; can be repeated.")]
 Measures = Annotated[list[str] | None, typer.Option(help="Measure; can be repeated.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a command prints and writes besides `result.json`."""
+
+    report: bool = option(True, "Do not write report.html.", flag="--no-report")
+    as_json: bool = option(False, "Print the result object instead of tables.", flag="--json")
+    quiet: bool = option(False, "No progress output.")
+
+    def say(self, line: str) -> None:
+        """Print a line to stderr, unless quiet."""
+        if not self.quiet:
+            typer.echo(line, err=True)
+
+    def finish(self, result: Result, show: Callable[[Any], None] | None = None) -> None:
+        """Print the result (`show` if it has its own form), write its page, and say where it is."""
+        if self.as_json:
+            typer.echo(json.dumps(result.meta, indent=2, ensure_ascii=False))
+        elif show is not None:
+            show(result)
+        else:
+            from unmask.findings.terminal import show_sections
+
+            show_sections(result.findings)
+        if result.folder is None:
+            return
+        page = result.folder / "report.html"
+        if self.report:
+            from unmask.report import write
+
+            write(result, page)
+        self.say(f"result in {result.folder}" + (f"; open {page} in a browser" if self.report else ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """In `Annotated[Group, Without("field")]`: fields that are no options of this command."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        """Create it with the names of the fields."""
+        object.__setattr__(self, "names", names)
+
+
+def with_groups(function: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameters of an option group are replaced by one option for every field.
+
+    A field that two groups share is one option, and sets both.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, tuple[type, list[str]]] = {}
+    parameters: dict[str, inspect.Parameter] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        group, without = _group(hints[name])
+        if group is None:
+            parameters[name] = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+            continue
+        types = get_type_hints(group)
+        chosen = [each for each in fields(group) if each.metadata.get("help") and each.name not in without]
+        groups[name] = (group, [each.name for each in chosen])
+        for each in chosen:
+            parameters.setdefault(each.name, _parameter(each, types[each.name]))
+
+    members = {field for _, names in groups.values() for field in names}
+    switches = {each.name for group, _ in groups.values() for each in fields(group) if _is_switch_off(each)}
+
+    @functools.wraps(function)
+    def command(**given: Any) -> None:
+        values = {name: not value if name in members & switches else value for name, value in given.items()}
+        built = {
+            name: group(**{field: values[field] for field in names})
+            for name, (group, names) in groups.items()
+        }
+        function(**{name: value for name, value in values.items() if name not in members}, **built)
+
+    command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+    command.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
+    return command
+
+
+def _group(hint: Any) -> tuple[Any, tuple[str, ...]]:
+    """The option group of a parameter and the fields left out; None if it is an ordinary parameter."""
+    if get_origin(hint) is not Annotated:
+        return (hint, ()) if is_dataclass(hint) else (None, ())
+    group, *notes = get_args(hint)
+    without = tuple(name for note in notes if isinstance(note, Without) for name in note.names)
+    return (group, without) if is_dataclass(group) else (None, ())
+
+
+def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
+    """The command-line option of one field."""
+    meta = field.metadata
+    default = field.default if field.default is not MISSING else field.default_factory()  # type: ignore[operator]
+    names = (meta["flag"],) if meta["flag"] else (f"--{field.name.replace('_', '-')}",)
+    extra: dict[str, Any] = {"show_default": meta["shown"]} if meta["shown"] else {}
+    if literal_choices(hint):
+        hint = str | None if type(None) in get_args(hint) else str  # checked by the group, with its message
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if _is_switch_off(field) else default,
+        annotation=Annotated[hint, typer.Option(*names, help=meta["help"], **extra)],
+    )
+
+
+def _is_switch_off(field: Field[Any]) -> bool:
+    """Whether the option of a field is a `--no-…` switch, which sets it to False."""
+    return str(field.metadata.get("flag", "")).startswith("--no-")
+
+
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, …", show_default="a GPU if available")]
 Dtype = Annotated[str, typer.Option(help="fp32, bf16 or fp16.")]
 Tf32 = Annotated[bool, typer.Option("--tf32", help="Allow TF32 for fp32 matrix products on a GPU.")]

@@ -62,10 +62,10 @@ def prompts(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     from dataclasses import asdict
 
-    from unmask.audit.plan import refuse_foreign, versions
+    from unmask.core.options import Opening
+    from unmask.findings.envelope import refuse_foreign, versions
     from unmask.models import open_lm
     from unmask.models.builtin import BUILT_IN
-    from unmask.models.loading import Opening
     from unmask.prompts import fill_prompts
     from unmask.prompts.folder import FILES, create_folder, import_annotations
 
@@ -99,7 +99,7 @@ def finish(  # noqa: PLR0913 - what the two commands end with
     quiet: bool,
 ) -> None:
     """Compute the scores, write hld.json, undecided.csv and the page, and print the finding."""
-    from unmask.audit.plan import write_json
+    from unmask.core.files import write_json
     from unmask.prompts.findings import conclude
     from unmask.prompts.folder import RESULT, UNDECIDED
 
@@ -162,9 +162,9 @@ def _meta(meta: dict[str, Any], result: PromptsResult) -> dict[str, Any]:
     from dataclasses import asdict
     from importlib.metadata import version
 
-    from unmask.audit.result import as_json as as_plain
+    from unmask.core.files import plain
+    from unmask.core.files import plain as as_plain
     from unmask.findings import as_json
-    from unmask.findings.embed import plain
 
     run_facts = {key: meta[key] for key in ("model", "data", "options", "versions")}
     content = {
@@ -181,7 +181,8 @@ def _meta(meta: dict[str, Any], result: PromptsResult) -> dict[str, Any]:
 
 
 def _page(folder: AnnotationFolder, result: PromptsResult, content: dict[str, Any]) -> None:
-    from unmask.findings.html import Section, write
+    from unmask.findings import Section
+    from unmask.findings.html import write
     from unmask.prompts.folder import RESULT
 
     sections = [

@@ -14,7 +14,7 @@ from unmask.core.errors import ResultError
 from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
-    from unmask.audit.result import Result
+    from unmask.findings.envelope import Result
     from unmask.report.comparison_page import RunComparison
 
 

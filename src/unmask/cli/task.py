@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import new_folder, progress_bar, stderr_printer
+from unmask.cli.console import new_folder, stderr_printer
+from unmask.core.progress import progress_bar
 from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
@@ -83,8 +84,7 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     already has a classification head; winobias and winogender are zero-shot; sentiment and toxicity take a
     classifier.
     """
-    from unmask.audit.plan import Options
-    from unmask.models.loading import Opening
+    from unmask.core.options import Opening, Options
     from unmask.tasks import Grid, TaskSettings, find, run
     from unmask.tasks.run import result_json
     from unmask.training.distributed import is_main_process, on_main_process
@@ -124,7 +124,8 @@ def task(  # noqa: PLR0913, PLR0917 - one parameter an option
     else:
         _show(done)
     if not no_report:
-        from unmask.findings.html import Section, write
+        from unmask.findings import Section
+        from unmask.findings.html import write
 
         files = ", ".join(f"{file['name']} (sha256 {file['sha256'][:12]}…)" for file in done.files)
         section = Section(chosen.name, chosen.title, chosen.question, done.finding, files)

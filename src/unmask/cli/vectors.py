@@ -14,7 +14,7 @@ from unmask.core.errors import DataError
 from unmask.findings import terminal
 
 if TYPE_CHECKING:
-    from unmask.models.loading import Opening
+    from unmask.core.options import Opening
     from unmask.vectors.run import Source, VectorMeasure, VectorResult, VectorSettings, WordSets
 
 RESULT = "vectors.json"
@@ -88,7 +88,7 @@ def vectors(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     WEAT, SEAT, C-SEAT, CEAT, direct bias, RIPA and nearest-neighbour bias, with intervals.
     """
-    from unmask.models.loading import Opening
+    from unmask.core.options import Opening
     from unmask.vectors.run import VectorSettings, find
 
     _refuse(pooling, ("first", "last", "mean", "mean-all"), "--pooling")
@@ -141,7 +141,8 @@ def _run(  # noqa: PLR0913, PLR0917 - what a run is made of
     quiet: bool,
 ) -> tuple[list[Any], dict[str, Any]]:
     """Compute every measure; returns the findings and the content of vectors.json."""
-    from unmask.audit.plan import refuse_foreign, write_json
+    from unmask.core.files import write_json
+    from unmask.findings.envelope import refuse_foreign
     from unmask.vectors.findings import conclude
     from unmask.vectors.run import run_measure
 
@@ -236,9 +237,9 @@ def _meta(
     from dataclasses import asdict
     from importlib.metadata import version
 
-    from unmask.audit.plan import versions
+    from unmask.core.files import plain
     from unmask.findings import as_json
-    from unmask.findings.embed import plain
+    from unmask.findings.envelope import versions
 
     options = asdict(settings) | {"corpus": None if settings.corpus is None else settings.corpus.name}
     records = [
@@ -257,7 +258,8 @@ def _meta(
 
 
 def _page(findings: list[Any], chosen: list[VectorMeasure], content: dict[str, Any], folder: Path) -> None:
-    from unmask.findings.html import Section, write
+    from unmask.findings import Section
+    from unmask.findings.html import write
 
     sections = [
         Section(measure.name, measure.title, f"{measure.reads[:1].upper()}{measure.reads[1:]}.", finding)

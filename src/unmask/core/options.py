@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from unmask.core.errors import DataError, UnknownName
+from unmask.core.progress import Progress
 
 
 def option(
@@ -75,3 +77,39 @@ def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
         base = group() if whole is None else whole
         built.append(replace(base, **{key: given[key] for key in names[name] if key in given}))
     return tuple(built)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How to open a model; the defaults are the safe ones."""
+
+    kind: Literal["masked", "causal"] | None = option(
+        None, "Kind of model: masked or causal.", shown="from its config"
+    )
+    device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
+    dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
+    tf32: bool = option(False, "Allow TF32 for fp32 matrix products on a GPU.")
+    offline: bool = option(False, "Never use the network.")
+    allow_pickle: bool = option(False, "Load pickled weights (can run code).")
+    trust_remote_code: bool = option(False, "Run the model repository's own code.")
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_values(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run: on how much data, with which seed, how fast."""
+
+    limit: int | None = option(None, "Only the first N items (pairs, prompts, documents).", least=1)
+    seed: int = option(0, "Random seed (samples, data order, initialisation, bootstrap).", least=0)
+    tokens: int | None = option(None, "Maximum padded tokens per batch.", shown="by device", least=1)
+    store: bool = option(True, "Do not use the cache of model outputs.", flag="--no-store")
+    data_dir: Path | None = option(None, "Folder of datasets.")
+    offline: bool = option(False, "Never use the network.")
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_values(self)

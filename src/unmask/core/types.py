@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,24 @@ class Dataset:
     sha256: str
     verified: bool  # False: the file differs from the card's; the result says `unverified`
     warnings: tuple[str, ...] = ()  # e.g. malformed rows that were left out, with row numbers
+
+    def facts(self) -> dict[str, Any]:
+        """What a result records about the data."""
+        card = self.card
+        return {
+            "name": card.name,
+            "title": card.title,
+            "licence": card.licence,
+            "languages": list(card.languages),
+            "citation": card.citation,
+            "source": card.source,
+            "problems": card.problems,
+            "n": len(self.items),
+            "size": card.size,
+            "sha256": self.sha256,
+            "verified": self.verified if card.folder else None,  # user data: no checksum to verify
+            "warnings": list(self.warnings),
+        }
 
 
 # ------------------------------------------------------------------------ probes and readings

@@ -12,13 +12,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import Options, engine_for, write_json
+from unmask.audit.plan import engine_for
+from unmask.core.files import write_json
+from unmask.core.options import Opening, Options
 from unmask.corpus.placebo import Placebo
 from unmask.mitigate.evaluation import BiasEvaluation, evaluate_model
 from unmask.mitigate.mlm import rows_digest
 from unmask.models import open_lm
-from unmask.models.loading import Opening
 from unmask.training import ProgressCallback, TrainSettings, train
+from unmask.training.checkpoints import save_model
 from unmask.training.collators import MAX_LENGTH, collator_for, encode_rows
 
 RECORD = "training.json"
@@ -92,13 +94,8 @@ def _train_checkpoint(
         progress=progress,
         key=rows_digest(rows),
     )
-    from unmask.training.trainer import quiet_trainer  # slow import, needed for training only
-
     record.unlink(missing_ok=True)
-    with quiet_trainer():
-        lm.network.model.save_pretrained(folder)
-        lm.tokenizer.save_pretrained(folder)
+    save_model(lm.network.model, lm.tokenizer, folder)
     losses = [list(loss) for loss in outcome.losses]
-    return write_json(
-        record, {"asked": request, "texts": len(texts), "steps": outcome.steps, "losses": losses}
-    )
+    content = {"asked": request, "texts": len(texts), "steps": outcome.steps, "losses": losses}
+    return dict(write_json(record, content))

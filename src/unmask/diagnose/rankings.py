@@ -13,8 +13,9 @@ from unmask.core.types import Floats
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.measures import find
 from unmask.stats import table as tables
+from unmask.stats.bootstrap import resampled_items
 from unmask.stats.items import headline_statistic, item_values
-from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements, resampled_items
+from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements
 
 
 @dataclass(frozen=True, slots=True)

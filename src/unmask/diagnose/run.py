@@ -9,25 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from unmask import findings
-from unmask.audit.plan import (
-    Data,
-    Options,
-    data_facts,
-    engine_for,
-    load_datasets,
-    opening_for,
-    refuse_foreign,
-    versions,
-    write_json,
-)
+from unmask.audit.plan import Data, engine_for, load_datasets
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError, UnmaskError
+from unmask.core.files import write_json
+from unmask.core.options import Opening, Options
 from unmask.core.types import Dataset
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding
+from unmask.findings.envelope import refuse_foreign, versions
 from unmask.models import open_lm
 from unmask.models.builtin import BUILT_IN
-from unmask.models.loading import Opening
 
 SCHEMA = 1
 DIAGNOSIS = "diagnosis.json"
@@ -76,7 +68,7 @@ def run(  # noqa: PLR0913 - what a run is made of
         refuse_foreign(Path(out), (DIAGNOSIS,))
     cases = _cases(diagnoses, [str(model) for model in models], data, options)
     for name in dict.fromkeys(name for case in cases for name in case.models):
-        _observe(name, cases, settings, opening_for(opening, options), options)
+        _observe(name, cases, settings, opening or Opening(offline=options.offline), options)
     results = tuple(_conclude(case, settings) for case in cases)
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
@@ -89,7 +81,7 @@ def as_json(
 ) -> dict[str, Any]:
     """All results in full precision, as written to `diagnosis.json`."""
     models = {facts["id"]: dict(facts) for result in results for facts in result.models}
-    data = {dataset.card.name: data_facts(dataset) for result in results for dataset in result.data}
+    data = {dataset.card.name: dataset.facts() for result in results for dataset in result.data}
     return {
         "schema": SCHEMA,
         "unmask": version("unmask"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from unmask.audit.result import RESULT, load
+from unmask.audit.result import load_audit
 from unmask.core.errors import ResultError
 from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.pairs import Runs
+from unmask.findings.envelope import RESULT
 from unmask.prompts.folder import ANSWERS, open_folder
 
 
@@ -17,7 +18,7 @@ def open_folders(folders: Sequence[Path]) -> tuple[Runs, AnnotationDesk | None]:
     answers = [folder for folder in folders if (folder / ANSWERS).is_file()]
     if len(answers) > 1:
         raise ResultError(f"answers of {len(answers)} models: name one folder with {ANSWERS} at a time")
-    runs = tuple(load(folder) for folder in folders if folder not in answers)
+    runs = tuple(load_audit(folder) for folder in folders if folder not in answers)
     for run in runs:
         _ = run.items, run.tokens  # fail now, not in the page, if a folder cannot be read
     return Runs(runs), AnnotationDesk(open_folder(answers[0])) if answers else None

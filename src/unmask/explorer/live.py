@@ -120,8 +120,8 @@ def _score(lm: Lm, pairs: Sequence[Pair], measures: Sequence[Measure]) -> tuple[
 
     from unmask.audit.checks import Evidence
     from unmask.audit.parquet import Tables, group_columns
-    from unmask.audit.result import ITEMS, TOKENS
     from unmask.audit.scoring import score_items
+    from unmask.findings.envelope import ITEMS, TOKENS
     from unmask.models import Engine
 
     with TemporaryDirectory(prefix="unmask-live-") as folder:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from unmask.audit.result import Result, as_json
-from unmask.findings.embed import plain
+from unmask.audit.result import AuditResult
+from unmask.core.files import plain
 from unmask.report.wording import digits_of, reading
 
 OUTCOMES = ("more", "less", "tie", "unscored")
@@ -22,7 +22,7 @@ Key = tuple[str, str, str | None, str | None]  # data, item, both sentences: ids
 class Runs:
     """The runs of one page, in the order they were named."""
 
-    results: tuple[Result, ...]
+    results: tuple[AuditResult, ...]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _table(runs: Runs) -> dict[str, Any]:
     }
 
 
-def _summary(name: str, result: Result) -> dict[str, Any]:
+def _summary(name: str, result: AuditResult) -> dict[str, Any]:
     model = result.meta["model"]
     return {
         "name": name,
@@ -105,14 +105,14 @@ def _summary(name: str, result: Result) -> dict[str, Any]:
             {key: data.get(key) for key in ("name", "title", "n", "problems")} for data in result.meta["data"]
         ],
         "headlines": [
-            as_json(estimate) | {"reading": reading(estimate), "digits": digits_of(estimate.statistic)}
+            plain(estimate) | {"reading": reading(estimate), "digits": digits_of(estimate.statistic)}
             for estimate in result.headlines()
         ],
-        "checks": [as_json(check) for check in result.checks],
+        "checks": [plain(check) for check in result.checks],
     }
 
 
-def _records(result: Result) -> Iterator[dict[str, Any]]:
+def _records(result: AuditResult) -> Iterator[dict[str, Any]]:
     """The items of a run as mappings, read in batches."""
     for batch in result.items.to_batches(max_chunksize=4096):
         yield from batch.to_pylist()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from markupsafe import Markup
+
+from unmask.core.files import plain
 
 _ESCAPES = {
     ord("<"): "\\u003c",
@@ -35,17 +35,6 @@ def as_link(value: object) -> str:
 def as_file(text: str, kind: str) -> str:
     """Text as a data URL; `kind` is its media type."""
     return f"data:{kind};base64," + base64.b64encode(text.encode()).decode()
-
-
-def plain(value: object) -> Any:
-    """The value as valid JSON types: NaN and infinities become null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(member) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(member) for member in value]
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 def policy(scripts: Iterable[str]) -> str:

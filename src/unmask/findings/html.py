@@ -1,31 +1,24 @@
-"""Write findings as one HTML page, and every plot as an SVG file."""
+"""Render a result's findings as one HTML page, and every plot as an SVG file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from unmask.findings import Cell, Finding, Table, Value, embed
+from unmask.core.files import write_text
+from unmask.findings import Cell, Section, Table, Value, embed
 from unmask.findings import figure as drawing
 from unmask.findings.assets import asset, template
 from unmask.findings.numbers import number, p_value
 
+if TYPE_CHECKING:
+    from unmask.findings.envelope import Result
+
 _SHORT = 28  # cells up to this many characters do not wrap
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One section of the page: the question, the finding, and a footer on data and sources."""
-
-    name: str
-    title: str
-    lead: str
-    finding: Finding
-    foot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +37,41 @@ class _RenderedSection:
     tables: tuple[_RenderedTable, ...]
 
 
+def page(result: Result) -> str:
+    """The page of a result as HTML; it loads nothing from the network."""
+    return _page(result.meta, [_render_section(section) for section in result.findings])
+
+
+def write_page(result: Result, path: Path) -> Path:
+    """Write the page of a result, and an SVG of every plot beside it."""
+    rendered = [_render_section(section) for section in result.findings]
+    for figure in (figure for section in rendered for figure in section.figures):
+        write_text(path.parent / f"{figure.id}.svg", figure.svg)
+    return write_text(path, _page(result.meta, rendered))
+
+
+def fragment(sections: Sequence[Section]) -> str:
+    """Sections as HTML without scripts, for notebooks."""
+    rendered = [_render_section(section) for section in sections]
+    return template("fragment.html.jinja").render(sections=rendered, lead="", scripts=False)
+
+
+def _page(meta: Mapping[str, Any], sections: Sequence[_RenderedSection]) -> str:
+    scripts = [drawing.library(), asset("page.js")]
+    return template("findings.html.jinja").render(
+        title=meta["title"] or meta["kind"],
+        lead=meta["lead"],
+        policy=embed.policy(scripts),
+        scripts=[Markup(script) for script in scripts],
+        style=Markup(asset("page.css")),
+        specs=embed.as_script({figure.id: figure.spec for section in sections for figure in section.figures}),
+        sections=sections,
+        content=meta,
+        download="result.json",
+        link=embed.as_link(meta),
+    )
+
+
 def write(
     title: str,
     lead: str,
@@ -52,26 +80,12 @@ def write(
     folder: Path,
     download: str,
 ) -> Path:
-    """Write `report.html` and an SVG of every plot; `content` is offered as a file named `download`."""
+    """Write `report.html` and an SVG of every plot; `content` is offered as a file."""
     rendered = [_render_section(section) for section in sections]
     for figure in (figure for section in rendered for figure in section.figures):
-        (folder / f"{figure.id}.svg").write_text(figure.svg, encoding="utf-8")
-    scripts = [drawing.library(), asset("page.js")]
-    page = template("findings.html.jinja").render(
-        title=title,
-        lead=lead,
-        policy=embed.policy(scripts),
-        scripts=[Markup(script) for script in scripts],
-        style=Markup(asset("page.css")),
-        specs=embed.as_script({figure.id: figure.spec for section in rendered for figure in section.figures}),
-        sections=rendered,
-        content=content,
-        download=download,
-        link=embed.as_link(content),
-    )
-    path = folder / "report.html"
-    path.write_text(page, encoding="utf-8", newline="\n")
-    return path
+        write_text(folder / f"{figure.id}.svg", figure.svg)
+    meta = {**content, "title": title, "lead": lead}
+    return write_text(folder / "report.html", _page(meta, rendered))
 
 
 def format_cell(cell: Cell, column: str, digits: int) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unmask.core.estimate import Value
-from unmask.core.files import plain
 
 if TYPE_CHECKING:
     from unmask.findings.charts import Chart
@@ -46,21 +45,12 @@ class Finding:
     notes: tuple[str, ...] = ()
 
 
-def as_json(finding: Finding) -> dict[str, Any]:
-    """A finding in full precision, without plots (they show the same numbers)."""
-    return {
-        "answers": list(finding.answers),
-        "notes": list(finding.notes),
-        "tables": [_table(table) for table in finding.tables],
-    }
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A finding under its title: the question, the finding, and a footer on data and sources."""
 
-
-def _table(table: Table) -> dict[str, Any]:
-    rows = [{name: _cell(cell) for name, cell in zip(table.columns, row, strict=True)} for row in table.rows]
-    return {"title": table.title, "note": table.note, "rows": rows}
-
-
-def _cell(cell: Cell) -> Any:
-    if isinstance(cell, Value):
-        return plain({"value": cell.value, "low": cell.low, "high": cell.high, "method": cell.method})
-    return plain(cell)
+    name: str
+    title: str
+    lead: str
+    finding: Finding
+    foot: str = ""

@@ -1,67 +1,96 @@
-"""Save findings to JSON and load them, charts included."""
+"""Findings as JSON and back, charts included."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from unmask.findings import Cell, Finding, Plot, Table, Value
+from unmask.core.estimate import Value
+from unmask.core.files import plain, write_json
+from unmask.findings.model import Cell, Finding, Plot, Section, Table
+
+
+def section_json(section: Section) -> dict[str, Any]:
+    """A section in full precision: its rows are objects by column, its charts Vega-Lite specifications."""
+    finding = section.finding
+    return {
+        "name": section.name,
+        "title": section.title,
+        "lead": section.lead,
+        "answers": list(finding.answers),
+        "tables": [table_json(table) for table in finding.tables],
+        "plots": [
+            {"id": plot.id, "title": plot.title, "alt": plot.alt, "chart": plot.chart.to_dict()}
+            for plot in finding.plots
+        ],
+        "notes": list(finding.notes),
+        "foot": section.foot,
+    }
+
+
+def table_json(table: Table) -> dict[str, Any]:
+    """A table in full precision."""
+    rows = [{name: _plain(cell) for name, cell in zip(table.columns, row, strict=True)} for row in table.rows]
+    heads = {"title": table.title, "note": table.note, "digits": table.digits, "columns": list(table.columns)}
+    return {**heads, "rows": rows}
+
+
+def load_section(stored: Mapping[str, Any]) -> Section:
+    """A section from its JSON; charts and column lists may be missing, as before schema 2."""
+    finding = Finding(
+        tuple(stored["answers"]),
+        tuple(load_table(table) for table in stored["tables"]),
+        tuple(_plot(plot) for plot in stored.get("plots", ())),
+        tuple(stored["notes"]),
+    )
+    title = stored.get("title") or stored.get("name", "")
+    return Section(stored.get("name", ""), title, stored.get("lead", ""), finding, stored.get("foot", ""))
+
+
+def load_table(stored: Mapping[str, Any]) -> Table:
+    """A table from its JSON."""
+    columns = tuple(stored.get("columns") or (stored["rows"][0] if stored["rows"] else ()))
+    rows = tuple(tuple(_cell(row[name]) for name in columns) for row in stored["rows"])
+    return Table(stored["title"], columns, rows, stored["note"], stored.get("digits", 2))
+
+
+def _plain(cell: Cell) -> Any:
+    if isinstance(cell, Value):
+        return plain({"value": cell.value, "low": cell.low, "high": cell.high, "method": cell.method})
+    return plain(cell)
+
+
+def _cell(stored: Any) -> Cell:
+    if not isinstance(stored, dict):
+        return stored  # type: ignore[no-any-return] # a JSON scalar
+    ends = {name: float("nan") for name in ("value", "low", "high") if stored[name] is None}
+    return Value(**{**stored, **ends})
+
+
+def _plot(stored: Mapping[str, Any]) -> Plot:
+    import altair as alt
+
+    chart: Any = alt.Chart.from_dict(stored["chart"])  # any kind of chart
+    return Plot(stored["id"], stored["title"], stored["alt"], chart)
+
 
 FINDINGS = "findings.json"
 
 
+def as_json(finding: Finding) -> dict[str, Any]:
+    """A finding in full precision, without plots."""
+    tables = [table_json(table) for table in finding.tables]
+    return {"answers": list(finding.answers), "notes": list(finding.notes), "tables": tables}
+
+
 def save_findings(findings: Mapping[str, Finding], folder: Path) -> None:
     """Write findings by name to `findings.json`."""
-    content = {name: _plain(finding) for name, finding in findings.items()}
-    (folder / FINDINGS).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    write_json(folder / FINDINGS, {n: section_json(Section(n, n, "", f)) for n, f in findings.items()})
 
 
 def load_findings(folder: Path) -> dict[str, Finding]:
     """Read findings by name from `findings.json`."""
     content = json.loads((folder / FINDINGS).read_text(encoding="utf-8"))
-    return {name: _finding(finding) for name, finding in content.items()}
-
-
-def _plain(finding: Finding) -> dict[str, Any]:
-    return {
-        "answers": list(finding.answers),
-        "notes": list(finding.notes),
-        "tables": [
-            {**asdict(table), "rows": [[_cell(cell) for cell in row] for row in table.rows]}
-            for table in finding.tables
-        ],
-        "plots": [
-            {"id": plot.id, "title": plot.title, "alt": plot.alt, "chart": plot.chart.to_dict()}
-            for plot in finding.plots
-        ],
-    }
-
-
-def _cell(cell: Cell) -> Any:
-    return asdict(cell) if isinstance(cell, Value) else cell
-
-
-def _finding(content: Mapping[str, Any]) -> Finding:
-    return Finding(
-        tuple(content["answers"]),
-        tuple(_table(each) for each in content["tables"]),
-        tuple(_plot(each) for each in content["plots"]),
-        tuple(content["notes"]),
-    )
-
-
-def _table(content: Mapping[str, Any]) -> Table:
-    rows = tuple(
-        tuple(Value(**cell) if isinstance(cell, dict) else cell for cell in row) for row in content["rows"]
-    )
-    return Table(content["title"], tuple(content["columns"]), rows, content["note"], content["digits"])
-
-
-def _plot(content: Mapping[str, Any]) -> Plot:
-    import altair as alt
-
-    chart: Any = alt.Chart.from_dict(content["chart"])  # any kind of chart
-    return Plot(content["id"], content["title"], content["alt"], chart)
+    return {name: load_section(stored).finding for name, stored in content.items()}

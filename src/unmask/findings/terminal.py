@@ -6,9 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Sequence
 
-    from unmask.findings import Finding, Table
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    from unmask.findings import Finding, Section, Table
 
 
 def console() -> Console:
@@ -18,18 +21,42 @@ def console() -> Console:
     return Console(width=None if sys.stdout.isatty() else 140, highlight=False, markup=False)
 
 
-def show(finding: Finding) -> None:
-    """Print the answers, every table, and the notes."""
+def show(*findings: Finding) -> None:
+    """Print answers, tables and notes to stdout."""
     screen = console()
+    for finding in findings:
+        _print(finding, screen)
+
+
+def show_sections(sections: Sequence[Section], screen: Console | None = None) -> None:
+    """Print sections under their questions."""
+    screen = screen or console()
+    for section in sections:
+        screen.print(f"{section.name}: {section.lead}" if section.lead else section.title, style="bold")
+        _print(section.finding, screen)
+
+
+def render(sections: Sequence[Section]) -> str:
+    """Sections as text without colours, 140 columns wide."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = StringIO()
+    show_sections(sections, Console(file=text, width=140, highlight=False, markup=False))
+    return text.getvalue().rstrip()
+
+
+def _print(finding: Finding, screen: Console) -> None:
     for line in finding.answers:
         screen.print(f"  {line}")
     for table in finding.tables:
-        _print(table)
+        screen.print(_grid(table))
     for note in finding.notes:
         screen.print(f"  note: {note}")
 
 
-def _print(table: Table) -> None:
+def _grid(table: Table) -> Grid:
     from rich.table import Table as Grid
 
     from unmask.findings.html import format_cell
@@ -40,7 +67,6 @@ def _print(table: Table) -> None:
         numeric = any(not isinstance(row[index], str | None) for row in table.rows)
         grid.add_column(name, justify="right" if numeric else "left")
     for row in table.rows:
-        grid.add_row(
-            *(format_cell(cell, name, table.digits) for cell, name in zip(row, table.columns, strict=True))
-        )
-    console().print(grid)
+        cells = zip(row, table.columns, strict=True)
+        grid.add_row(*(format_cell(cell, name, table.digits) for cell, name in cells))
+    return grid

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from unmask.core.errors import ModelError
+from unmask.core.progress import Step
 from unmask.core.types import Ints, Probe, Reading
 from unmask.models.batches import Batch, HeadReads, build_batch
 from unmask.models.fast import HeapTrimmer, workers
@@ -25,7 +26,6 @@ from unmask.models.requests import BatchLimits, Piece, input_identity, merge_pro
 from unmask.models.store import Store, StoredReadings
 
 Readings = Mapping[Probe, Reading]
-Progress = Callable[[float], None]  # the fraction done, 0 to 1
 CPU_LIMITS = BatchLimits(tokens=1024, padding=32, attention=8 << 20)
 CUDA_LIMITS = BatchLimits(tokens=98304, padding=2048, attention=1 << 28, items=2048)
 IN_FLIGHT = 4  # batches queued on the device before the outputs of the oldest are fetched
@@ -65,11 +65,11 @@ class Engine:
         self._running = 0  # batches whose outputs were not fetched yet
         self._threads = torch.get_num_threads()
 
-    def read(self, probes: Iterable[Probe], progress: Progress | None = None) -> Readings:
+    def read(self, probes: Iterable[Probe], progress: Step | None = None) -> Readings:
         """Answer all probes; equal inputs share a forward pass, stored ones need none."""
         return self.submit(probes, progress)()
 
-    def submit(self, probes: Iterable[Probe], progress: Progress | None = None) -> Callable[[], Readings]:
+    def submit(self, probes: Iterable[Probe], progress: Step | None = None) -> Callable[[], Readings]:
         """Start answering all probes; call the returned function for the readings.
 
         The last batches are still running on return, so the caller can prepare the next probes meanwhile.
@@ -88,7 +88,7 @@ class Engine:
         return readings
 
     def _run_all(
-        self, plan: Sequence[Sequence[Piece]], known: dict[bytes, StoredReadings], progress: Progress
+        self, plan: Sequence[Sequence[Piece]], known: dict[bytes, StoredReadings], progress: Step
     ) -> deque[Pending]:
         """Run the batches, fetching outputs as others are queued; returns those still running."""
         total = sum(piece.tokens for batch in plan for piece in batch) or 1

@@ -1,94 +1,140 @@
-"""Open any masked or causal Hugging Face model, safely.
+"""Open any Hugging Face language model or sequence classifier, safely: one loader for all.
 
 Only safetensors and no remote code unless allowed. The kind of model comes from its configuration. A
-checkpoint that lacks weights needed for scoring is refused, with their names.
+checkpoint that lacks weights needed for scoring is refused, with their names. An eraser saved beside the
+weights is attached to every kind of model, also to the classifier made from a language model.
 """
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from logging import CRITICAL
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from unmask.core.errors import ModelError, UnknownName
+from unmask.core.options import Opening
 from unmask.core.types import Kind
 from unmask.models.builtin import BUILT_IN, BuiltinModel, add_low_rank_update, builtin_models
-from unmask.models.eraser import Eraser, attach, erased_fingerprint, find_eraser
-from unmask.models.lm import Lm, ModelFacts
+from unmask.models.classifier import MAX_LENGTH, Classifier
+from unmask.models.eraser import FILE as ERASER
+from unmask.models.eraser import attach, attached_eraser, erased_fingerprint, read_eraser
+from unmask.models.lm import Lm, ModelFacts, ModelKind, max_length
 from unmask.models.network import Network
 from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights
 
 DTYPES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _NOT_LM = ("Classification", "QuestionAnswering", "MultipleChoice")
-# Position ids of these models start after the padding index, so fewer positions than table rows are usable.
-_OFFSET_POSITIONS = ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "mpnet", "longformer", "xmod")
+_LM_ENDINGS = {"masked": ("MaskedLM", "PreTraining"), "causal": ("CausalLM", "LMHeadModel")}
+_AUTO_CLASS: dict[ModelKind, str] = {
+    "masked": "AutoModelForMaskedLM",
+    "causal": "AutoModelForCausalLM",
+    "classifier": "AutoModelForSequenceClassification",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """How to open a model; the defaults are the safe ones."""
+class _Checkpoint:
+    """A model reference after resolving it: where to load from, and its configuration."""
 
-    kind: Kind | None = None  # None: from the configuration
-    device: str | None = None  # None: CUDA if available
-    dtype: str = "fp32"
-    tf32: bool = False
-    offline: bool = False
-    allow_pickle: bool = False
-    trust_remote_code: bool = False
+    name: str
+    path: str
+    revision: str | None
+    builtin: BuiltinModel | None
+    how: Opening
+    config: Any
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The arguments of every `from_pretrained`."""
+        return _source(self.path, self.revision, self.how)
 
 
 def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     """Load a hub model (`name@revision`), a folder, or a built-in model (None: the default one)."""
-    import torch
-
-    how = how or Opening()
-    path, revision, name, builtin = resolve(ref)
-    source: dict[str, Any] = {"pretrained_model_name_or_path": path, "revision": revision or "main"}
-    source |= {
-        "trust_remote_code": how.trust_remote_code,
-        "local_files_only": how.offline or builtin is not None,
-    }
-    with quiet(), readable_errors(name, how):
-        config = _auto("AutoConfig").from_pretrained(**source)
-        kind = _kind(config, how.kind, name)
-        model, loading = _load(source, kind, how)
-        tokenizer = _tokenizer(source)
-        refuse_bad_weights(model, loading, name)
-        if builtin is not None and builtin.update is not None:
-            add_low_rank_update(model, builtin.update)
-        next_sentence = _next_sentence(source, model, config, how) if kind == "masked" else None
-    _refuse_bad_tokenizer(tokenizer, model, kind, name)
-    device = device_for(how.device)
-    digest = fingerprint(model, tokenizer, kind)
-    eraser = _attach_saved_eraser(model, path)
-    if eraser is not None:
-        digest = erased_fingerprint(digest, eraser)
-    if device.type == "cuda":
-        torch.backends.cuda.matmul.allow_tf32 = how.tf32
-        torch.backends.cudnn.allow_tf32 = how.tf32
+    checkpoint = _find_checkpoint(ref, how or Opening())
+    model, tokenizer, facts = _load_lm(checkpoint)
+    next_sentence = _next_sentence(checkpoint, model) if facts.kind == "masked" else None
+    device = device_for(checkpoint.how.device)
     model.to(device).eval()
     if next_sentence is not None:
         next_sentence.to(device).eval()
-    dtype = f"{how.dtype}+tf32" if how.tf32 and device.type == "cuda" else how.dtype
-    facts = ModelFacts(
-        id=name,
-        revision=_commit(path, revision),
-        kind=kind,
-        architecture=type(model).__name__,
-        parameters=sum(p.numel() for p in model.parameters()),
-        fingerprint=digest,
-        dtype=dtype,
-        device=torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
-        max_length=_max_length(config, tokenizer),
-        begin_rule=_begin_rule(tokenizer, kind),
-        built_in=builtin is not None,
-        warnings=(*_warnings(how, builtin), *((eraser.description,) if eraser else ())),
+    network = Network(model, next_sentence=next_sentence)
+    return Lm(tokenizer, network, facts, namespace_of(facts.fingerprint, facts.dtype))
+
+
+def wrap_lm(model: Any, tokenizer: Any) -> Lm:
+    """Wrap a language model in memory for scoring; nothing is cached, because its weights may change."""
+    name = type(model).__name__
+    kind: Kind = "masked" if name.endswith(_LM_ENDINGS["masked"]) else "causal"
+    if not name.endswith(_LM_ENDINGS[kind]):
+        raise ModelError(f"the model is a {name}, not a language model: choose a task for classifiers")
+    facts = _facts(
+        *(model, tokenizer, kind),
+        id="in training",
+        revision=None,
+        fingerprint="",
+        dtype=str(model.dtype).removeprefix("torch."),
+        device=str(model.device),
+        built_in=False,
     )
-    return Lm(tokenizer, Network(model, next_sentence=next_sentence), facts, namespace_of(digest, dtype))
+    return Lm(tokenizer, Network(model), facts, "")
+
+
+def open_classifier(ref: str | Path, how: Opening, *, length: int = MAX_LENGTH) -> Classifier:
+    """Load a sequence classifier, in fp32; the checkpoint must hold its head."""
+    checkpoint = _find_checkpoint(ref, replace(how, dtype="fp32"))
+    model, tokenizer, facts = _load(checkpoint, "classifier")
+    return _classifier(model, tokenizer, facts, how, length)
+
+
+def new_classifier(
+    ref: str | Path, how: Opening, *, labels: Sequence[str], seed: int, length: int = MAX_LENGTH
+) -> Classifier:
+    """A language model with a new head, in fp32; without `labels` the head is a regression.
+
+    Everything the language model does not have, the pooler included, is initialised from `seed` in the same
+    way for all checkpoints of an architecture: a pooler in the checkpoint is ignored, because a copy of the
+    model saved as a language model has none. The facts are those of the language model.
+    """
+    import torch
+
+    lm, tokenizer, facts = _load_lm(_find_checkpoint(ref, replace(how, dtype="fp32")))
+    config = copy.deepcopy(lm.config)
+    config.num_labels = max(1, len(labels))
+    if labels:
+        config.id2label = dict(enumerate(labels))
+        config.label2id = {name: index for index, name in enumerate(labels)}
+    config.problem_type = "single_label_classification" if labels else "regression"
+    auto = _auto(_AUTO_CLASS["classifier"])
+    with quiet(), readable_errors(facts.id, how), torch.random.fork_rng(devices=[]):
+        with torch.device("meta"):
+            architecture = type(auto.from_config(config, trust_remote_code=how.trust_remote_code))
+        torch.manual_seed(seed)
+        model, loading = architecture.from_pretrained(
+            None, config=config, state_dict=lm.state_dict(), dtype=torch.float32, output_loading_info=True
+        )
+    new = sorted(map(str, loading["missing_keys"]))
+    body = [key for key in new if key.startswith(f"{model.base_model_prefix}.") and "pooler" not in key]
+    if body:
+        raise ModelError(
+            f"{facts.id} cannot be fine-tuned: a {architecture.__name__} needs {', '.join(body[:4])}, which "
+            f"a {facts.architecture} does not have"
+        )
+    eraser = attached_eraser(lm)
+    if eraser is not None:
+        attach(model, eraser)
+    return _classifier(model, tokenizer, facts, how, length, new)
+
+
+def is_classifier(ref: str | Path, how: Opening) -> bool:
+    """Whether the configuration names a sequence-classification architecture."""
+    architectures = _find_checkpoint(ref, how).config.architectures or []
+    return any(name.endswith("ForSequenceClassification") for name in architectures)
 
 
 def resolve(ref: str | Path | None) -> tuple[str, str | None, str, BuiltinModel | None]:
@@ -107,11 +153,87 @@ def resolve(ref: str | Path | None) -> tuple[str, str | None, str, BuiltinModel 
     return name, revision or None, name, None
 
 
+def _find_checkpoint(ref: str | Path | None, how: Opening) -> _Checkpoint:
+    """Resolve a model reference and read its configuration."""
+    path, revision, name, builtin = resolve(ref)
+    with quiet(), readable_errors(name, how):
+        config = _auto("AutoConfig").from_pretrained(**_source(path, revision, how))
+    return _Checkpoint(name, path, revision, builtin, how, config)
+
+
+def _source(path: str, revision: str | None, how: Opening) -> dict[str, Any]:
+    return {
+        "pretrained_model_name_or_path": path,
+        "revision": revision or "main",
+        "trust_remote_code": how.trust_remote_code,
+        "local_files_only": how.offline or Path(path).is_dir(),
+    }
+
+
+def _load_lm(checkpoint: _Checkpoint) -> tuple[Any, Any, ModelFacts]:
+    return _load(checkpoint, _kind(checkpoint.config, checkpoint.how.kind, checkpoint.name))
+
+
+def _load(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, Any, ModelFacts]:
+    """The model on the CPU with its eraser attached, its tokenizer, and its metadata; or a ModelError."""
+    import torch
+
+    how, name, builtin = checkpoint.how, checkpoint.name, checkpoint.builtin
+    with quiet(), readable_errors(name, how):
+        model, loading = _load_weights(checkpoint, kind)
+        tokenizer = _tokenizer(checkpoint.source)
+        refuse_bad_weights(model, loading, name, classifier=kind == "classifier")
+        if builtin is not None and builtin.update is not None:
+            add_low_rank_update(model, builtin.update)
+        eraser_file = _optional_file(checkpoint, ERASER)
+    _refuse_bad_tokenizer(tokenizer, model, kind, name)
+    device = device_for(how.device)
+    if device.type == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = how.tf32
+        torch.backends.cudnn.allow_tf32 = how.tf32
+    digest = fingerprint(model, tokenizer, kind)
+    eraser = read_eraser(eraser_file) if eraser_file is not None else None
+    if eraser is not None:
+        attach(model, eraser)
+        digest = erased_fingerprint(digest, eraser)
+    facts = _facts(
+        *(model, tokenizer, kind),
+        id=name,
+        revision=_commit(checkpoint.path, checkpoint.revision),
+        fingerprint=digest,
+        dtype=f"{how.dtype}+tf32" if how.tf32 and device.type == "cuda" else how.dtype,
+        device=torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+        built_in=builtin is not None,
+        warnings=(*_warnings(how, builtin), *((eraser.description,) if eraser else ())),
+    )
+    return model, tokenizer, facts
+
+
+def _facts(model: Any, tokenizer: Any, kind: ModelKind, **known: Any) -> ModelFacts:
+    return ModelFacts(
+        kind=kind,
+        architecture=type(model).__name__,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        max_length=max_length(model, tokenizer),
+        begin_rule=_begin_rule(tokenizer, kind),
+        **known,
+    )
+
+
+def _classifier(
+    model: Any, tokenizer: Any, facts: ModelFacts, how: Opening, length: int, new: Sequence[str] = ()
+) -> Classifier:
+    if tokenizer.pad_token is None:  # a causal model pools the last token that is not padding
+        tokenizer.pad_token = tokenizer.eos_token
+    if model.config.pad_token_id is None:
+        model.config.pad_token_id = tokenizer.pad_token_id
+    model.to(device_for(how.device)).eval()
+    return Classifier(model, tokenizer, length=length, new_weights=new, facts=facts)
+
+
 def _kind(config: Any, kind: Kind | None, name: str) -> Kind:
     """Masked or causal: from the architectures in the configuration, else from its model type."""
     if kind is not None:
-        if kind not in get_args(Kind):
-            raise ModelError(f"no kind {kind!r}: give masked or causal")
         if kind == "causal" and _is_bidirectional(config):
             raise ModelError(f"{name} is bidirectional: it cannot be scored as a causal model")
         return kind
@@ -136,14 +258,13 @@ def _is_bidirectional(config: Any) -> bool:
     return type(config) in AutoModelForMaskedLM._model_mapping and not getattr(config, "is_decoder", False)
 
 
-def _load(source: dict[str, Any], kind: Kind, how: Opening) -> tuple[Any, dict[str, Any]]:
+def _load_weights(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, dict[str, Any]]:
     import torch
 
-    if how.dtype not in DTYPES:
-        raise ModelError(f"no dtype {how.dtype!r}: give one of {', '.join(DTYPES)}")
-    auto = _auto("AutoModelForMaskedLM" if kind == "masked" else "AutoModelForCausalLM")
+    how = checkpoint.how
+    auto = _auto(_AUTO_CLASS[kind])
     options = {
-        **source,
+        **checkpoint.source,
         "dtype": getattr(torch, DTYPES[how.dtype]),
         "use_safetensors": None if how.allow_pickle else True,
         "output_loading_info": True,
@@ -164,18 +285,33 @@ def _tokenizer(source: dict[str, Any]) -> Any:
     return tokenizer
 
 
-def _next_sentence(source: dict[str, Any], model: Any, config: Any, how: Opening) -> Any:
+def _optional_file(checkpoint: _Checkpoint, file: str) -> Path | None:
+    """A file of the folder or hub repository; None if it has none of that name."""
+    from transformers.utils import cached_file
+
+    found = cached_file(
+        checkpoint.path,
+        file,
+        revision=checkpoint.source["revision"],
+        local_files_only=checkpoint.source["local_files_only"],
+        _raise_exceptions_for_missing_entries=False,
+    )
+    return None if found is None else Path(found)
+
+
+def _next_sentence(checkpoint: _Checkpoint, model: Any) -> Any:
     """The next-sentence head, sharing the model's body; None if the checkpoint has none."""
     from transformers import AutoModelForNextSentencePrediction
 
-    if type(config) not in AutoModelForNextSentencePrediction._model_mapping:
+    if type(checkpoint.config) not in AutoModelForNextSentencePrediction._model_mapping:
         return None
-    head, loading = AutoModelForNextSentencePrediction.from_pretrained(
-        **source,
-        dtype=model.dtype,
-        use_safetensors=None if how.allow_pickle else True,
-        output_loading_info=True,
-    )
+    with quiet(), readable_errors(checkpoint.name, checkpoint.how):
+        head, loading = AutoModelForNextSentencePrediction.from_pretrained(
+            **checkpoint.source,
+            dtype=model.dtype,
+            use_safetensors=None if checkpoint.how.allow_pickle else True,
+            output_loading_info=True,
+        )
     if loading["missing_keys"] or loading["mismatched_keys"]:
         return None
     head.base_model.embeddings = model.base_model.embeddings
@@ -183,15 +319,7 @@ def _next_sentence(source: dict[str, Any], model: Any, config: Any, how: Opening
     return head
 
 
-def _attach_saved_eraser(model: Any, path: str) -> Eraser | None:
-    """Attach the eraser saved in a checkpoint folder, if there is one."""
-    eraser = find_eraser(path) if Path(path).is_dir() else None
-    if eraser is not None:
-        attach(model, eraser)
-    return eraser
-
-
-def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: Kind, name: str) -> None:
+def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: ModelKind, name: str) -> None:
     if kind == "masked" and tokenizer.mask_token_id is None:
         raise ModelError(
             f"{name} has a tokenizer without a mask token: no token can be masked; "
@@ -203,14 +331,6 @@ def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: Kind, name: str) -> 
             f"{name} has {rows} embeddings but its tokenizer has {len(tokenizer)} tokens: "
             "it belongs to another model"
         )
-
-
-def _max_length(config: Any, tokenizer: Any) -> int:
-    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
-    if positions and config.model_type in _OFFSET_POSITIONS:
-        padding = 1 if config.model_type == "mpnet" else (config.pad_token_id or 0)
-        positions -= padding + 1
-    return int(min(positions or 10**9, tokenizer.model_max_length or 10**9, 10**9))
 
 
 def device_for(name: str | None) -> Any:
@@ -227,8 +347,8 @@ def device_for(name: str | None) -> Any:
     return device
 
 
-def _begin_rule(tokenizer: Any, kind: Kind) -> str:
-    if kind == "masked":
+def _begin_rule(tokenizer: Any, kind: ModelKind) -> str:
+    if kind != "causal":
         return "not a causal model"
     if tokenizer.bos_token is None:
         return "no begin-of-text token: the first token is context only"

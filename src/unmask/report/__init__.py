@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from unmask.audit.result import Result
-    from unmask.report.selection import Run
-
+    from unmask.findings.envelope import Result
+    
 __all__ = ["comparison", "page", "write", "write_text"]
 
 
-def page(result: Run) -> str:
+def page(result: Result) -> str:
     """Render the page of one run as HTML; it loads nothing from the network."""
     from unmask.report import audit_page
 
@@ -31,7 +30,7 @@ def comparison(first: Result, *others: Result) -> str:
     return comparison_page.page(runs, comparison_page.compare_runs(runs))
 
 
-def write(result: Run, path: Path | str) -> Path:
+def write(result: Result, path: Path | str) -> Path:
     """Write the page of one run to `path` atomically and return the path."""
     return write_text(page(result), path)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from unmask.audit.run import compare
+from unmask.audit.compare import compare
 from unmask.core.errors import ResultError
 from unmask.findings import numbers
 from unmask.report import (
@@ -26,8 +26,8 @@ from unmask.report.tables import estimate_row, spread_row
 from unmask.stats import apply_holm
 
 if TYPE_CHECKING:
-    from unmask.audit.result import Result
     from unmask.core.estimate import Estimate
+    from unmask.findings.envelope import Result
     from unmask.findings.figure import Figure
     from unmask.stats import Comparison
 
@@ -132,7 +132,7 @@ def _content(runs: Sequence[Result], comparison: RunComparison) -> dict[str, Any
         "spreads": [
             spread_row(e, result) | {"label": f"{letter} · {e.measure} · {e.data}"}
             for letter, result in zip(LETTERS, runs, strict=False)
-            for e in selection.headlines(result)
+            for e in result.headlines()
         ],
         "flips": [
             (f"{LETTERS[number]} · {head.measure} · {head.data}", flipped_pairs(runs[0], other, head))
@@ -169,8 +169,8 @@ def _flip(before: Mapping[str, Any], after: Mapping[str, Any], sides: tuple[str,
 
 
 def _shared_heads(a: Result, b: Result) -> list[Estimate]:
-    theirs, twins = {(e.measure, e.data) for e in selection.headlines(b)}, selection.duplicate_measures(a)
-    keys = [(e, (e.measure, e.data)) for e in selection.headlines(a)]
+    theirs, twins = {(e.measure, e.data) for e in b.headlines()}, selection.duplicate_measures(a)
+    keys = [(e, (e.measure, e.data)) for e in a.headlines()]
     return [e for e, key in keys if key in theirs and key not in twins]
 
 
@@ -178,7 +178,7 @@ def _headlines(runs: Sequence[Result], labels: Sequence[str]) -> list[dict[str, 
     rows = [
         estimate_row(e, result) | {"label": f"{e.measure} · {e.data}", "group": label}
         for label, result in zip(labels, runs, strict=True)
-        for e in selection.headlines(result)
+        for e in result.headlines()
     ]
     order = {name: index for index, name in enumerate(dict.fromkeys(row["label"] for row in rows))}
     return sorted(rows, key=lambda row: order[row["label"]])

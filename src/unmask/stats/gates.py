@@ -59,6 +59,12 @@ def worsening(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> 
     return result._replace(value=-result.value, interval=Interval(-ends.high, -ends.low, ends.method))
 
 
+def distance_interval(less: tuple[float, float], plus: tuple[float, float]) -> tuple[float, float]:
+    """Ends for |B| − |A| from the intervals of B − A and of B + A; see `_distance`."""
+    low = max(min(less[0], plus[0]), min(-less[1], -plus[1]))
+    return low, min(max(less[1], -plus[0]), max(plus[1], -less[0]))
+
+
 def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Change:
     """|b − null| − |a − null|, with an interval that is robust to the kinks at the null.
 
@@ -73,8 +79,7 @@ def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Cha
     if not (b - a).any():
         return Change(mean(a), mean(b), 0.0, Interval(0.0, 0.0, NO_CHANGE), None)
     less, plus = (_plain(column, pair, statistic, rng) for column in (b - a, a + b - 2 * null))
-    low = max(min(less.low, plus.low), min(-less.high, -plus.high))
-    high = min(max(less.high, -plus.low), max(plus.high, -less.low))
+    low, high = distance_interval((less.low, less.high), (plus.low, plus.high))
     return Change(mean(a), mean(b), value, Interval(low, high, less.method).widen_to(value), None)
 
 

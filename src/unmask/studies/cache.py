@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import versions
 from unmask.core.errors import UnmaskError
+from unmask.findings.envelope import versions
 from unmask.studies.graph import load_kind
 from unmask.studies.spec import ParallelMap, Runtime, Step, StepContext
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from unmask.audit.plan import versions, write_json
-from unmask.findings import Cell, Finding, Table, Value, as_json, html, latex, markdown
-from unmask.findings.html import Section
+from unmask.core.files import write_json
+from unmask.findings import Cell, Finding, Section, Table, Value, as_json, html, latex, markdown
+from unmask.findings.envelope import versions
 from unmask.report.tabular import as_csv
 from unmask.studies.spec import Study, StudyOptions
 

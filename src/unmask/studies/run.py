@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data as datasets
-from unmask.audit.plan import refuse_foreign, write_json
 from unmask.core.errors import DataError, ResultError
+from unmask.core.files import write_json
+from unmask.findings.envelope import refuse_foreign
 from unmask.models.builtin import builtin_models
 from unmask.studies import output
 from unmask.studies.backends import Backend, StepBatch, local

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from unmask.findings.html import Section
+    from unmask.findings import Section
 
 ParallelMap = Callable[
     [Callable[[Any], Any], Iterable[Any]], Iterator[Any]

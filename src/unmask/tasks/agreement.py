@@ -15,9 +15,9 @@ from unmask.core.errors import StatsError
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Cell, Finding, Plot, Table, Value
-from unmask.stats.bootstrap import RESAMPLES, no_interval
+from unmask.stats.bootstrap import RESAMPLES, no_interval, percentile_interval
 from unmask.stats.corrections import holm
-from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, kendall_taus, percentile_interval
+from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, kendall_taus
 
 Scores = Mapping[str, Mapping[str, float]]  # by model, by measure
 

@@ -11,12 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmask.audit.plan import Options
 from unmask.core.errors import DataError
+from unmask.core.options import Opening, Options
 from unmask.findings import Finding, Plot, Table, Value
-from unmask.models import open_lm
 from unmask.models.classifier import Classifier
-from unmask.models.loading import Opening
 from unmask.tasks.finetune import fine_tune_once
 from unmask.tasks.metrics import sample_examples, score
 from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
@@ -41,17 +39,18 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class BiasCurve:
-    """All evaluation points of one model, and the task's result at the last."""
+    """All evaluation points of one model, the task's result at the last, and the fine-tuned classifier."""
 
     points: tuple[CurvePoint, ...]
     last: Any
+    classifier: Classifier
 
 
 def run_bias_curves(
     task: Task, names: Sequence[str], settings: TaskSettings, folder: Path, opening: Opening, options: Options
 ) -> TaskResult:
     """Fine-tune every model with the same settings and measure its bias along the way."""
-    from unmask.tasks.run import TaskResult
+    from unmask.tasks.run import TaskResult, model_facts
 
     if task.load_data is None:
         raise DataError(f"{task.name} does no fine-tuning, so `every` does not apply: leave it out")
@@ -59,10 +58,10 @@ def run_bias_curves(
     observations: list[TaskObservation] = []
     curves: list[tuple[str, BiasCurve]] = []
     for at, name in enumerate(names):
-        facts = asdict(open_lm(name, opening).facts)
+        curve = bias_curve(task, name, data, settings, folder / f"{at}-{Path(name).name}", opening, options)
+        facts = model_facts(curve.classifier)
         if any(observation.model["id"] == facts["id"] for observation in observations):
             facts["id"] = name
-        curve = bias_curve(task, name, data, settings, folder / f"{at}-{Path(name).name}", opening, options)
         observations.append(TaskObservation(facts, curve.last))
         curves.append((str(facts["id"]), curve))
     files = {source.name: source.facts() for source in (*data.sources, *task.sources(settings))}
@@ -104,7 +103,7 @@ def bias_curve(  # noqa: PLR0913, PLR0917 - the parts of a run
         name, data, settings, folder, opening=opening, evaluate=evaluate, progress=options.progress
     )
     last = latest[steps] if steps in latest else task.observe(classifier, settings)
-    return BiasCurve(tuple(known[step] for step in sorted(known)), last)
+    return BiasCurve(tuple(known[step] for step in sorted(known)), last, classifier)
 
 
 def curve_finding(task: Task, curves: Sequence[tuple[str, BiasCurve]], data: TaskData) -> Finding:

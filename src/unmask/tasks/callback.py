@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
-import torch
 from transformers import TrainerCallback
 
 from unmask.audit.session import Session
 from unmask.core.errors import ModelError
-from unmask.core.types import Kind
-from unmask.models import Engine, Lm
+from unmask.models import Engine
 from unmask.models.classifier import Classifier
-from unmask.models.lm import ModelFacts
-from unmask.models.network import Network
+from unmask.models.loading import wrap_lm
 from unmask.tasks.spec import Headline, Task, TaskSettings
+from unmask.training.trainer import evaluation_mode
 
 
 class BiasCallback(TrainerCallback):
@@ -89,39 +86,3 @@ def log_entries(task: Task, headline: Headline) -> Iterator[tuple[str, float]]:
         "_high": headline.number.high,
     }
     return ((f"bias_{task.name}{end}", value) for end, value in parts.items() if math.isfinite(value))
-
-
-def wrap_lm(model: Any, tokenizer: Any) -> Lm:
-    """Wrap a language model in memory for scoring; nothing is cached, because its weights change."""
-    name = type(model).__name__
-    kind: Kind = "masked" if name.endswith(("MaskedLM", "PreTraining")) else "causal"
-    if not name.endswith(("MaskedLM", "PreTraining", "CausalLM", "LMHeadModel")):
-        raise ModelError(f"the model is a {name}, not a language model: choose a task for classifiers")
-    max_positions = getattr(model.config, "max_position_embeddings", None) or 10**6
-    facts = ModelFacts(
-        id="in training",
-        revision=None,
-        kind=kind,
-        architecture=name,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        fingerprint="",
-        dtype=str(model.dtype).removeprefix("torch."),
-        device=str(model.device),
-        max_length=int(min(max_positions, tokenizer.model_max_length or 10**6)),
-        begin_rule="",
-        built_in=False,
-    )
-    return Lm(tokenizer, Network(model), facts, "")
-
-
-@contextmanager
-def evaluation_mode(model: Any) -> Iterator[None]:
-    """eval() inside the block; train mode and the RNG state are restored on exit."""
-    training = model.training
-    devices = [model.device] if model.device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        model.eval()
-        try:
-            yield
-        finally:
-            model.train(training)

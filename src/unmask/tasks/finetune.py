@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from unmask.core.options import Opening
 from unmask.data.examples import Example
 from unmask.findings import Value
 from unmask.models.classifier import Classifier
-from unmask.models.classifier_loading import new_classifier
-from unmask.models.loading import Opening, quiet
+from unmask.models.loading import new_classifier, quiet
 from unmask.tasks.head_init import init_regression_bias, rescale_pooler
 from unmask.tasks.metrics import majority_share, sample_examples, score, score_with_interval, target_values
 from unmask.tasks.spec import Grid, TaskData, TaskSettings

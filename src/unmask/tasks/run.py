@@ -9,15 +9,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from unmask.audit.plan import Options, engine_for, opening_for, refuse_foreign, versions, write_json
+from unmask.audit.plan import engine_for
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
+from unmask.core.files import write_json
+from unmask.core.options import Opening, Options
 from unmask.findings import Finding, as_json
+from unmask.findings.envelope import refuse_foreign, versions
 from unmask.models import open_lm
 from unmask.models.builtin import BUILT_IN
 from unmask.models.classifier import Classifier
-from unmask.models.classifier_loading import is_classifier, open_classifier
-from unmask.models.loading import Opening
+from unmask.models.loading import is_classifier, open_classifier
 from unmask.tasks.finetune import FineTuned, fine_tune
 from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
 from unmask.training.distributed import on_main_process, world_size
@@ -51,7 +53,7 @@ def run(
     data first. With `settings.every` bias is measured during one fine-tuning instead of after a search.
     """
     settings, options = settings or TaskSettings(), options or Options()
-    opening = opening_for(opening, options)
+    opening = opening or Opening(offline=options.offline)
     if out is not None:
         refuse_foreign(Path(out), (RESULT, WORK))
     names = [str(model) for model in models] or [BUILT_IN]
@@ -123,25 +125,19 @@ def evaluate_model(  # noqa: PLR0913, PLR0917 - the parts of a run
             return TaskObservation(session.facts, task.observe(session, settings))
     if task.needs == "classifier" or is_classifier(name, opening):
         classifier = open_classifier(name, opening, length=settings.length)
-        return TaskObservation(classifier_facts(classifier, name), task.observe(classifier, settings))
+        facts = {**model_facts(classifier), "labels": list(classifier.labels)}
+        return TaskObservation(facts, task.observe(classifier, settings))
     assert data is not None
-    facts = asdict(open_lm(name, opening).facts)  # also refuses damaged weights before training starts
     folder.mkdir(parents=True, exist_ok=True)
     fine_tuned = fine_tune(name, data, settings, folder, opening=opening, progress=options.progress)
     result = on_main_process(lambda: task.observe(fine_tuned.classifier, settings))
-    return TaskObservation(facts, result, fine_tuned)
+    return TaskObservation(model_facts(fine_tuned.classifier), result, fine_tuned)
 
 
-def classifier_facts(classifier: Classifier, name: str) -> dict[str, Any]:
-    """The facts about a classifier that a result records."""
-    return {
-        "id": Path(name).name if Path(name).is_dir() else name,
-        "kind": "classifier",
-        "architecture": type(classifier.model).__name__,
-        "parameters": sum(parameter.numel() for parameter in classifier.model.parameters()),
-        "labels": list(classifier.labels),
-        "device": str(next(classifier.model.parameters()).device.type),
-    }
+def model_facts(classifier: Classifier) -> dict[str, Any]:
+    """The facts about the checkpoint a classifier was opened from or is fine-tuned from."""
+    assert classifier.facts is not None
+    return asdict(classifier.facts)
 
 
 def _training_json(observation: TaskObservation) -> dict[str, Any]:

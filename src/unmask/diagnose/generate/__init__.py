@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from unmask.audit.plan import Data, Options, engine_for, load_datasets, opening_for
+from unmask.audit.plan import Data, engine_for, load_datasets
 from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.errors import ModelError
+from unmask.core.options import Opening, Options
 from unmask.core.types import Dataset, Pair
 from unmask.data.finspector import ITSELF
 from unmask.diagnose.generate.candidates import MODEL, SOURCES, propose_candidates
@@ -27,7 +28,6 @@ from unmask.measures import find
 from unmask.models import Lm, open_lm
 from unmask.models.fast import HeapTrimmer
 from unmask.models.fill import SLOT
-from unmask.models.loading import Opening
 
 CHUNK = 32  # pairs processed together
 TOP = 60  # model predictions considered per slot
@@ -88,7 +88,7 @@ def generate_file(  # noqa: PLR0913 - what a run is made of
     options = options or Options()
     wordnet = find_wordnet(folder)
     (pairs,) = load_datasets(data, options)
-    with engine_for(open_lm(str(model), opening_for(opening, options)), options) as engine:
+    with engine_for(open_lm(str(model), opening or Opening(offline=options.offline)), options) as engine:
         return write_proposals(path, Session(engine, options.progress), pairs, wordnet=wordnet, rules=rules)
 
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate
 from unmask.diagnose.published import published_value
-from unmask.findings import Cell, Finding, Table, Value
-from unmask.findings.html import Section
+from unmask.findings import Cell, Finding, Section, Table, Value
 from unmask.measures import find
 from unmask.studies.collect import (
     add_difference_column,

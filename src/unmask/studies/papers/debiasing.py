@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from unmask.findings.html import Section
+from unmask.findings import Section
 from unmask.studies.papers.debiasing_tables import sections
 from unmask.studies.papers.debiasing_versions import (
     INTRINSIC,

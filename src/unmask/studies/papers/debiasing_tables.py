@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unmask.core.errors import StatsError
-from unmask.findings import Cell, Finding, Plot, Table, Value, charts
-from unmask.findings.html import Section
+from unmask.findings import Cell, Finding, Plot, Section, Table, Value, charts
 from unmask.stats.ranks import MIN_RANKED
 from unmask.studies.collect import difference, paper_values, published_value, with_unique_ids
 from unmask.studies.papers.debiasing_versions import ORIGINAL, ModelVersion, all_scores, intrinsic_scores

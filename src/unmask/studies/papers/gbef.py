@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from unmask.findings.html import Section
+from unmask.findings import Section
 from unmask.studies.papers.gbef_tables import conclude as build_sections
 from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import audits, diagnoses, mitigations

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from unmask.audit.result import Result, load
+from unmask.audit.result import load
 from unmask.core.seeds import generator
-from unmask.findings import Cell, Finding, Plot, Table, Value, charts
-from unmask.findings.html import Section
+from unmask.findings import Cell, Finding, Plot, Section, Table, Value, charts
+from unmask.findings.envelope import Result
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.regression import fit_line
 from unmask.studies.collect import collect_finding, difference, in_interval, paper_values, published_value

@@ -12,8 +12,7 @@ from unmask.core.types import Dataset
 from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import conclude as conclude_diagnosis
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
-from unmask.findings import Cell, Finding, Plot, Table, charts
-from unmask.findings.html import Section
+from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.studies.collect import add_difference_column, paper_values
 from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import paraphrases

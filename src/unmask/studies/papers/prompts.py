@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from unmask.audit.result import Result, load
+from unmask.audit.result import load
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
-from unmask.findings import Cell, Finding, Plot, Table, charts
-from unmask.findings.html import Section
+from unmask.findings import Cell, Finding, Plot, Section, Table, charts
+from unmask.findings.envelope import Result
 from unmask.prompts import estimates, rank_agreement, ranking, verdicts
 from unmask.studies.collect import difference, in_interval, paper_values, published_value, short_name
 from unmask.studies.spec import Outputs, Step, Study, StudyOptions

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import Options, load_datasets
-from unmask.audit.result import ITEMS, RESULT, TOKENS, load
+from unmask.audit.plan import load_datasets
+from unmask.audit.result import load
 from unmask.audit.run import audit
+from unmask.core.options import Opening, Options
+from unmask.findings.envelope import ITEMS, RESULT, TOKENS
 from unmask.models import Lm, open_lm
-from unmask.models.loading import Opening
 from unmask.studies.sizes import forward_tokens
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.shards import merge_shards
@@ -66,7 +67,7 @@ def audit_shard(part: Mapping[str, Any]) -> str:
 @functools.lru_cache(maxsize=1)
 def open_cached(model: str, dtype: str, device: str | None, *, offline: bool) -> Lm:
     """Open a model; each process keeps the last one loaded."""
-    return open_lm(model, Opening(device=device, dtype=dtype, offline=offline))
+    return open_lm(model, Opening(device=device, dtype=dtype, offline=offline))  # type: ignore[arg-type]
 
 
 def _source(context: StepContext) -> str:

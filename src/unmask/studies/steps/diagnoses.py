@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unmask.audit.plan import Options, load_datasets
+from unmask.audit.plan import load_datasets
 from unmask.audit.session import Session
+from unmask.core.options import Options
 from unmask.core.types import Dataset, Kind
 from unmask.diagnose import Diagnosis, DiagnosisSettings, find
 from unmask.diagnose.spec import DiagnosisObservation

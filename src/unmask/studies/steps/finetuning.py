@@ -9,21 +9,21 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unmask.audit.plan import Options
 from unmask.core.errors import ModelError
+from unmask.core.options import Opening, Options
 from unmask.corpus.counting import TermCounter, count
 from unmask.corpus.ratios import ilps
 from unmask.corpus.terms import builtin_terms
 from unmask.findings import Value
 from unmask.models import Lm, open_lm
 from unmask.models.classifier import Classifier
-from unmask.models.loading import Opening
 from unmask.studies.backends.ray_counting import count_on_ray
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.tasks import Grid, TaskSettings, find
 from unmask.tasks.bias_curve import CurvePoint, bias_curve
 from unmask.tasks.finetune import fine_tune
 from unmask.tasks.metrics import beats_baseline, majority_share, sample_examples, score_with_interval
+from unmask.training.checkpoints import save_model
 
 CURVE, COUNTS, BEST, WORK = "curve.json", "counts.json", "best.json", "work"
 LENGTH = 60.0  # mean tokens per example, approximate
@@ -67,7 +67,7 @@ def finetune_and_track(context: StepContext) -> None:
     )
     lm = open_lm(context.model, opening)
     copy_encoder(last[0].model, lm)
-    _save(lm, context.folder)
+    save_model(lm.network.model, lm.tokenizer, context.folder)
     examples = sample_examples(data.dev, settings)
     score = TaskScore(
         score_with_interval(last[0], examples, data.labels, seed=settings.seed),
@@ -152,14 +152,6 @@ def _settings(context: StepContext) -> TaskSettings:
     return TaskSettings(
         seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen
     )
-
-
-def _save(lm: Lm, folder: Path) -> None:
-    from unmask.training.trainer import quiet_trainer
-
-    with quiet_trainer():
-        lm.network.model.save_pretrained(folder)
-        lm.tokenizer.save_pretrained(folder)
 
 
 def work_estimate(step: Step) -> WorkEstimate:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from unmask.core.options import Opening
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import Method, MitigationContext, MitigationOptions, Outcome, find
 from unmask.mitigate.mlm import train_language_model
 from unmask.mitigate.run import WORK, mitigate
 from unmask.models import Engine, open_lm
-from unmask.models.loading import Opening
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.texts import select_corpus
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from unmask.audit.plan import Options, load_datasets
+from unmask.audit.plan import load_datasets
 from unmask.audit.session import Session
+from unmask.core.options import Options
 from unmask.core.types import Dataset
 from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import ParaphraseResult, observe

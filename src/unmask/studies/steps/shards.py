@@ -9,14 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unmask.audit.plan import write_json
-from unmask.audit.result import ITEMS, RESULT, TOKENS, Result, as_json
-from unmask.core.types import Row, Side
+from unmask.audit.parquet import rows_of
+from unmask.core.files import plain, write_json
+from unmask.findings.envelope import ITEMS, RESULT, TOKENS, Result
 from unmask.measures import find
 from unmask.stats import estimates
-
-FIXED = ("measure", "data", "item", "difference", "outcome", "reason")
-SIDES: tuple[Side, ...] = ("more", "less", "unrelated")
 
 
 def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
@@ -27,35 +24,19 @@ def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
     pq.write_table(tokens, folder / TOKENS, compression="zstd")
     meta = dict(shards[0].meta)
     meta["data"] = [{**meta["data"][0], "n": sum(shard.meta["data"][0]["n"] for shard in shards)}]
-    meta["estimates"] = [as_json(estimate) for estimate in _estimates(items, seed)]
+    meta["estimates"] = [
+        plain(estimate)
+        for (measure, data), rows in rows_of(items).items()
+        for estimate in estimates(find(measure), rows, data=data, rng_seed=seed)
+    ]
     meta["checks"] = _checks(shards)
     write_json(folder / RESULT, meta)
-
-
-def _estimates(items: pa.Table, seed: int) -> list[Any]:
-    rows: dict[tuple[str, str], list[Row]] = {}
-    for item in items.to_pylist():
-        groups = {
-            name: value
-            for name, value in item.items()
-            if isinstance(value, str) and name not in FIXED and not name.startswith("text_")
-        }
-        scores = {side: item[side] for side in SIDES if item[side] is not None}
-        row = Row(
-            item["measure"], item["data"], item["item"], groups, scores, item["outcome"], item["reason"]
-        )
-        rows.setdefault((row.measure, row.data), []).append(row)
-    return [
-        estimate
-        for (measure, data), group in rows.items()
-        for estimate in estimates(find(measure), group, data=data, rng_seed=seed)
-    ]
 
 
 def _checks(shards: Sequence[Result]) -> list[dict[str, Any]]:
     """The checks of all shards; a check passes if it passes in every shard."""
     if len(shards) == 1:
-        return [as_json(check) for check in shards[0].checks]
+        return [plain(check) for check in shards[0].checks]
     merged = []
     for name in dict.fromkeys(check.name for shard in shards for check in shard.checks):
         checks = [

@@ -1,0 +1,241 @@
+"""The result of every command: one object, one folder, one loader.
+
+    DIR/result.json      kind, models, data, options, versions, estimates, findings, checks, details
+    DIR/items.parquet    one row per item and measure, where items are scored
+    DIR/tokens.parquet   one row per token, where tokens are scored
+    DIR/report.html      the page
+
+`result.schema.json` in this package describes `result.json`. Folders written before schema 2 are still read.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from unmask.core.errors import ResultError, UnknownName
+from unmask.core.estimate import Estimate
+from unmask.core.files import PARTIAL, plain, to_json, write_json
+from unmask.core.types import Check
+from unmask.findings import storage
+from unmask.findings.model import Section
+from unmask.findings.schema1 import LEGACY_FILES, upgrade
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+SCHEMA = 2
+RESULT, ITEMS, TOKENS, PAGE = "result.json", "items.parquet", "tokens.parquet", "report.html"
+PACKAGES = ("unmask", "torch", "transformers", "tokenizers", "numpy", "scipy", "statsmodels")
+ResultKind = Literal["audit", "task", "diagnosis", "mitigation", "vectors", "prompts", "corpus", "study"]
+_ESTIMATE = (
+    *("model", "measure", "data", "group", "statistic", "value", "low", "high", "null", "signed"),
+    *("n", "ties", "unscored", "method", "p", "p_holm"),
+)
+R = TypeVar("R", bound="Result")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command computed. `meta` is the content of `result.json`; tables are read when first used."""
+
+    meta: dict[str, Any]
+    folder: Path | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of result: audit, task, diagnosis, mitigation, vectors, prompts, corpus or study."""
+        return str(self.meta["kind"])
+
+    @property
+    def models(self) -> tuple[dict[str, Any], ...]:
+        """The facts about each model."""
+        several = self.meta.get("models") or [self.meta["model"]]
+        return tuple(facts for facts in several if facts)
+
+    @cached_property
+    def estimates(self) -> tuple[Estimate, ...]:
+        """All estimates; within a measure and dataset the headline comes first."""
+        return tuple(_estimate(stored) for stored in self.meta["estimates"])
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """Checks that the model was loaded and scored correctly."""
+        return tuple(Check(stored["name"], stored["ok"], stored["detail"]) for stored in self.meta["checks"])
+
+    @cached_property
+    def findings(self) -> tuple[Section, ...]:
+        """The answers, tables and plots, section by section."""
+        return tuple(storage.load_section(stored) for stored in self.meta["findings"])
+
+    @cached_property
+    def items(self) -> pa.Table:
+        """One row per item and measure, in full precision."""
+        return self._table(ITEMS)
+
+    @cached_property
+    def tokens(self) -> pa.Table:
+        """One row per token, sentence and measure."""
+        return self._table(TOKENS)
+
+    @property
+    def has_items(self) -> bool:
+        """Whether the result has a table of items."""
+        return self.folder is not None and (self.folder / ITEMS).is_file()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The items as a data frame; without items, the estimates."""
+        import pandas as pd
+
+        return self.items.to_pandas() if self.has_items else pd.DataFrame(self.meta["estimates"])
+
+    def headlines(self) -> tuple[Estimate, ...]:
+        """The first estimate of every measure on every dataset, by model."""
+        first: dict[tuple[str, str, str], Estimate] = {}
+        for estimate in self.estimates:
+            first.setdefault((estimate.model, estimate.measure, estimate.data), estimate)
+        return tuple(first.values())
+
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures, in their order."""
+        return tuple(dict.fromkeys(estimate.measure for estimate in self.estimates))
+
+    def require_measure(self, name: str) -> None:
+        """Raise when the result has no such measure."""
+        if name not in self.measures():
+            raise UnknownName("measure in this result", name, self.measures())
+
+    def save(self: R, folder: str | Path) -> R:
+        """Write the result, with its tables if it has any, to another folder."""
+        target = Path(folder)
+        refuse_foreign(target)
+        target.mkdir(parents=True, exist_ok=True)
+        for name in (ITEMS, TOKENS):
+            if self.folder is not None and (self.folder / name).is_file():
+                shutil.copyfile(self.folder / name, target / name)
+        return type(self)(write_json(target / RESULT, self.meta), target)
+
+    def __str__(self) -> str:
+        """The answers and tables, as the command prints them."""
+        from unmask.findings.terminal import render
+
+        return render(self.findings)
+
+    def _repr_html_(self) -> str:
+        """The answers, plots and tables, for notebooks."""
+        from unmask.findings.html import fragment
+
+        return fragment(self.findings)
+
+    def _table(self, name: str) -> pa.Table:
+        import pyarrow.parquet as pq
+
+        if self.folder is None or not (self.folder / name).is_file():
+            raise ResultError(f"this result of kind {self.kind} has no {name}")
+        try:
+            return pq.read_table(self.folder / name)
+        except (OSError, ValueError) as error:
+            raise ResultError(
+                f"{self.folder / name} cannot be read ({error}): run the command again"
+            ) from error
+
+
+def build(  # noqa: PLR0913 - the parts of a result
+    kind: ResultKind,
+    *,
+    title: str = "",
+    lead: str = "",
+    models: Sequence[Mapping[str, Any]] = (),
+    data: Iterable[Mapping[str, Any]] = (),
+    options: Mapping[str, Any] | None = None,
+    estimates: Iterable[Estimate] = (),
+    findings: Iterable[Section] = (),
+    checks: Iterable[Check] = (),
+    details: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The content of `result.json`; `title` and `lead` head its page, `details` belong to the kind."""
+    several = {"models": list(models)} if len(models) > 1 else {}
+    content: dict[str, Any] = plain(
+        {
+            "schema": SCHEMA,
+            "kind": kind,
+            "unmask": version("unmask"),
+            "title": title,
+            "lead": lead,
+            "model": models[0] if models else None,
+            **several,
+            "data": list(data),
+            "options": options or {},
+            "versions": versions(),
+            "estimates": [estimate_json(estimate) for estimate in estimates],
+            "checks": list(checks),
+            "findings": [storage.section_json(section) for section in findings],
+            "details": details or {},
+        }
+    )
+    return content
+
+
+def create(meta: dict[str, Any], out: str | Path | None) -> Result:
+    """The result object; written to `out` if given."""
+    if out is None:
+        return Result(json.loads(to_json(meta)))
+    Path(out).mkdir(parents=True, exist_ok=True)
+    return Result(write_json(Path(out) / RESULT, meta), Path(out))
+
+
+def read_meta(folder: str | Path) -> dict[str, Any]:
+    """The content of the `result.json` of a folder, in the current schema."""
+    root = Path(folder)
+    names = [name for name in (RESULT, *LEGACY_FILES) if (root / name).is_file()]
+    if not names:
+        raise ResultError(f"no {RESULT} in {folder}: give a folder that a command of unmask wrote")
+    path = root / names[0]
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ResultError(f"{path} is not JSON ({error}): run the command again") from error
+    if meta.get("schema") == SCHEMA:
+        return dict(meta)
+    upgraded = upgrade(path.name, meta)
+    if upgraded is None:
+        raise ResultError(f"{path} has schema {meta.get('schema')!r}; this unmask reads schema 1 to {SCHEMA}")
+    return upgraded
+
+
+def refuse_foreign(folder: Path, also: Sequence[str] = ()) -> None:
+    """Raise if the folder holds files that do not belong to an earlier result; `also` are further names."""
+    if folder.exists() and not folder.is_dir():
+        raise ResultError(f"{folder} is a file: give a new folder for the result")
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    ours = {RESULT, ITEMS, TOKENS, *LEGACY_FILES, *also}
+    if not any(path.name in ours or path.name.endswith(PARTIAL) for path in folder.iterdir()):
+        raise ResultError(f"{folder} holds other files: give a new or empty folder for the result")
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that results depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as JSON, with `signed`; the name of the model only where there are several."""
+    fields = {name: plain(getattr(estimate, name)) for name in _ESTIMATE}
+    return fields if estimate.model else {name: fields[name] for name in _ESTIMATE[1:]}
+
+
+def _estimate(stored: Mapping[str, Any]) -> Estimate:
+    """A stored estimate: null becomes NaN, unknown keys of later versions are dropped."""
+    fields = {key: value for key, value in stored.items() if key in Estimate.__dataclass_fields__}
+    return Estimate(
+        **{**fields, **{key: float("nan") for key in ("value", "low", "high") if fields[key] is None}}
+    )

@@ -1,0 +1,115 @@
+"""One result format: what a command computed comes back from its folder, and old folders are still read."""
+
+from __future__ import annotations
+
+import json
+import math
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import jsonschema
+import pytest
+
+import unmask
+from unmask.core.errors import ResultError
+from unmask.core.estimate import Estimate, Value
+from unmask.core.types import Check
+from unmask.findings import Finding, Plot, Section, Table
+from unmask.findings.envelope import build, create
+
+SCHEMA = json.loads((resources.files("unmask.findings") / "result.schema.json").read_text("utf-8"))
+
+
+def whole() -> dict[str, Any]:
+    """A result that uses every part of the format."""
+    table = Table("Shares", ("who", "share", "n", "p"), (("she", Value(0.25, 0.1, 0.4, "wilson"), 8, 0.03),
+                  ("he", Value(0.5), 0, None)), note="of all", digits=3)  # fmt: skip
+    chart = alt.layer(alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point().encode(x="x:Q"))
+    finding = Finding(("It leans.",), (table,), (Plot("one", "One", "One point.", chart),), ("a note",))
+    return build(
+        "task",
+        title="A title",
+        lead="A question?",
+        models=[{"id": "a"}, {"id": "b"}],
+        data=[{"name": "made", "sha256": None, "n": 3}],
+        options={"file": Path("/home/someone/secret/train.csv"), "rate": 1e-5},
+        estimates=[Estimate(1.5, 1.0, math.inf, "bca", "gap", "made", null=0.0, n=8, model="a")],
+        findings=[Section("gap", "Gap", "How large?", finding, "from a file")],
+        checks=[Check("ok", True, "fine")],
+        details={"losses": [math.nan, 1.0]},
+    )
+
+
+def test_every_part_satisfies_the_json_schema() -> None:
+    jsonschema.validate(whole(), SCHEMA)
+
+
+def test_a_result_comes_back_from_its_folder_as_it_was(tmp_path: Path) -> None:
+    made = create(whole(), tmp_path / "run")
+    read = unmask.load(tmp_path / "run")
+    assert read.meta == made.meta
+    assert read.kind == "task"
+    assert [model["id"] for model in read.models] == ["a", "b"]
+    (estimate,) = read.estimates
+    assert (estimate.value, estimate.low, estimate.model, estimate.signed) == (1.5, 1.0, "a", 1.5)
+    assert math.isnan(estimate.high)  # infinity is no JSON number
+    (section,) = read.findings
+    (original,) = create(whole(), None).findings
+    assert section.finding.tables[0].rows[0] == ("she", Value(0.25, 0.1, 0.4, "wilson"), 8, 0.03)
+    assert math.isnan(section.finding.tables[0].rows[1][1].low)  # type: ignore[union-attr]
+    assert (section.title, section.finding.tables[0].digits) == (original.title, 3)
+    assert section.finding.plots[0].chart.to_dict() == original.finding.plots[0].chart.to_dict()
+
+
+def test_no_path_of_the_machine_is_in_the_result() -> None:
+    text = json.dumps(whole())
+    assert "train.csv" in text
+    assert "secret" not in text
+
+
+def test_a_result_prints_its_answers_and_tables() -> None:
+    text = str(create(whole(), None))
+    assert "It leans." in text
+    assert "0.250 (0.100 to 0.400)" in text
+    html = create(whole(), None)._repr_html_()
+    assert "It leans." in html
+    assert "<svg" in html
+    assert "<script" not in html
+
+
+def test_a_saved_copy_equals_the_result(tmp_path: Path) -> None:
+    made = create(whole(), None)
+    assert made.save(tmp_path / "copy").meta == made.meta
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    with pytest.raises(ResultError, match="holds other files"):
+        made.save(tmp_path / "full")
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "content"),
+    [
+        ("result.json", "audit", {"model": {"id": "m"}, "estimates": [], "checks": []}),
+        ("task.json", "task", {"models": [{"id": "m"}],
+         "finding": {"answers": ["yes"], "notes": [], "tables": []}}),
+        ("diagnosis.json", "diagnosis", {"models": [{"id": "m"}],
+         "findings": [{"name": "direction", "answers": ["yes"], "notes": [], "tables": []}]}),
+        ("corpus.json", "corpus", {"answers": ["yes"], "notes": [],
+         "tables": [{"title": "T", "note": "", "rows": [{"word": "she", "n": 2}]}]}),
+    ],
+)  # fmt: skip
+def test_folders_of_schema_1_are_read(tmp_path: Path, file: str, kind: str, content: dict[str, Any]) -> None:
+    (tmp_path / file).write_text(json.dumps({"schema": 1, "unmask": "0.1.0", "versions": {}, **content}))
+    result = unmask.load(tmp_path)
+    assert result.kind == kind
+    assert [answer for section in result.findings for answer in section.finding.answers] in (["yes"], [])
+    if kind == "corpus":
+        assert result.findings[0].finding.tables[0].rows == (("she", 2),)
+
+
+def test_a_schema_of_the_future_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "result.json").write_text('{"schema": 3}')
+    with pytest.raises(ResultError, match="has schema 3; this unmask reads schema 1 to 2"):
+        unmask.load(tmp_path)
