@@ -6,7 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from unmask.core.errors import ResultError
+from unmask.core.types import Measure
 from unmask.findings.envelope import TOKENS, Result, read_meta
+from unmask.measures import MEASURES
 
 if TYPE_CHECKING:
     import pyarrow as pa
