@@ -1,15 +1,19 @@
-"""Bootstrap intervals by `scipy.stats.bootstrap`, with bounded memory and time."""
+"""All resampling: bootstrap intervals by scipy, and resampled means that scipy does not offer.
+
+Memory and time are bounded: resamples are computed in batches.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import DegenerateDataWarning, bootstrap
 
-from unmask.core.types import Floats
+from unmask.core.types import Floats, Ints
 
 RESAMPLES = 2_000
 MAX_BCA_UNITS = 1_000  # above this the BCa correction is smaller than the noise of the resamples
@@ -18,6 +22,7 @@ NO_CHANGE = "no change"  # method of an interval when two runs agree on every un
 NO_SPREAD = "no spread"  # prefix of the method when all units have one value
 
 Statistic = Callable[..., Floats]  # columns, axis → values
+BootstrapMethod = Literal["BCa", "percentile"]  # as scipy calls them
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +56,106 @@ def bootstrap_ends(
     Columns of equal length are resampled jointly; the statistic maps them to an array whose last axis
     runs over the resamples. BCa up to `MAX_BCA_UNITS` units; percentile above, and where BCa is undefined.
     """
-    batch = max(1, BATCH_CELLS // sum(column.size for column in columns))
-    with warnings.catch_warnings():  # a degenerate resample makes the ends NaN or infinite
-        warnings.simplefilter("ignore", DegenerateDataWarning)
-        percentile = bootstrap(
-            columns,
-            statistic,
-            axis=-1,
-            paired=len(columns) > 1,
-            vectorized=True,
-            n_resamples=RESAMPLES,
-            batch=batch,
-            method="percentile",
-            rng=rng,
-        )
-    low, high = (
-        np.asarray(percentile.confidence_interval.low),
-        np.asarray(percentile.confidence_interval.high),
-    )
+    paired = len(columns) > 1
+    percentile = _bootstrap(columns, statistic, "percentile", paired=paired, rng=rng)
+    ends = percentile.confidence_interval
+    low, high = np.asarray(ends.low), np.asarray(ends.high)
     if columns[0].shape[-1] > MAX_BCA_UNITS:
         return low, high, "percentile"
-    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-        warnings.simplefilter("ignore", DegenerateDataWarning)
-        bca = bootstrap(
-            columns,
-            statistic,
-            axis=-1,
-            paired=len(columns) > 1,
-            vectorized=True,
-            n_resamples=0,
-            batch=batch,
-            method="bca",
-            bootstrap_result=percentile,
-        ).confidence_interval
+    again = {"paired": paired, "n_resamples": 0, "bootstrap_result": percentile}
+    bca = _bootstrap(columns, statistic, "BCa", **again).confidence_interval
     undefined = np.isnan(bca.low) | np.isnan(bca.high)
     method = "percentile" if undefined.any() else "bca"
     return np.where(undefined, low, bca.low), np.where(undefined, high, bca.high), method
+
+
+def stratified_ends(
+    columns: tuple[Floats | Ints, ...],
+    statistic: Statistic,
+    *,
+    methods: Sequence[BootstrapMethod],
+    rng: np.random.Generator,
+    cells: int | None = None,
+) -> tuple[float, float, str]:
+    """Ends of one value whose columns are resampled separately, by the first method that gives finite ones.
+
+    `cells` is the number of values of one resample, if it is not that of the columns.
+    """
+    for method in methods:
+        ends = _bootstrap(columns, statistic, method, cells, rng=rng).confidence_interval
+        if np.isfinite([ends.low, ends.high]).all():
+            return float(ends.low), float(ends.high), method.lower()
+    return float("nan"), float("nan"), "none"
+
+
+def _bootstrap(
+    columns: tuple[Floats | Ints, ...],
+    statistic: Statistic,
+    method: BootstrapMethod,
+    cells: int | None = None,
+    **options: Any,
+) -> Any:
+    """The result of scipy, with its own `options`."""
+    batch = max(1, BATCH_CELLS // (cells or sum(column.size for column in columns)))
+    given = {"axis": -1, "vectorized": True, "n_resamples": RESAMPLES, **options}
+    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+        warnings.simplefilter("ignore", DegenerateDataWarning)  # the ends are then NaN or infinite
+        return bootstrap(columns, statistic, batch=batch, method=method, **given)
+
+
+def crossed_means(values: Floats, rows: Ints, columns: Ints, rng: np.random.Generator) -> Floats:
+    """The mean of the values in every resample of rows and columns (the pigeonhole bootstrap of Owen 2007).
+
+    A value counts as often as its row times its column was drawn; a resample without values (possible with
+    very few) is dropped. `rows` and `columns` number those of each value from 0.
+    """
+    sums = np.zeros((int(rows.max()) + 1, int(columns.max()) + 1))
+    counts = np.zeros_like(sums)
+    np.add.at(sums, (rows, columns), values)
+    np.add.at(counts, (rows, columns), 1.0)
+    means = []
+    for by_row, by_column in _multiplicities(sums.shape, sums.size, rng):
+        total, size = (
+            np.einsum("rw,wt,rt->r", by_row, part, by_column, optimize=True) for part in (sums, counts)
+        )
+        means.append(total[size > 0] / size[size > 0])
+    return np.concatenate(means)
+
+
+def resampled_means(totals: Floats, counts: Floats, *, rng: np.random.Generator) -> Floats:
+    """Means in every resample of the units along the last axis, the same resamples for all rows.
+
+    A unit is an item, or a word with all its templates: `totals` are the sums of its values, `counts` their
+    numbers. The first axis of the result runs over resamples; NaN if a row has no values left.
+    """
+    means = []
+    for (drawn,) in _multiplicities(totals.shape[-1:], totals.shape[-1], rng):
+        weights = drawn.astype(np.float64)
+        sums, sizes = (
+            np.einsum("ru,...u->r...", weights, values, optimize=True) for values in (totals, counts)
+        )
+        means.append(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
+    return np.concatenate(means)
+
+
+def resampled_items(values: Floats, *, rng: np.random.Generator) -> Floats:
+    """`resampled_means` with one item per unit; NaN marks an item that does not count in a row."""
+    kept = np.isfinite(values)
+    return resampled_means(np.where(kept, values, 0.0), kept.astype(np.float64), rng=rng)
+
+
+def percentile_interval(resampled: Floats, value: float, unit: str) -> Interval:
+    """The middle 95% of the resampled values, ignoring NaN."""
+    kept = resampled[np.isfinite(resampled)]
+    if kept.size < resampled.size / 2 or not np.isfinite(value):
+        return no_interval(f"none: most resamples of {unit} leave nothing to rank")
+    low, high = np.quantile(kept, [0.025, 0.975]).tolist()
+    return Interval(low, high, f"percentile over {unit}").widen_to(value)
+
+
+def _multiplicities(sizes: Sequence[int], cells: int, rng: np.random.Generator) -> Iterator[list[Ints]]:
+    """Yield how often each of `sizes` units was drawn, a row per resample, in batches."""
+    step = max(1, BATCH_CELLS // cells)
+    for begin in range(0, RESAMPLES, step):
+        resamples = min(step, RESAMPLES - begin)
+        yield [rng.multinomial(size, np.full(size, 1 / size), size=resamples) for size in sizes]

@@ -10,21 +10,13 @@ import numpy as np
 
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import Interval
+from unmask.stats.bootstrap import Interval, percentile_interval, resampled_means
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.items import item_values
 from unmask.stats.means import mean, mean_test
 from unmask.stats.pairing import PairedRuns, paired_groups
-from unmask.stats.ranks import (
-    RankTest,
-    kendall,
-    kendall_taus,
-    percentile_interval,
-    resampled_means,
-    spearman,
-    spearman_rhos,
-)
+from unmask.stats.ranks import RankTest, kendall, kendall_taus, spearman, spearman_rhos
 from unmask.stats.shares import sign_test
 from unmask.stats.table import ScoreTable
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import kendalltau, permutation_test, rankdata, spearmanr
 
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import BATCH_CELLS, RESAMPLES, Interval, no_interval
+from unmask.stats.bootstrap import Interval, percentile_interval
 
 MIN_RANKED = 3  # fewest items that can be ranked
 MAX_ENUMERATED = 7  # tied rankings of up to so many items are permuted exhaustively (5,040 ways)
@@ -67,7 +67,7 @@ def rank_agreements(
 ) -> list[RankAgreement]:
     """Kendall's τ-b for every two rankings with at least three items in common.
 
-    `scores` has a row for each name, NaN where it has no score; `drawn` the same for every resample of
+    `scores` has a row for each name, NaN where it has no score; `resampled` the same for every resample of
     `unit`, along its first axis.
     """
     agreements = []
@@ -99,39 +99,6 @@ def spearman_rhos(x: Floats, y: Floats) -> Floats:
     """Spearman's ρ along the last axis; equals scipy's, which is not vectorised."""
     a, b = (rankdata(values, axis=-1) for values in (x, y))
     return _cosine(a - a.mean(axis=-1, keepdims=True), b - b.mean(axis=-1, keepdims=True))
-
-
-def resampled_means(totals: Floats, counts: Floats, *, rng: np.random.Generator) -> Floats:
-    """Means in every resample of the units along the last axis, the same resamples for all rows.
-
-    A unit is an item, or a word with all its templates: `totals` are the sums of its values, `counts` their
-    numbers. The first axis of the result runs over resamples; NaN if a row has no values left.
-    """
-    units = totals.shape[-1]
-    chance, means = np.full(units, 1 / units), []
-    step = max(1, BATCH_CELLS // units)
-    for begin in range(0, RESAMPLES, step):
-        weights = rng.multinomial(units, chance, size=min(step, RESAMPLES - begin)).astype(np.float64)
-        sums, sizes = (
-            np.einsum("ru,...u->r...", weights, values, optimize=True) for values in (totals, counts)
-        )
-        means.append(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
-    return np.concatenate(means)
-
-
-def resampled_items(values: Floats, *, rng: np.random.Generator) -> Floats:
-    """`resampled_means` with one item per unit; NaN marks an item that does not count in a row."""
-    kept = np.isfinite(values)
-    return resampled_means(np.where(kept, values, 0.0), kept.astype(np.float64), rng=rng)
-
-
-def percentile_interval(resampled: Floats, value: float, unit: str) -> Interval:
-    """The middle 95% of the resampled values, ignoring NaN."""
-    kept = resampled[np.isfinite(resampled)]
-    if kept.size < resampled.size / 2 or not np.isfinite(value):
-        return no_interval(f"none: most resamples of {unit} leave nothing to rank")
-    low, high = np.quantile(kept, [0.025, 0.975]).tolist()
-    return Interval(low, high, f"percentile over {unit}").widen_to(value)
 
 
 def _cosine(a: Floats, b: Floats) -> Floats:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import bootstrap, mannwhitneyu, norm, rankdata
+from scipy.stats import mannwhitneyu, norm, rankdata
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import BATCH_CELLS, NO_SPREAD, RESAMPLES, Interval, no_interval
+from unmask.stats.bootstrap import NO_SPREAD, Interval, no_interval, stratified_ends
 from unmask.stats.table import Flags
 
 
@@ -40,7 +40,7 @@ def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAu
     _check(labels, scores)
     value = float(roc_auc_score(labels, scores))
     p = None if np.ptp(scores) == 0 else float(mannwhitneyu(scores[labels], scores[~labels]).pvalue)
-    interval = _bootstrapped(scores[labels], scores[~labels], rng).widen_to(value)
+    interval = _auc_interval(scores[labels], scores[~labels], rng).widen_to(value)
     return RocAuc(value, interval, p, int(labels.sum()), int((~labels).sum()))
 
 
@@ -67,21 +67,13 @@ def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
     return RocAuc(value, Interval(value - reach, value + reach, "delong"), p, positives, negatives)
 
 
-def _bootstrapped(positives: Floats, negatives: Floats, rng: np.random.Generator) -> Interval:
+def _auc_interval(positives: Floats, negatives: Floats, rng: np.random.Generator) -> Interval:
     if min(positives.size, negatives.size) < 2:
         return no_interval("too few: 1 item in a group")
-    ends = bootstrap(
-        (positives, negatives),
-        _areas,
-        n_resamples=RESAMPLES,
-        batch=max(1, BATCH_CELLS // (positives.size + negatives.size)),
-        vectorized=True,
-        method="percentile",
-        rng=rng,
-    ).confidence_interval
-    if ends.low == ends.high:
+    low, high, _ = stratified_ends((positives, negatives), _areas, methods=("percentile",), rng=rng)
+    if low == high:
         return no_interval(f"{NO_SPREAD}: every resample gives the same area")
-    return Interval(float(ends.low), float(ends.high), "percentile, stratified")
+    return Interval(low, high, "percentile, stratified")
 
 
 def _areas(positives: Floats, negatives: Floats, axis: int = -1) -> Floats:

@@ -6,15 +6,13 @@ nearly identical.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from scipy.stats import DegenerateDataWarning, bootstrap
 
 from unmask.core.types import Floats, Ints
-from unmask.stats.bootstrap import BATCH_CELLS, NO_SPREAD, RESAMPLES, Interval, no_interval
+from unmask.stats.bootstrap import NO_SPREAD, Interval, no_interval, stratified_ends
 
 Spread = Literal["sample", "population"]  # which standard deviation; published is the sample's
 Units = tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str]]  # of the members of X, Y, A, B
@@ -50,23 +48,15 @@ def effect_interval(
         return _effect(values, np.concatenate([x, y], axis=axis), first, spread)
 
     resampled_units = tuple(np.arange(count) for count in counts if count > 1)
-    batch = max(1, BATCH_CELLS // sum(code.size for code in codes))
-    for method in ("BCa", "percentile"):
-        with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
-            warnings.simplefilter("ignore", DegenerateDataWarning)
-            ends = bootstrap(
-                resampled_units,
-                effects,
-                n_resamples=RESAMPLES,
-                batch=batch,
-                vectorized=True,
-                axis=-1,
-                method=method,
-                rng=rng,
-            ).confidence_interval
-        if np.isfinite([ends.low, ends.high]).all():
-            interval = Interval(float(ends.low), float(ends.high), f"{method.lower()} over {sizes}")
-            return interval.widen_to(effect)
+    low, high, method = stratified_ends(
+        resampled_units,
+        effects,
+        methods=("BCa", "percentile"),
+        rng=rng,
+        cells=sum(code.size for code in codes),
+    )
+    if np.isfinite(low):
+        return Interval(low, high, f"{method} over {sizes}").widen_to(effect)
     return no_interval(f"resamples of {sizes} units without spread")
 
 

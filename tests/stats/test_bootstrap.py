@@ -1,0 +1,101 @@
+"""Resampled means and the intervals from them, against plain loops and known shares."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import (
+    crossed_means,
+    percentile_interval,
+    resampled_items,
+    resampled_means,
+    stratified_ends,
+)
+
+
+def test_rows_are_resampled_together() -> None:
+    values = np.random.default_rng(1).normal(size=(2, 50))
+    values[1] = values[0] + 3
+    drawn = resampled_items(values, rng=np.random.default_rng(0))
+    np.testing.assert_allclose(drawn[:, 1] - drawn[:, 0], 3)
+    assert drawn[:, 0].mean() == pytest.approx(values[0].mean(), abs=0.02)
+    assert drawn[:, 0].std() == pytest.approx(values[0].std() / math.sqrt(50), rel=0.1)
+
+
+def test_what_does_not_count_is_left_out_of_every_resample() -> None:
+    values = np.array([[1.0, 1.0, np.nan, 1.0], [np.nan, np.nan, np.nan, np.nan]])
+    drawn = resampled_items(values, rng=np.random.default_rng(0))
+    seen = drawn[:, 0]
+    assert set(seen[np.isfinite(seen)]) == {1.0}
+    assert np.isnan(drawn[:, 1]).all()
+
+
+def test_a_word_is_drawn_with_all_its_items() -> None:
+    # word one: 1, 1, 1; word two: 0. A resample has both, or one of them twice.
+    drawn = resampled_means(np.array([3.0, 0.0]), np.array([3.0, 1.0]), rng=np.random.default_rng(0))
+    assert set(drawn.tolist()) == {0.0, 0.75, 1.0}
+    assert np.mean(drawn == 0.75) == pytest.approx(0.5, abs=0.05)
+
+
+def test_an_interval_needs_resamples() -> None:
+    drawn = np.concatenate([np.full(60, np.nan), np.linspace(0, 1, 40)])
+    assert math.isnan(percentile_interval(drawn, 0.5, "pairs").low)
+    found = percentile_interval(np.linspace(0, 1, 1001), 0.5, "pairs")
+    assert (found.low, found.high) == (pytest.approx(0.025), pytest.approx(0.975))
+
+
+@pytest.mark.parametrize("units", [3, 700, 1000])
+def test_there_are_two_thousand_resamples_however_many_are_drawn_at_a_time(units: int) -> None:
+    totals = np.ones((2, units))
+    found = resampled_means(totals, totals, rng=np.random.default_rng(0))
+    assert found.shape == (2000, 2)
+    assert (found == 1.0).all()
+
+
+def test_a_resample_of_one_value_has_that_mean_and_one_of_none_has_none() -> None:
+    """Of two units only the first counts in the row: it is drawn in three of four resamples."""
+    found = resampled_means(np.array([[3.0, 0.0]]), np.array([[1.0, 0.0]]), rng=np.random.default_rng(0))
+    assert set(found[np.isfinite(found)].tolist()) == {3.0}
+    assert np.isfinite(found).mean() == pytest.approx(0.75, abs=0.03)
+
+
+def test_half_of_the_resamples_are_enough_for_an_interval() -> None:
+    half = percentile_interval(np.array([1.0, 2.0, np.nan, np.nan]), 1.5, "items")
+    fewer = percentile_interval(np.array([1.0, np.nan, np.nan, np.nan]), 1.5, "items")
+    assert 1.0 <= half.low < half.high <= 2.0
+    assert math.isnan(fewer.low)
+
+
+def test_crossed_resamples_draw_rows_and_columns() -> None:
+    """Two rows and two columns, one value in each cell: the means of all sixteen ways to draw them."""
+    values, rows, columns = np.array([0.0, 1.0, 2.0, 4.0]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    cells = values.reshape(2, 2)
+    draws = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    expected = {float(cells[np.ix_(row, column)].mean()) for row in draws for column in draws}
+    means = crossed_means(values, rows, columns, np.random.default_rng(0))
+    assert set(means.tolist()) == expected
+    assert np.mean(means == 1.75) == pytest.approx(0.25, abs=0.03)
+
+
+def _spread(x: Floats, y: Floats, axis: int = -1) -> Floats:
+    return np.asarray((x.mean(axis) - y.mean(axis)) / (x.std(axis) + y.std(axis)))
+
+
+def test_columns_are_resampled_separately_by_the_first_method_that_works() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 30))
+    low, high, method = stratified_ends(
+        (x, y[:20] + 1), _spread, methods=("BCa", "percentile"), rng=np.random.default_rng(0)
+    )
+    assert method == "bca"
+    assert low < _spread(x, y[:20] + 1) < high < 0
+    assert (
+        stratified_ends((x, y), _spread, methods=("percentile",), rng=np.random.default_rng(0))[2]
+        == "percentile"
+    )
+    constant = np.zeros(4), np.ones(4)
+    low, high, method = stratified_ends(constant, _spread, methods=("BCa",), rng=np.random.default_rng(0))
+    assert (math.isnan(low), math.isnan(high), method) == (True, True, "none")
