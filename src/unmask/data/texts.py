@@ -13,6 +13,7 @@ from typing import Any
 
 from unmask import data
 from unmask.core.errors import DataError
+from unmask.core.files import sha256_of
 from unmask.data.documents import read_documents
 from unmask.data.sentences import split_sentences
 from unmask.data.text_files import TextLayout, existing_files
@@ -93,8 +94,7 @@ def is_held_out(text: str) -> bool:
 
 def file_facts(path: Path) -> dict[str, Any]:
     """A file's name and hash."""
-    with path.open("rb") as stream:
-        return {"name": path.name, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+    return {"name": path.name, "sha256": sha256_of(path)}
 
 
 def _split(texts: Iterable[str]) -> list[tuple[str, ...]]:
