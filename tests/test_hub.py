@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,8 +14,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import torch
 
 import zoo
+from unmask.models.eraser import Eraser, save_eraser
 
 pytestmark = pytest.mark.thorough  # fresh processes
 
@@ -25,16 +29,16 @@ for asked in sys.argv[1:]:
     name, _, how = asked.partition("|")
     try:
         facts = open_lm(name, Opening(offline=how == "offline")).facts
-        print(facts.id, facts.revision, facts.architecture)
+        print(facts.id, facts.revision, facts.architecture, *facts.warnings)
     except UnmaskError as error:
         print(f"refused: {error}")
 """
 
 
 class Hub(BaseHTTPRequestHandler):
-    """Files of one model below /team/tiny/resolve/REVISION/."""
+    """Files of each model NAME below /team/NAME/resolve/REVISION/."""
 
-    folder: Path
+    folders: dict[str, Path]
     asked: list[str]
 
     def do_HEAD(self) -> None:
@@ -46,10 +50,11 @@ class Hub(BaseHTTPRequestHandler):
     def _answer(self, *, body: bool) -> None:
         type(self).asked.append(self.path)
         path = self.path.split("?")[0]
-        prefix = "/team/tiny/resolve/"
-        name = path.removeprefix(prefix).partition("/")[2] if path.startswith(prefix) else ""
-        file = self.folder / name
-        if path.startswith("/api/models/team/tiny/tree/"):
+        found = re.fullmatch(r"/team/(\w+)/resolve/\w+/(.+)", path)
+        folder = self.folders.get(found[1]) if found else None
+        name = found[2] if found and folder else ""
+        file = (folder or Path()) / name
+        if re.match(rf"/api/models/team/({'|'.join(self.folders)})/tree/", path):
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", "2")
@@ -79,7 +84,10 @@ class Hub(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment of a process whose hub is our server."""
-    handler = type("Bound", (Hub,), {"folder": zoo.folder("bert-uncased"), "asked": []})
+    erased = Path(shutil.copytree(zoo.folder("bert-uncased"), tmp_path_factory.mktemp("hub") / "erased"))
+    save_eraser(Eraser("projection", {"removed": torch.eye(32)[:2]}), erased)
+    folders = {"tiny": zoo.folder("bert-uncased"), "erased": erased}
+    handler = type("Bound", (Hub,), {"folders": folders, "asked": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
@@ -123,3 +131,10 @@ def test_offline_refuses_what_is_not_in_the_cache(said: list[str]) -> None:
 
 def test_an_unknown_name_is_one_line(said: list[str]) -> None:
     assert said[1].startswith("refused: cannot open team/other")
+
+
+def test_an_eraser_in_the_repository_is_attached(hub: dict[str, str]) -> None:
+    """A mitigated model on the hub would otherwise be opened as it was before."""
+    (line,) = opened(hub, "team/erased")
+    assert line.startswith(f"team/erased {COMMIT} BertForMaskedLM an eraser (projection)")
+    assert opened(hub | {"HF_ENDPOINT": "http://127.0.0.1:9"}, "team/erased|offline") == [line]

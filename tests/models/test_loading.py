@@ -14,9 +14,10 @@ from safetensors.torch import load_file
 import unmask
 import zoo
 from unmask import data as datasets
-from unmask.core.errors import ModelError
+from unmask.core.errors import DataError, ModelError
+from unmask.core.options import Opening
 from unmask.models import open_lm
-from unmask.models.loading import Opening
+from unmask.models.loading import new_classifier, wrap_lm
 
 # checkpoint: what its error names, and the advice or reason it gives
 REFUSED = {
@@ -107,7 +108,8 @@ def test_the_kind_can_be_overridden() -> None:
     assert "is a BertForSequenceClassification" in refusal(zoo.folder("classifier"))
     assert "has no weights for cls" in refusal(zoo.folder("classifier"), Opening(kind="masked"))
     assert open_lm(zoo.folder("gpt2"), Opening(kind="causal")).kind == "causal"
-    assert "no kind 'other'" in refusal(zoo.folder("gpt2"), Opening(kind="other"))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="kind is 'other', expected masked or causal"):
+        Opening(kind="other")  # type: ignore[arg-type]
 
 
 def test_an_encoder_cannot_be_loaded_as_causal() -> None:
@@ -178,12 +180,32 @@ def test_facts_contain_no_local_path() -> None:
 
 @pytest.mark.parametrize("name", [*zoo.NAMES_MASKED, *zoo.NAMES_CAUSAL])
 def test_max_length_of_every_architecture(name: str) -> None:
-    """RoBERTa-like position tables have two unusable rows; every model accepts `max_length` tokens."""
+    """RoBERTa-like position tables have two unusable rows; every model accepts `max_length` tokens.
+
+    The same holds for a classifier made from it and for the model wrapped in memory.
+    """
     lm = open_lm(zoo.folder(name))
     assert lm.facts.max_length == zoo.POSITIONS
+    assert wrap_lm(lm.network.model, lm.tokenizer).facts.max_length == zoo.POSITIONS
+    classifier = new_classifier(zoo.folder(name), Opening(), labels=("a", "b"), seed=0, length=10**6)
+    assert classifier.length == zoo.POSITIONS
     ids = torch.full((1, zoo.POSITIONS), 7)
     with torch.inference_mode():
         assert lm.network.model(input_ids=ids).logits.isfinite().all()
+
+
+def test_max_length_follows_the_padding_index() -> None:
+    """A model of another padding index than RoBERTa's, or of a rare type, would run out of positions."""
+    _, tokenizer = zoo.make("roberta")
+    sizes = {**zoo.SIZES, "vocab_size": 900, "max_position_embeddings": 20, "pad_token_id": 4}
+    for kind in ("Roberta", "RobertaPreLayerNorm", "Data2VecText"):
+        config = getattr(zoo.hf, f"{kind}Config")(**sizes)
+        model = getattr(zoo.hf, f"{kind}ForMaskedLM")(config).eval()
+        longest = wrap_lm(model, tokenizer).facts.max_length
+        assert longest == 15
+        model(input_ids=torch.full((1, longest), 7))
+        with pytest.raises((IndexError, RuntimeError)):
+            model(input_ids=torch.full((1, longest + 1), 7))
 
 
 @pytest.mark.parametrize(("name", "measure"), [("roberta", "pll"), ("gpt2", "ll")])
@@ -211,7 +233,8 @@ def test_bf16_is_recorded_and_labelled() -> None:
 
 
 def test_an_unknown_dtype_is_refused() -> None:
-    assert "fp32, bf16, fp16" in refusal(zoo.folder("bert-uncased"), Opening(dtype="int4"))
+    with pytest.raises(DataError, match="dtype is 'int4', expected fp32, bf16 or fp16"):
+        Opening(dtype="int4")  # type: ignore[arg-type]
 
 
 def test_the_built_in_model_needs_no_network() -> None:

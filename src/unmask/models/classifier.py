@@ -10,6 +10,7 @@ import numpy as np
 
 from unmask.core.errors import ModelError
 from unmask.core.types import Floats
+from unmask.models.lm import ModelFacts, max_length
 
 Texts = Sequence[tuple[str, str | None]]
 CPU_TOKENS, GPU_TOKENS = 2_048, 131_072  # tokens per forward pass
@@ -21,11 +22,18 @@ class Classifier:
     """A classifier and its tokenizer; inputs longer than `length` tokens are truncated, and counted."""
 
     def __init__(
-        self, model: Any, tokenizer: Any, *, length: int = MAX_LENGTH, new_weights: Sequence[str] = ()
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        length: int = MAX_LENGTH,
+        new_weights: Sequence[str] = (),
+        facts: ModelFacts | None = None,
     ) -> None:
         self.model, self.tokenizer = model, tokenizer
+        self.facts = facts  # of the checkpoint it was opened from; None for a model in memory
         self.new_weights = tuple(new_weights)  # not in the checkpoint: initialised at random
-        self.length = min(length, _max_length(model, tokenizer))
+        self.length = min(length, max_length(model, tokenizer))
         self.truncated = 0  # inputs truncated so far
 
     @property
@@ -100,17 +108,3 @@ class Classifier:
         if empty is not None:
             raise ModelError(f"the tokenizer finds no token in {texts[empty][0]!r}: leave that text out")
         return rows
-
-
-def _max_length(model: Any, tokenizer: Any) -> int:
-    """The longest input the model takes, in tokens."""
-    positions = getattr(model.config, "max_position_embeddings", None) or getattr(
-        model.config, "n_positions", None
-    )
-    offset = (positions and "roberta" in model.config.model_type) or model.config.model_type in (
-        "camembert",
-        "mpnet",
-    )
-    if offset:  # these models' position ids start after the padding index
-        positions = (positions or 10**6) - 2
-    return int(min(positions or 10**6, tokenizer.model_max_length or 10**6))

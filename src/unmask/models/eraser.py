@@ -2,7 +2,8 @@
 
 An eraser changes the hidden states that leave one layer, position by position; everything after it, and every
 measure, sees only the changed states. It is saved beside an ordinary checkpoint as `eraser.safetensors`, and
-`open_lm` attaches it. Two kinds: projection (a subspace is removed), and a graded rotation (OSCaR).
+the loader attaches it to language models and classifiers. Two kinds: projection (a subspace is removed), and
+a graded rotation (OSCaR).
 """
 
 from __future__ import annotations
@@ -120,12 +121,6 @@ def read_eraser(path: Path) -> Eraser:
     if not all(torch.isfinite(tensor).all() for tensor in tensors.values()):
         raise ModelError(f"{path.name} has values that are not finite: fit the eraser again")
     return Eraser(facts["method"], tensors, int(facts["layer"]), facts.get("about", ""))
-
-
-def find_eraser(folder: str | Path) -> Eraser | None:
-    """The eraser in a checkpoint folder, if there is one."""
-    path = Path(folder) / FILE
-    return read_eraser(path) if path.is_file() else None
 
 
 def erased_fingerprint(fingerprint: str, eraser: Eraser) -> str:

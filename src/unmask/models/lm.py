@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, cast
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Encoded, Kind
 from unmask.models.network import Network
 
+ModelKind = Kind | Literal["classifier"]
 _CACHED_TEXTS = 16384  # encodings kept in memory
 
 
@@ -20,7 +21,7 @@ class ModelFacts:
 
     id: str
     revision: str | None
-    kind: Kind
+    kind: ModelKind
     architecture: str
     parameters: int
     fingerprint: str  # content hash of weights, configuration and special tokens
@@ -30,6 +31,17 @@ class ModelFacts:
     begin_rule: str  # causal: how the first token is scored
     built_in: bool
     warnings: tuple[str, ...] = ()
+
+
+def max_length(model: Any, tokenizer: Any) -> int:
+    """The longest input in tokens, special tokens included, that the model and its tokenizer take."""
+    config = model.config
+    positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    for name, table in model.named_modules():
+        # RoBERTa and its relatives: position ids start after the padding index
+        if name.endswith("position_embeddings") and getattr(table, "padding_idx", None) is not None:
+            positions = table.num_embeddings - table.padding_idx - 1
+    return int(min(positions or 10**9, tokenizer.model_max_length or 10**9, 10**9))
 
 
 @dataclass(frozen=True)
@@ -45,7 +57,7 @@ class Lm:
     @property
     def kind(self) -> Kind:
         """Masked or causal."""
-        return self.facts.kind
+        return cast("Kind", self.facts.kind)
 
     @cached_property
     def mask_id(self) -> int:

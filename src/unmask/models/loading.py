@@ -287,7 +287,7 @@ def _tokenizer(source: dict[str, Any]) -> Any:
 
 def _optional_file(checkpoint: _Checkpoint, file: str) -> Path | None:
     """A file of the folder or hub repository; None if it has none of that name."""
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
     found = cached_file(
         checkpoint.path,

@@ -10,20 +10,23 @@ from importlib.metadata import version
 from typing import Any
 
 from unmask.core.errors import ModelError
-from unmask.core.types import Kind
 
 STORE_FORMAT = 1  # increase when the meaning of stored readings changes
 
 
-def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str) -> None:
+_LM_ADVICE = (
+    "they would be random, and so would every score; give a checkpoint saved with its LM head "
+    "(not a bare encoder, a sentence embedder or a classifier)"
+)
+_CLASSIFIER_ADVICE = "its predictions would be random; give a model that was fine-tuned for classification"
+
+
+def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str, *, classifier: bool = False) -> None:
     """Raise ModelError when weights are missing, mis-shaped, untied by accident, NaN or infinite."""
     missing = sorted(loading["missing_keys"])
     if missing:
-        raise ModelError(
-            f"{name} has no weights for {_format_names(missing)}: they would be random, and so would every "
-            "score; give a checkpoint saved with its LM head "
-            "(not a bare encoder, a sentence embedder or a classifier)"
-        )
+        advice = _CLASSIFIER_ADVICE if classifier else _LM_ADVICE
+        raise ModelError(f"{name} has no weights for {_format_names(missing)}: {advice}")
     mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in loading["mismatched_keys"])
     if mismatched:
         raise ModelError(
@@ -37,7 +40,7 @@ def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str) -> None:
     _refuse_not_finite(model, name)
 
 
-def fingerprint(model: Any, tokenizer: Any, kind: Kind) -> str:
+def fingerprint(model: Any, tokenizer: Any, kind: str) -> str:
     """A content hash of the weights, the configuration and the special tokens."""
     tensors = sorted(model.state_dict().items())
     with ThreadPoolExecutor() as pool:

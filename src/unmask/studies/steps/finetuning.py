@@ -163,6 +163,6 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(forward_tokens=steps * batch * LENGTH, train_tokens=trials * steps * batch * LENGTH)
 
 
-FOLLOWED = StepKind(finetune_and_track, version=3, estimate_work=work_estimate, resumable=True)
-SEARCHED = StepKind(finetune_with_search, version=3, estimate_work=work_estimate, resumable=True)
+FOLLOWED = StepKind(finetune_and_track, version=4, estimate_work=work_estimate, resumable=True)
+SEARCHED = StepKind(finetune_with_search, version=4, estimate_work=work_estimate, resumable=True)
 TALLIED = StepKind(count_gendered_words, version=1, runs_model=False, has_parts=lambda _: True)
