@@ -105,10 +105,10 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the options of the command
     )
     wishes = MitigationOptions(axis, swap_names, pairs, remind, layers, level, length, layer, strength)
     how = Opening(kind, device, "fp32", False, offline, allow_pickle, trust_remote_code)  # type: ignore[arg-type]
+    layout = TextLayout(tuple(split_names(column)), unit=unit)  # type: ignore[arg-type]
     files = split_names(corpus)
     if not files and chosen.trains:
         raise DataError("no training text: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
-    layout = TextLayout(tuple(split_names(column)), unit=unit)  # type: ignore[arg-type]
     text = load_corpus(files, layout, held_out=split_names(held), limit=limit)
     run = _Run(chosen, model, text, out, settings, wishes, how, quiet)
     if curve is not None and world_size() > 1:
