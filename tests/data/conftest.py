@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
+from unmask import data
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +21,14 @@ def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("UNMASK_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setattr("unmask.data.files.RETRIES", 0)
+
+
+def replace_file(monkeypatch: pytest.MonkeyPatch, dataset: str, **changes: str) -> None:
+    """The dataset with another name, address or checksum of its only file."""
+    source = data.SOURCES[dataset]
+    (file,) = source.card.files
+    changed = replace(source, card=replace(source.card, files=(replace(file, **changes),)))
+    monkeypatch.setitem(data.SOURCES._things, dataset, changed)  # type: ignore[index]
 
 
 class Server(ThreadingHTTPServer):

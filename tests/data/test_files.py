@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from unmask import data
 from unmask.core.errors import DataError
-from unmask.data import crows_pairs, files
+from unmask.data import files
 
-from .conftest import Server
+from .conftest import Server, replace_file
 
 GOOD = (
     b",sent_more,sent_less,stereo_antistereo,bias_type,annotations,anon_writer\n"
@@ -24,10 +23,12 @@ PAGE = "/crows_pairs/crows_pairs_anonymized.csv"
 @pytest.fixture(autouse=True)
 def small_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """CrowS-Pairs with a checksum that our small file has, and an address nobody answers."""
-    file = replace(
-        crows_pairs.CARD.files[0], url="http://127.0.0.1:9/none.csv", sha256=hashlib.sha256(GOOD).hexdigest()
+    replace_file(
+        monkeypatch,
+        "crows-pairs",
+        url="http://127.0.0.1:9/none.csv",
+        sha256=hashlib.sha256(GOOD).hexdigest(),
     )
-    monkeypatch.setattr(crows_pairs, "CARD", replace(crows_pairs.CARD, files=(file,)))
 
 
 def put(folder: Path, content: bytes) -> Path:
@@ -215,3 +216,11 @@ def test_offline_never_downloads(server: Server, tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         files.sha256_of(tmp_path)
+
+
+def test_a_file_of_a_package_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_file(monkeypatch, "nine-axes", name="gone.csv")
+    with pytest.raises(
+        DataError, match=r"gone\.csv, the file of nine-axes, is missing; install unmask again"
+    ):
+        data.load("nine-axes")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from unmask import data
 from unmask.core.errors import DataError
-from unmask.data import nine_axes, prompts
 from unmask.data.files import sha256_of
 
+from .conftest import replace_file
 from .prose import OURS, all_sentences, words
 
 BUILTIN = Path(data.__file__).parent / "builtin"
@@ -62,9 +61,8 @@ def test_what_we_wrote_is_under_one_licence_and_says_who_wrote_it(name: str) -> 
 
 
 def test_a_damaged_installation_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (nine_axes, prompts):
-        file = replace(module.CARD.files[0], sha256="0" * 64)
-        monkeypatch.setattr(module, "CARD", replace(module.CARD, files=(file,)))
+    for name in ("nine-axes", "prompts"):
+        replace_file(monkeypatch, name, sha256="0" * 64)
     with pytest.raises(DataError, match=r"not the published file of nine-axes.*install unmask again"):
         data.load("nine-axes")
     with pytest.raises(DataError, match=r"not the published file of prompts.*install unmask again"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,31 +14,27 @@ import pytest
 
 from unmask import data
 from unmask.core.errors import DataError, UnknownName
+from unmask.core.types import Card
 
 ALL = (*data.names(), *data.tables())
 PUBLISHED = [name for name in data.names() if data.card(name).files[0].url]
 PAGE = Path(__file__).parents[2] / "docs" / "data.md"
 
 
-def test_names_are_the_documented_ones() -> None:
-    assert data.names() == (
-        "nine-axes",
-        "triple-gender",
-        "pronoun-templates",
-        "pronoun-templates-they",
-        "noun-templates",
-        "paraphrases",
-        "crows-pairs",
-        "crows-pairs-revised",
-        "crows-pairs-fr",
-        "crows-pairs-nl",
-        "stereoset",
-        "stereoset-intersentence",
-        "bec-pro",
-        "winogender",
-        "winobias",
-    )
-    assert data.tables() == ("prompts", "word-pairs", "reminders", "occupations")
+def test_what_ships_with_the_package_comes_first_then_by_name() -> None:
+    shipped = [name for name in data.names() if name not in PUBLISHED]
+    assert data.names() == (*sorted(shipped), *sorted(PUBLISHED))
+    assert data.tables() == tuple(sorted(data.tables()))
+    assert {"nine-axes", "triple-gender"} <= {*shipped}
+    assert {"crows-pairs", "stereoset"} <= {*PUBLISHED}
+    assert {"prompts", "word-pairs"} <= {*data.tables()}
+
+
+def test_every_module_with_a_card_is_found() -> None:
+    """A card without a source could neither be listed nor downloaded by name."""
+    modules = (import_module(f"unmask.data.{each.name}") for each in pkgutil.iter_modules(data.__path__))
+    cards = {value.name for module in modules for value in vars(module).values() if isinstance(value, Card)}
+    assert cards == {*data.SOURCES}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -84,6 +82,8 @@ def test_a_table_is_not_mistaken_for_pairs() -> None:
         DataError, match=r"nine-axes is a dataset of pairs, not a table: use unmask\.data\.load"
     ):
         data.read("nine-axes")
+    with pytest.raises(DataError, match=r"stsb .* is data of a task, .* `unmask data get stsb`"):
+        data.load("stsb")
     with pytest.raises(UnknownName, match=r"no table named 'prompt'\. Did you mean prompts"):
         data.read("prompt")
     with pytest.raises(UnknownName, match=r"no dataset named 'occupation'\. Did you mean occupations"):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from unmask.core.errors import DataError, UnknownName
@@ -73,13 +74,29 @@ class Registry(Mapping[str, T], Generic[T]):
     def __len__(self) -> int:
         return len(self._things)
 
-    @cached_property
-    def built_in(self) -> frozenset[str]:
-        """The names of the things in the package itself."""
-        return frozenset(self._own)
+    def origin(self, name: str) -> str:
+        """The installed package a thing comes from; empty for a built-in one."""
+        return self._found[name][1]
 
     @cached_property
-    def _own(self) -> dict[str, T]:
+    def _things(self) -> dict[str, T]:
+        return {name: thing for name, (thing, _) in self._found.items()}
+
+    @cached_property
+    def _found(self) -> dict[str, tuple[T, str]]:
+        """Every thing with its origin, by name."""
+        found = {name: (thing, "") for name, thing in self._built_in().items()}
+        for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
+            for thing in self._load(point):
+                name = self._name_of(thing)
+                if name in found:
+                    _warn(f"{_describe(point)} offers a {self.kind} named {name!r}, which exists: not used")
+                else:
+                    found[name] = (thing, _package(point))
+        return found
+
+    def _built_in(self) -> dict[str, T]:
+        """The things of the package itself, sorted."""
         package = import_module(self._package)
         names = [module.name for module in pkgutil.iter_modules(package.__path__)]
         modules = [import_module(f"{self._package}.{name}") for name in names]
@@ -88,40 +105,36 @@ class Registry(Mapping[str, T], Generic[T]):
         }
         return dict(sorted(things.items(), key=lambda pair: (self._order(pair[1]), pair[0])))
 
-    @cached_property
-    def _things(self) -> dict[str, T]:
-        things = dict(self._own)
-        for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
-            for thing in self._load(point):
-                name = self._name_of(thing)
-                if name in things:
-                    _warn(f"{_origin(point)} offers a {self.kind} named {name!r}, which exists: not used")
-                else:
-                    things[name] = thing
-        return things
-
     def _load(self, point: EntryPoint) -> Iterable[T]:
         """The things of an entry point: an object, a sequence of them, or a module that has some."""
         try:
             loaded = point.load()
         except Exception as error:  # another package's mistake must not stop this one
-            _warn(f"{_origin(point)} cannot be loaded ({type(error).__name__}: {error}): not used")
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            _warn(f"{_describe(point)} cannot be loaded ({reason}): not used")
             return ()
-        things = list(self._things_in({"loaded": loaded, **getattr(loaded, "__dict__", {})}))
+        inside = vars(loaded) if isinstance(loaded, ModuleType) else {}
+        things = list({id(thing): thing for thing in self._things_in({"": loaded, **inside})}.values())
         if not things:
-            _warn(f"{_origin(point)} is {loaded!r}, expected a {self._type.__name__}: not used")
+            _warn(f"{_describe(point)} is {loaded!r}, expected a {self._type.__name__}: not used")
         return things
 
     def _things_in(self, names: Mapping[str, Any]) -> Iterator[T]:
+        """The things among some objects, also those in tuples and lists."""
         for value in names.values():
             for thing in value if isinstance(value, tuple | list) else (value,):
                 if isinstance(thing, self._type):
                     yield thing
 
 
-def _origin(point: EntryPoint) -> str:
-    package = point.dist.name if point.dist else "a package"
-    return f"entry point {point.name!r} of {package}"
+def _package(point: EntryPoint) -> str:
+    """The installed package that declares an entry point."""
+    return point.dist.name if point.dist else "another package"
+
+
+def _describe(point: EntryPoint) -> str:
+    """An entry point as the subject of a message."""
+    return f"entry point {point.name!r} of {_package(point)}"
 
 
 def _warn(message: str) -> None:

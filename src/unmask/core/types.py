@@ -48,7 +48,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """One original file of a dataset: name, URL and sha256."""
+    """One original file of a dataset: name, URL (empty if a package ships it) and sha256."""
 
     name: str
     url: str
@@ -61,7 +61,7 @@ class Card:
 
     name: str  # "crows-pairs"
     title: str
-    folder: str  # its folder below a data directory: "crows_pairs"
+    folder: str  # its folder below a data directory ("crows_pairs"), or in `package` for files without URL
     files: tuple[DataFile, ...]
     licence: str
     languages: tuple[str, ...]
@@ -69,6 +69,7 @@ class Card:
     source: str  # "nyu-mll/crows-pairs@8aaac11:data/crows_pairs_anonymized.csv"
     size: int
     problems: str
+    package: str = "unmask.data"  # the package that ships its files without URL
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,114 +10,54 @@
     data.tables()                           names of the tables: prompts, words, training sentences, …
     data.read("prompts")                    the records of a table
 
-To add a dataset, write a module with `CARD` and `load` and list it in `_DATASETS` below; a table likewise
-in `_TABLES`.
+To add a dataset, write its module: the `DatasetSource`, `TableSource` or `DataSource` of data/items.py in it
+is found by being there. Data of other packages are found through the entry point group `unmask.data`.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from unmask.core.errors import DataError, UnknownName
+from unmask.core.registry import Registry
 from unmask.core.types import Card, Dataset
-from unmask.data import (
-    bec_pro,
-    crows_pairs,
-    crows_pairs_fr,
-    crows_pairs_nl,
-    crows_pairs_revised,
-    files,
-    nine_axes,
-    nli,
-    noun_templates,
-    occupations,
-    pairs,
-    paraphrases,
-    prompts,
-    pronoun_templates,
-    pronoun_templates_they,
-    reminders,
-    riddles,
-    stereoset,
-    stereoset_intersentence,
-    stsb,
-    template_files,
-    triple_gender,
-    winobias,
-    winogender,
-    word_pairs,
-)
-from unmask.data.items import LoadedItems
+from unmask.data import files, pairs, template_files
+from unmask.data.items import DatasetSource, DataSource, TableSource
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["card", "from_records", "get", "load", "names", "read", "tables"]
+    from unmask.data.occupations import Occupation
+    from unmask.data.prompts import Prompt
+    from unmask.data.reminders import Reminder
+    from unmask.data.word_pairs import WordTables
 
+__all__ = ["SOURCES", "card", "from_records", "get", "load", "names", "read", "tables"]
 
-class _Source(Protocol):
-    """The interface of a dataset module."""
-
-    CARD: Card
-
-    def load(self, path: Path) -> LoadedItems:
-        """Load the items of its file."""
-
-
-class _Table(Protocol):
-    """The interface of a table module."""
-
-    CARD: Card
-
-    def load(self, path: Path) -> Any:
-        """Load the records of its file."""
-
-
-_DATASETS: tuple[_Source, ...] = (
-    nine_axes,
-    triple_gender,
-    pronoun_templates,
-    pronoun_templates_they,
-    noun_templates,
-    paraphrases,
-    crows_pairs,
-    crows_pairs_revised,
-    crows_pairs_fr,
-    crows_pairs_nl,
-    stereoset,
-    stereoset_intersentence,
-    bec_pro,
-    winogender,
-    winobias,
+SOURCES = Registry(
+    "dataset",
+    DataSource,
+    package="unmask.data",
+    group="unmask.data",
+    order=lambda source: bool(source.card.files[0].url),  # data that ship with the package come first
 )
-_TABLES: tuple[_Table, ...] = (prompts, word_pairs, reminders, occupations)
-_BY_NAME = {source.CARD.name: source for source in _DATASETS}
-_TABLE_BY_NAME = {table.CARD.name: table for table in _TABLES}
-_ALL: dict[str, _Source | _Table] = {**_BY_NAME, **_TABLE_BY_NAME}
-_FOR_TASKS = {
-    task_card.name: task_card for task_card in (stsb.CARD, nli.CARD, riddles.WINOBIAS, riddles.WINOGENDER)
-}
 
 
 def names() -> tuple[str, ...]:
-    """The names of the datasets of pairs, built-in ones first."""
-    return tuple(_BY_NAME)
+    """The names of the datasets of pairs: those that ship with the package first."""
+    return tuple(name for name, source in SOURCES.items() if isinstance(source, DatasetSource))
 
 
 def tables() -> tuple[str, ...]:
     """The names of the tables (data other than pairs), for `read`."""
-    return tuple(_TABLE_BY_NAME)
+    return tuple(name for name, source in SOURCES.items() if isinstance(source, TableSource))
 
 
 def card(name: str) -> Card:
-    """The data card of a dataset or table."""
-    if name in _FOR_TASKS:  # data of tasks: can be downloaded by name, but not audited
-        return _FOR_TASKS[name]
-    if name not in _ALL:
-        raise UnknownName("dataset", name, _ALL)
-    return _ALL[name].CARD
+    """The data card of a dataset, a table, or the data of a task."""
+    return SOURCES.find(name).card
 
 
 def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offline: bool = False) -> Dataset:
@@ -132,9 +72,9 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
         path = Path(name_or_path).expanduser()
         own = template_files.load if template_files.is_template_file(path) else pairs.load
         return own(path, name=_own_name(path.stem))
-    source = _source(str(name_or_path))
-    given = source.CARD.files  # if there are several, `load` finds the others beside the first
-    located = [files.locate(source.CARD, file, data_dir=_folder(data_dir), offline=offline) for file in given]
+    source = _dataset(str(name_or_path))
+    given = source.card.files
+    located = [files.locate(source.card, file, data_dir=_folder(data_dir), offline=offline) for file in given]
     items, warnings = source.load(located[0].path)
     for file, location in zip(given, located, strict=True):
         if not location.verified:
@@ -144,27 +84,27 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
                 *warnings,
             )
     verified = all(location.verified for location in located)
-    return Dataset(source.CARD, items, files.digest(located), verified, warnings)
+    return Dataset(source.card, items, files.digest(located), verified, warnings)
 
 
 @overload
-def read(name: Literal["prompts"]) -> tuple[prompts.Prompt, ...]: ...
+def read(name: Literal["prompts"]) -> tuple[Prompt, ...]: ...
 @overload
-def read(name: Literal["word-pairs"]) -> word_pairs.WordTables: ...
+def read(name: Literal["word-pairs"]) -> WordTables: ...
 @overload
-def read(name: Literal["reminders"]) -> tuple[reminders.Reminder, ...]: ...
+def read(name: Literal["reminders"]) -> tuple[Reminder, ...]: ...
 @overload
-def read(name: Literal["occupations"]) -> tuple[occupations.Occupation, ...]: ...
+def read(name: Literal["occupations"]) -> tuple[Occupation, ...]: ...
 @overload
 def read(name: str) -> Any: ...
 def read(name: str) -> Any:
     """Read the records of a table from the built-in file; its sha256 is checked."""
-    if name in _BY_NAME:
+    source = SOURCES.get(name)
+    if isinstance(source, DatasetSource):
         raise DataError(f"{name} is a dataset of pairs, not a table: use unmask.data.load({name!r})")
-    if name not in _TABLE_BY_NAME:
+    if not isinstance(source, TableSource):
         raise UnknownName("table", name, tables())
-    table = _TABLE_BY_NAME[name]
-    return table.load(files.locate(table.CARD, table.CARD.files[0]).path)
+    return source.load(files.locate(source.card, source.card.files[0]).path)
 
 
 def get(
@@ -189,33 +129,34 @@ def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") 
     return pairs.from_records(records, name=_own_name(name))
 
 
-def _source(name: str) -> _Source:
-    """The module of a dataset of pairs; UnknownName lists the known names."""
-    if name in _TABLE_BY_NAME:
-        title = _TABLE_BY_NAME[name].CARD.title
-        raise DataError(
-            f"{name} ({title}) is a table, not a dataset of pairs: use unmask.data.read({name!r}), "
-            f"or show it with `unmask data show {name}`"
-        )
-    if name not in _BY_NAME:
+def _dataset(name: str) -> DatasetSource:
+    """The source of a dataset of pairs; UnknownName lists the known names."""
+    source = SOURCES.get(name)
+    if source is None:
         raise UnknownName("dataset", name, names())
-    return _BY_NAME[name]
+    if isinstance(source, DatasetSource):
+        return source
+    kind, use = "data of a task", f"get the files with `unmask data get {name}`"
+    if isinstance(source, TableSource):
+        kind = "a table"
+        use = f"use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
+    raise DataError(f"{name} ({source.card.title}) is {kind}, not a dataset of pairs: {use}")
 
 
 def _is_path(name_or_path: str | Path) -> bool:
     """Whether it is a path: it exists, or has a suffix or a separator. Dataset names take precedence."""
     if isinstance(name_or_path, Path):
         return True
-    if name_or_path in _ALL or not name_or_path:
+    if name_or_path in SOURCES or not name_or_path:
         return False
     path, separators = Path(name_or_path), {os.sep, os.altsep or os.sep}
     return bool(path.suffix) or any(mark in name_or_path for mark in separators) or path.exists()
 
 
 def _own_name(text: str) -> str:
-    """A name for user data that differs from all datasets and tables."""
+    """A name for user data that differs from those of all known data."""
     slug = pairs.slug(text)
-    return f"own-{slug}" if slug in _ALL else slug
+    return f"own-{slug}" if slug in SOURCES else slug
 
 
 def _folder(data_dir: Path | str | None) -> Path | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decode, table
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, with_warnings
 from unmask.data.pairs import slug
 
 CITATION = """\
@@ -81,3 +81,6 @@ def _item(man: Row, woman: Row, template: int) -> Pair:
     name = f"{CARD.name}/{template}-{person}-{slug(word)}"
     template_id = f"{template}-{person}"
     return Pair(name, man["Sentence"], woman["Sentence"], groups={**groups, "template": template_id})
+
+
+DATASET = DatasetSource(CARD, load)

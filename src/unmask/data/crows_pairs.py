@@ -8,7 +8,7 @@ from pathlib import Path
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
 from unmask.data.crows_table import CrowsLayout, Row, load_table
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource, LoadedItems
 
 CITATION = """\
 @inproceedings{nangia-etal-2020-crows,
@@ -63,3 +63,6 @@ def _facts(row: Row, at: str) -> dict[str, str]:
         raise DataError(
             f"{at}: no readable `annotations` and `anon_writer`; expected a list of label lists as published"
         ) from None
+
+
+DATASET = DatasetSource(CARD, load)

@@ -7,7 +7,7 @@ from pathlib import Path
 from unmask.core.types import Card, DataFile
 from unmask.data.crows_pairs_revised import CITATION
 from unmask.data.crows_table import CrowsLayout, load_table, original_id
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource, LoadedItems
 
 CARD = Card(
     name="crows-pairs-fr",
@@ -39,3 +39,6 @@ CARD = Card(
 def load(path: Path) -> LoadedItems:
     """The French pairs with category, direction and the number of the original pair."""
     return load_table(path, CARD.name, CrowsLayout(delimiter="\t", suffix="_fr_FR"), original_id)
+
+
+DATASET = DatasetSource(CARD, load)

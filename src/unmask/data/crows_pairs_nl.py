@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.core.types import Card, DataFile
 from unmask.data.crows_table import CrowsLayout, load_table, original_id
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource, LoadedItems
 
 CITATION = """\
 @inproceedings{strazda-spanakis-2025-dutch,
@@ -48,3 +48,6 @@ CARD = Card(
 def load(path: Path) -> LoadedItems:
     """The Dutch pairs with category, direction and the number of the original pair."""
     return load_table(path, CARD.name, CrowsLayout(encoding="mac_roman"), original_id)
+
+
+DATASET = DatasetSource(CARD, load)

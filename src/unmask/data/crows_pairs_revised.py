@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.core.types import Card, DataFile
 from unmask.data.crows_table import CrowsLayout, load_table, original_id
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource, LoadedItems
 
 CITATION = r"""@inproceedings{neveol-etal-2022-french,
   title = {{French CrowS-Pairs}: Extending a challenge dataset for measuring social bias in masked language
@@ -49,3 +49,6 @@ CARD = Card(
 def load(path: Path) -> LoadedItems:
     """The English pairs with category, direction and the number of the original pair."""
     return load_table(path, CARD.name, CrowsLayout(delimiter="\t", suffix="_en_US"), original_id)
+
+
+DATASET = DatasetSource(CARD, load)

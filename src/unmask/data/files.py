@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from unmask.core import paths
+from unmask.core import files, paths
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
 
@@ -35,15 +35,14 @@ def cache_dir() -> Path:
     return paths.cache_dir() / "data"
 
 
-def ships_with_us(file: DataFile) -> bool:
-    """Whether the file is part of this package (it then has no URL)."""
-    return not file.url
-
-
 def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> LocatedFile:
     """Find a file; DataError lists the folders that were searched."""
-    if ships_with_us(file):
-        return _require_published(card, file, _package_path(card, file), "install unmask again")
+    if not file.url:  # it is part of a package
+        remedy = f"install {card.package.partition('.')[0]} again"
+        path = Path(str(resources.files(card.package) / card.folder / file.name))
+        if not path.is_file():
+            raise DataError(f"{path}, the file of {card.name}, is missing; {remedy}")
+        return _require_published(card, file, path, remedy)
     given = _given_dirs(data_dir)
     for folder in given:
         path = folder / card.folder / file.name
@@ -61,7 +60,7 @@ def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bo
 
     A different file in `data_dir` is replaced only with `force`; one in the cache always.
     """
-    if ships_with_us(file):
+    if not file.url:
         return locate(card, file).path
     path = (data_dir or cache_dir()) / card.folder / file.name
     if path.is_file():
@@ -78,10 +77,9 @@ def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bo
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file as a hexadecimal string."""
+    """The sha256 of a file; DataError if it cannot be read."""
     try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return files.sha256_of(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
 
@@ -105,11 +103,6 @@ def _given_dirs(data_dir: Path | None) -> list[Path]:
         if folder and not folder.is_dir():
             raise DataError(f"{origin} is {folder}, which is not a folder; expected a folder of datasets")
     return [folder for folder in named.values() if folder]
-
-
-def _package_path(card: Card, file: DataFile) -> Path:
-    """The path of a file inside this package."""
-    return Path(str(resources.files("unmask.data") / card.folder / file.name))
 
 
 def _require_published(card: Card, file: DataFile, path: Path, remedy: str) -> LocatedFile:

@@ -1,11 +1,13 @@
-"""The output of a dataset loader: items, and warnings about them."""
+"""What a dataset module declares (its card and its loader), and the output of a loader."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from unmask.core.types import Pair
+from unmask.core.types import Card, Pair
 
 SHOWN = 5  # ids listed in a warning
 
@@ -15,6 +17,32 @@ class LoadedItems(NamedTuple):
 
     items: tuple[Pair, ...]
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """Files with a card: can be listed and downloaded by name; what is in them only their task knows."""
+
+    card: Card
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.card.name
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSource(DataSource):
+    """A dataset of pairs; `load` gets the path of its first file, the others are beside it."""
+
+    load: Callable[[Path], LoadedItems]
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource(DataSource):
+    """A table of records other than pairs; `load` gets the path of its file."""
+
+    load: Callable[[Path], Any]
 
 
 def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItems:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource
 from unmask.data.ours import card, load_pairs
 
 CARD = card(
@@ -23,8 +23,6 @@ CARD = card(
         "In one pair (0036) the sentences differ in length. No published numbers to compare with."
     ),
 )
-
-
-def load(path: Path) -> LoadedItems:
-    """The pairs with category, direction and, in words, the stereotype they state."""
-    return load_pairs(path, CARD.name)
+DATASET = DatasetSource(
+    CARD, partial(load_pairs, name=CARD.name)
+)  # the pairs with category, direction and, in words, the stereotype they state

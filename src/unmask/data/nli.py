@@ -5,6 +5,7 @@ from __future__ import annotations
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
 from unmask.data.examples import Example, Source, column, rows_of
+from unmask.data.items import DataSource
 
 LABELS = ("entailment", "neutral", "contradiction")
 _CAD = (
@@ -37,6 +38,7 @@ CARD = Card(
         "family are not independent, and families are whole within a part. Captions of photographs."
     ),
 )
+SOURCE = DataSource(CARD)
 MNLI_DEV = "mnli_dev_matched/dev_matched.tsv"
 
 

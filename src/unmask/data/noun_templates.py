@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource, LoadedItems
 from unmask.data.ours import card
 from unmask.data.template_files import from_yaml
 
@@ -26,3 +26,6 @@ CARD = card(
 def load(path: Path) -> LoadedItems:
     """Every template of a category with every word of it; groups category, word, goal, slot, template."""
     return from_yaml(path.read_bytes(), path.name, CARD.name)
+
+
+DATASET = DatasetSource(CARD, load)

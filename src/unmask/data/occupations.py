@@ -11,6 +11,7 @@ from pathlib import Path
 
 from unmask.core.types import Card, DataFile
 from unmask.data.formats import decode, table
+from unmask.data.items import TableSource
 from unmask.data.ours import FOLDER
 
 CITATION = """\
@@ -62,3 +63,6 @@ def load(path: Path) -> tuple[Occupation, ...]:
     """The occupations in the order of the file."""
     rows = table(decode(path.read_bytes(), path.name), path.name)
     return tuple(Occupation(row["occupation"], float(row["women"]), row["bls"]) for row in rows)
+
+
+TABLE = TableSource(CARD, load)

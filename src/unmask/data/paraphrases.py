@@ -6,9 +6,9 @@ Is the preferred sentence of a pair stable under paraphrase (Kwon and Mihindukul
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource
 from unmask.data.ours import card, load_pairs
 
 CARD = card(
@@ -24,8 +24,6 @@ CARD = card(
         "naturally were taken, 15 of each category. Stereotypes are those of the US and Europe."
     ),
 )
-
-
-def load(path: Path) -> LoadedItems:
-    """The pairs with category, direction, original and the number of the paraphrase."""
-    return load_pairs(path, CARD.name)
+DATASET = DatasetSource(
+    CARD, partial(load_pairs, name=CARD.name)
+)  # the pairs with category, direction, original and the number of the paraphrase

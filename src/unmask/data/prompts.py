@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.data.formats import records
+from unmask.data.items import TableSource
 from unmask.data.ours import card
 
 CARD = card(
@@ -56,3 +57,6 @@ def load(path: Path) -> tuple[Prompt, ...]:
         )
         for number, row in enumerate(rows)
     )
+
+
+TABLE = TableSource(CARD, load)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.data.formats import records
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, with_warnings
 from unmask.data.ours import card
 from unmask.data.templates import TemplateLine, expand_templates
 
@@ -47,3 +47,6 @@ def load(path: Path) -> LoadedItems:
 def lines(path: Path) -> list[TemplateLine]:
     """The words and templates of the file."""
     return [TemplateLine("", **row) for row in records(path.read_bytes(), path.suffix, path.name)]
+
+
+DATASET = DatasetSource(CARD, load)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from unmask.data import pronoun_templates
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, with_warnings
 from unmask.data.ours import card
 from unmask.data.templates import FORMS, THEY, TemplateLine, expand_templates
 
@@ -44,3 +44,6 @@ def load(path: Path) -> LoadedItems:
 def takes_they(line: TemplateLine) -> bool:
     """Whether no verb of the template is marked as singular."""
     return not (_ONE_PERSON.search(line.template) or _VERB.search(line.template))
+
+
+DATASET = DatasetSource(CARD, load)

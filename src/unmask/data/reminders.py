@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.data.formats import records
+from unmask.data.items import TableSource
 from unmask.data.ours import card
 
 CARD = card(
@@ -42,3 +43,6 @@ def load(path: Path) -> tuple[Reminder, ...]:
     """The sentences in the order of the file, word after word."""
     rows = records(path.read_bytes(), path.suffix, path.name)
     return tuple(Reminder(row["word"], row["gender"], row["sentence"]) for row in rows)
+
+
+TABLE = TableSource(CARD, load)

@@ -15,6 +15,7 @@ from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
 from unmask.data.examples import Source, rows_of
 from unmask.data.formats import decode
+from unmask.data.items import DataSource
 
 _WINOBIAS = (
     "https://raw.githubusercontent.com/uclanlp/corefBias/0bce984dd081bbc10b0622f326727a024c607895/"
@@ -74,6 +75,7 @@ WINOGENDER = _card(
     "rudinger/winogender-schemas@1c7f8b4:data/",
     360,
 )
+SOURCES = (DataSource(WINOBIAS), DataSource(WINOGENDER))
 PRONOUNS = {"he": "male", "him": "male", "his": "male", "she": "female", "her": "female", "hers": "female"}
 FORMS = {
     "male": {"$NOM_PRONOUN": "he", "$POSS_PRONOUN": "his", "$ACC_PRONOUN": "him"},

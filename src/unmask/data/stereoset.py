@@ -10,7 +10,7 @@ from typing import Any, Literal
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Pair, Side
 from unmask.data.formats import decode
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, with_warnings
 
 CITATION = """\
 @inproceedings{nadeem-etal-2021-stereoset,
@@ -88,3 +88,6 @@ def _item(name: str, example: Mapping[str, Any]) -> Pair:
         context=example["context"],
         groups=groups | ids,
     )
+
+
+DATASET = DatasetSource(CARD, load)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.core.types import Card
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource, LoadedItems
 from unmask.data.stereoset import CITATION, FILE, load_part
 
 CARD = Card(
@@ -31,3 +31,6 @@ CARD = Card(
 def load(path: Path) -> LoadedItems:
     """The intersentence triples; the context is the sentence before."""
     return load_part(path, CARD.name, "intersentence")
+
+
+DATASET = DatasetSource(CARD, load)

@@ -6,6 +6,7 @@ from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
 from unmask.data.examples import Example, Source, column, rows_of
 from unmask.data.formats import decode
+from unmask.data.items import DataSource
 
 _FROM = (
     "https://raw.githubusercontent.com/zhangzhenhu/Semantic-Texual-Similarity-Toolkits/"
@@ -37,6 +38,7 @@ CARD = Card(
         "Tab-separated in spite of the names of its files, without a header and without quoting."
     ),
 )
+SOURCE = DataSource(CARD)
 MOST = 5.0  # the highest similarity score
 
 

@@ -5,9 +5,9 @@ The kinds are those of Barza (2023), whose own sentences were not published; the
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
-from unmask.data.items import LoadedItems
+from unmask.data.items import DatasetSource
 from unmask.data.ours import card, load_pairs
 
 CARD = card(
@@ -26,8 +26,6 @@ CARD = card(
         "No published numbers to compare with: the thesis used other sentences."
     ),
 )
-
-
-def load(path: Path) -> LoadedItems:
-    """The pairs with category (occupation, benevolent-sexism, hostile-sexism), direction and stereotype."""
-    return load_pairs(path, CARD.name)
+DATASET = DatasetSource(
+    CARD, partial(load_pairs, name=CARD.name)
+)  # the pairs with category (occupation, benevolent-sexism, hostile-sexism), direction and stereotype

@@ -9,7 +9,7 @@ from pathlib import Path
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decode
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, with_warnings
 from unmask.data.winogender import slot_of
 
 CITATION = """\
@@ -109,3 +109,6 @@ def _item(pro: str, anti: str, kind: str, name: str) -> Pair | None:
         "kind": kind,
     }
     return Pair(f"{CARD.name}/{name}", more, less, groups=groups)
+
+
+DATASET = DatasetSource(CARD, load)

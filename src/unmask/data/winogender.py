@@ -9,7 +9,7 @@ from pathlib import Path
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decode, table
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, with_warnings
 from unmask.data.templates import FORMS
 
 CITATION = """\
@@ -87,3 +87,6 @@ def _item(stem: str, by: Mapping[str, str], name: str) -> Pair:
         "template": stem.replace(".", "-"),
     }
     return Pair(f"{CARD.name}/{stem}", by["male"], by["female"], unrelated=by["neutral"], groups=groups)
+
+
+DATASET = DatasetSource(CARD, load)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.data.formats import records
+from unmask.data.items import TableSource
 from unmask.data.ours import card
 
 CARD = card(
@@ -125,3 +126,6 @@ def _names(row: Mapping[str, Any]) -> NamePair:
         ambiguous=row.get("ambiguous", False),
         note=row.get("note", ""),
     )
+
+
+TABLE = TableSource(CARD, load)
