@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from unmask.core.options import Opening, Options
     from unmask.findings.envelope import Result
     from unmask.models import open_lm
+    from unmask.vectors.run import vectors
 
 _HOMES = {
     "AuditResult": "unmask.audit.result",
@@ -34,6 +35,7 @@ _HOMES = {
     "gate": "unmask.audit.compare",
     "load": "unmask.audit.result",
     "open_lm": "unmask.models",
+    "vectors": "unmask.vectors.run",
 }
 __all__ = [
     "AuditResult",
@@ -46,6 +48,7 @@ __all__ = [
     "gate",
     "load",
     "open_lm",
+    "vectors",
 ]
 
 

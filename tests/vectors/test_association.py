@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from unmask.core.errors import StatsError
-from unmask.vectors import Group, Question, WordVectors, association_test, read_vectors, weat
 from unmask.vectors import partitions as module
+from unmask.vectors.association import association_test, weat
 from unmask.vectors.intervals import effect_size
 from unmask.vectors.partitions import permutation_p_value, sample_partitions
+from unmask.vectors.questions import Group, Question
+from unmask.vectors.static import WordVectors, read_vectors
 from vectors import weat_reference
 
 

@@ -11,7 +11,9 @@ import pytest
 from unmask.core.errors import StatsError
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.vectors import Group, Question, association_test, ceat
+from unmask.vectors.association import association_test
+from unmask.vectors.ceat import ceat
+from unmask.vectors.questions import Group, Question
 from vectors import weat_reference
 
 QUESTION = Question(

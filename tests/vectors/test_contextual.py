@@ -15,9 +15,16 @@ import zoo
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
 from unmask.models import Lm, open_lm
-from unmask.vectors import Group, Question, cseat, read_questions, seat, text_vectors, word_vectors
+from unmask.vectors.association import cseat, seat
 from unmask.vectors.contexts import corpus_vectors
-from unmask.vectors.contextual import positions_by_alignment, positions_by_offsets, word_token_positions
+from unmask.vectors.contextual import (
+    positions_by_alignment,
+    positions_by_offsets,
+    text_vectors,
+    word_token_positions,
+    word_vectors,
+)
+from unmask.vectors.questions import Group, Question, read_questions
 from vectors import weat_reference
 
 MASKED = ("bert-uncased", "roberta", "albert", "xlm-roberta", "modernbert", "distilbert")

@@ -9,7 +9,8 @@ import pytest
 from sklearn.decomposition import PCA
 
 from unmask.core.errors import DataError, StatsError
-from unmask.vectors import GENDER, WordVectors, direct_bias, direction, direction_cosines, knn_bias, ripa
+from unmask.vectors.directions import GENDER, direct_bias, direction, direction_cosines, knn_bias, ripa
+from unmask.vectors.static import WordVectors
 from vectors import weat_reference
 
 FLAT = WordVectors(

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from unmask.core.errors import DataError, UnknownName
-from unmask.vectors import read_questions, weat_questions
 from unmask.vectors.named_questions import SENTENCES, default_question_names, in_sentences, load_questions
+from unmask.vectors.questions import read_questions, weat_questions
 
 
 def test_names_of_words_and_sentences(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 import zoo
 from unmask.core.errors import DataError, UnknownName
-from unmask.vectors import Group, Question, read_questions, weat_questions
-from unmask.vectors.questions import weat_question
+from unmask.vectors.questions import Group, Question, read_questions, weat_question, weat_questions
 
 SIZES = {1: 25, 2: 25, 3: 32, 4: 16, 5: 16, 6: 8, 7: 8, 8: 8, 9: 6, 10: 8}
 

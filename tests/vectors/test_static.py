@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from unmask.core.errors import DataError
-from unmask.vectors import WordVectors, read_vectors
-from unmask.vectors.static import format_of
+from unmask.vectors.static import WordVectors, format_of, read_vectors
 
 WORDS = ("nurse", "Engineer", "naïve", "don't", "3")
 ROWS = np.random.default_rng(5).normal(size=(5, 7)).astype(np.float32)

@@ -9,14 +9,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unmask.core.files import write_text
+
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
-    
-__all__ = ["comparison", "page", "write", "write_text"]
+
+__all__ = ["comparison", "page", "write"]
 
 
 def page(result: Result) -> str:
     """Render the page of one run as HTML; it loads nothing from the network."""
+    if result.kind != "audit":
+        from unmask.findings.html import page as findings_page
+
+        return findings_page(result)
     from unmask.report import audit_page
 
     return audit_page.page(result)
@@ -31,14 +37,9 @@ def comparison(first: Result, *others: Result) -> str:
 
 
 def write(result: Result, path: Path | str) -> Path:
-    """Write the page of one run to `path` atomically and return the path."""
-    return write_text(page(result), path)
+    """Write the page of one run to `path`, completely or not at all, and return the path."""
+    if result.kind == "audit":
+        return write_text(Path(path), page(result))
+    from unmask.findings.html import write_page
 
-
-def write_text(text: str, path: Path | str) -> Path:
-    """Write a text file atomically (temporary file, then rename) and return its path."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    part.write_text(text, encoding="utf-8", newline="\n")
-    return part.replace(target)
+    return write_page(result, Path(path))

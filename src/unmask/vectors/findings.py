@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from unmask.core.estimate import Estimate
 from unmask.findings import Finding, Plot, Table, Value, charts
 from unmask.stats.bootstrap import Interval
 from unmask.stats.corrections import holm
 from unmask.vectors.association import Association
 from unmask.vectors.ceat import CeatResult
 from unmask.vectors.directions import NeighbourBias, WordMean
-from unmask.vectors.run import VectorResult
+from unmask.vectors.spec import VectorResult
 
 SHOWN = 5  # words at either end of a ranking
 NAMED = 12  # words named in a note
@@ -26,6 +27,45 @@ def conclude(result: VectorResult, source: str) -> Finding:
     if result.word_means:
         return _over_words(result, source)
     return _ceat(result, source) if result.ceat_results else _associations(result, source)
+
+
+def estimates_of(result: VectorResult) -> list[Estimate]:
+    """The numbers of a result, by question or over words."""
+
+    def estimate(data: str, statistic: str, value: Value, n: int, **more: float | None) -> Estimate:
+        ends = (value.value, value.low, value.high, value.method)
+        return Estimate(*ends, result.measure.name, data, "all", statistic, n=n, **more)  # type: ignore[arg-type]
+
+    over_words = [
+        estimate("words", name.replace(" ", "-"), _value(each.value, each.interval), each.n, null=null)
+        for (name, each), null in zip(result.word_means, (0.0, None), strict=False)
+    ]
+    if (bias := result.neighbour_bias) is not None:
+        value = _value(bias.correlation, bias.interval)
+        over_words.append(estimate("words", "correlation", value, bias.n, null=0.0, p=bias.p))
+    questions = [
+        estimate(
+            each.question,
+            "effect-size",
+            _value(each.effect, each.interval),
+            sum(each.sizes),
+            null=0.0,
+            p=each.p,
+        )
+        for each in result.associations
+    ]
+    combined = [
+        estimate(
+            each.question,
+            "combined-effect",
+            _value(each.effect, each.interval),
+            each.draws,
+            null=0.0,
+            p=each.p,
+        )
+        for each in result.ceat_results
+    ]
+    return [*over_words, *questions, *combined]
 
 
 # ----------------------------------------------------------------------------------- questions

@@ -28,6 +28,12 @@ def load_questions(names: Sequence[str], data_dir: Path | None = None) -> tuple[
     return tuple(question for name in names for question in _load(name, data_dir))
 
 
+def is_question(name: str) -> bool:
+    """Whether it has the form of a question's name, or is a file of questions; SEAT's file may be missing."""
+    form = re.fullmatch(r"seat-\d+b?|sent-.+", name)
+    return bool(form) or name.removesuffix(IN_SENTENCES) in _word_questions() or Path(name).suffix in SUFFIXES
+
+
 def default_question_names(measure: str, data_dir: Path | None = None) -> tuple[str, ...]:
     """Default questions of a measure; sentence measures use SEAT's files 6, 7, 8 if they exist."""
     if measure == "weat":
@@ -53,8 +59,13 @@ def in_sentences(question: Question) -> Question:
     return Question(f"{question.name}{IN_SENTENCES}", *groups)
 
 
+def _word_questions() -> dict[str, Question]:
+    """WEAT's and the package's questions by name."""
+    return {question.name: question for question in (*weat_questions(), *religion_questions())}
+
+
 def _load(name: str, data_dir: Path | None) -> tuple[Question, ...]:
-    known = {question.name: question for question in (*weat_questions(), *religion_questions())}
+    known = _word_questions()
     if name in known:
         return (known[name],)
     if name.removesuffix(IN_SENTENCES) in known:

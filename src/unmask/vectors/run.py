@@ -1,297 +1,146 @@
-"""Run vector measures by name, on a file of word vectors or an opened model."""
+"""Test word vectors for associations: those of a file, or those a model computes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
-from unmask.core.errors import DataError, ModelError, StatsError, UnknownName
-from unmask.data.formats import decode
-from unmask.models import Lm
-from unmask.vectors.association import Association, cseat, seat, weat
-from unmask.vectors.ceat import DRAWS, CeatResult, Variance, ceat
-from unmask.vectors.contexts import PER_WORD, ContextVectors, corpus_vectors
-from unmask.vectors.contextual import Pooling, text_vectors
-from unmask.vectors.directions import (
-    NeighbourBias,
-    Pairs,
-    RipaResult,
-    WordMean,
-    direct_bias,
-    direction,
-    direction_cosines,
-    knn_bias,
-    ripa,
+from unmask import data
+from unmask.core.errors import DataError
+from unmask.core.files import sha256_of
+from unmask.core.options import Opening, Options, fill_groups
+from unmask.core.progress import silent
+from unmask.core.registry import Registry
+from unmask.data.formats import decode, table
+from unmask.findings import Section
+from unmask.findings.envelope import Result, build, create, refuse_foreign
+from unmask.models import open_lm
+from unmask.vectors.directions import GENDER
+from unmask.vectors.evaluation import Source, run_measure
+from unmask.vectors.findings import conclude, estimates_of
+from unmask.vectors.named_questions import default_question_names, load_questions
+from unmask.vectors.questions import Question, weat_questions
+from unmask.vectors.spec import VectorMeasure, VectorSettings, WordSets
+from unmask.vectors.static import format_of
+
+VECTOR_MEASURES = Registry(
+    "vector measure", VectorMeasure, package="unmask.vectors", group="unmask.vector_measures"
 )
-from unmask.vectors.intervals import Spread
-from unmask.vectors.questions import Question
-from unmask.vectors.static import WordVectors, read_vectors
-
-Source = Path | Lm
-
-
-@dataclass(frozen=True, slots=True)
-class VectorMeasure:
-    """A vector measure: its name, input and citation."""
-
-    name: str
-    title: str
-    reads: str  # one sentence: how to read a value
-    asks: Literal["questions", "words"]
-    models_only: bool
-    citation: str  # BibTeX key in docs/references.bib
-
-
-_TOWARDS = "above 0: the targets X lie nearer to the attributes A, and Y to B"
-_ALL = (
-    VectorMeasure("weat", "Word association", _TOWARDS, "questions", False, "caliskan-etal-2017-semantics"),
-    VectorMeasure("seat", "Sentence association", _TOWARDS, "questions", True, "may-etal-2019-measuring"),
-    VectorMeasure(
-        "cseat", "Association of words in sentences", _TOWARDS, "questions", True, "tan-celis-2019-assessing"
-    ),
-    VectorMeasure(
-        "ceat",
-        "Association over contexts of a corpus",
-        _TOWARDS,
-        "questions",
-        True,
-        "guo-caliskan-2021-detecting",
-    ),
-    VectorMeasure(
-        "direct-bias",
-        "Direct bias",
-        "how far words that should be neutral lie along the gender direction, 0 to 1",
-        "words",
-        False,
-        "bolukbasi-etal-2016-man",
-    ),
-    VectorMeasure(
-        "ripa",
-        "Relational inner product association",
-        "above 0: the words point towards the first words of the pairs (men), in units of vector length",
-        "words",
-        False,
-        "ethayarajh-etal-2019-understanding",
-    ),
-    VectorMeasure(
-        "knn-bias",
-        "Company of nearest neighbours",
-        "above 0: words that lean towards men also have neighbours that do",
-        "words",
-        False,
-        "gonen-goldberg-2019-lipstick",
-    ),
+LEAD = (
+    "Are some words associated with others in the vectors of {}? These numbers describe the geometry of "
+    "vectors; they are poor predictors of what a model does in use, and depend on the words, the layer and "
+    "the pooling."
 )
-VECTOR_MEASURES = {measure.name: measure for measure in _ALL}
 
 
-@dataclass(frozen=True, slots=True)
-class VectorSettings:
-    """Settings of a run: everything but the measure, the vectors and the questions."""
+def vectors(
+    source: str | Path | None = None,
+    *,
+    measures: str | Sequence[str] = (),
+    questions: str | Sequence[str] = (),
+    out: str | Path | None = None,
+    **options: Any,
+) -> Result:
+    """Run vector measures on a file of word vectors or on a model.
 
-    layer: int = -1
-    pooling: Pooling | None = None
-    spread: Spread = "sample"
-    lower: bool = False  # look words up in lower case
-    seed: int = 0
-    corpus: Path | None = None  # sentences for ceat, one per line
-    each: int = PER_WORD
-    draws: int = DRAWS
-    variance: Variance = "published"
-    k: int = 100
-    limit: int | None = 50_000  # first words of a file considered as neighbours
-
-
-@dataclass(frozen=True, slots=True)
-class WordSets:
-    """Input of the direction measures: words that should be neutral, and word pairs."""
-
-    words: tuple[str, ...]
-    pairs: tuple[tuple[str, str], ...]
-    others: tuple[str, ...] = ()  # further candidate neighbours, for models (no fixed vocabulary)
-
-    def lower(self) -> WordSets:
-        """A lower-cased copy without duplicates."""
-        lowered = (tuple(dict.fromkeys(map(str.lower, words))) for words in (self.words, self.others))
-        words, others = lowered
-        return WordSets(words, tuple((a.lower(), b.lower()) for a, b in self.pairs), others)
-
-
-@dataclass(frozen=True, slots=True)
-class VectorResult:
-    """Result of one measure: by question or over words, with the words that have no vector."""
-
-    measure: VectorMeasure
-    associations: tuple[Association, ...] = ()
-    ceat_results: tuple[CeatResult, ...] = ()
-    word_means: tuple[tuple[str, WordMean], ...] = ()  # by name of the number
-    neighbour_bias: NeighbourBias | None = None
-    left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by kind of input
-    unanswered: tuple[tuple[str, str], ...] = ()  # question, reason
-
-
-def find(name: str) -> VectorMeasure:
-    """The measure of that name."""
-    if name not in VECTOR_MEASURES:
-        raise UnknownName("vector measure", name, VECTOR_MEASURES)
-    return VECTOR_MEASURES[name]
-
-
-def run_measure(
-    measure: VectorMeasure,
-    source: Source,
-    questions: Sequence[Question],
-    sets: WordSets,
-    settings: VectorSettings,
-) -> VectorResult:
-    """Run one measure; a question that fails is recorded with its reason and does not stop the others."""
-    if measure.models_only and isinstance(source, Path):
-        raise ModelError(f"{measure.name} needs a model: {source.name} has static word vectors only")
-    if measure.asks == "words":
-        return _of_words(measure, source, sets.lower() if settings.lower else sets, settings)
-    selected = [question.lower() if settings.lower else question for question in questions]
-    if measure.name == "ceat":
-        return _of_contexts(measure, source, selected, settings)
-    associations: list[Association] = []
-    unanswered: list[tuple[str, str]] = []
-    words = [text for question in selected for text in question.texts()]
-    vectors = _word_vectors(source, words, settings) if measure.name == "weat" else None
-    for question in selected:
-        try:
-            associations.append(_associate(measure.name, question, source, vectors, settings))
-        except (StatsError, DataError, ModelError) as error:
-            unanswered.append((question.name, str(error)))
-    if not associations:
-        raise StatsError(f"{measure.name}: no question could be answered; {unanswered[0][1]}")
-    left_out = tuple((result.question, result.left_out) for result in associations if result.left_out)
-    return VectorResult(
-        measure, associations=tuple(associations), left_out=left_out, unanswered=tuple(unanswered)
-    )
-
-
-def _associate(
-    name: str, question: Question, source: Source, vectors: WordVectors | None, settings: VectorSettings
-) -> Association:
-    if name == "weat":
-        assert vectors is not None
-        return weat(question, vectors, unknown="leave-out", spread=settings.spread, seed=settings.seed)
-    assert isinstance(source, Lm)
-    if name == "seat":
-        return seat(
-            question,
-            source,
-            layer=settings.layer,
-            pooling=settings.pooling,
-            spread=settings.spread,
-            seed=settings.seed,
-        )
-    return cseat(question, source, layer=settings.layer, spread=settings.spread, seed=settings.seed)
-
-
-def _word_vectors(source: Source, words: Sequence[str], settings: VectorSettings) -> WordVectors:
-    """Vectors of words without context."""
-    if isinstance(source, Path):
-        return read_vectors(source, words)
-    return isolated_word_vectors(source, list(dict.fromkeys(words)), settings)
-
-
-def isolated_word_vectors(lm: Lm, words: Sequence[str], settings: VectorSettings) -> WordVectors:
-    """A model's vector of each word without context; by default the mean over its tokens."""
-    matrix = text_vectors(lm, words, layer=settings.layer, pooling=settings.pooling or "mean")
-    return WordVectors(tuple(words), matrix, lm.facts.id)
-
-
-def _of_contexts(
-    measure: VectorMeasure, source: Source, questions: Sequence[Question], settings: VectorSettings
-) -> VectorResult:
-    if settings.corpus is None:
-        raise DataError(
-            "ceat samples words in sentences: give a corpus, a text file with one sentence per line"
-        )
-    assert isinstance(source, Lm)
-    words = list(dict.fromkeys(text for question in questions for text in question.texts()))
-    contexts = _contexts(source, settings.corpus, words, settings)
-    combined: list[CeatResult] = []
-    left_out: list[tuple[str, tuple[str, ...]]] = []
-    unanswered: list[tuple[str, str]] = []
-    for question in questions:
-        missing = tuple(text for text in question.texts() if text in contexts.missing)
-        kept = question.without(missing)
-        try:
-            if any(not group.texts for group in kept.groups()):
-                raise StatsError(f"{question.name}: no word of some set occurs in the corpus")
-            result = ceat(
-                kept,
-                contexts.vectors,
-                draws=settings.draws,
-                variance=settings.variance,
-                spread=settings.spread,
-                seed=settings.seed,
+    Args:
+        source: a file (word2vec, GloVe, fastText), a hub name, a folder, or None for the built-in model.
+        measures: names; default: weat for a file, seat for a model.
+        questions: names such as weat-6, or files; default: those of the measure.
+        out: the result folder; None: nothing is written.
+        options: fields of `VectorSettings`, `Opening` and `Options`, or these groups themselves as
+            `settings`, `opening` and `options`.
+    """
+    settings, opening, run = fill_groups(options, settings=VectorSettings, opening=Opening, options=Options)
+    if out is not None:
+        refuse_foreign(Path(out))
+    default = "weat" if _is_file(source) else "seat"
+    chosen = VECTOR_MEASURES.find_all(measures or default)
+    named = [questions] if isinstance(questions, str) else list(questions)
+    asked = {measure.name: _questions(measure, named, run.data_dir) for measure in chosen}
+    sets = _sets(settings.words, settings.pairs)
+    vectors_of, facts = _open(source, opening)
+    report = run.progress or silent
+    results = []
+    for number, measure in enumerate(chosen):
+        report(measure.name, number / len(chosen), len(chosen))
+        results.append(run_measure(measure, vectors_of, asked[measure.name], sets, settings))
+        report(measure.name, (number + 1) / len(chosen), len(chosen))
+    name = str(facts["id"])
+    meta = build(
+        "vectors",
+        title=f"Vectors of {name}",
+        lead=LEAD.format(name),
+        models=[facts],
+        options=asdict(settings)
+        | {
+            "measures": [measure.name for measure in chosen],
+            "questions": {measure: [question.name for question in asked[measure]] for measure in asked},
+        },
+        estimates=[estimate for result in results for estimate in estimates_of(result)],
+        findings=[
+            Section(
+                result.measure.name,
+                result.measure.title,
+                f"{result.measure.reads[:1].upper()}{result.measure.reads[1:]}.",
+                conclude(result, name),
             )
-        except StatsError as error:
-            unanswered.append((question.name, str(error)))
-            continue
-        combined.append(result)
-        left_out.extend([(question.name, missing)] if missing else [])
-    if not combined:
-        raise StatsError(f"ceat: no question could be answered; {unanswered[0][1]}")
-    return VectorResult(
-        measure, ceat_results=tuple(combined), left_out=tuple(left_out), unanswered=tuple(unanswered)
+            for result in results
+        ],
+        details={"citations": {measure.name: measure.citation for measure in chosen}},
     )
+    return create(meta, out)
 
 
-def _contexts(lm: Lm, corpus: Path, words: Sequence[str], settings: VectorSettings) -> ContextVectors:
+def _is_file(source: str | Path | None) -> bool:
+    return source is not None and Path(source).is_file()
+
+
+def _open(source: str | Path | None, opening: Opening) -> tuple[Source, dict[str, Any]]:
+    """The file of vectors or the loaded model, and the facts about it."""
+    if source is not None and _is_file(source):
+        path = Path(source)
+        return path, {"id": path.name, "kind": "file", "format": format_of(path), "sha256": sha256_of(path)}
+    lm = open_lm(source, opening)
+    return lm, asdict(lm.facts)
+
+
+def _questions(measure: VectorMeasure, given: Sequence[str], data_dir: Path | None) -> tuple[Question, ...]:
+    if measure.asks == "words":
+        return ()
+    return load_questions(given or default_question_names(measure.name, data_dir), data_dir)
+
+
+def _sets(words: Path | None, pairs: Path | None) -> WordSets:
+    """Neutral words and gender pairs: the built-in occupations and Bolukbasi's pairs, or those of files."""
+    neutral = (
+        tuple(dict.fromkeys(_lines(words)))
+        if words
+        else tuple(occupation.name for occupation in data.read("occupations"))
+    )
+    both = list(GENDER)
+    if pairs is not None:
+        if not pairs.is_file():
+            raise DataError(
+                f"{pairs} does not exist; expected a CSV of two columns, the masculine word first"
+            )
+        rows = [list(row.values()) for row in table(decode(pairs.read_bytes(), pairs.name), pairs.name)]
+        if not rows or len(rows[0]) < 2:
+            raise DataError(
+                f"{pairs.name}: expected a header and two columns of words, the masculine word first"
+            )
+        both = [(row[0].strip(), row[1].strip()) for row in rows]
+    known = data.read("word-pairs")
+    more = [word for pair in known.pairs for word in (pair.masculine, pair.feminine)]
+    others = dict.fromkeys([*more, *(text for question in weat_questions() for text in question.texts())])
+    return WordSets(neutral, tuple(both), tuple(word for word in others if word not in neutral))
+
+
+def _lines(path: Path) -> list[str]:
     try:
-        text = decode(corpus.read_bytes(), corpus.name)
+        text = decode(path.read_bytes(), path.name)
     except OSError as error:
-        raise DataError(
-            f"{corpus} cannot be read ({error.strerror}); expected one sentence per line"
-        ) from None
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return corpus_vectors(lm, lines, words, each=settings.each, layer=settings.layer, seed=settings.seed)
-
-
-def _of_words(
-    measure: VectorMeasure, source: Source, sets: WordSets, settings: VectorSettings
-) -> VectorResult:
-    vectors = _vocabulary(measure.name, source, sets, settings)
-    words = tuple(word for word in sets.words if word in vectors)
-    pairs: Pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
-    by_kind = (
-        ("words", vectors.missing(sets.words)),
-        ("pairs", vectors.missing([w for pair in sets.pairs for w in pair])),
-    )
-    if not words or not pairs:
-        raise StatsError(
-            f"{vectors.source} has vectors of {len(words)} words and {len(pairs)} pairs; "
-            "expected at least one of each"
-        )
-    left_out = tuple((kind, missing) for kind, missing in by_kind if missing)
-    if measure.name == "direct-bias":
-        return VectorResult(
-            measure,
-            word_means=(("direct bias", direct_bias(vectors, words, pairs, seed=settings.seed)),),
-            left_out=left_out,
-        )
-    if measure.name == "ripa":
-        result: RipaResult = ripa(vectors, words, pairs, seed=settings.seed)
-        return VectorResult(
-            measure, word_means=(("lean", result.lean), ("size", result.size)), left_out=left_out
-        )
-    marks = direction_cosines(vectors, direction(vectors, pairs))
-    neighbour_bias = knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
-    return VectorResult(measure, neighbour_bias=neighbour_bias, left_out=left_out)
-
-
-def _vocabulary(name: str, source: Source, sets: WordSets, settings: VectorSettings) -> WordVectors:
-    """Vectors of the input words; for knn-bias, of the whole vocabulary."""
-    requested = dict.fromkeys([*sets.words, *(word for pair in sets.pairs for word in pair)])
-    if isinstance(source, Lm):
-        return isolated_word_vectors(
-            source, list(requested | (dict.fromkeys(sets.others) if name == "knn-bias" else {})), settings
-        )
-    if name != "knn-bias":
-        return read_vectors(source, requested)
-    return read_vectors(source, None, limit=settings.limit)
+        raise DataError(f"{path} cannot be read ({error.strerror}); expected one word per line") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]

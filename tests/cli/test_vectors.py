@@ -13,8 +13,9 @@ import pytest
 import zoo
 from unmask.cli import main
 from unmask.models import open_lm
-from unmask.vectors import read_questions, text_vectors, weat_questions
+from unmask.vectors.contextual import text_vectors
 from unmask.vectors.directions import GENDER
+from unmask.vectors.questions import read_questions, weat_questions
 from vectors.weat_reference import effect  # type: ignore[import-not-found]
 
 
@@ -49,7 +50,7 @@ TINY = {
 
 
 def found(out: Path, number: int = 0) -> dict[str, Any]:
-    whole = json.loads((out / "vectors.json").read_text(encoding="utf-8"))
+    whole = json.loads((out / "result.json").read_text(encoding="utf-8"))
     return dict(whole["findings"][number])
 
 
@@ -65,7 +66,7 @@ def test_known_values_of_a_glove_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert row["p (Holm)"] == row["p"]
     assert row["partitions"] == "6 exact"
     assert "tiny" in capsys.readouterr().out
-    assert sorted(one.name for one in out.iterdir()) == ["report.html", "vectors.json", "weat-effects.svg"]
+    assert sorted(one.name for one in out.iterdir()) == ["report.html", "result.json", "weat-effects.svg"]
     again = tmp_path / "population"
     assert (
         code("vectors", path, "--questions", asked, "--out", again, "--population", "--no-report", "--quiet")
@@ -153,7 +154,7 @@ def test_bad_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
         ([str(path), "--measure", "weet"], "no vector measure named 'weet'. Did you mean weat"),
         ([str(path), "--measure", "seat"], "seat needs a model: tiny.txt has static word vectors only"),
         ([str(path), "--questions", "weat-1"], "has none of the"),
-        ([str(path), "--pooling", "max"], "--pooling max: give first"),
+        ([str(path), "--pooling", "max"], "pooling is 'max', expected first, last, mean or mean-all"),
         ([model, "--measure", "ceat"], "give a corpus"),
         ([model, "--questions", "weat-6-sentences", "--layer", "99"], "there is no layer 99"),
     ):
