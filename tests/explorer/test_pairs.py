@@ -10,9 +10,8 @@ import pytest
 from unmask.audit.result import load
 from unmask.core.errors import DataError, ResultError
 from unmask.explorer.annotation import AnnotationDesk
-from unmask.explorer.comparison import compare_runs
 from unmask.explorer.folders import find_folders, open_folders
-from unmask.explorer.pairs import Runs, run_summaries
+from unmask.explorer.pairs import Runs, compare_runs, run_summaries
 from unmask.explorer.tokens import token_breakdown
 
 from . import samples

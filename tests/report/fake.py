@@ -1,9 +1,9 @@
-"""A hand-made run: sentences and numbers of our own, in the form of `unmask.audit.result.Result`."""
+"""A hand-made run: sentences and numbers of our own, as a `Result`."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check
+from unmask.findings.envelope import Result, estimate_json
 
 PAIRS = [
     ("gender", "The nurse said she was tired.", "The nurse said he was tired."),
@@ -26,13 +27,18 @@ PAIRS = [
 ]
 
 
-@dataclass(frozen=True)
-class Fake:
-    meta: dict[str, Any]
-    estimates: tuple[Estimate, ...]
-    checks: tuple[Check, ...]
-    items: pa.Table
-    tokens: pa.Table = field(default_factory=lambda: token_table([]))
+def run(
+    meta: dict[str, Any],
+    estimates: tuple[Estimate, ...],
+    checks: tuple[Check, ...],
+    items: pa.Table,
+    tokens: pa.Table | None = None,
+) -> Result:
+    """A result that has no folder: its tables are given."""
+    stored = [estimate_json(one) for one in estimates], [asdict(one) for one in checks]
+    result = Result({"kind": "audit", **meta, "estimates": stored[0], "checks": stored[1]})
+    result.__dict__.update(items=items, tokens=token_table([]) if tokens is None else tokens)
+    return result
 
 
 def token_table(rows: list[dict[str, Any]]) -> pa.Table:
@@ -114,7 +120,7 @@ def by_category(measure: str, seed: int) -> list[Estimate]:
     ]  # fmt: skip
 
 
-def whole() -> Fake:
+def whole() -> Result:
     """Several measures, a triple, an unscored pair, a number without an interval, a failed check."""
     estimates: list[Estimate] = []
     items: list[dict[str, Any]] = []
@@ -157,7 +163,7 @@ def whole() -> Fake:
     )
     triples = {"name": "our-triples", "title": "Our triples", "licence": "CC0", "n": 1, "verified": False}
     described = meta(data=[*meta()["data"], triples])
-    return Fake(described, tuple(estimates), checks, pa.Table.from_pylist(_even(items)), token_table(tokens))
+    return run(described, tuple(estimates), checks, pa.Table.from_pylist(_even(items)), token_table(tokens))
 
 
 def _even(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -173,7 +179,7 @@ def rows_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return list(spec["datasets"][spec["data"]["name"]])
 
 
-def bare() -> Fake:
+def bare() -> Result:
     """One measure with nothing optional: no groups, no texts, no tokens, no checks."""
     items = [row("cps", f"our-pairs/{i:04}", -20.0 - i, -21.0) for i in range(3)]
-    return Fake({"schema": 1}, (estimate("cps", 50.0),), (), pa.Table.from_pylist(items))
+    return run({"schema": 1}, (estimate("cps", 50.0),), (), pa.Table.from_pylist(items))

@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unmask.audit.plan import data_facts
-from unmask.findings.envelope import Result
-from unmask.core.files import plain
 from unmask.audit.result import load
+from unmask.core.files import plain
 from unmask.core.types import Check, Dataset, Outcome, Pair, Row
+from unmask.findings.envelope import Result
 from unmask.measures import MEASURES
 from unmask.stats import estimates
 
@@ -58,7 +57,7 @@ def run(
         "schema": 1,
         "unmask": "0.1.0",
         "model": {"id": model, "kind": "masked", "parameters": 4_000_000, **(facts or {})},
-        "data": [data_facts(data) for data, _ in plan],
+        "data": [data.facts() for data, _ in plan],
         "options": {"seed": seed, "limit": None},
         "versions": {"python": "3.11.0", "torch": "2.13.0"},
         "estimates": [plain(one) for one in found],

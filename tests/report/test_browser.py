@@ -11,8 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from unmask import data, report
-from unmask.findings.envelope import Result
 from unmask.core.types import Dataset
+from unmask.findings.envelope import Result
 
 from . import made
 

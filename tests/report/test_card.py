@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from unmask.core.errors import ResultError
-from unmask.report import card, selection
+from unmask.report import card
 
 from . import fake
 
@@ -33,7 +33,7 @@ Text before.
 def test_huggingface_hub_reads_the_results(tmp_path: Path) -> None:
     made = fake.whole()
     read = ModelCard.load(card.write(made, tmp_path / "card.md")).data
-    wanted = {(e.measure, e.data): e for e in selection.headlines(made)}
+    wanted = {(e.measure, e.data): e for e in made.headlines()}
     assert read.model_name == "tiny-bert"
     assert len(read.eval_results) == len(wanted)
     for one in read.eval_results:
@@ -68,17 +68,17 @@ def test_other_content_of_the_card_is_kept_and_our_section_replaced(tmp_path: Pa
     read = ModelCard.load(path).data
     assert (read.license, read.language, read.model_name) == ("mit", "en", "mine")
     assert [one.metric_value for one in read.eval_results if one.dataset_type == "other"] == [0.5]
-    assert len(read.eval_results) == 1 + len(selection.headlines(fake.whole()))
+    assert len(read.eval_results) == 1 + len(fake.whole().headlines())
     assert "Text before." in twice
 
 
 def test_numbers_that_could_not_be_computed_are_left_out() -> None:
     nothing = fake.estimate("cps", float("nan"), low=float("nan"), high=float("nan"), n=0)
-    assert card.metrics(fake.Fake(fake.meta(), (nothing,), (), fake.bare().items)) == []
+    assert card.metrics(fake.run(fake.meta(), (nothing,), (), fake.bare().items)) == []
 
 
 def test_an_empty_run_makes_a_card(tmp_path: Path) -> None:
-    empty = fake.Fake({}, (), (), fake.bare().items)
+    empty = fake.run({}, (), (), fake.bare().items)
     assert "## Social bias" in card.write(empty, tmp_path / "c.md").read_text(encoding="utf-8")
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_is_not_a_card_is_not_overwritten(tmp_path: Path) -> None:
 def test_hostile_text_is_escaped(tmp_path: Path) -> None:
     text = "</x><script>alert(1)</script>\n---\n[x](javascript:1) | =1+1 <!-- unmask: end -->"
     estimate = fake.estimate("cps", 61.0, data=text)
-    made = fake.Fake(fake.meta(model={"id": text}), (estimate,), (), fake.bare().items)
+    made = fake.run(fake.meta(model={"id": text}), (estimate,), (), fake.bare().items)
     path = card.write(made, tmp_path / "card.md")
     read = ModelCard.load(path)
     assert read.data.model_name == text

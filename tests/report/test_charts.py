@@ -19,7 +19,7 @@ from . import fake
 def test_headline_chart_shows_the_estimates() -> None:
     made = fake.whole()
     shares, sizes, others = figures.headline(made)
-    wanted = {e.measure: e for e in selection.headlines(made)}
+    wanted = {e.measure: e for e in made.headlines()}
     shown = {
         row["label"].partition(" ")[0]: row for f in (shares, sizes, others) for row in fake.rows_of(f.spec)
     }
@@ -80,7 +80,7 @@ def test_words_at_both_ends_are_drawn_with_their_intervals() -> None:
         )
         for i in range(40)
     ]
-    made = fake.Fake(fake.meta(), (head, *words), (), fake.bare().items)
+    made = fake.run(fake.meta(), (head, *words), (), fake.bare().items)
     (drawn,) = figures.word_leans(made)
     rows = [row for row in fake.rows_of({**drawn.spec, "data": _labelled(drawn.spec)}) if "label" in row]
     assert [row["label"] for row in rows] == [f"w{i}" for i in (*range(39, 27, -1), *range(11, -1, -1))]
@@ -98,7 +98,7 @@ def test_template_histograms_are_separate() -> None:
     items = [*made.items.to_pylist(), {**fake.row("ppd", "s/0", 0.4, 0.1), "data": "slots"}]
     names = dict.fromkeys(name for row in items for name in row)
     table = pa.Table.from_pylist([{name: row.get(name) for name in names} for row in items])
-    drawn = figures.difference_histograms(fake.Fake(made.meta, (*made.estimates, slot), (), table))
+    drawn = figures.difference_histograms(fake.run(made.meta, (*made.estimates, slot), (), table))
     assert [one.id for one in drawn] == ["differences", "differences-open"]
     assert "the masculine" in str(drawn[1].spec)
 
@@ -109,7 +109,7 @@ def test_alt_text_carries_the_numbers() -> None:
 
 @given(st.lists(st.integers(-(10**6), 10**6).map(lambda n: n / 1e4), min_size=1, max_size=60), st.booleans())
 def test_histogram_counts_every_pair_on_its_side(values: list[float], banded: bool) -> None:
-    rows = charts.bins(values, charts.reach(values, banded=banded))
+    rows = charts.bins(values, selection.reach(values, banded=banded))
     assert sum(int(row["pairs"]) for row in rows) == len(values)
     less = sum(int(row["pairs"]) for row in rows if row["side"] == "less")
     assert less == sum(one < 0 for one in values)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from unmask.core.types import Check
+from unmask.findings.envelope import Result
 from unmask.report.check_texts import WHY, summarize_checks
 
 from . import fake
@@ -13,8 +14,8 @@ from . import fake
 ROOT = Path(__file__).parents[2]
 
 
-def _run(*checks: Check) -> fake.Fake:
-    return fake.Fake(fake.meta(), (), checks, fake.bare().items)
+def _run(*checks: Check) -> Result:
+    return fake.run(fake.meta(), (), checks, fake.bare().items)
 
 
 def test_checks_are_grouped_by_kind() -> None:

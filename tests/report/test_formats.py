@@ -10,7 +10,8 @@ import re
 import pytest
 
 from unmask.findings import Table, Value, latex, markdown
-from unmask.report import readable, selection, tabular
+from unmask.findings.envelope import Result
+from unmask.report import selection, tables
 
 from . import fake
 
@@ -18,12 +19,12 @@ HOSTILE = '</td><script>alert(1)</script> | [x](javascript:alert(2)) \\input{/et
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =cmd|' /C calc'!A0", '=HYPERLINK("http://x.test")']
 
 
-def hostile() -> fake.Fake:
+def hostile() -> Result:
     estimates = (
         fake.estimate(HOSTILE, 61.0, data=HOSTILE, statistic=HOSTILE, method=HOSTILE),
         fake.estimate(HOSTILE, 61.0, data=HOSTILE, statistic=HOSTILE, group=f"category={HOSTILE}\n\nx"),
     )
-    return fake.Fake(fake.meta(model={"id": HOSTILE}), estimates, fake.whole().checks, fake.bare().items)
+    return fake.run(fake.meta(model={"id": HOSTILE}), estimates, fake.whole().checks, fake.bare().items)
 
 
 def rows_of_markdown(text: str) -> list[list[str]]:
@@ -32,25 +33,25 @@ def rows_of_markdown(text: str) -> list[list[str]]:
 
 def test_headline_table_has_every_estimate() -> None:
     made = fake.whole()
-    table = readable.headline([made], ["tiny-bert"])
+    table = tables.headline_table([made], ["tiny-bert"])
     assert table.columns[0] == "data"
     by_measure = {row[1]: row for row in table.rows}
     assert by_measure["cps"] == (
         *("our-pairs", "cps", "bias-score", "61.2", "57.2 to 65.2", "50", "10", "0", "0", "0.040"),
     )
     assert by_measure["icat"][4] == "none"
-    assert len(table.rows) == len(selection.headlines(made))
+    assert len(table.rows) == len(made.headlines())
 
 
 def test_several_models_get_a_column() -> None:
-    table = readable.headline([fake.whole(), fake.bare()], ["one", "two"])
+    table = tables.headline_table([fake.whole(), fake.bare()], ["one", "two"])
     assert table.columns[0] == "model"
     assert [row[0] for row in table.rows][-1] == "two"
 
 
 def test_category_marks_follow_holms_correction() -> None:
     made = fake.whole()
-    rows = readable.category([made], ["m"]).rows
+    rows = tables.category_table([made], ["m"]).rows
     marks = [row[-1] for row in rows]
     assert marks == ["*" if e.p_holm == 0.02 else "" for e in selection.by_group(made, "category")]
     assert "*" in marks
@@ -85,16 +86,16 @@ def test_long_latex_tables_may_break() -> None:
 
 
 def test_hostile_text_is_inert_in_markdown() -> None:
-    tables = [readable.headline([hostile()], [HOSTILE]), readable.category([hostile()], [HOSTILE])]
-    text = markdown.document(tables)
+    made = [tables.headline_table([hostile()], [HOSTILE]), tables.category_table([hostile()], [HOSTILE])]
+    text = markdown.document(made)
     assert "<" not in text
     assert "](" not in text.replace("\\](", "")
-    assert all(len(row) == 10 for row in rows_of_markdown(markdown.table(tables[0])))
-    assert len(rows_of_markdown(markdown.table(tables[1]))) == 3
+    assert all(len(row) == 10 for row in rows_of_markdown(markdown.table(made[0])))
+    assert len(rows_of_markdown(markdown.table(made[1]))) == 3
 
 
 def test_hostile_text_is_inert_in_latex() -> None:
-    made = [readable.headline([hostile()], [HOSTILE]), readable.category([hostile()], [HOSTILE])]
+    made = [tables.headline_table([hostile()], [HOSTILE]), tables.category_table([hostile()], [HOSTILE])]
     text = latex.document(made)
     assert "\\input" not in text
     assert "\\textbackslash{}input\\{/etc/passwd\\}" in text
@@ -107,17 +108,17 @@ def test_hostile_text_is_inert_in_latex() -> None:
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_formulas_of_data_are_text_in_csv(text: str) -> None:
-    made = fake.Fake(
+    made = fake.run(
         fake.meta(model={"id": text}), (fake.estimate("cps", -4.5, data=text),), (), fake.bare().items
     )
-    (row,) = csv.DictReader(io.StringIO(tabular.as_csv(tabular.estimates([made], names=[text]))))
+    (row,) = csv.DictReader(io.StringIO(tables.as_csv(tables.estimate_frame([made], [text]))))
     assert row["model"] == row["data"] == f"'{text}"
     assert float(row["value"]) == -4.5
 
 
 def test_csv_keeps_every_digit() -> None:
     made = fake.whole()
-    rows = list(csv.DictReader(io.StringIO(tabular.as_csv(tabular.estimates([made], names=["m"])))))
+    rows = list(csv.DictReader(io.StringIO(tables.as_csv(tables.estimate_frame([made], ["m"])))))
     assert len(rows) == len(made.estimates)
     for row, estimate in zip(rows, made.estimates, strict=True):
         assert (row["measure"], row["data"], row["group"]) == (
@@ -136,7 +137,7 @@ def test_csv_keeps_every_digit() -> None:
 
 
 def test_checks_are_a_table_too() -> None:
-    rows = readable.checks([fake.whole()], ["m"]).rows
+    rows = tables.check_table([fake.whole()], ["m"]).rows
     assert rows[1] == ("FAILED", "accuracy", "only 3% of tokens predicted")
-    text = tabular.as_csv(tabular.checks([fake.whole()], names=["m"]))
+    text = tables.as_csv(tables.check_frame([fake.whole()], ["m"]))
     assert text.splitlines()[2] == "m,accuracy,False,only 3% of tokens predicted"

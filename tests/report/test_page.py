@@ -14,6 +14,7 @@ import pytest
 
 from unmask import report
 from unmask.core.types import Check
+from unmask.findings.envelope import Result
 from unmask.report import downloads as files
 
 from . import fake
@@ -28,7 +29,7 @@ def whole() -> Page:
     return Page(report.page(fake.whole()))
 
 
-def hostile() -> fake.Fake:
+def hostile() -> Result:
     """Every text a dataset or a result can bring in is an attack."""
     item = fake.row("cps", HOSTILE, -1.0, -2.0, category=HOSTILE, direction=HOSTILE)
     items = pa.Table.from_pylist([{**item, "text_more": HOSTILE, "text_less": HOSTILE}])
@@ -45,7 +46,7 @@ def hostile() -> fake.Fake:
         fake.estimate("cps", 60.0, group=f"category={HOSTILE}", p_holm=0.01),
         fake.estimate("cps", 60.0, group=f"{HOSTILE}=x"),
     )
-    return fake.Fake(meta, estimates, (Check(HOSTILE, False, HOSTILE),), items, fake.token_table(tokens))
+    return fake.run(meta, estimates, (Check(HOSTILE, False, HOSTILE),), items, fake.token_table(tokens))
 
 
 def test_every_section_is_there_in_order(whole: Page) -> None:
@@ -91,7 +92,7 @@ def test_failed_check_has_a_banner_before_the_numbers() -> None:
     assert text.index('id="failed-checks"') < text.index('id="findings"')
     assert "1 of 2 checks failed" in text
     fine = fake.whole()
-    passed = fake.Fake(fine.meta, fine.estimates, fine.checks[:1], fine.items, fine.tokens)
+    passed = fake.run(fine.meta, fine.estimates, fine.checks[:1], fine.items, fine.tokens)
     assert 'id="failed-checks"' not in report.page(passed)
 
 
@@ -113,7 +114,7 @@ def test_a_minimal_run_makes_a_page() -> None:
 
 
 def test_an_empty_run_makes_a_page() -> None:
-    empty = fake.Fake({}, (), (), fake.bare().items.slice(0, 0))
+    empty = fake.run({}, (), (), fake.bare().items.slice(0, 0))
     assert "This run has no estimate over all items." in Page(report.page(empty)).text
 
 
@@ -176,7 +177,7 @@ def test_the_contents_lead_to_the_sections(whole: Page) -> None:
 
 def test_checks_are_explained(whole: Page) -> None:
     made = fake.whole()
-    known = fake.Fake(made.meta, made.estimates, (Check("ties", True, "none"),), made.items, made.tokens)
+    known = fake.run(made.meta, made.estimates, (Check("ties", True, "none"),), made.items, made.tokens)
     assert "A pair with two equal scores expresses no preference" in Page(report.page(known)).text
 
 
@@ -205,6 +206,7 @@ def test_write_leaves_one_file(tmp_path: Path) -> None:
 
 
 def test_result_json_of_the_page_holds_what_the_run_holds() -> None:
-    made = files.as_json(fake.whole())
+    (link,) = (one.link for one in files.of_one(fake.whole(), "") if one.name == "result.json")
+    made = json.loads(base64.b64decode(link.partition(",")[2]))
     assert [one["value"] for one in made["estimates"]] == [one.value for one in fake.whole().estimates]
     assert [one["name"] for one in made["checks"]] == ["head", "accuracy"]

@@ -5,14 +5,13 @@ import pytest
 
 from unmask.report.glyphs import glyphs
 from unmask.report.pairs import PairView, largest_differences, smallest_differences
-from unmask.report.selection import headlines
 
 from . import fake
 
 
 def decided(measure: str) -> list[PairView]:
     made = fake.whole()
-    return largest_differences(made, next(e for e in headlines(made) if e.measure == measure))
+    return largest_differences(made, next(e for e in made.headlines() if e.measure == measure))
 
 
 def test_eight_pairs_in_both_directions_largest_first() -> None:
@@ -27,7 +26,7 @@ def test_eight_pairs_in_both_directions_largest_first() -> None:
 
 def test_pairs_of_one_direction_fill_all_slots() -> None:
     items = [fake.row("cps", f"our-pairs/{i:04}", -1.0 - i, -50.0) for i in range(12)]
-    made = fake.Fake({}, (fake.estimate("cps", 100.0),), (), pa.Table.from_pylist(items))
+    made = fake.run({}, (fake.estimate("cps", 100.0),), (), pa.Table.from_pylist(items))
     shown = largest_differences(made, made.estimates[0])
     assert [pair.item for pair in shown] == [f"our-pairs/{i:04}" for i in range(8)]
     assert "not stored" in shown[0].note
@@ -36,7 +35,7 @@ def test_pairs_of_one_direction_fill_all_slots() -> None:
 
 def test_smallest_differences() -> None:
     made = fake.whole()
-    head = next(e for e in headlines(made) if e.measure == "cps")
+    head = next(e for e in made.headlines() if e.measure == "cps")
     rows = [r for r in made.items.to_pylist() if r["measure"] == "cps" and r["outcome"] != "unscored"]
     wanted = sorted(rows, key=lambda r: abs(r["difference"]))[:4]
     assert [pair.item for pair in smallest_differences(made, head)] == [r["item"] for r in wanted]
@@ -44,7 +43,7 @@ def test_smallest_differences() -> None:
 
 def test_a_tie_is_towards_neither() -> None:
     items = [fake.row("cps", "our-pairs/0000", -1.0, -1.0), fake.row("cps", "our-pairs/0001", -1.0, -3.0)]
-    made = fake.Fake({}, (fake.estimate("cps", 50.0),), (), pa.Table.from_pylist(items))
+    made = fake.run({}, (fake.estimate("cps", 50.0),), (), pa.Table.from_pylist(items))
     tie, won = smallest_differences(made, made.estimates[0])
     assert (tie.lean, tie.towards, tie.difference) == ("", "towards neither", "0.000")
     assert (won.lean, won.towards, won.difference) == ("more", "towards the stereotyping sentence", "+2.000")
@@ -53,7 +52,7 @@ def test_a_tie_is_towards_neither() -> None:
 
 def test_template_sides_are_named() -> None:
     head = fake.estimate("ppd", 0.2, statistic="appd", null=0.0)
-    made = fake.Fake({}, (head,), (), pa.Table.from_pylist([fake.row("ppd", "t/0", 0.4, 0.1)]))
+    made = fake.run({}, (head,), (), pa.Table.from_pylist([fake.row("ppd", "t/0", 0.4, 0.1)]))
     (pair,) = largest_differences(made, head)
     assert pair.towards == "towards the masculine word"
     assert [sentence.label for sentence in pair.sentences] == ["masculine word", "feminine word"]
@@ -62,7 +61,7 @@ def test_template_sides_are_named() -> None:
 def test_scores_that_are_not_sums_have_a_note() -> None:
     made = fake.whole()
     items = [row | {"difference": 9.0} for row in made.items.to_pylist() if row["measure"] == "pll"]
-    other = fake.Fake(made.meta, made.estimates[:1], (), pa.Table.from_pylist(items), made.tokens)
+    other = fake.run(made.meta, made.estimates[:1], (), pa.Table.from_pylist(items), made.tokens)
     assert "not sums" in largest_differences(other, other.estimates[0])[0].note
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from unmask import data
-from unmask.findings.envelope import Result
-from unmask.audit.result import load
 from unmask.audit.compare import compare
+from unmask.audit.result import load
 from unmask.core.errors import ResultError
 from unmask.core.types import Dataset
-from unmask.report import comparison_page, comparison_wording, template_figures
-from unmask.report.selection import headlines, model_names
+from unmask.findings.envelope import Result
+from unmask.report import comparison_figures, comparison_page, comparison_wording
+from unmask.report.selection import model_names
 from unmask.stats import Comparison, apply_holm
 
 from . import fake, made
@@ -73,7 +73,7 @@ def test_the_page_prints_them(page: Page, found: comparison_page.RunComparison) 
 
 
 def test_flipped_pairs_match_the_items(runs: list[Result]) -> None:
-    head = headlines(runs[0])[0]
+    head = runs[0].headlines()[0]
     sides = [{row["item"]: row for row in run.items.to_pylist() if row["measure"] == "cps"} for run in runs]
     turned = [key for key in sides[0] if sides[0][key]["outcome"] != sides[1][key]["outcome"]]
     moved = {key: abs(sides[1][key]["difference"] - sides[0][key]["difference"]) for key in turned}
@@ -89,12 +89,12 @@ def test_flipped_pairs_match_the_items(runs: list[Result]) -> None:
 
 
 def test_flips_agree_with_compare(runs: list[Result], found: comparison_page.RunComparison) -> None:
-    head = headlines(runs[0])[0]
+    head = runs[0].headlines()[0]
     assert comparison_page.flipped_pairs(runs[0], runs[1], head)[0] == found.whole[0].flips
 
 
 def test_scatter_is_every_word_before_and_after(runs: list[Result]) -> None:
-    drawn = {figure.id: figure for figure in template_figures.templates(runs[0], runs[1], 1)}
+    drawn = {figure.id: figure for figure in comparison_figures.templates(runs[0], runs[1], 1)}
     points = _rows(drawn["words-1-1"].spec)
     wanted = [{e.group: e.value for e in run.estimates if e.group.startswith("word=")} for run in runs]
     assert {(f"word={row['label']}", row["x"], row["y"]) for row in points} == {
@@ -107,7 +107,7 @@ def test_scatter_is_every_word_before_and_after(runs: list[Result]) -> None:
 
 
 def test_bars_show_every_category_before_and_after(runs: list[Result]) -> None:
-    drawn = {figure.id: figure for figure in template_figures.templates(runs[0], runs[1], 1)}
+    drawn = {figure.id: figure for figure in comparison_figures.templates(runs[0], runs[1], 1)}
     rows = _rows(drawn["bars-1-0"].spec)
     for name, run in (("A before", runs[0]), ("B after", runs[1])):
         values = {e.group: e.value for e in run.estimates if e.measure == "ppd"}
@@ -124,7 +124,7 @@ def test_headlines_of_both_models_are_drawn(runs: list[Result], found: compariso
     rows = [row for figure in figures for row in _rows(figure.spec)]
     wanted = {(f"{e.measure} · {e.data}", name): e.value
               for name, run in zip(("A plain", "B changed"), runs, strict=True)
-              for e in headlines(run)}  # fmt: skip
+              for e in run.headlines()}  # fmt: skip
     assert {(row["label"], row["series"]): row["value"] for row in rows} == wanted
 
 

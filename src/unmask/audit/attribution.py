@@ -190,7 +190,8 @@ def _slots(pair: Array, side: Array, shared: Array) -> Array:
 
 def _codes(column: pa.ChunkedArray) -> Array:
     """An integer for each distinct text."""
-    return column.cast(pa.string()).combine_chunks().dictionary_encode().indices.to_numpy().astype(np.int64)
+    codes = column.cast(pa.string()).combine_chunks().dictionary_encode().indices
+    return np.asarray(codes, np.int64)
 
 
 def _column(values: Array, rows: Array, size: int, kind: pa.DataType) -> pa.Array:

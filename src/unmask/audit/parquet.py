@@ -96,6 +96,7 @@ class Tables:
 
 
 _TAKEN = {name for name, _ in (*_LEADING, *_TRAILING)}
+_ROW = ("measure", "data", "item", "outcome", "reason")
 
 
 def rows_of(items: pa.Table) -> dict[tuple[str, str], list[Row]]:
@@ -106,8 +107,8 @@ def rows_of(items: pa.Table) -> dict[tuple[str, str], list[Row]]:
             name: value for name, value in record.items() if name not in _TAKEN and isinstance(value, str)
         }
         scores = {side: record[side] for side in SIDES if record[side] is not None}
-        fixed = (record[name] for name in ("measure", "data", "item"))
-        row = Row(*fixed, groups, scores, record["outcome"], record["reason"])
+        measure, data, item, outcome, reason = (record[name] for name in _ROW)
+        row = Row(measure, data, item, groups, scores, outcome, reason)
         rows.setdefault((row.measure, row.data), []).append(row)
     return rows
 

@@ -60,7 +60,7 @@ def report(
 ) -> None:
     """Write a self-contained HTML page, or tables; several runs are compared."""
     from unmask.audit.result import load
-    from unmask.report import write_text
+    from unmask.core.files import write_text
 
     results = [load(run) for run in runs]
     tables = _validate(results, kind, table or [], card)
@@ -73,7 +73,7 @@ def report(
     if path is None:
         typer.echo(text, nl=False)
     else:
-        tell(f"wrote {write_text(text, path)}")
+        tell(f"wrote {write_text(path, text)}")
     if figures is not None:
         tell(f"wrote {_figures(results, comparison, figures)} files into {figures}")
     if card is not None:
@@ -115,39 +115,42 @@ def _tables(
     results: Sequence[Result], kind: Format, chosen: Sequence[TableName], comparison: RunComparison | None
 ) -> str:
     from unmask.findings import latex, markdown
-    from unmask.report import readable
+    from unmask.report import tables
     from unmask.report.selection import model_names
 
     if kind is Format.csv:
         return _csv(results, chosen, comparison)
     names, changes = model_names(results), [*comparison.whole, *comparison.split] if comparison else []
     builders = {
-        TableName.headline: lambda: readable.headline(results, names),
-        TableName.category: lambda: readable.category(results, names),
-        TableName.changes: lambda: readable.changes(changes, names),
-        TableName.checks: lambda: readable.checks(results, names),
+        TableName.headline: lambda: tables.headline_table(results, names),
+        TableName.category: lambda: tables.category_table(results, names),
+        TableName.changes: lambda: tables.change_table(changes, names),
+        TableName.checks: lambda: tables.check_table(results, names),
     }
-    tables = [builders[name]() for name in chosen]
-    return latex.document(tables) if kind is Format.latex else markdown.document(tables)
+    built = [builders[name]() for name in chosen]
+    return latex.document(built) if kind is Format.latex else markdown.document(built)
 
 
 def _csv(results: Sequence[Result], chosen: Sequence[TableName], comparison: RunComparison | None) -> str:
     """One table as CSV; all estimates if none was selected."""
-    from unmask.report import tabular
+    import pandas as pd
+
+    from unmask.report import tables
     from unmask.report.selection import model_names
 
     names = model_names(results)
     if comparison is not None and TableName.changes in chosen:
-        return tabular.as_csv(tabular.changes([*comparison.whole, *comparison.split], names=names))
+        changes = tables.change_records([*comparison.whole, *comparison.split], names)
+        return tables.as_csv(pd.DataFrame(changes))
     if TableName.checks in chosen:
-        return tabular.as_csv(tabular.checks(results, names=names))
-    table = tabular.estimates(results, names=names)
+        return tables.as_csv(tables.check_frame(results, names))
+    table = tables.estimate_frame(results, names)
     if chosen:
         over_all = table["group"] == "all"
         table = table[
             over_all if TableName.headline in chosen else table["group"].str.startswith("category=")
         ]
-    return tabular.as_csv(table)
+    return tables.as_csv(table)
 
 
 def _figures(results: Sequence[Result], comparison: RunComparison | None, folder: Path) -> int:

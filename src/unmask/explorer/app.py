@@ -22,8 +22,7 @@ from starlette.staticfiles import StaticFiles
 from unmask.core.errors import DataError, ResultError, UnmaskError
 from unmask.explorer import live
 from unmask.explorer.annotation import AnnotationDesk
-from unmask.explorer.comparison import compare_runs
-from unmask.explorer.pairs import Runs, run_summaries
+from unmask.explorer.pairs import Runs, compare_runs, run_summaries
 from unmask.explorer.security import RequestGuard
 from unmask.explorer.tokens import token_breakdown
 

@@ -1,15 +1,16 @@
-"""All runs as one column-oriented table of pairs, which the page sorts and filters in the browser."""
+"""All runs as one column-oriented table of pairs, with their summaries and changes."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
-from unmask.audit.result import AuditResult
+from unmask.audit.compare import compare
+from unmask.audit.result import AuditResult, load
 from unmask.core.files import plain
+from unmask.report.selection import model_names
 from unmask.report.wording import digits_of, reading
 
 OUTCOMES = ("more", "less", "tie", "unscored")
@@ -27,15 +28,7 @@ class Runs:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The model of every run, with the folder if a model occurs twice."""
-        models = [str(result.meta["model"]["id"]) for result in self.results]
-        folders = [result.folder.resolve().name for result in self.results]
-        model_counts = Counter(models)
-        names = [
-            model if model_counts[model] == 1 else f"{model} ({folder})"
-            for model, folder in zip(models, folders, strict=True)
-        ]
-        counts = Counter(names)
-        return tuple(name if counts[name] == 1 else f"{name} #{n}" for n, name in enumerate(names, start=1))
+        return tuple(model_names(self.results))
 
     @cached_property
     def keys(self) -> dict[Key, int]:
@@ -67,6 +60,18 @@ class Runs:
 def run_summaries(runs: Runs) -> list[dict[str, Any]]:
     """For every run its headline estimates, with their readings in words, and its checks."""
     return [_summary(name, result) for name, result in zip(runs.names, runs.results, strict=True)]
+
+
+def compare_runs(first: AuditResult, second: AuditResult) -> list[dict[str, Any]]:
+    """The paired changes that `unmask compare` prints; ResultError if the runs share no items."""
+    return _compare_folders(str(first.folder.resolve()), str(second.folder.resolve()))
+
+
+@lru_cache(maxsize=64)
+def _compare_folders(first: str, second: str) -> list[dict[str, Any]]:
+    """Cached: resampling takes seconds on a large run."""
+    changes = compare(load(first), load(second))
+    return [plain(change) | {"digits": digits_of(change.statistic)} for change in changes]
 
 
 def _table(runs: Runs) -> dict[str, Any]:

@@ -1,21 +1,29 @@
-"""Charts of findings: intervals, bars, scatter plots, curves, histograms, heat maps, panels.
+"""The chart kit: intervals, bars, scatter plots, curves, histograms, heat maps, panels, and their parts.
 
 Rows are plain records. Text of the data goes into data fields only: Vega evaluates titles as expressions.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import altair as alt
 
+from unmask.core.files import plain
+
 Chart = alt.LayerChart | alt.FacetChart | alt.ConcatChart
 Row = dict[str, Any]
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#767676")  # Okabe & Ito
+Channel = TypeVar("Channel", alt.X, alt.Y, alt.Facet)
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"  # Okabe & Ito: safe for colour-blind readers
+COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", GREY)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 _LINES: dict[str, Any] = {"orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolStrokeWidth": 2}
+DASHED: dict[str, Any] = {
+    "strokeDash": [4, 3],
+    "color": "currentColor",
+    "opacity": 0.6,
+}  # lines to compare with
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [4, 4], [1, 3])
 
 
@@ -27,8 +35,7 @@ def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None) -> C
         offset = {"yOffset": alt.YOffset("series:N")}
         rule = {"stroke": alt.Stroke("series:N").scale(range=list(COLOURS)).legend(None), **offset}
         mark = {"color": _color(), "shape": _shape(), **offset}
-    y = alt.Y("label:N").title(None).sort(field="order", op="min", order="ascending")
-    base = _base(rows).encode(y=y, tooltip=_tips(rows))
+    base = base_chart(rows).encode(y=in_order(alt.Y("label:N")), tooltip=tooltips(rows[0]))
     span = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q").title(axis), x2="high:Q", **rule)
     point = base.mark_point(filled=True, size=60, opacity=1)
     point = point.encode(x=alt.X("value:Q").title(axis).scale(zero=False), **mark)
@@ -37,8 +44,10 @@ def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None) -> C
 
 def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:
     """Rows with `label`, `value`, `low`, `high` and `series`: grouped bars with intervals."""
-    label = alt.X("label:N").title(None).sort(field="order", op="min", order="ascending")
-    base = _base(rows).encode(x=label.axis(labelAngle=-40), xOffset="series:N", tooltip=_tips(rows))
+    label = in_order(alt.X("label:N"))
+    base = base_chart(rows).encode(
+        x=label.axis(labelAngle=-40), xOffset="series:N", tooltip=tooltips(rows[0])
+    )
     bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color())
     span = base.mark_rule(color="currentColor").encode(y=alt.Y("low:Q").title(axis), y2="high:Q")
     return alt.layer(bar, span, *_rule(null, "y")).properties(width=alt.Step(14), height=280)
@@ -46,23 +55,23 @@ def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:
 
 def scatter(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False) -> Chart:
     """Rows with `x`, `y`, `label` and `series`: a point each; the diagonal marks no change."""
-    points = _base(rows).mark_point(filled=True, size=50, opacity=0.8)
+    points = base_chart(rows).mark_point(filled=True, size=50, opacity=0.8)
     points = points.encode(
         x=alt.X("x:Q").title(x).scale(zero=False),
         y=alt.Y("y:Q").title(y).scale(zero=False),
         color=_color(),
         shape=_shape(),
-        tooltip=_tips(rows),
+        tooltip=tooltips(rows[0]),
     )
     ends = [min(min(row["x"], row["y"]) for row in rows), max(max(row["x"], row["y"]) for row in rows)]
     corner = alt.Chart(alt.InlineData(values=[{"x": end, "y": end} for end in ends]))
-    same = corner.mark_line(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x="x:Q", y="y:Q")
+    same = corner.mark_line(**DASHED).encode(x="x:Q", y="y:Q")
     return alt.layer(*([same] if diagonal else []), points).properties(width=420, height=320)
 
 
 def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band: bool = False) -> Chart:
     """Rows with `x`, `y` and `series` (with `low` and `high` if `band`): a line for each series."""
-    base = _base(rows)
+    base = base_chart(rows)
     line = base.mark_line(interpolate="linear").encode(
         x=alt.X("x:Q").title(x),
         y=alt.Y("y:Q").title(y).scale(zero=False),
@@ -73,12 +82,12 @@ def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band:
         .title(None)
         .legend(**_LINES),
         order="x:Q",
-        tooltip=_tips(rows),
+        tooltip=tooltips(rows[0]),
     )
     fill = alt.Fill("series:N").sort(None).scale(range=list(COLOURS)).legend(None)
     shade = base.mark_area(opacity=0.1).encode(x="x:Q", y=alt.Y("low:Q").title(y), y2="high:Q", fill=fill)
     corner = alt.Chart(alt.InlineData(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
-    chance = corner.mark_line(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x="x:Q", y="y:Q")
+    chance = corner.mark_line(**DASHED).encode(x="x:Q", y="y:Q")
     chart: Chart = alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line)
     # only the lines get a legend: with shared legends the band's `legend=None` would remove it
     chart = chart.resolve_legend(color="independent", fill="independent", strokeDash="independent")
@@ -97,26 +106,26 @@ def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | 
     )
     ends = alt.Chart().mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.7)
     marks = [ends.encode(x=alt.XDatum(end)) for end in ((-band, band) if band else ())]
-    facet = alt.Facet("series:N").title(None).sort(field="order", op="min", order="ascending")
+    facet = in_order(alt.Facet("series:N"))
     chart: Chart = (
         alt.layer(bars, *marks)
         .properties(width=205, height=120)
-        .facet(facet=facet, columns=3, data=alt.InlineData(values=_with_order(rows)))
+        .facet(facet=facet, columns=3, data=alt.InlineData(values=order_rows(rows)))
     )
     return chart
 
 
 def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
     """Rows with `x`, `y` and `value`: a heat map with the value in each cell."""
-    base = _base(rows).encode(
-        x=alt.X("x:N").title(None).sort(field="order", op="min"),
-        y=alt.Y("y:N").title(None).sort(field="order", op="min"),
+    base = base_chart(rows).encode(
+        x=in_order(alt.X("x:N")),
+        y=in_order(alt.Y("y:N")),
     )
     scale = alt.Scale(
-        domain=[low, (low + high) / 2, high], range=["#0072b2", "#ffffff", "#d55e00"], interpolate="rgb"
+        domain=[low, (low + high) / 2, high], range=[BLUE, "#ffffff", ORANGE], interpolate="rgb"
     )
     squares = base.mark_rect().encode(
-        color=alt.Color("value:Q").scale(scale).title(None), tooltip=_tips(rows)
+        color=alt.Color("value:Q").scale(scale).title(None), tooltip=tooltips(rows[0])
     )
     words = base.mark_text(fontSize=11, color="#000000").encode(text=alt.Text("value:Q", format=".2f"))
     return alt.layer(squares, words).properties(width=alt.Step(58), height=alt.Step(34))
@@ -133,33 +142,35 @@ def panels(
     color = _color().legend(orient="bottom", columns=3, symbolOpacity=1) if series else alt.value(COLOURS[0])
     at = alt.X("x:Q").title(x).axis(tickCount=4)
     scale = alt.Scale(type="symlog", constant=2) if squeezed else alt.Scale(zero=False)
-    base = alt.Chart().encode(x=at, color=color, tooltip=_tips(rows))
+    base = alt.Chart().encode(x=at, color=color, tooltip=tooltips(rows[0]))
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y).scale(scale), y2="high:Q")
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24))
     line = line.encode(y=alt.Y("y:Q").title(y).scale(scale), order="x:Q")
-    facet = alt.Facet("panel:N").title(None).sort(field="order", op="min", order="ascending")
+    facet = in_order(alt.Facet("panel:N"))
     chart: Chart = (
         alt.layer(*_rule(null, "y"), band, line)
         .properties(width=190, height=130)
-        .facet(facet=facet, columns=3, data=alt.InlineData(values=_with_order(rows)))
+        .facet(facet=facet, columns=3, data=alt.InlineData(values=order_rows(rows)))
     )
     return chart
 
 
-def _base(rows: Sequence[Row]) -> alt.Chart:
-    return alt.Chart(alt.InlineData(values=_with_order(rows)))
+def base_chart(rows: Sequence[Row]) -> alt.Chart:
+    """A chart of these rows without marks."""
+    return alt.Chart(alt.InlineData(values=order_rows(rows)))
 
 
-def _with_order(rows: Sequence[Row]) -> list[Row]:
-    """Add the order of the rows, and replace NaN and infinities by null."""
-    return [
-        {key: _plain(value) for key, value in row.items()} | {"order": index}
-        for index, row in enumerate(rows)
-    ]
+def order_rows(rows: Sequence[Row]) -> list[Row]:
+    """Add the order of the rows as a sort key, and replace NaN and infinities by null.
+
+    Vega would evaluate a list of names to sort by as an expression.
+    """
+    return [plain(row) | {"order": index} for index, row in enumerate(rows)]
 
 
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def in_order(channel: Channel) -> Channel:
+    """Names in order of appearance, without a title."""
+    return channel.title(None).sort(field="order", op="min", order="ascending")
 
 
 def _color() -> alt.Color:
@@ -175,11 +186,12 @@ def _rule(null: float | None, axis: str) -> list[alt.Chart]:
     if null is None:
         return []
     line = alt.Chart(alt.InlineData(values=[{"at": null}]))
-    return [line.mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(**{axis: "at:Q"})]
+    return [line.mark_rule(**DASHED).encode(**{axis: "at:Q"})]
 
 
-def _tips(rows: Sequence[Row]) -> list[alt.Tooltip]:
+def tooltips(row: Row) -> list[alt.Tooltip]:
+    """A tooltip that lists the values of a row, numbers with four digits."""
     return [
         alt.Tooltip(f"{name}:Q", format=".4g") if isinstance(value, int | float) else alt.Tooltip(f"{name}:N")
-        for name, value in rows[0].items()
+        for name, value in row.items()
     ]

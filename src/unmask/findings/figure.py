@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-import altair as alt
 import vl_convert
 
 from unmask.core.paths import cache_dir
-
-Chart = alt.LayerChart | alt.FacetChart | alt.ConcatChart
+from unmask.findings.charts import Chart
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,24 +11,24 @@ from unmask.core.estimate import Estimate
 from unmask.findings import embed
 from unmask.findings import figure as drawing
 from unmask.findings.assets import asset, template
+from unmask.findings.envelope import Result
 from unmask.report import downloads, figures, selection, wording
 from unmask.report.check_texts import summarize_checks
-from unmask.report.measure_texts import meanings
 from unmask.report.pairs import PairView, largest_differences, smallest_differences
-from unmask.report.selection import BAND, Run
+from unmask.report.selection import BAND
 from unmask.report.tables import estimate_row, headlines_by_dataset, spread_row
 
 Duplicates = Mapping[tuple[str, str], str]
 
 
-def page(result: Run) -> str:
+def page(result: Result) -> str:
     """Render the page of one run."""
     figures_by_section = draw_figures(result)
     flat = [figure for group in figures_by_section.values() for figure in group]
     return render_page("page.html.jinja", flat, **_content(result, figures_by_section))
 
 
-def draw_figures(result: Run) -> dict[str, list[drawing.Figure]]:
+def draw_figures(result: Result) -> dict[str, list[drawing.Figure]]:
     """Draw every chart of the page, by section."""
     return {
         "headline": figures.headline(result),
@@ -51,8 +51,8 @@ def render_page(name: str, charts: list[drawing.Figure], **content: Any) -> str:
     )
 
 
-def _content(result: Run, figures_by_section: Mapping[str, list[drawing.Figure]]) -> dict[str, Any]:
-    headlines, duplicates = selection.headlines(result), selection.duplicate_measures(result)
+def _content(result: Result, figures_by_section: Mapping[str, list[drawing.Figure]]) -> dict[str, Any]:
+    headlines, duplicates = result.headlines(), selection.duplicate_measures(result)
     bibtex = downloads.collect_bibtex([result])
     columns = selection.split_columns(result)
     return {
@@ -72,14 +72,14 @@ def _content(result: Run, figures_by_section: Mapping[str, list[drawing.Figure]]
         ],
         "spreads": [spread_row(e, result) for e in headlines],
         "decided": [_extreme_pairs(e, result, duplicates) for e in headlines],
-        "meanings": meanings(result),
+        "meanings": wording.meanings(result),
         "bibtex": bibtex,
         "files": downloads.of_one(result, bibtex),
     }
 
 
 def _extreme_pairs(
-    estimate: Estimate, result: Run, duplicates: Duplicates
+    estimate: Estimate, result: Result, duplicates: Duplicates
 ) -> tuple[str, str | None, list[PairView], list[PairView]]:
     name = selection.label(estimate, result)
     duplicate_of = duplicates.get((estimate.measure, estimate.data))

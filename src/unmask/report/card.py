@@ -13,9 +13,9 @@ from huggingface_hub import EvalResult, ModelCard, ModelCardData
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.findings import markdown
+from unmask.findings.envelope import Result
 from unmask.measures import MEASURES
-from unmask.report import readable, selection, wording
-from unmask.report.selection import Run
+from unmask.report import selection, tables, wording
 
 BEGIN, END = "<!-- unmask: begin -->", "<!-- unmask: end -->"
 TASKS = {"masked": "fill-mask", "causal": "text-generation"}
@@ -23,7 +23,7 @@ MADE = "unmask"  # metric argument that marks an entry as written by unmask
 _OURS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 
 
-def write(result: Run, path: Path) -> Path:
+def write(result: Result, path: Path) -> Path:
     """Add the run to the model card at `path`, keeping its other content; create it if there is none."""
     section = f"{BEGIN}\n{text(result)}\n{END}"
     existing = _load_card(path) if path.exists() else None
@@ -40,10 +40,10 @@ def write(result: Run, path: Path) -> Path:
     return path
 
 
-def metrics(result: Run) -> list[EvalResult]:
+def metrics(result: Result) -> list[EvalResult]:
     """The headline estimates as `EvalResult`s; estimates that are not finite are left out."""
     cards = {card.get("name"): card for card in result.meta.get("data") or []}
-    estimates = selection.headlines(result)
+    estimates = result.headlines()
     return [
         _metric(estimate, result, cards.get(estimate.data, {}))
         for estimate in estimates
@@ -51,7 +51,7 @@ def metrics(result: Run) -> list[EvalResult]:
     ]
 
 
-def text(result: Run) -> str:
+def text(result: Result) -> str:
     """The section for readers: what was measured, the estimates, the checks and the limits."""
     names = selection.model_names([result])
     failed = [check for check in result.checks if not check.ok]
@@ -59,8 +59,8 @@ def text(result: Run) -> str:
     parts = [
         "## Social bias",
         (warning if failed else "") + markdown.text(" ".join(wording.introduction(result))),
-        markdown.table(readable.headline([result], names)),
-        markdown.text(readable.NULL),
+        markdown.table(tables.headline_table([result], names)),
+        markdown.text(tables.NULL),
         *_checks(result, names),
         "### Limits of these numbers",
         "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS),
@@ -69,7 +69,7 @@ def text(result: Run) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _metric(estimate: Estimate, result: Run, card: Mapping[str, Any]) -> EvalResult:
+def _metric(estimate: Estimate, result: Result, card: Mapping[str, Any]) -> EvalResult:
     kind = str((result.meta.get("model") or {}).get("kind", ""))
     title = MEASURES[estimate.measure].title if estimate.measure in MEASURES else estimate.measure
     interval = {
@@ -94,8 +94,8 @@ def _metric(estimate: Estimate, result: Run, card: Mapping[str, Any]) -> EvalRes
     )
 
 
-def _checks(result: Run, names: Sequence[str]) -> list[str]:
-    table = readable.checks([result], names)
+def _checks(result: Result, names: Sequence[str]) -> list[str]:
+    table = tables.check_table([result], names)
     return ["### Checks", markdown.table(table)] if table.rows else []
 
 
@@ -115,7 +115,7 @@ def _check(content: str, count: int) -> None:
         )
 
 
-def _model(result: Run) -> str:
+def _model(result: Result) -> str:
     return str((result.meta.get("model") or {}).get("id") or "model")
 
 

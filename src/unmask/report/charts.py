@@ -4,46 +4,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 import numpy as np
 
 from unmask.core.estimate import Estimate
-from unmask.findings.figure import Chart
+from unmask.findings.charts import (
+    BLUE,
+    DASHED,
+    GREY,
+    ORANGE,
+    Chart,
+    Row,
+    base_chart,
+    in_order,
+    order_rows,
+    tooltips,
+)
+from unmask.findings.envelope import Result
 from unmask.findings.numbers import number
 from unmask.report import wording
-from unmask.report.selection import BAND, Run, group_name, label
+from unmask.report.selection import BAND, group_name, label, reach
 
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"  # Okabe & Ito: safe for colour-blind readers
 LEANS = {"above": ORANGE, "within": GREY, "below": BLUE, "no interval": GREY, "no direction": GREY}
 HOLM = {wording.DIFFERS: "diamond", wording.SAME: "circle", wording.UNTESTED: "square"}
 BINS = 40
+TIP: Row = {
+    "label": "",
+    "value": 0,
+    "low": 0,
+    "high": 0,
+    "null": 0,
+    "n": 0,
+    "reading": "",
+}  # fields of a tooltip
 Named = tuple[str, Sequence[float], bool]  # measure, its differences, whether to draw the near-zero band
 
 
-def intervals(estimates: Sequence[Estimate], run: Run) -> Chart:
+def intervals(estimates: Sequence[Estimate], run: Result) -> Chart:
     """One line per measure: its value and interval against the null."""
-    rows = _with_order([_row(estimate, label(estimate, run)) for estimate in estimates], "label")
-    base = alt.Chart(alt.InlineData(values=rows))
+    base = base_chart([_row(estimate, label(estimate, run)) for estimate in estimates])
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
-    text = text.encode(x="value:Q", y=_names(), text="shown:N")
+    text = text.encode(x="value:Q", y=in_order(alt.Y("label:N")), text="shown:N")
     return alt.layer(*_layers(base, estimates), text).properties(width=640, height=alt.Step(38))
 
 
 def groups(estimates: Sequence[Estimate]) -> Chart:
     """One panel per measure, one line per group; the shape shows significance after Holm's correction."""
     rows = [_row(e, group_name(e)) | {"panel": e.measure, "holm": wording.holm(e)} for e in estimates]
-    rows = _with_order(_with_order(rows, "label"), "panel")
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
     shape = shape.title("after Holm's correction, it").legend(
         orient="bottom", titleOrient="left", titleLimit=0
     )
     *lines, points = _layers(alt.Chart(), estimates)
-    count = 1 + max(row["panel_order"] for row in rows)
+    count = len({row["panel"] for row in rows})
     chart = alt.layer(*lines, points.encode(shape=shape)).properties(width=205, height=alt.Step(20))
-    facet = alt.Facet("panel:N").title(None).sort(field="panel_order", op="min", order="ascending")
-    return chart.facet(facet=facet, columns=min(3, count), data=alt.InlineData(values=rows))
+    data = alt.InlineData(values=order_rows(rows))
+    return chart.facet(facet=in_order(alt.Facet("panel:N")), columns=min(3, count), data=data)
 
 
 def differences(named: Sequence[Named], *, slot: bool = False, columns: int = 3) -> Chart:
@@ -60,11 +77,6 @@ def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
         {"left": float(left), "right": float(right), "pairs": int(pairs), "side": side}
         for left, right, pairs, side in zip(edges[:-1], edges[1:], counts, sides, strict=True)
     ]
-
-
-def reach(values: Sequence[float], *, banded: bool) -> float:
-    """Half-width of a histogram: it covers 98% of the values, and the near-zero band where there is one."""
-    return max(1.6 * BAND if banded else 1e-9, float(np.quantile(np.abs(values), 0.98)))
 
 
 def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) -> Chart:
@@ -100,9 +112,9 @@ def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     title = unit(estimates[0]) + (f"; dashed: {dashed}" if known else "")
     scale = alt.Scale(domain=_domain(estimates), nice=False, zero=False)
     axes = {name: alt.X(f"{name}:Q", scale=scale, title=title) for name in ("null", "low", "value")}
-    marks = base.encode(y=_names(), color=color, tooltip=_tooltip())
+    marks = base.encode(y=in_order(alt.Y("label:N")), color=color, tooltip=tooltips(TIP))
     return [
-        base.mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.6).encode(x=axes["null"]),
+        base.mark_rule(**DASHED).encode(x=axes["null"]),
         marks.mark_rule(strokeWidth=2.5).encode(x=axes["low"], x2="high:Q"),
         marks.mark_point(filled=True, size=70, opacity=1).encode(x=axes["value"]),
     ]
@@ -116,8 +128,20 @@ def unit(estimate: Estimate) -> str:
     return units.get(estimate.statistic, "change" if estimate.statistic == wording.CHANGE else "value")
 
 
-def _row(estimate: Estimate, name: str) -> dict[str, Any]:
-    numbers = {key: _finite(getattr(estimate, key)) for key in ("value", "low", "high", "null")}
+def point(estimate: Estimate, name: str, series: str | None = None) -> Row:
+    """An estimate as a row of a chart of the kit."""
+    ends = interval_ends(estimate.value, estimate.low, estimate.high)
+    return {"label": name, **ends, **({} if series is None else {"series": series})}
+
+
+def interval_ends(value: float, low: float, high: float) -> dict[str, float]:
+    """Without an interval both ends are the value, so that no line is drawn."""
+    known = math.isfinite(low) and math.isfinite(high)
+    return {"value": value, "low": low if known else value, "high": high if known else value}
+
+
+def _row(estimate: Estimate, name: str) -> Row:
+    numbers = {key: getattr(estimate, key) for key in ("value", "low", "high", "null")}
     shown = number(estimate.value, wording.digits_of(estimate.statistic))
     texts = {"shown": shown, "lean": wording.tone(estimate), "reading": wording.reading(estimate)}
     return {"label": name, "n": estimate.n, **numbers, **texts}
@@ -126,30 +150,11 @@ def _row(estimate: Estimate, name: str) -> dict[str, Any]:
 def _domain(estimates: Sequence[Estimate]) -> list[float]:
     """Percentages span ten points or more on either side of the null; undirected statistics start at 0."""
     percent, null = estimates[0].statistic in wording.PERCENT, estimates[0].null
-    ends = [_finite(v) for e in estimates for v in (e.low, e.high, e.value, e.null)]
-    known = [v for v in ends if v is not None] or [0.0, 1.0]
+    ends = [v for e in estimates for v in (e.low, e.high, e.value, e.null)]
+    known = [v for v in ends if v is not None and math.isfinite(v)] or [0.0, 1.0]
     if estimates[0].statistic not in wording.DIRECTED:
         return [0.0, 100.0] if percent else [min(0.0, *known), 1.08 * max(*known, 0.1)]
     reach, middle = (10.0, null or 50.0) if percent else (0.1, null or 0.0)
     low, high = min(*known, middle - reach), max(*known, middle + reach)
     margin = 0.04 * (high - low)
     return [max(low - margin, 0.0), min(high + margin, 100.0)] if percent else [low - margin, high + margin]
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
-def _names() -> alt.Y:
-    return alt.Y("label:N").title(None).sort(field="label_order", op="min", order="ascending")
-
-
-def _with_order(rows: list[dict[str, Any]], field: str) -> list[dict[str, Any]]:
-    """Add the index of each name as a sort key: Vega would evaluate a list of names as an expression."""
-    order = {name: index for index, name in enumerate(dict.fromkeys(row[field] for row in rows))}
-    return [row | {f"{field}_order": order[row[field]]} for row in rows]
-
-
-def _tooltip() -> list[alt.Tooltip]:
-    numbers = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("value", "low", "high", "null", "n")]
-    return [alt.Tooltip("label:N"), *numbers, alt.Tooltip("reading:N")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask.report.selection import Run
+from unmask.findings.envelope import Result
 
 WHY: Mapping[str, str] = {
     "lm-head": "The weights of the language-model head are in the checkpoint. If they were missing, "
@@ -55,7 +55,7 @@ class CheckSummary:
         return all(outcome.ok for outcome in self.outcomes)
 
 
-def summarize_checks(runs: Sequence[Run], names: Sequence[str]) -> list[CheckSummary]:
+def summarize_checks(runs: Sequence[Result], names: Sequence[str]) -> list[CheckSummary]:
     """Group the checks of all runs by kind, in their order; kinds with a failure first."""
     outcomes: dict[str, list[CheckOutcome]] = {}
     for name, run in zip(names, runs, strict=True):

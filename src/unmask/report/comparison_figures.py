@@ -1,34 +1,35 @@
-"""Charts of a comparison: models side by side, paired changes, histograms of differences."""
+"""Charts of a comparison: models side by side, paired changes, templates before and after, histograms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
+from unmask.findings.envelope import Result
 from unmask.findings.figure import Figure, figure
 from unmask.report import charts, comparison_wording, figures, selection
 from unmask.report.comparison_wording import LETTERS
-from unmask.report.measure_texts import in_nats
-from unmask.report.selection import Run
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 Rows = list[dict[str, Any]]
+BEFORE, AFTER = "before", "after"
+GOALS = {"zero": "gender-neutral words", "female": "words for women", "male": "words for men"}
 
 
-def side_by_side(runs: Sequence[Run], names: Sequence[str]) -> list[Figure]:
+def side_by_side(runs: Sequence[Result], names: Sequence[str]) -> list[Figure]:
     """The headline estimates of all models, one chart for each kind of statistic."""
     figures_made: list[Figure] = []
-    by_run = [selection.headlines(run) for run in runs]
+    by_run = [run.headlines() for run in runs]
     for title, members in figures.panels(estimate for estimates in by_run for estimate in estimates):
         wanted = {id(estimate) for estimate in members}
         rows = [
-            point(estimate, f"{estimate.measure} · {estimate.data}", name)
-            for estimates, name in zip(by_run, lettered_names(names), strict=True)
+            charts.point(estimate, f"{estimate.measure} · {estimate.data}", name)
+            for estimates, name in zip(by_run, comparison_wording.lettered_names(names), strict=True)
             for estimate in estimates
             if id(estimate) in wanted
         ]
@@ -45,7 +46,7 @@ def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bo
         rows = [
             {
                 "label": comparison_wording.label(comparison, several=several),
-                **ends(comparison.change, comparison.low, comparison.high),
+                **charts.interval_ends(comparison.change, comparison.low, comparison.high),
                 **(
                     {"series": f"{LETTERS[comparison.run]} {names[comparison.run]}"} if len(names) > 2 else {}
                 ),
@@ -84,20 +85,49 @@ def by_category(compared: Sequence[Comparison], names: Sequence[str]) -> list[Fi
     return figures_made
 
 
-def difference_histograms(runs: Sequence[Run]) -> list[Figure]:
+def templates(first: Result, other: Result, number: int) -> list[Figure]:
+    """For template measures: bars by category, and every word before against after."""
+    figures: list[Figure] = []
+    for head in (estimate for estimate in first.headlines() if selection.is_open(estimate)):
+        before, after = (_estimates_by_group(run, head) for run in (first, other))
+        shared = [group for group in before if group in after]
+        letter, where = LETTERS[number], f"{head.measure} on {head.data}"
+        bars = [
+            charts.point(estimates[group], _group_label(group), series)
+            for group in shared
+            if not group.startswith(("word=", "template="))
+            for estimates, series in ((before, f"A {BEFORE}"), (after, f"{letter} {AFTER}"))
+        ]
+        if bars:
+            title = (
+                f"{where} by category, before (A) and after ({letter}); "
+                "above 0: towards men, below: towards women"
+            )
+            chart = plots.bars(bars, axis=charts.unit(head))
+            figures.append(figure(f"bars-{number}-{len(figures)}", title, chart, f"{title}. See the tables."))
+        words_of = [group for group in shared if group.startswith("word=")]
+        points = _scatter_points(before, after, words_of, _goals(first, head))
+        if points:
+            title = f"{where} of every word, before (A) against after ({letter}); dashed: no change"
+            chart = plots.scatter(points, x="before", y="after", diagonal=True)
+            figures.append(
+                figure(f"words-{number}-{len(figures)}", title, chart, f"{title}. See the tables.")
+            )
+    return figures
+
+
+def difference_histograms(runs: Sequence[Result]) -> list[Figure]:
     """Histograms of differences, the models side by side."""
     figures_made: list[Figure] = []
     twins = selection.duplicate_measures(runs[0])
     for head in (
-        estimate
-        for estimate in selection.headlines(runs[0])
-        if (estimate.measure, estimate.data) not in twins
+        estimate for estimate in runs[0].headlines() if (estimate.measure, estimate.data) not in twins
     ):
         named = [
             (
                 f"{LETTERS[i]} · {head.measure} · {head.data}",
                 selection.differences(run, head),
-                in_nats(head.measure),
+                selection.in_nats(head.measure),
             )
             for i, run in enumerate(runs)
         ]
@@ -111,11 +141,6 @@ def difference_histograms(runs: Sequence[Run]) -> list[Figure]:
                 )
             )
     return figures_made
-
-
-def lettered_names(names: Sequence[str]) -> list[str]:
-    """The models' names prefixed with their letters, which order the legends."""
-    return [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
 
 
 def first_of_each(compared: Iterable[Comparison]) -> list[Comparison]:
@@ -143,18 +168,47 @@ def _by_kind(compared: Iterable[Comparison]) -> dict[str, list[Comparison]]:
     return by_kind
 
 
-def point(estimate: Estimate, label: str, series: str) -> dict[str, Any]:
-    """An estimate as a row of a chart."""
-    return {"label": label, **ends(estimate.value, estimate.low, estimate.high), "series": series}
-
-
-def ends(value: float, low: float, high: float) -> dict[str, float | None]:
-    """Without an interval both ends are the value, so that no line is drawn."""
-    known = math.isfinite(low) and math.isfinite(high)
-    return {"value": value, "low": low if known else value, "high": high if known else value}
-
-
 def _by_label(rows: Rows) -> Rows:
     """Sort rows so that the models of one measure are adjacent, measures in order of appearance."""
     order = {label: index for index, label in enumerate(dict.fromkeys(row["label"] for row in rows))}
     return sorted(rows, key=lambda row: order[row["label"]])
+
+
+def _estimates_by_group(run: Result, head: Estimate) -> dict[str, Estimate]:
+    estimates = [
+        e
+        for e in run.estimates
+        if (e.measure, e.data, e.statistic) == (head.measure, head.data, head.statistic)
+    ]
+    return {e.group: e for e in estimates if math.isfinite(e.value)}
+
+
+def _goals(run: Result, head: Estimate) -> Mapping[str, str]:
+    """The expected direction of every word, if the data specify it."""
+    rows = selection.items_of(run, head)
+    if not {"word", "goal"} <= set(rows.column_names):
+        return {}
+    return dict(zip(rows["word"].to_pylist(), rows["goal"].to_pylist(), strict=True))
+
+
+def _scatter_points(
+    before: Mapping[str, Estimate],
+    after: Mapping[str, Estimate],
+    groups: Sequence[str],
+    goals: Mapping[str, str],
+) -> Rows:
+    return [
+        {
+            "x": before[group].value,
+            "y": after[group].value,
+            "label": selection.plain_group(group),
+            "series": GOALS.get(goals.get(selection.plain_group(group), ""), "word"),
+        }
+        for group in groups
+    ]
+
+
+def _group_label(group: str) -> str:
+    if group == "all":
+        return "all gender-neutral words"
+    return GOALS.get(selection.plain_group(group), selection.plain_group(group))

@@ -14,13 +14,11 @@ from unmask.report import (
     comparison_wording,
     downloads,
     selection,
-    template_figures,
     wording,
 )
 from unmask.report.audit_page import render_page
 from unmask.report.check_texts import summarize_checks
 from unmask.report.comparison_wording import LETTERS
-from unmask.report.measure_texts import meanings
 from unmask.report.pairs import OPEN_SIDES, SIDES
 from unmask.report.tables import estimate_row, spread_row
 from unmask.stats import apply_holm
@@ -85,7 +83,7 @@ def draw_figures(runs: Sequence[Result], comparison: RunComparison) -> dict[str,
         "templates": [
             figure
             for number, other in enumerate(runs[1:], start=1)
-            for figure in template_figures.templates(runs[0], other, number)
+            for figure in comparison_figures.templates(runs[0], other, number)
         ],
         "spread": comparison_figures.difference_histograms(runs),
     }
@@ -105,7 +103,7 @@ def _content(runs: Sequence[Result], comparison: RunComparison) -> dict[str, Any
         downloads.collect_bibtex(runs),
     )
     several = len({change.data for change in comparison.whole}) > 1
-    labels = [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
+    labels = comparison_wording.lettered_names(names)
     failed = [
         (f"{name} · {check.name}", check.detail)
         for name, result in zip(names, runs, strict=True)
@@ -140,7 +138,9 @@ def _content(runs: Sequence[Result], comparison: RunComparison) -> dict[str, Any
             for head in _shared_heads(runs[0], other)
         ],
         "more_limits": LIMITS,
-        "meanings": list({meaning.name: meaning for result in runs for meaning in meanings(result)}.values()),
+        "meanings": list(
+            {meaning.name: meaning for result in runs for meaning in wording.meanings(result)}.values()
+        ),
         "cards": list(_cards(runs).values()),
         "bibtex": bibtex,
         "files": downloads.of_several(runs, names, [*comparison.whole, *comparison.split], bibtex),

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from unmask.core.estimate import Estimate
 from unmask.findings import numbers
+from unmask.findings.envelope import Result
 from unmask.report import selection, wording
-from unmask.report.selection import ALPHA, Run
+from unmask.report.selection import ALPHA
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
@@ -19,7 +20,12 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NO_CHANGE = "no significant change"
 
 
-def nulls(runs: Sequence[Run]) -> Nulls:
+def lettered_names(names: Sequence[str]) -> list[str]:
+    """The models' names prefixed with their letters, which order the legends."""
+    return [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
+
+
+def nulls(runs: Sequence[Result]) -> Nulls:
     """The null of every statistic of the runs."""
     return {(e.measure, e.data, e.statistic): e.null for run in runs for e in run.estimates}
 

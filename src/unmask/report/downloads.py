@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from unmask.findings import embed
+from unmask.findings.envelope import Result
 from unmask.measures import MEASURES
-from unmask.report import selection, tabular
+from unmask.report import selection, tables
 from unmask.report.citations import bibliography
-from unmask.report.selection import Run
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
@@ -31,57 +33,39 @@ class Download:
     link: str
 
 
-def of_one(result: Run, bibtex: str) -> list[Download]:
+def of_one(result: Result, bibtex: str) -> list[Download]:
     """The files of the page of one run."""
     (name,) = selection.model_names([result])
-    numbers = tabular.as_csv(tabular.estimates([result], names=[name]))
+    numbers = tables.as_csv(tables.estimate_frame([result], [name]))
     return [
-        Download(
-            "result.json", "everything on this page except single items", embed.as_link(as_json(result))
-        ),
+        Download("result.json", "everything on this page except single items", embed.as_link(result.meta)),
         Download("estimates.csv", "every estimate with its interval", _csv(numbers)),
         *_bib(bibtex),
     ]
 
 
 def of_several(
-    runs: Sequence[Run], names: Sequence[str], compared: Sequence[Comparison], bibtex: str
+    runs: Sequence[Result], names: Sequence[str], compared: Sequence[Comparison], bibtex: str
 ) -> list[Download]:
     """The files of a page that compares runs."""
-    content = {"runs": [as_json(run) for run in runs], "changes": _changes(compared, names)}
+    changes = tables.change_records(compared, names)
+    content = {"runs": [run.meta for run in runs], "changes": changes}
+    numbers = tables.as_csv(tables.estimate_frame(runs, names))
     return [
         Download("comparison.json", "the runs and their changes", embed.as_link(content)),
-        Download(
-            "changes.csv", "every paired change", _csv(tabular.as_csv(tabular.changes(compared, names=names)))
-        ),
-        Download(
-            "estimates.csv",
-            "every estimate of every run",
-            _csv(tabular.as_csv(tabular.estimates(runs, names=names))),
-        ),
+        Download("changes.csv", "every paired change", _csv(tables.as_csv(pd.DataFrame(changes)))),
+        Download("estimates.csv", "every estimate of every run", _csv(numbers)),
         *_bib(bibtex),
     ]
 
 
-def as_json(result: Run) -> dict[str, Any]:
-    """The content of result.json, with estimates and checks."""
-    estimates = [asdict(estimate) for estimate in result.estimates]
-    return {**result.meta, "estimates": estimates, "checks": [asdict(check) for check in result.checks]}
-
-
-def collect_bibtex(runs: Iterable[Run]) -> str:
+def collect_bibtex(runs: Iterable[Result]) -> str:
     """Collect the BibTeX of every measure and dataset of the runs, and of what the page itself cites."""
     listed = list(runs)
-    measures = dict.fromkeys(
-        estimate.measure for result in listed for estimate in selection.headlines(result)
-    )
+    measures = dict.fromkeys(estimate.measure for result in listed for estimate in result.headlines())
     keys = [MEASURES[name].citation for name in measures if name in MEASURES]
     data = [str(card.get("citation") or "") for result in listed for card in result.meta.get("data") or []]
     return bibliography([*keys, *CITED], data)
-
-
-def _changes(compared: Sequence[Comparison], names: Sequence[str]) -> list[dict[str, Any]]:
-    return [{"a": names[0], "b": names[comparison.run], **asdict(comparison)} for comparison in compared]
 
 
 def _csv(text: str) -> str:

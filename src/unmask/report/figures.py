@@ -8,30 +8,29 @@ from collections.abc import Iterable
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
 from unmask.findings import numbers
+from unmask.findings.envelope import Result
 from unmask.findings.figure import Figure, figure
 from unmask.report import charts, selection, wording
-from unmask.report.measure_texts import in_nats
-from unmask.report.selection import Run
 
 SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
 ENDS = 12  # words shown at each end of the ranking
 SCALES = ("Other scores out of 100; 100 is ideal", None)
 
 
-def headline(result: Run) -> list[Figure]:
+def headline(result: Result) -> list[Figure]:
     """One chart for each kind of headline statistic; shares of pairs share one chart."""
     figures = []
-    for i, (title, estimates) in enumerate(panels(selection.headlines(result))):
+    for i, (title, estimates) in enumerate(panels(result.headlines())):
         values = "; ".join(f"{selection.label(e, result)} {_value_text(e)}" for e in estimates)
         chart = charts.intervals(estimates, result)
         figures.append(figure(f"headline-{i}", title, chart, f"{title}: {values}."))
     return figures
 
 
-def category(result: Run) -> list[Figure]:
+def category(result: Result) -> list[Figure]:
     """One chart by category for every dataset and kind of headline statistic."""
     figures: list[Figure] = []
-    for data in dict.fromkeys(estimate.data for estimate in selection.headlines(result)):
+    for data in dict.fromkeys(estimate.data for estimate in result.headlines()):
         of_data = [estimate for estimate in selection.by_group(result, "category") if estimate.data == data]
         for title, estimates in panels(of_data):
             named = f"{title} on {data}"
@@ -40,17 +39,17 @@ def category(result: Run) -> list[Figure]:
     return figures
 
 
-def word_leans(result: Run) -> list[Figure]:
+def word_leans(result: Result) -> list[Figure]:
     """For template data: the words with the largest values in either direction."""
     figures: list[Figure] = []
-    for head in (estimate for estimate in selection.headlines(result) if selection.is_open(estimate)):
+    for head in (estimate for estimate in result.headlines() if selection.is_open(estimate)):
         by_word = [
             e for e in selection.by_group(result, "word") if (e.measure, e.data) == (head.measure, head.data)
         ]
         ranked = sorted((e for e in by_word if math.isfinite(e.value)), key=lambda e: -e.value)
         shown = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
         if shown:
-            rows = [{"label": selection.group_name(e)} | _ends(e) for e in shown]
+            rows = [charts.point(e, selection.group_name(e)) for e in shown]
             title = (
                 f"{head.measure} on {head.data}: the words that lean most to either side, of {len(ranked)}"
             )
@@ -60,10 +59,10 @@ def word_leans(result: Run) -> list[Figure]:
     return figures
 
 
-def difference_histograms(result: Run) -> list[Figure]:
+def difference_histograms(result: Result) -> list[Figure]:
     """Histograms of differences; measures that duplicate an earlier one are left out."""
     twins = selection.duplicate_measures(result)
-    distinct = [e for e in selection.headlines(result) if (e.measure, e.data) not in twins]
+    distinct = [e for e in result.headlines() if (e.measure, e.data) not in twins]
     kinds = {
         "Score of the stereotyping sentence minus score of the other": [
             e for e in distinct if not selection.is_open(e)
@@ -78,7 +77,7 @@ def difference_histograms(result: Run) -> list[Figure]:
     figures: list[Figure] = []
     for title, estimates in kinds.items():
         named = [
-            (selection.label(e, result), selection.differences(result, e), in_nats(e.measure))
+            (selection.label(e, result), selection.differences(result, e), selection.in_nats(e.measure))
             for e in estimates
         ]
         named = [histogram for histogram in named if histogram[1]]
@@ -104,12 +103,6 @@ def _axis(estimate: Estimate) -> tuple[str, float | None]:
         return SCALES
     title = wording.STATISTICS.get(estimate.statistic, estimate.statistic)
     return title[:1].upper() + title[1:], estimate.null
-
-
-def _ends(estimate: Estimate) -> dict[str, float]:
-    """Without an interval both ends are the value, so that no line is drawn."""
-    low, high = (v if math.isfinite(v) else estimate.value for v in (estimate.low, estimate.high))
-    return {"value": estimate.value, "low": low, "high": high}
 
 
 def _value_text(estimate: Estimate) -> str:

@@ -9,9 +9,10 @@ from typing import Any
 from unmask.audit import attribution
 from unmask.audit.attribution import Explanation, TokenPart
 from unmask.core.estimate import Estimate
+from unmask.findings.envelope import Result
 from unmask.findings.numbers import is_number, number, signed_number
 from unmask.report.glyphs import glyphs
-from unmask.report.selection import Run, is_open, items_of
+from unmask.report.selection import is_open, items_of
 
 SHOWN = 8  # pairs with the largest differences, per measure
 UNDECIDED = 4  # pairs with the smallest differences
@@ -73,19 +74,19 @@ OPEN_TOWARDS = {
 }
 
 
-def largest_differences(run: Run, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
+def largest_differences(run: Result, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
     """The pairs with the largest differences, half in each direction if there are enough."""
     rows = items_of(run, estimate).to_pylist()
     return _pair_views(run, estimate, attribution.largest_differences(rows, count))
 
 
-def smallest_differences(run: Run, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
+def smallest_differences(run: Result, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
     """The pairs with the smallest differences."""
     rows = attribution.sort_by_size(items_of(run, estimate).to_pylist())
     return _pair_views(run, estimate, rows[::-1][:count])
 
 
-def _pair_views(run: Run, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[PairView]:
+def _pair_views(run: Result, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[PairView]:
     explanations = attribution.explain_rows(rows, run.tokens)
     slot = is_open(estimate)
     return [_pair_view(row, found, slot=slot) for row, found in zip(rows, explanations, strict=True)]

@@ -1,69 +1,37 @@
-"""The interface of a run that pages use, and the selection of what they show."""
+"""The selection of what pages show of a result: estimates, names, items and differences."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from unmask.core.estimate import Estimate
-from unmask.core.types import Check
+from unmask.findings.envelope import Result
+from unmask.measures import MEASURES
 
 BAND = 0.25  # differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
 ALPHA = 0.05
 
 
-class Run(Protocol):
-    """The part of `unmask.audit.result.Result` that a page reads."""
-
-    @property
-    def meta(self) -> Mapping[str, Any]:
-        """The content of result.json."""
-
-    @property
-    def estimates(self) -> Sequence[Estimate]:
-        """All estimates with their intervals."""
-
-    @property
-    def checks(self) -> Sequence[Check]:
-        """Checks that the model was loaded and scored correctly."""
-
-    @property
-    def items(self) -> pa.Table:
-        """One row per item and measure."""
-
-    @property
-    def tokens(self) -> pa.Table:
-        """One row per token, sentence and measure."""
-
-
-def headlines(run: Run) -> list[Estimate]:
-    """The first estimate over all items of every measure and dataset, in the order of the run."""
-    first: dict[tuple[str, str], Estimate] = {}
-    for estimate in run.estimates:
-        if estimate.group == "all":
-            first.setdefault((estimate.measure, estimate.data), estimate)
-    return list(first.values())
-
-
-def secondary_estimates(run: Run) -> list[Estimate]:
+def secondary_estimates(run: Result) -> list[Estimate]:
     """The other estimates over all items."""
-    shown = {id(estimate) for estimate in headlines(run)}
+    shown = {id(estimate) for estimate in run.headlines()}
     return [e for e in run.estimates if e.group == "all" and id(e) not in shown]
 
 
-def split_columns(run: Run) -> list[str]:
+def split_columns(run: Result) -> list[str]:
     """The columns the estimates are split by, `category` first."""
     columns = dict.fromkeys(e.group.partition("=")[0] for e in run.estimates if "=" in e.group)
     return sorted(columns, key=lambda column: column != "category")
 
 
-def by_group(run: Run, column: str) -> list[Estimate]:
+def by_group(run: Result, column: str) -> list[Estimate]:
     """The headline estimates for every group of one column."""
-    wanted = {(e.measure, e.data, e.statistic) for e in headlines(run)}
+    wanted = {(e.measure, e.data, e.statistic) for e in run.headlines()}
     return [
         e
         for e in run.estimates
@@ -86,24 +54,23 @@ def is_open(estimate: Estimate) -> bool:
     return estimate.statistic in ("appd", "association", "effect-size")
 
 
-def model_names(runs: Sequence[Run]) -> list[str]:
+def model_names(runs: Sequence[Result]) -> list[str]:
     """A name for each run: its model; with its folder or number if two runs have the same model."""
     ids = [str((run.meta.get("model") or {}).get("id", "a language model")) for run in runs]
-    folders = [getattr(run, "folder", None) for run in runs]
     full = [
-        name if ids.count(name) == 1 or folder is None else f"{name} ({folder.resolve().name})"
-        for name, folder in zip(ids, folders, strict=True)
+        name if ids.count(name) == 1 or run.folder is None else f"{name} ({run.folder.resolve().name})"
+        for name, run in zip(ids, runs, strict=True)
     ]
     return [name if full.count(name) == 1 else f"{name} #{i}" for i, name in enumerate(full, start=1)]
 
 
-def label(estimate: Estimate, run: Run) -> str:
+def label(estimate: Estimate, run: Result) -> str:
     """The name of the measure, with that of the dataset if the run has several."""
     several = len({e.data for e in run.estimates}) > 1
     return f"{estimate.measure} · {estimate.data}" if several else estimate.measure
 
 
-def items_of(run: Run, estimate: Estimate) -> pa.Table:
+def items_of(run: Result, estimate: Estimate) -> pa.Table:
     """The scored items of one measure on one dataset."""
     mask = (pc.field("measure") == estimate.measure) & pc.is_finite(pc.field("difference"))
     if "data" in run.items.column_names:
@@ -111,28 +78,38 @@ def items_of(run: Run, estimate: Estimate) -> pa.Table:
     return run.items.filter(mask)
 
 
-def differences(run: Run, estimate: Estimate) -> list[float]:
+def differences(run: Result, estimate: Estimate) -> list[float]:
     """The differences of the scored items."""
     return [float(value.as_py()) for value in items_of(run, estimate)["difference"]]
 
 
-def unscored_reasons(run: Run) -> list[tuple[str, str, int]]:
+def in_nats(name: str) -> bool:
+    """Whether the measure's scores are sums of log-probabilities, so that the near-zero band applies."""
+    return name in MEASURES and MEASURES[name].in_nats
+
+
+def reach(values: Sequence[float], *, banded: bool) -> float:
+    """Half-width of a histogram: it covers 98% of the values, and the near-zero band where there is one."""
+    return max(1.6 * BAND if banded else 1e-9, float(np.quantile(np.abs(values), 0.98)))
+
+
+def unscored_reasons(run: Result) -> list[tuple[str, str, int]]:
     """Items that could not be scored: measure, reason and count."""
     if "outcome" not in run.items.column_names:
-        return [(e.measure, "no reason recorded", e.unscored) for e in headlines(run) if e.unscored]
+        return [(e.measure, "no reason recorded", e.unscored) for e in run.headlines() if e.unscored]
     rows = run.items.filter(pc.field("outcome") == "unscored").to_pylist()
     counts = Counter((row["measure"], row.get("reason") or "no reason recorded") for row in rows)
     return [(measure, reason, n) for (measure, reason), n in counts.items()]
 
 
-def duplicate_measures(run: Run) -> dict[tuple[str, str], str]:
+def duplicate_measures(run: Result) -> dict[tuple[str, str], str]:
     """Measures whose differences equal those of an earlier measure item by item, and the name of the latter.
 
     `ss`, `lms` and `icat` read the same sentences; so do `pll` and `sld`.
     """
     first_with: dict[object, str] = {}
     duplicates: dict[tuple[str, str], str] = {}
-    for estimate in headlines(run):
+    for estimate in run.headlines():
         rows = items_of(run, estimate)
         key = (estimate.data, tuple(rows["item"].to_pylist()), tuple(rows["difference"].to_pylist()))
         if rows.num_rows and key in first_with:

@@ -1,19 +1,33 @@
-"""Rows of the tables on a page."""
+"""Estimates, changes and checks as tables: rows of a page, rounded for readers, data frames and CSV."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from unmask.core.estimate import Estimate
-from unmask.findings import numbers
-from unmask.report import charts, selection, wording
-from unmask.report.measure_texts import in_nats
-from unmask.report.selection import BAND, Run
+from unmask.findings import Table, numbers
+from unmask.findings.envelope import Result, estimate_json
+from unmask.report import comparison_wording, selection, wording
+from unmask.report.selection import BAND
+
+if TYPE_CHECKING:
+    from unmask.stats import Comparison
+
+NULL = "The null is the expected value for a model without a preference."
+HOLM = "* differs from the null after Holm's correction (p < 0.05)."
+CHANGED = "Change is after minus before over the items both runs scored; p is corrected by Holm's method."
+NUMBERS = ("value", "interval", "null", "n", "ties", "unscored")
+CHANGES = ("before", "after", "change", "interval", "p_holm", "n", "flips", "left_out")
+TITLES = {"interval": "95% interval", "p_holm": "p (Holm)", "left_out": "left out"}
+_FORMULA = ("=", "+", "-", "@")
 
 
-def estimate_row(estimate: Estimate, result: Run) -> dict[str, Any]:
+def estimate_row(estimate: Estimate, result: Result) -> dict[str, Any]:
     """One estimate as a table row."""
     digits = wording.digits_of(estimate.statistic)
     return {
@@ -36,17 +50,17 @@ def estimate_row(estimate: Estimate, result: Run) -> dict[str, Any]:
     }
 
 
-def headlines_by_dataset(result: Run) -> list[tuple[str, list[dict[str, Any]]]]:
+def headlines_by_dataset(result: Result) -> list[tuple[str, list[dict[str, Any]]]]:
     """The headline rows of every dataset, with its title."""
     cards = result.meta.get("data") or []
     titles = {card.get("name"): card.get("title") or card.get("name") for card in cards}
     by_dataset: dict[str, list[dict[str, Any]]] = {}
-    for estimate in selection.headlines(result):
+    for estimate in result.headlines():
         by_dataset.setdefault(estimate.data, []).append(estimate_row(estimate, result))
     return [(str(titles.get(data, data)), rows) for data, rows in by_dataset.items()]
 
 
-def spread_row(estimate: Estimate, result: Run) -> dict[str, str]:
+def spread_row(estimate: Estimate, result: Result) -> dict[str, str]:
     """Size of the differences between the two scores of a pair, for one measure."""
     sizes = np.abs(np.array(selection.differences(result, estimate)))
     name = selection.label(estimate, result)
@@ -54,12 +68,109 @@ def spread_row(estimate: Estimate, result: Run) -> dict[str, str]:
         return {"label": name, "n": "0", "inside": "–", "median": "–", "largest": "–", "beyond": "–"}
     inside = int(np.sum(sizes <= BAND))
     share = f"{inside:,} ({numbers.number(100 * inside / sizes.size, 0)}%)"
-    limit = charts.reach(sizes.tolist(), banded=in_nats(estimate.measure))
+    limit = selection.reach(sizes.tolist(), banded=selection.in_nats(estimate.measure))
     return {
         "label": name,
         "n": f"{sizes.size:,}",
-        "inside": share if in_nats(estimate.measure) else "–",
+        "inside": share if selection.in_nats(estimate.measure) else "–",
         "median": numbers.number(float(np.median(sizes)), 3),
         "largest": numbers.number(float(sizes.max()), 2),
         "beyond": f"{int(np.sum(sizes > limit)):,}",
     }
+
+
+def headline_table(results: Sequence[Result], names: Sequence[str]) -> Table:
+    """The headline estimate of every measure, dataset and model."""
+    records = [
+        {"model": name, "data": estimate.data, **estimate_row(estimate, result)}
+        for name, result in zip(names, results, strict=True)
+        for estimate in result.headlines()
+    ]
+    columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p")
+    return _table("Headline estimates", columns, records, NULL)
+
+
+def category_table(results: Sequence[Result], names: Sequence[str]) -> Table:
+    """The headline estimates by category, marked if significant after Holm's correction."""
+    rows = [
+        {"model": name, "data": estimate.data, **estimate_row(estimate, result)}
+        for name, result in zip(names, results, strict=True)
+        for estimate in selection.by_group(result, "category")
+    ]
+    records = [row | {"category": row["group"], "mark": "*" if row["marked"] else ""} for row in rows]
+    columns = _model_first(names, "data", "measure", "category", *NUMBERS, "p_holm", "mark")
+    return _table("By category", columns, records, HOLM)
+
+
+def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
+    """Every paired comparison with the first run."""
+    records = [
+        {
+            "model": names[change.run],
+            "data": change.data,
+            "measure": change.measure,
+            **comparison_wording.row(change, {}, several=False),
+        }
+        for change in compared
+    ]
+    columns = ("model", "data", "measure", "statistic", "group", *CHANGES)
+    return _table(f"Changes from {names[0]}", columns, records, CHANGED)
+
+
+def check_table(results: Sequence[Result], names: Sequence[str]) -> Table:
+    """The checks of all runs."""
+    records = [
+        {
+            "model": name,
+            "result": "passed" if check.ok else "FAILED",
+            "check": check.name,
+            "detail": check.detail,
+        }
+        for name, result in zip(names, results, strict=True)
+        for check in result.checks
+    ]
+    return _table("Checks", _model_first(names, "result", "check", "detail"), records)
+
+
+def estimate_frame(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
+    """Every estimate of every run in full precision; the first column is the model."""
+    return pd.DataFrame(
+        {"model": name, **estimate_json(estimate)} | {"model": name}
+        for name, result in zip(names, results, strict=True)
+        for estimate in result.estimates
+    )
+
+
+def change_records(compared: Sequence[Comparison], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Every comparison in full precision, with the names of the two models."""
+    records = [{"a": names[0], "b": names[change.run], **asdict(change)} for change in compared]
+    return [{name: value for name, value in record.items() if name != "run"} for record in records]
+
+
+def check_frame(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
+    """Every check of every run."""
+    rows = [
+        {"model": name, **asdict(check)}
+        for name, result in zip(names, results, strict=True)
+        for check in result.checks
+    ]
+    return pd.DataFrame(rows, columns=["model", "name", "ok", "detail"])
+
+
+def as_csv(table: pd.DataFrame) -> str:
+    """CSV in which no text can be read as a formula by a spreadsheet."""
+    return str(table.map(_escape_formula).to_csv(index=False, lineterminator="\n"))
+
+
+def _escape_formula(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_FORMULA) else cell
+
+
+def _model_first(names: Sequence[str], *columns: str) -> tuple[str, ...]:
+    """The columns, after that of the model if there are several."""
+    return ("model", *columns) if len(names) > 1 else columns
+
+
+def _table(title: str, columns: Sequence[str], records: Sequence[dict[str, Any]], note: str = "") -> Table:
+    rows = tuple(tuple(record[column] for column in columns) for record in records)
+    return Table(title, tuple(TITLES.get(column, column) for column in columns), rows, note)

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from unmask.core.estimate import Estimate
+from unmask.findings.envelope import Result
 from unmask.findings.numbers import number, signed_number
-from unmask.report.selection import ALPHA, Run, headlines, is_open
+from unmask.measures import MEASURES
+from unmask.report.citations import source
+from unmask.report.selection import ALPHA, is_open
 
 DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
 CHANGE = "change"  # of any statistic between two runs; its null is 0
@@ -131,10 +135,10 @@ def holm(estimate: Estimate) -> str:
     return DIFFERS if estimate.p_holm < ALPHA else SAME
 
 
-def introduction(run: Run, *others: Run) -> tuple[str, str]:
+def introduction(run: Result, *others: Result) -> tuple[str, str]:
     """What was measured on which model, in two sentences for readers who are not experts."""
     models = [each_run.meta.get("model") or {} for each_run in (run, *others)]
-    estimates = [estimate for each_run in (run, *others) for estimate in headlines(each_run)]
+    estimates = [estimate for each_run in (run, *others) for estimate in each_run.headlines()]
     open_slots = {e.data for e in estimates if is_open(e)}
     cards = list(
         {c.get("name"): c for each_run in (run, *others) for c in each_run.meta.get("data") or []}.values()
@@ -163,6 +167,28 @@ def introduction(run: Run, *others: Run) -> tuple[str, str]:
     explanation = "; ".join(noted)
     given = " and ".join(_model(model) for model in models)
     return f"We gave {given} {'; and '.join(questions)}.", f"{explanation[:1].upper()}{explanation[1:]}."
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """Title, interpretation and source of a measure."""
+
+    name: str
+    title: str
+    reads: str
+    source: str
+
+
+def meanings(run: Result) -> list[Meaning]:
+    """The meaning of every measure of the run; only the name if this version does not know it."""
+    return [_meaning(name) for name in dict.fromkeys(estimate.measure for estimate in run.headlines())]
+
+
+def _meaning(name: str) -> Meaning:
+    if name not in MEASURES:
+        return Meaning(name, "", "a measure unknown to this version of unmask", "")
+    measure = MEASURES[name]
+    return Meaning(name, measure.title, measure.reads, source(measure.citation))
 
 
 def _model(model: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import pandas as pd
 from unmask.core.files import write_json
 from unmask.findings import Cell, Finding, Section, Table, Value, as_json, html, latex, markdown
 from unmask.findings.envelope import versions
-from unmask.report.tabular import as_csv
+from unmask.report.tables import as_csv
 from unmask.studies.spec import Study, StudyOptions
 
 RESULTS, PAGE, LATEX, TABLES = "findings.json", "tables.md", "tables.tex", "tables"
