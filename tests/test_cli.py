@@ -17,7 +17,6 @@ import pytest
 import unmask
 import zoo
 from unmask.cli import main
-from unmask.cli.console import repeat_options
 
 PAIRS = "more,less,category\nHe said so.,She said so.,gender\nMy father left.,My mother left.,family\n"
 
@@ -188,19 +187,6 @@ def test_a_model_after_the_measures_is_still_the_model(say) -> None:
     assert not meta["model"]["built_in"]
 
 
-def test_only_known_names_repeat_an_option() -> None:
-    assert repeat_options(["--data", "crows-pairs", "my.csv", "model", "cps"]) == [
-        *("--data", "crows-pairs", "--data", "my.csv", "model", "cps")
-    ]
-    assert repeat_options(["--measure", "cps", "--limit", "3", "aul"]) == [
-        "--measure",
-        "cps",
-        "--limit",
-        "3",
-        "aul",
-    ]
-
-
 @pytest.mark.thorough
 def test_several_datasets(say) -> None:
     Path("more.csv").write_text(PAIRS, encoding="utf-8")
@@ -332,9 +318,10 @@ def test_list(what: str, words: str, say) -> None:
 
 def test_list_tells_pairs_from_tables(say) -> None:
     lines = {line.split()[0]: line for line in say("list", "data").out.splitlines()}
-    assert lines.keys() == {*unmask.data.names(), *unmask.data.tables()}
+    assert lines.keys() == {*unmask.data.SOURCES}
     assert "  [pairs] " in lines["pronoun-templates"]
     assert "  [table] " in lines["prompts"]
+    assert "  [task] " in lines["stsb"]
 
 
 def test_data_show(say) -> None:

@@ -1,4 +1,4 @@
-"""Every vector measure has a complete page, and the command knows its name."""
+"""Every vector measure has a complete page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from unmask.cli.console import VECTORS, repeat_options
 from unmask.vectors.run import VECTOR_MEASURES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -33,15 +32,3 @@ def test_the_page_is_complete(name: str) -> None:
         r"^@\w+\{([^,]+),", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert {*re.findall(r"`([a-z-]+-\d{4}-[a-z]+)`", text)} <= {*known}
-
-
-def test_names_known_without_importing_are_all_there_are() -> None:
-    assert sorted(VECTOR_MEASURES) == sorted(VECTORS)
-
-
-def test_several_questions_behind_one_option() -> None:
-    words = ["vectors", "--measure", "weat", "ripa", "--questions", "weat-6", "mine.json", "builtin"]
-    assert repeat_options(words) == [
-        *("vectors", "--measure", "weat", "--measure", "ripa"),
-        *("--questions", "weat-6", "--questions", "mine.json", "builtin"),
-    ]

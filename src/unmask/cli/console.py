@@ -8,10 +8,6 @@ from datetime import datetime
 from pathlib import Path
 
 RUNS = Path("unmask-runs")
-# The vector measures, listed here to avoid importing them.
-VECTORS = ("weat", "seat", "cseat", "ceat", "direct-bias", "ripa", "knn-bias")
-_QUESTION = re.compile(r"(weat|seat)-\d+b?(-sentences)?|(sent|religion)-\S+")
-_SUFFIXES = {".csv", ".tsv", ".json", ".jsonl", ".parquet", ".yaml", ".yml"}
 
 
 def repeat_options(argv: list[str]) -> list[str]:
@@ -22,31 +18,49 @@ def repeat_options(argv: list[str]) -> list[str]:
     out: list[str] = []
     option = ""
     for word in argv:
-        if word in ("--measure", "--data", "--questions", "--corpus"):
-            option = word
-        elif word.startswith("-"):
-            option = ""
+        if word.startswith("-"):
+            option = word if word in _IS_VALUE else ""
         elif option and out[-1] != option:
-            if not _is_value_of(option, word):
-                option = ""
-            else:
-                out.append(option)
+            option = option if _IS_VALUE[option](word) else ""
+            out += [option] if option else []
         out.append(word)
     return out
 
 
-def _is_value_of(option: str, word: str) -> bool:
-    if option == "--questions":
-        return bool(_QUESTION.fullmatch(word)) or Path(word).suffix.lower() in _SUFFIXES
-    if option == "--corpus":
-        return Path(word).is_file()
-    if option == "--measure":
-        from unmask.measures import MEASURES
+def _is_measure(word: str) -> bool:
+    """Whether it names measures, of sentences or of vectors."""
+    from unmask.measures import MEASURES
 
-        return all(part in MEASURES or part in VECTORS for part in word.split(","))
+    unknown = {*word.split(",")} - {*MEASURES}
+    if not unknown:
+        return True
+    from unmask.vectors.run import VECTOR_MEASURES
+
+    return unknown <= {*VECTOR_MEASURES}
+
+
+def _is_data(word: str) -> bool:
+    """Whether it is the name of a dataset, or of a file that can be one."""
     from unmask import data
+    from unmask.data.formats import SUFFIXES
+    from unmask.data.template_files import YAML
 
-    return word in data.names() or Path(word).suffix.lower() in _SUFFIXES
+    return word in data.names() or Path(word).suffix.lower() in (*SUFFIXES, *YAML)
+
+
+def _is_question(word: str) -> bool:
+    """Whether it names a question of association tests, or a file of them."""
+    from unmask.vectors.named_questions import is_question
+
+    return is_question(word)
+
+
+_IS_VALUE: dict[str, Callable[[str], bool]] = {
+    "--measure": _is_measure,
+    "--data": _is_data,
+    "--questions": _is_question,
+    "--corpus": lambda word: Path(word).is_file(),
+}
 
 
 def split_names(values: list[str] | None) -> list[str]:

@@ -54,7 +54,7 @@ def show(
     try:
         loaded = data.load(name, data_dir=data_dir)
     except DataError as error:
-        if name not in data.names():
+        if name not in data.SOURCES:
             raise
         _card(data.card(name))
         screen.print(f"items: {error}", soft_wrap=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import Annotated, Any
 
 import typer
 
 from unmask.core.errors import UnknownName
+from unmask.core.registry import Registry
 from unmask.findings.terminal import console
 
 
@@ -16,88 +19,59 @@ def listing(
     ],
 ) -> None:
     """List measures, measures on vectors, data, models, diagnoses, mitigations, tasks, studies."""
-    kinds = {
-        "mitigations": _mitigations,
-        "measures": _measures,
-        "vectors": _vectors,
-        "data": _data,
-        "models": _models,
-        "diagnoses": _diagnoses,
-        "tasks": _tasks,
-        "studies": _studies,
-    }
-    if what not in kinds:
-        raise UnknownName("list", what, kinds)
-    rows = kinds[what]()
-    width = max(len(name) for name, _ in rows)
-    screen = console()
-    for name, meaning in rows:
-        screen.print(f"{name:<{width}}  {meaning}", soft_wrap=True)
+    if what not in _KINDS:
+        raise UnknownName("list", what, _KINDS)
+    place, describe = _KINDS[what]
+    things = resolve_name(place)
+    things = things() if callable(things) else things
+    width = max(map(len, things))
+    for name, thing in things.items():
+        origin = things.origin(name) if isinstance(things, Registry) else ""
+        source = f" (from {origin})" if origin else ""
+        console().print(f"{name:<{width}}  {describe(thing)}{source}", soft_wrap=True)
 
 
-def _measures() -> list[tuple[str, str]]:
-    from unmask.measures import MEASURES
-
-    return [
-        (measure.name, f"[{'/'.join(measure.kinds)}] {measure.title}: {measure.reads}")
-        for measure in MEASURES.values()
-    ]
-
-
-def _data() -> list[tuple[str, str]]:
-    from unmask import data
-
-    kinds = {**dict.fromkeys(data.names(), "pairs"), **dict.fromkeys(data.tables(), "table")}
-    cards = [(data.card(name), kind) for name, kind in kinds.items()]
-    return [
-        (
-            card.name,
-            f"[{kind}] {card.title}; {card.size:,} items, {', '.join(card.languages)}, {card.licence}",
-        )
-        for card, kind in cards
-    ]
-
-
-def _models() -> list[tuple[str, str]]:
+def known_models() -> dict[str, str]:
+    """The built-in models, and how to name others."""
     from unmask.models.builtin import builtin_models
 
-    return [
-        *((name, model.about) for name, model in builtin_models().items()),
-        ("NAME[@REVISION]", "any masked or causal language model on the Hugging Face hub"),
-        ("FOLDER", "a model saved on this machine"),
-    ]
+    return {
+        **{name: model.about for name, model in builtin_models().items()},
+        "NAME[@REVISION]": "any masked or causal language model on the Hugging Face hub",
+        "FOLDER": "a model saved on this machine",
+    }
 
 
-def _diagnoses() -> list[tuple[str, str]]:
-    from unmask.diagnose import DIAGNOSES
+def _describe_data(source: Any) -> str:
+    """Kind, title, size, languages and licence of a dataset."""
+    from unmask.data.items import DatasetSource, TableSource
 
-    return [(diagnosis.name, diagnosis.question) for diagnosis in DIAGNOSES.values()]
-
-
-def _vectors() -> list[tuple[str, str]]:
-    from unmask.vectors.run import VECTOR_MEASURES
-
-    kinds = {True: "models", False: "files and models"}
-    return [
-        (measure.name, f"[{kinds[measure.models_only]}] {measure.title}: {measure.reads}")
-        for measure in VECTOR_MEASURES.values()
-    ]
+    card, kinds = source.card, {DatasetSource: "pairs", TableSource: "table"}
+    kind = kinds.get(type(source), "task")
+    return f"[{kind}] {card.title}; {card.size:,} items, {', '.join(card.languages)}, {card.licence}"
 
 
-def _tasks() -> list[tuple[str, str]]:
-    from unmask.tasks import TASKS
+def _describe_vector_measure(measure: Any) -> str:
+    """What a vector measure needs, and what it reads."""
+    return f"[{'models' if measure.models_only else 'files and models'}] {measure.title}: {measure.reads}"
 
+
+def _describe_task(task: Any) -> str:
+    """What a task needs, and its question."""
     needs = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
-    return [(task.name, f"[{needs[task.needs]}] {task.question}") for task in TASKS.values()]
+    return f"[{needs[task.needs]}] {task.question}"
 
 
-def _mitigations() -> list[tuple[str, str]]:
-    from unmask.mitigate import methods
-
-    return [(method.name, f"[{'/'.join(method.kinds)}] {method.about}") for method in methods().values()]
-
-
-def _studies() -> list[tuple[str, str]]:
-    from unmask.studies import STUDIES
-
-    return [(study.name, study.question) for study in STUDIES.values()]
+_KINDS: dict[str, tuple[str, Callable[[Any], str]]] = {  # where the things are; imported when listed
+    "measures": (
+        "unmask.measures:MEASURES",
+        lambda each: f"[{'/'.join(each.kinds)}] {each.title}: {each.reads}",
+    ),
+    "vectors": ("unmask.vectors.run:VECTOR_MEASURES", _describe_vector_measure),
+    "data": ("unmask.data:SOURCES", _describe_data),
+    "models": ("unmask.cli.list:known_models", str),
+    "diagnoses": ("unmask.diagnose:DIAGNOSES", lambda each: each.question),
+    "mitigations": ("unmask.mitigate:methods", lambda each: f"[{'/'.join(each.kinds)}] {each.about}"),
+    "tasks": ("unmask.tasks:TASKS", _describe_task),
+    "studies": ("unmask.studies:STUDIES", lambda each: each.question),
+}
