@@ -46,12 +46,8 @@ class _Checkpoint:
     revision: str | None
     builtin: BuiltinModel | None
     how: Opening
+    source: dict[str, Any]  # the arguments of every `from_pretrained`
     config: Any
-
-    @property
-    def source(self) -> dict[str, Any]:
-        """The arguments of every `from_pretrained`."""
-        return _source(self.path, self.revision, self.how)
 
 
 def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
@@ -156,18 +152,15 @@ def resolve(ref: str | Path | None) -> tuple[str, str | None, str, BuiltinModel 
 def _find_checkpoint(ref: str | Path | None, how: Opening) -> _Checkpoint:
     """Resolve a model reference and read its configuration."""
     path, revision, name, builtin = resolve(ref)
-    with quiet(), readable_errors(name, how):
-        config = _auto("AutoConfig").from_pretrained(**_source(path, revision, how))
-    return _Checkpoint(name, path, revision, builtin, how, config)
-
-
-def _source(path: str, revision: str | None, how: Opening) -> dict[str, Any]:
-    return {
+    source = {
         "pretrained_model_name_or_path": path,
         "revision": revision or "main",
         "trust_remote_code": how.trust_remote_code,
         "local_files_only": how.offline or Path(path).is_dir(),
     }
+    with quiet(), readable_errors(name, how):
+        config = _auto("AutoConfig").from_pretrained(**source)
+    return _Checkpoint(name, path, revision, builtin, how, source, config)
 
 
 def _load_lm(checkpoint: _Checkpoint) -> tuple[Any, Any, ModelFacts]:
