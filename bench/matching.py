@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from corpus import made_up
 from numpy.typing import NDArray
 
+from corpus import made_up
 from unmask.corpus.counting import TermCounter
 from unmask.corpus.matching import Matcher
 from unmask.corpus.terms import builtin_terms

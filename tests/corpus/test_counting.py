@@ -124,9 +124,21 @@ def test_parts_of_a_file_join_without_loss(tmp_path: Path) -> None:
     for unit in ("line", "block"):
         for size in range(1, len(raw) + 1):
             cuts = [*range(0, len(raw), size), len(raw)]
-            parts = [read_range(path, a, b, unit) for a, b in pairwise(cuts)]  # type: ignore[arg-type]
+            parts = [read_range(path, a, b, unit)[1] for a, b in pairwise(cuts)]  # type: ignore[arg-type]
             assert b"".join(parts) == raw
             assert sum(len(document_starts(part, unit)) for part in parts) == {"line": 5, "block": 3}[unit]  # type: ignore[arg-type]
+
+
+def test_a_bad_byte_is_reported_by_its_offset_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a later range neither the row nor the offset from the cut would say where it is."""
+    path, raw = tmp_path / "a.txt", b"She is here.\n" * 9 + b"He is caf\xe9.\n"
+    path.write_bytes(raw)
+    monkeypatch.setattr("unmask.corpus.ranges.RANGE_BYTES", 20)
+    found = count([path], TermCounter(TERMS))
+    place = f"a.txt, byte {raw.index(0xE9)} (from 0)"
+    assert found.problems.first == [f"{place}: not UTF-8, and perhaps others after it"]
 
 
 def test_per_document_tables_hold_every_document(text: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections import Counter
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.core.errors import DataError
-from unmask.corpus.matching import BLOCK, Matcher
+from unmask.corpus.matching import Matcher
 from unmask.corpus.terms import term_pattern
 
 TERMS = (
@@ -61,10 +62,10 @@ def test_matches_equal_regular_expressions_on_any_text(parts: list[tuple[str, st
     assert counted(text) == reference(text)
 
 
-def test_block_size_does_not_change_matches() -> None:
-    text = "The first lady and her mother-in-law met the congresswoman. " * (3 * BLOCK // 60)
+def test_words_are_counted_before_each_position() -> None:
+    text = "The first lady and her mother-in-law met the congresswoman. " * 60
     assert counted(text) == reference(text)
-    asked = np.array([0, 20, BLOCK + 7, len(text) + 5])
+    asked = np.array([0, 20, 1007, len(text) + 5])
     found = Matcher(TERMS).find(text.encode(), asked)
     starts = [match.start() for match in re.finditer(r"[^\W_]+", text)]
     assert found.words == len(starts)
@@ -73,6 +74,16 @@ def test_block_size_does_not_change_matches() -> None:
 
 def test_whitespace_only_matches_need_white_space_on_both_sides() -> None:
     assert counted("She met her. (her) her\nlady, he", whitespace_only=True) == {"she": 1, "her": 1, "he": 1}
+
+
+def test_a_byte_that_is_no_character_ends_a_word() -> None:
+    assert Matcher(("he",)).find(b"he\xe9t \xe9he x\xe9he", START).starts.tolist() == [0, 6, 11]
+
+
+def test_a_matcher_in_use_can_be_sent_to_other_processes() -> None:
+    matcher = Matcher(TERMS)
+    matcher.find(b"she", START)
+    assert pickle.loads(pickle.dumps(matcher)).find(b"she", START).terms.tolist() == [0]
 
 
 def test_terms_without_ascii_letters_are_refused() -> None:

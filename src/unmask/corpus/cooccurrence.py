@@ -24,7 +24,8 @@ def count_cooccurrences(
     """
     sides = set_of_form[matches.terms]
     words = [matches.starts[sides == set_index].tolist() for set_index in (0, 1)]
-    marks = matches.marks.tolist()
+    raw = np.frombuffer(buffer, np.uint8)
+    marks = np.flatnonzero((raw == 46) | (raw == 33) | (raw == 63) | (raw == _LINE_END)).tolist()  # . ! ?
     counts = np.zeros((professions, 3), dtype=np.int64)
     begin = end = -1
     seen: set[int] = set()

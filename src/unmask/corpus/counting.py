@@ -127,12 +127,13 @@ class TermCounter:
 
     def count_range(self, path: Path, begin: int, end: int) -> CorpusCounts:
         """Count the documents that begin in a byte range of a plain text file."""
-        text = read_range(path, begin, end, self.layout.unit)
+        first, text = read_range(path, begin, end, self.layout.unit)
         problems = Problems()
         try:
             text.decode("utf-8")
         except UnicodeDecodeError as error:
-            problems.add(path.name, begin + error.start, "this byte (and perhaps others) is not UTF-8")
+            place = f"{path.name}, byte {first + error.start:,} (from 0)"
+            problems = Problems(1, [f"{place}: not UTF-8, and perhaps others after it"])
         return replace(self.count_buffer(text, document_starts(text, self.layout.unit)), problems=problems)
 
     def count_file(self, path: Path) -> CorpusCounts:

@@ -22,15 +22,15 @@ def byte_ranges(size: int) -> Iterator[tuple[int, int]]:
         yield begin, min(begin + RANGE_BYTES, size)
 
 
-def read_range(path: Path, begin: int, end: int, unit: Unit) -> bytes:
-    """Read the documents that begin within these bytes, completely."""
+def read_range(path: Path, begin: int, end: int, unit: Unit) -> tuple[int, bytes]:
+    """Read the documents that begin within these bytes, completely; also the offset of the first."""
     mark = b"\n\n" if unit == "block" else b"\n"
     try:
         with path.open("rb") as stream:
             refuse_utf16(stream.read(2), path)
             first, last = (_aligned(stream, at, mark) for at in (begin, end))
             stream.seek(first)
-            return stream.read(last - first)
+            return first, stream.read(last - first)
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error})") from error
 
