@@ -17,6 +17,7 @@ from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, O
 from unmask.models import Engine, Lm
 from unmask.models.eraser import Eraser, attached_eraser, save_eraser
 from unmask.training import ProgressCallback, TrainSettings
+from unmask.training.checkpoints import save_model
 from unmask.training.distributed import on_main_process, world_size
 
 RECORD = "mitigation.json"
@@ -158,12 +159,8 @@ def _outcome_facts(outcome: Outcome, device: str) -> dict[str, Any]:
 
 def _save(model: Any, lm: Lm, folder: Path, record: Mapping[str, Any]) -> None:
     """Save a Hugging Face checkpoint; the record is written last."""
-    from unmask.training.trainer import quiet_trainer
-
     folder.mkdir(parents=True, exist_ok=True)
-    with quiet_trainer():
-        model.save_pretrained(folder)
-        lm.tokenizer.save_pretrained(folder)
+    save_model(model, lm.tokenizer, folder)
     eraser = attached_eraser(model)
     if eraser is not None:
         save_eraser(eraser, folder)

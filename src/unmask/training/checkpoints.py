@@ -8,14 +8,23 @@ import re
 import shutil
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from unmask.core.errors import ResultError
+from unmask.models.loading import quiet
 from unmask.training.distributed import world_size
 from unmask.training.spec import TrainSettings
 
 STATE = "trainer_state.json"  # written last: a checkpoint that contains it is complete
 OWNER = "training.json"
 _NAME = re.compile(r"checkpoint-(\d+)")
+
+
+def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Save a model and its tokenizer as a Hugging Face checkpoint."""
+    with quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
 
 
 def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:

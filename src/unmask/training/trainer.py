@@ -13,10 +13,10 @@ import torch
 from torch.utils.data import Dataset, SequentialSampler
 from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
-from transformers.utils import logging as logs
 
 from unmask.core.errors import ModelError
 from unmask.core.seeds import generator
+from unmask.models.loading import quiet
 from unmask.training.checkpoints import claim_folder, last_complete_checkpoint, remove_checkpoints
 from unmask.training.distributed import PROCESS_TIMEOUT, on_main_process, world_size
 from unmask.training.spec import EvalCallback, ProgressCallback, TrainResult, TrainSettings, TrainStep
@@ -82,7 +82,7 @@ def run(job: TrainingJob) -> TrainResult:
         return last_complete_checkpoint(job.folder)
 
     checkpoint = on_main_process(prepare)
-    with quiet_trainer(), _loss_in_forward(job):
+    with quiet(), _loss_in_forward(job):
         trainer = _Trainer(job)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     job.model.eval()
@@ -144,14 +144,14 @@ class _StepCallback(TrainerCallback):
         if epoch != self._epoch:
             self._epoch = epoch
             if self._job.on_epoch_begin is not None:
-                with _evaluation_mode(model):
+                with evaluation_mode(model):
                     self._job.on_epoch_begin(epoch, model)
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         """Run evaluations and report progress after a step."""
         for callback in self._job.callbacks:
             if state.global_step % callback.every == 0:
-                with _evaluation_mode(model):
+                with evaluation_mode(model):
                     callback.evaluate(state.global_step, model)
         if self._job.progress is not None:
             loss = next((entry["loss"] for entry in reversed(state.log_history) if "loss" in entry), math.nan)
@@ -220,27 +220,12 @@ def _loss_in_forward(job: TrainingJob) -> Iterator[None]:
 
 
 @contextmanager
-def _evaluation_mode(model: Any) -> Iterator[None]:
+def evaluation_mode(model: Any) -> Iterator[None]:
     """Evaluation mode without gradients; training mode and RNG state are restored on exit."""
-    training = model.training
+    training, device = model.training, next(model.parameters()).device
     model.eval()
-    devices = [weight.device for weight in [next(model.parameters())] if weight.device.type == "cuda"]
     try:
-        with torch.no_grad(), torch.random.fork_rng(devices=devices):
+        with torch.no_grad(), torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             yield
     finally:
         model.train(training)
-
-
-@contextmanager
-def quiet_trainer() -> Iterator[None]:
-    """Silence the logs and progress bars of transformers."""
-    level, bars = logs.get_verbosity(), logs.is_progress_bar_enabled()
-    logs.set_verbosity_error()
-    logs.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logs.set_verbosity(level)
-        if bars:
-            logs.enable_progress_bar()
