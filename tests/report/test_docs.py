@@ -46,11 +46,6 @@ def test_no_page_without_a_measure() -> None:
     assert pages == MEASURES.keys()
 
 
-def test_the_table_names_every_measure() -> None:
-    table = (DOCS / "measures" / "README.md").read_text(encoding="utf-8")
-    assert all(f"[`{name}`]({name}.md)" in table for name in MEASURES)
-
-
 @pytest.mark.parametrize(
     "path",
     [
