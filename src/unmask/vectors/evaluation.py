@@ -65,7 +65,7 @@ def _associate(
 ) -> Association:
     if name == "weat":
         assert vectors is not None
-        return weat(question, vectors, unknown="leave-out", spread=settings.spread, seed=settings.seed)
+        return weat(question, vectors, unknown="leave-out", spread=settings.deviation, seed=settings.seed)
     assert isinstance(source, Lm)
     if name == "seat":
         return seat(
@@ -73,10 +73,10 @@ def _associate(
             source,
             layer=settings.layer,
             pooling=settings.pooling,
-            spread=settings.spread,
+            spread=settings.deviation,
             seed=settings.seed,
         )
-    return cseat(question, source, layer=settings.layer, spread=settings.spread, seed=settings.seed)
+    return cseat(question, source, layer=settings.layer, spread=settings.deviation, seed=settings.seed)
 
 
 def _word_vectors(source: Source, words: Sequence[str], settings: VectorSettings) -> WordVectors:
@@ -116,7 +116,7 @@ def _of_contexts(
                 contexts.vectors,
                 draws=settings.draws,
                 variance=settings.variance,
-                spread=settings.spread,
+                spread=settings.deviation,
                 seed=settings.seed,
             )
         except StatsError as error:

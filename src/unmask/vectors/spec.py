@@ -99,7 +99,7 @@ class VectorSettings:
         check_values(self)
 
     @property
-    def spread(self) -> Literal["sample", "population"]:
+    def deviation(self) -> Literal["sample", "population"]:
         """Which standard deviation."""
         return "population" if self.population else "sample"
 
