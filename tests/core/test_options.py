@@ -1,0 +1,74 @@
+"""Option groups: what they refuse, and how they are filled from keyword arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import pytest
+
+from unmask.core.errors import DataError, UnknownName
+from unmask.core.options import Opening, Options, check_values, fill_groups, literal_choices, option
+
+
+@dataclass(frozen=True)
+class Settings:
+    rate: float = option(0.1, "Learning rate.", flag="--lr", least=0.0)
+    level: Literal["token", "sentence"] = option("token", "token or sentence.")
+    names: tuple[str, ...] = option(help="Names.", factory=tuple)
+    offline: bool = option(False, "Never use the network.")
+
+    def __post_init__(self) -> None:
+        check_values(self)
+
+
+def test_a_field_keeps_its_default_and_its_help() -> None:
+    settings = Settings()
+    assert (settings.rate, settings.level, settings.names) == (0.1, "token", ())
+    rate = next(each for each in fields(Settings) if each.name == "rate")
+    assert rate.metadata == {"help": "Learning rate.", "flag": "--lr", "shown": "", "least": 0.0}
+
+
+def test_values_that_are_too_small_or_no_choice_are_one_line() -> None:
+    with pytest.raises(DataError, match=r"^rate is -0\.5, expected at least 0$"):
+        Settings(rate=-0.5)
+    with pytest.raises(DataError, match="rate is nan, expected at least 0"):
+        Settings(rate=float("nan"))
+    with pytest.raises(DataError, match=r"^level is 'word', expected token or sentence$"):
+        Settings(level="word")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="dtype is 'fp8', expected fp32, bf16 or fp16"):
+        Opening(dtype="fp8")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="limit is 0, expected at least 1"):
+        Options(limit=0)
+    assert Settings(rate=0.0).rate == 0.0
+    assert Options(limit=None).limit is None
+
+
+def test_choices_of_a_literal() -> None:
+    assert literal_choices(Literal["a", "b"]) == ("a", "b")
+    assert literal_choices(Literal["a", "b"] | None) == ("a", "b")
+    assert literal_choices(str | None) == literal_choices(str) == ()
+
+
+def test_groups_are_filled_from_fields_or_given_whole() -> None:
+    opening, options, settings = fill_groups(
+        {"rate": 0.2, "device": "cpu", "options": Options(limit=3, seed=1), "seed": 2},
+        opening=Opening,
+        options=Options,
+        settings=Settings,
+    )
+    assert opening == Opening(device="cpu")
+    assert options == Options(limit=3, seed=2)  # a field changes the group given
+    assert settings == Settings(rate=0.2)
+
+
+def test_a_field_of_several_groups_is_set_in_all() -> None:
+    groups = fill_groups({"offline": True}, opening=Opening, options=Options, settings=Settings)
+    assert [group.offline for group in groups] == [True, True, True]
+
+
+def test_an_unknown_option_suggests_the_near_one() -> None:
+    with pytest.raises(UnknownName, match=r"no option named 'limits'\. Did you mean limit"):
+        fill_groups({"limits": 3}, options=Options)
+    with pytest.raises(DataError, match="seed is -1"):
+        fill_groups({"seed": -1}, options=Options)
