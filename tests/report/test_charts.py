@@ -46,7 +46,7 @@ def test_category_chart_shows_the_estimates_and_holm() -> None:
     wanted = selection.by_group(made, "category")
     assert len(rows) == len(wanted) == 15
     for estimate in wanted:
-        row = rows[estimate.measure, selection.group_name(estimate)]
+        row = rows[estimate.measure, selection.group_name(estimate.group)]
         assert (row["value"], row["low"], row["high"]) == (estimate.value, estimate.low, estimate.high)
         assert row["holm"] == ("differs" if estimate.p_holm == 0.02 else "does not differ")
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup
-
 from unmask.core.estimate import Estimate
-from unmask.findings import embed
 from unmask.findings import figure as drawing
-from unmask.findings.assets import asset, template
 from unmask.findings.envelope import Result
+from unmask.findings.html import render
 from unmask.report import downloads, figures, selection, wording
 from unmask.report.check_texts import summarize_checks
 from unmask.report.pairs import PairView, largest_differences, smallest_differences
@@ -38,17 +35,8 @@ def draw_figures(result: Result) -> dict[str, list[drawing.Figure]]:
 
 
 def render_page(name: str, charts: list[drawing.Figure], **content: Any) -> str:
-    """Render a page from its template, with the scripts that make its charts interactive."""
-    scripts = [drawing.library(), asset("page.js")]
-    return template(name).render(
-        policy=embed.policy(scripts),
-        scripts=[Markup(script) for script in scripts],
-        style=Markup(asset("page.css")),
-        specs=embed.as_script({figure.id: figure.spec for figure in charts}),
-        limits=wording.LIMITS,
-        band=BAND,
-        **content,
-    )
+    """Render a page about scored pairs."""
+    return render(name, charts, limits=wording.LIMITS, band=BAND, **content)
 
 
 def _content(result: Result, figures_by_section: Mapping[str, list[drawing.Figure]]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def intervals(estimates: Sequence[Estimate], run: Result) -> Chart:
 
 def groups(estimates: Sequence[Estimate]) -> Chart:
     """One panel per measure, one line per group; the shape shows significance after Holm's correction."""
-    rows = [_row(e, group_name(e)) | {"panel": e.measure, "holm": wording.holm(e)} for e in estimates]
+    rows = [_row(e, group_name(e.group)) | {"panel": e.measure, "holm": wording.holm(e)} for e in estimates]
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
     shape = shape.title("after Holm's correction, it").legend(
         orient="bottom", titleOrient="left", titleLimit=0

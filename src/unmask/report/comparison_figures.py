@@ -201,8 +201,8 @@ def _scatter_points(
         {
             "x": before[group].value,
             "y": after[group].value,
-            "label": selection.plain_group(group),
-            "series": GOALS.get(goals.get(selection.plain_group(group), ""), "word"),
+            "label": selection.group_name(group),
+            "series": GOALS.get(goals.get(selection.group_name(group), ""), "word"),
         }
         for group in groups
     ]
@@ -211,4 +211,4 @@ def _scatter_points(
 def _group_label(group: str) -> str:
     if group == "all":
         return "all gender-neutral words"
-    return GOALS.get(selection.plain_group(group), selection.plain_group(group))
+    return GOALS.get(selection.group_name(group), selection.group_name(group))

@@ -60,7 +60,7 @@ def row(comparison: Comparison, known: Nulls, *, several: bool) -> dict[str, Any
     return {
         "label": label(comparison, several=several),
         "statistic": comparison.statistic,
-        "group": selection.plain_group(comparison.group),
+        "group": selection.group_name(comparison.group),
         "letter": LETTERS[comparison.run],
         "before": numbers.number(comparison.a_value, digits),
         "after": numbers.number(comparison.b_value, digits),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from unmask.findings import embed
 from unmask.findings.envelope import Result
+from unmask.findings.html import Download
 from unmask.measures import MEASURES
 from unmask.report import selection, tables
 from unmask.report.citations import bibliography
@@ -22,15 +22,6 @@ CITED = (  # in the text of every page
     "kwon-mihindukulasooriya-2022-empirical",
     "kaneko-etal-2022-debiasing",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A file: its name, a description, and a data URL with its content."""
-
-    name: str
-    description: str
-    link: str
 
 
 def of_one(result: Result, bibtex: str) -> list[Download]:

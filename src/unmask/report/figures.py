@@ -49,11 +49,11 @@ def word_leans(result: Result) -> list[Figure]:
         ranked = sorted((e for e in by_word if math.isfinite(e.value)), key=lambda e: -e.value)
         shown = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
         if shown:
-            rows = [charts.point(e, selection.group_name(e)) for e in shown]
+            rows = [charts.point(e, selection.group_name(e.group)) for e in shown]
             title = (
                 f"{head.measure} on {head.data}: the words that lean most to either side, of {len(ranked)}"
             )
-            values = "; ".join(f"{selection.group_name(e)} {_value_text(e)}" for e in shown)
+            values = "; ".join(f"{selection.group_name(e.group)} {_value_text(e)}" for e in shown)
             chart = plots.intervals(rows, axis=charts.unit(head), null=head.null)
             figures.append(figure(f"words-{len(figures)}", title, chart, f"{title}: {values}."))
     return figures

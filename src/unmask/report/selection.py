@@ -39,12 +39,7 @@ def by_group(run: Result, column: str) -> list[Estimate]:
     ]
 
 
-def group_name(estimate: Estimate) -> str:
-    """`gender` of `category=gender`."""
-    return plain_group(estimate.group)
-
-
-def plain_group(group: str) -> str:
+def group_name(group: str) -> str:
     """`gender` of `category=gender`."""
     return group.partition("=")[2] or group
 

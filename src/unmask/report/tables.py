@@ -33,7 +33,7 @@ def estimate_row(estimate: Estimate, result: Result) -> dict[str, Any]:
     return {
         "label": selection.label(estimate, result),
         "measure": estimate.measure,
-        "group": selection.group_name(estimate),
+        "group": selection.group_name(estimate.group),
         "statistic": estimate.statistic,
         "value": numbers.number(estimate.value, digits),
         "interval": wording.interval(estimate, digits),

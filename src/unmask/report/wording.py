@@ -81,7 +81,7 @@ LIMITS = (
 
 def interval(estimate: Estimate, digits: int = 2) -> str:
     """`58.0 to 62.9`, or `none`."""
-    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+    if not estimate.has_interval:
         return "none"
     return f"{number(estimate.low, digits)} to {number(estimate.high, digits)}"
 
@@ -102,7 +102,7 @@ def lean(estimate: Estimate) -> str:
     """Where the interval lies relative to the null."""
     if estimate.null is None:
         return "no null"
-    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+    if not estimate.has_interval:
         return "no interval"
     if estimate.low > estimate.null:
         return "above"
