@@ -8,7 +8,6 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -136,18 +135,3 @@ def test_the_documentation_tells_of_every_dataset(name: str) -> None:
         assert f"| `{card.folder}` | `{card.files[0].name}` |" in page
     else:
         assert f"\n### `{name}`\n" in page
-
-
-def test_the_example_of_a_new_dataset_works(tmp_path: Path) -> None:
-    page = PAGE.read_text("utf-8")
-    (code,) = re.findall(r'```python\n("""My dataset.*?)```', page, re.DOTALL)
-    module: dict[str, Any] = {}
-    exec(code, module)
-    (tmp_path / "pairs.csv").write_text("biased,neutral,topic\na,b,gender\n")
-    (item,) = module["load"](tmp_path / "pairs.csv").items
-    assert (item.id, item.more, item.less, item.groups) == (
-        "my-dataset/0000",
-        "a",
-        "b",
-        {"category": "gender"},
-    )
