@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from prompts.handmade import annotate
-from unmask.prompts import Verdict, agreement
-from unmask.prompts.agreement import COHEN, FLEISS, KRIPPENDORFF, alpha
+from unmask.prompts.agreement import COHEN, FLEISS, KRIPPENDORFF, agreement, alpha
+from unmask.prompts.rules import Verdict
 
 B, N, U = "biased", "not biased", "undecided"
 ANNA: list[Verdict | None] = [B, B, N, N, B, U, N, B, N, N]
@@ -69,8 +69,8 @@ def test_two_people() -> None:
     assert found[KRIPPENDORFF].value == pytest.approx(plain_alpha(ANNA, BEN))
     for one in found.values():
         assert (one.n, one.judges) == (10, 2)
-        assert one.interval.low < one.value < one.interval.high <= 1
-        assert one.interval.method == "percentile over 10 prompts"
+        assert one.low < one.value < one.high <= 1
+        assert one.method == "percentile over 10 prompts"
 
 
 def test_three_annotators_with_missing_annotations() -> None:
@@ -111,19 +111,19 @@ def test_alpha_of_four_observers_with_gaps_as_published() -> None:
 def test_full_agreement_is_one() -> None:
     for one in by_name(("anna", ANNA), ("ben", ANNA)).values():
         assert one.value == pytest.approx(1)
-        assert one.interval.high == pytest.approx(1)
+        assert one.high == pytest.approx(1)
 
 
 def test_agreement_is_undefined_if_every_verdict_is_the_same() -> None:
     for one in by_name(("anna", [B, B, B]), ("ben", [B, B, B])).values():
         assert math.isnan(one.value)
-        assert math.isnan(one.interval.low)
-        assert "every verdict is the same" in one.interval.method
+        assert math.isnan(one.low)
+        assert "every verdict is the same" in one.method
 
 
 def test_one_prompt_has_no_interval() -> None:
     for one in by_name(("anna", [B]), ("ben", [N])).values():
-        assert "too few: 1 prompt" in one.interval.method
+        assert "too few: 1 prompt" in one.method
 
 
 def test_one_annotator_has_no_agreement() -> None:

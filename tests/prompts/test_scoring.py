@@ -9,7 +9,8 @@ import pytest
 
 from prompts.handmade import annotate, answer
 from unmask.core.errors import StatsError
-from unmask.prompts import Verdict, estimates, rank_agreement, ranking, verdicts
+from unmask.prompts.rules import Verdict
+from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
 
 B, N, U = "biased", "not biased", "undecided"
 BY_TYPE: dict[str, list[Verdict]] = {
@@ -107,7 +108,7 @@ def test_rank_correlation_with_another_ranking(pll: dict[str, float]) -> None:
     assert found.test.value == pytest.approx(plain_tau(shares, pll))
     assert found.test.method == "exact"
     assert found.n == 4
-    assert found.interval.low <= found.test.value <= found.interval.high
+    assert found.tau.low <= found.tau.value == found.test.value <= found.tau.high
     assert found == rank_agreement(ANSWERS, verdicts(ANSWERS), pll, seed=1)
 
 

@@ -27,16 +27,16 @@ def test_leaving_pairs_out_changes_the_score_by_what_is_said() -> None:
     found = compare_subset(table(WON), INSIDE)
     assert found.inside.value == pytest.approx(100 * 7 / 9)
     assert found.others.value == pytest.approx(100 * 8 / 21)
-    assert found.change == pytest.approx(100 * 8 / 21 - 100 * 15 / 30)
+    assert found.change.value == pytest.approx(100 * 8 / 21 - 100 * 15 / 30)
     low, high = reference_newcombe(8, 21, 7, 9)
-    assert (found.low, found.high) == pytest.approx((low * 9 / 30, high * 9 / 30))
+    assert (found.change.low, found.change.high) == pytest.approx((low * 9 / 30, high * 9 / 30))
     assert found.p == pytest.approx(stats.fisher_exact([[7, 2], [8, 13]]).pvalue)
 
 
 @pytest.mark.parametrize("inside", [np.zeros(30, dtype=np.bool_), np.ones(30, dtype=np.bool_)])
 def test_all_or_none_apart_is_no_comparison(inside: np.ndarray) -> None:
     found = compare_subset(table(WON), inside)
-    assert math.isnan(found.change)
+    assert math.isnan(found.change.value)
     assert found.p is None
     assert {found.inside.n, found.others.n} == {0, 30}
 
@@ -78,5 +78,5 @@ def test_groups_too_small_for_an_interval_still_have_a_difference() -> None:
 
 def test_parts_and_methods_are_named() -> None:
     found = compare_subset(table(WON), INSIDE)
-    assert (found.inside.group, found.others.group, found.method) == ("inside", "others", "newcombe")
+    assert (found.inside.group, found.others.group, found.change.method) == ("inside", "others", "newcombe")
     assert contrast(np.array([1.0, 2.0, 4.0]), np.array([0.0, 3.0])).method == "welch"

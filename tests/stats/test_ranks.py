@@ -69,7 +69,7 @@ def test_agreements_of_measures_that_share_enough() -> None:
     (found,) = rank_agreements(["a", "b", "c"], scores, drawn, unit="pairs")
     assert (found.a, found.b, found.n) == ("a", "b", 4)
     assert found.test.value == pytest.approx(2 / 3)
-    assert found.interval.low <= found.test.value <= found.interval.high
+    assert found.tau.low <= found.tau.value == found.test.value <= found.tau.high
 
 
 def test_three_things_in_common_are_enough_to_agree_on() -> None:

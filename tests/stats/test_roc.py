@@ -61,7 +61,7 @@ def test_the_area_is_the_share_of_pairs_in_order(seed: int, tied: bool) -> None:
     found = roc_auc(labels, a, rng=np.random.default_rng(0))
     assert found.value == pytest.approx(counted(labels, a), abs=1e-12)
     assert found.value == pytest.approx(under(*roc_points(labels, a)), abs=1e-12)
-    assert found.interval.low < found.value < found.interval.high
+    assert found.low < found.value < found.high
 
 
 @pytest.mark.parametrize("tied", [False, True])
@@ -72,7 +72,7 @@ def test_delong_is_its_definition(seed: int, tied: bool) -> None:
     difference, p = delong(labels, a, b)
     assert found.value == pytest.approx(difference, abs=1e-12)
     assert found.p == pytest.approx(p, rel=1e-9)
-    assert (found.p < 0.05) == (found.interval.low > 0 or found.interval.high < 0)
+    assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
     back = roc_auc_difference(labels, b, a)
     assert (back.value, back.p) == (pytest.approx(-found.value), pytest.approx(found.p))
 
@@ -83,7 +83,7 @@ def test_the_bootstrap_interval_is_as_wide_as_theory_says() -> None:
     v10 = [np.mean(x > downs) for x in ups]
     v01 = [np.mean(ups > y) for y in downs]
     error = math.sqrt(np.var(v10, ddof=1) / len(ups) + np.var(v01, ddof=1) / len(downs))
-    interval = roc_auc(labels, a, rng=np.random.default_rng(0)).interval
+    interval = roc_auc(labels, a, rng=np.random.default_rng(0))
     assert interval.high - interval.low == pytest.approx(2 * 1.96 * error, rel=0.1)
     assert interval.method == "percentile, stratified"
 
@@ -93,12 +93,12 @@ def test_what_cannot_be_had_is_said() -> None:
     labels = np.array([True, True, False, False])
     apart = roc_auc(labels, np.array([3.0, 2.0, 1.0, 0.0]), rng=rng)
     assert apart.value == 1.0
-    assert math.isnan(apart.interval.low)
-    assert apart.interval.method.startswith("no spread")
+    assert math.isnan(apart.low)
+    assert apart.method.startswith("no spread")
     flat = roc_auc(labels, np.ones(4), rng=rng)
     assert (flat.value, flat.p) == (0.5, None)
     lone = np.array([True, False, False, False])
-    assert roc_auc(lone, np.arange(4.0), rng=rng).interval.method.startswith("too few")
+    assert roc_auc(lone, np.arange(4.0), rng=rng).method.startswith("too few")
     assert roc_auc_difference(lone, np.arange(4.0), -np.arange(4.0)).p is None
     same = roc_auc_difference(labels, np.arange(4.0), 2 * np.arange(4.0))
     assert (same.value, same.p) == (0.0, None)
@@ -120,7 +120,7 @@ def test_an_area_has_the_interval_of_a_plain_bootstrap_of_either_group() -> None
     rng = np.random.default_rng(6)
     ups, downs = rng.normal(0.5, 1, 12), rng.normal(0, 1, 8)
     labels = np.arange(20) < 12
-    found = roc_auc(labels, np.concatenate([ups, downs]), rng=np.random.default_rng(0)).interval
+    found = roc_auc(labels, np.concatenate([ups, downs]), rng=np.random.default_rng(0))
     above = np.array([[psi(x, y) for y in downs] for x in ups])
     drawn = [above[np.ix_(rng.integers(12, size=12), rng.integers(8, size=8))].mean() for _ in range(4000)]
     assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02)
@@ -132,8 +132,8 @@ def test_two_items_in_a_group_are_enough_for_a_difference() -> None:
     found = roc_auc_difference(labels, a, b)
     value, p = delong(labels, a, b)
     assert (found.value, found.p) == pytest.approx((value, p))
-    assert found.interval.method == "delong"
+    assert found.method == "delong"
     error = abs(value) / norm.isf(p / 2)
-    assert (found.interval.low, found.interval.high) == pytest.approx(
+    assert (found.low, found.high) == pytest.approx(
         (value - 1.959964 * error, value + 1.959964 * error), rel=1e-5
     )

@@ -11,7 +11,7 @@ import pytest
 from unmask.core.errors import StatsError
 from unmask.core.types import Row
 from unmask.stats import estimates, signed_estimate
-from unmask.stats.shares import absolute_interval, sign_test, wilson
+from unmask.stats.shares import sign_test, wilson
 
 from .tables import DATA, measure, only, row, rows, unscored
 
@@ -143,20 +143,6 @@ def test_gap_between_directions(counts: tuple[tuple[int, int], tuple[int, int]],
     assert gap.p == pytest.approx(reference_fisher(a, a + b, c, c + d), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("signed_ends", "expected"),
-    [
-        ((-1.0, 3.0), (0.0, 3.0)),
-        ((-4.0, 3.0), (0.0, 4.0)),
-        ((-4.0, -1.0), (1.0, 4.0)),
-        ((2.0, 5.0), (2.0, 5.0)),
-    ],
-)
-def test_folding(signed_ends: tuple[float, float], expected: tuple[float, float]) -> None:
-    found = absolute_interval(*signed_ends)
-    assert (found.low, found.high) == expected
-
-
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_gap_where_one_side_always_wins(sign: float) -> None:
     both = [row(i, sign, direction="stereo" if i % 2 else "antistereo") for i in range(6)]
@@ -226,9 +212,3 @@ def test_no_gap_is_wider_than_a_hundred() -> None:
     table += [row(f"a{i}", 1.0, direction="antistereo") for i in range(10)]
     found = only(estimates(measure(), table, data=DATA, rng_seed=0), "direction-gap")
     assert (found.value, found.high) == pytest.approx((100.0, 100.0), abs=1e-9)
-
-
-def test_folding_keeps_ends_that_lie_on_one_side() -> None:
-    assert (absolute_interval(0.5, 8.0).low, absolute_interval(0.5, 8.0).high) == (0.5, 8.0)
-    assert (absolute_interval(-8.0, -0.5).low, absolute_interval(-8.0, -0.5).high) == (0.5, 8.0)
-    assert (absolute_interval(-8.0, 0.5).low, absolute_interval(-8.0, 0.5).high) == (0.0, 8.0)

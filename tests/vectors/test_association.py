@@ -36,14 +36,14 @@ def test_effect_statistic_and_exact_p_are_those_of_plain_loops(sizes: tuple[int,
     found = association_test("q", (x, y, a, b))
     first, second = weat_reference.values(x, y, a, b)
     p, total = weat_reference.exact_p(first, second)
-    assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-12)
+    assert found.effect.value == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-12)
     assert found.statistic == pytest.approx(weat_reference.statistic(x, y, a, b), abs=1e-12)
     assert (found.p, found.partitions, found.exact) == (pytest.approx(p), total, True)
     assert found.sizes == sizes
     np.testing.assert_allclose(found.x, first)
     np.testing.assert_allclose(found.y, second)
     population = association_test("q", (x, y, a, b), spread="population")
-    assert population.effect == pytest.approx(weat_reference.effect(x, y, a, b, less=0), abs=1e-12)
+    assert population.effect.value == pytest.approx(weat_reference.effect(x, y, a, b, less=0), abs=1e-12)
     assert population.spread == "population"
 
 
@@ -56,7 +56,7 @@ def test_known_values_from_a_glove_file(tmp_path: Path) -> None:
     assert found.x.tolist() == [1, 1]
     assert found.y.tolist() == [-1, -1]
     assert found.statistic == 4
-    assert found.effect == pytest.approx(2 / math.sqrt(4 / 3))
+    assert found.effect.value == pytest.approx(2 / math.sqrt(4 / 3))
     assert found.p == pytest.approx(1 / math.comb(4, 2))
     turned, _ = make_question({"he": [1.0]}, "arts dance", "math tools", "he", "she")
     assert weat(turned, read_vectors(path)).p == 1.0
@@ -67,9 +67,9 @@ def test_ties_count() -> None:
     same = np.tile([1.0, 2.0], (3, 1))
     found = association_test("q", (same, same, np.eye(2), np.ones((1, 2))))
     assert found.p == 1.0
-    assert math.isnan(found.effect)
-    assert math.isnan(found.interval.low)
-    assert found.interval.method == "no spread: 6 targets alike"
+    assert math.isnan(found.effect.value)
+    assert math.isnan(found.effect.low)
+    assert found.effect.method == "no spread: 6 targets alike"
     x, y = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])  # 0 in exact numbers, not in floats
     assert permutation_p_value(x, y, rng=np.random.default_rng(0)).p == pytest.approx(
         weat_reference.exact_p(x, y)[0]
@@ -115,11 +115,11 @@ def test_the_sampled_p_is_never_zero() -> None:
 def test_the_interval_holds_the_effect_and_repeats() -> None:
     four = sets(8, (8, 8, 8, 8))
     one, two = association_test("q", four), association_test("q", four)
-    assert one.interval == two.interval
-    assert one.interval.low < one.effect < one.interval.high
-    assert one.interval.method == "bca over 8+8+8+8"
-    assert association_test("q", four, seed=1).interval != one.interval
-    single = association_test("q", sets(8, (8, 8, 1, 1))).interval
+    assert one.effect == two.effect
+    assert one.effect.low < one.effect.value < one.effect.high
+    assert one.effect.method == "bca over 8+8+8+8"
+    assert association_test("q", four, seed=1).effect != one.effect
+    single = association_test("q", sets(8, (8, 8, 1, 1))).effect
     assert single.method == "bca over 8+8+1+1"
     assert single.low < single.high
 
@@ -136,7 +136,7 @@ def test_the_interval_resamples_words_of_all_four_sets() -> None:
         redrawn.append(effect_size(unit[0] @ towards, unit[1] @ towards, "sample"))
     found = association_test("q", four)
     low, high = np.percentile(redrawn, [2.5, 97.5])
-    assert found.interval.high - found.interval.low == pytest.approx(high - low, rel=0.25)
+    assert found.effect.high - found.effect.low == pytest.approx(high - low, rel=0.25)
 
 
 def test_rows_of_one_unit_are_resampled_together() -> None:
@@ -147,13 +147,13 @@ def test_rows_of_one_unit_are_resampled_together() -> None:
     once = association_test("q", four, spread="population")
     together = association_test("q", thrice, spread="population", units=units)  # type: ignore[arg-type]
     alone = association_test("q", thrice, spread="population")
-    assert together.effect == pytest.approx(once.effect)
-    assert together.interval.low == pytest.approx(once.interval.low, abs=0.06)  # other resamples
-    assert together.interval.high == pytest.approx(once.interval.high, abs=0.06)
-    assert (together.interval.method, alone.interval.method) == ("bca over 8+7+6+5", "bca over 24+21+18+15")
-    assert alone.interval.high - alone.interval.low < once.interval.high - once.interval.low
+    assert together.effect.value == pytest.approx(once.effect.value)
+    assert together.effect.low == pytest.approx(once.effect.low, abs=0.06)  # other resamples
+    assert together.effect.high == pytest.approx(once.effect.high, abs=0.06)
+    assert (together.effect.method, alone.effect.method) == ("bca over 8+7+6+5", "bca over 24+21+18+15")
+    assert alone.effect.high - alone.effect.low < once.effect.high - once.effect.low
     one = (("same",) * 8, *(tuple(map(str, range(len(rows)))) for rows in four[1:]))
-    assert association_test("q", four, units=one).interval.method == "too few: 1+7+6+5 units"  # type: ignore[arg-type]
+    assert association_test("q", four, units=one).effect.method == "too few: 1+7+6+5 units"  # type: ignore[arg-type]
 
 
 def test_unknown_words_are_refused_or_left_out_and_listed() -> None:
@@ -166,7 +166,7 @@ def test_unknown_words_are_refused_or_left_out_and_listed() -> None:
     found = weat(question, vectors, unknown="leave-out")
     assert found.left_out == ("gone", "lost")
     assert found.sizes == (3, 3, 2, 2)
-    assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b))
+    assert found.effect.value == pytest.approx(weat_reference.effect(x, y, a, b))
     empty, _ = make_question(words, "p q", "r s", "t", "gone")
     with pytest.raises(StatsError, match="for any word of set 3"):
         weat(empty, vectors, unknown="leave-out")

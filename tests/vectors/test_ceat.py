@@ -72,12 +72,12 @@ def test_the_combined_effect_is_that_of_the_formulas(variance: str, lean: float)
     error = math.sqrt(1 / sum(random))
     found = ceat(QUESTION, vectors, draws=count, variance=variance)  # type: ignore[arg-type]
     np.testing.assert_allclose(found.effects, effects)
-    assert found.effect == pytest.approx(effect)
+    assert found.effect.value == pytest.approx(effect)
     assert found.tau2 == pytest.approx(tau2)
     assert found.i2 == pytest.approx(max(0.0, 1 - (count - 1) / q))
     assert found.p == pytest.approx(2 * (1 - NormalDist().cdf(abs(effect / error))), abs=1e-12)
-    assert found.interval.low == pytest.approx(effect - 1.959964 * error, abs=1e-6)
-    assert found.interval.high == pytest.approx(effect + 1.959964 * error, abs=1e-6)
+    assert found.effect.low == pytest.approx(effect - 1.959964 * error, abs=1e-6)
+    assert found.effect.high == pytest.approx(effect + 1.959964 * error, abs=1e-6)
     assert (found.draws, found.variance, found.contexts) == (count, variance, (1, 5))
 
 
@@ -85,7 +85,9 @@ def test_one_context_per_word_equals_weat() -> None:
     vectors = {text: rows[:1] for text, rows in contexts().items()}
     sets = [np.concatenate([vectors[text] for text in group.texts]) for group in QUESTION.groups()]
     found = ceat(QUESTION, vectors, draws=3)
-    assert found.effect == pytest.approx(association_test("q", (sets[0], sets[1], sets[2], sets[3])).effect)
+    assert found.effect.value == pytest.approx(
+        association_test("q", (sets[0], sets[1], sets[2], sets[3])).effect.value
+    )
     assert (found.tau2, found.i2, found.contexts) == (0.0, 0.0, (1, 1))
 
 

@@ -149,7 +149,7 @@ def test_seat_and_its_exact_p_are_plain_loops_over_seat_files(
     x, y, a, b = plain_sets(name, part(whole, few))
     found = seat(part(whole, few), lm(name))
     p, total = weat_reference.exact_p(*weat_reference.values(x, y, a, b))
-    assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-4)
+    assert found.effect.value == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-4)
     assert (found.p, found.partitions, found.exact) == (pytest.approx(p, abs=1e-12), total, True)
 
 
@@ -158,15 +158,15 @@ def test_seat_on_a_whole_file_samples_partitions(data_dir: Path) -> None:
     (question,) = read_questions(data_dir / "bias_bench" / "seat" / "sent-weat6.jsonl")
     x, y, a, b = plain_sets("bert-uncased", question)
     found = seat(question, lm("bert-uncased"))
-    assert found.effect == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-4)
+    assert found.effect.value == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-4)
     assert found.statistic == pytest.approx(weat_reference.statistic(x, y, a, b), abs=1e-3)
     assert (found.partitions, found.exact) == (100_000, False)
-    assert found.interval.low <= found.effect <= found.interval.high
-    assert found.interval.method == f"bca over {'+'.join(str(len(rows)) for rows in (x, y, a, b))}"
+    assert found.effect.low <= found.effect.value <= found.effect.high
+    assert found.effect.method == f"bca over {'+'.join(str(len(rows)) for rows in (x, y, a, b))}"
     (words,) = read_questions(data_dir / "bias_bench" / "seat" / "weat6.jsonl")
     by_word = seat(question.with_words(words), lm("bert-uncased"))
-    assert by_word.interval.method == "bca over 8+8+8+8"
-    assert (by_word.effect, by_word.p) == (found.effect, found.p)
+    assert by_word.effect.method == "bca over 8+8+8+8"
+    assert (by_word.effect.value, by_word.p) == (found.effect.value, found.p)
 
 
 @pytest.mark.parametrize("name", ["roberta", "llama"])
@@ -183,7 +183,7 @@ def test_cseat_takes_the_word_of_interest(name: str, data_dir: Path) -> None:
             rows.append(states(name, text, 2)[list(positions)].mean(0))
         sets.append(rows)
     found = cseat(question, lm(name), layer=2)
-    assert found.effect == pytest.approx(weat_reference.effect(*sets), abs=1e-4)
+    assert found.effect.value == pytest.approx(weat_reference.effect(*sets), abs=1e-4)
     assert found.p == weat_reference.exact_p(*weat_reference.values(*sets))[0]
 
 

@@ -27,15 +27,15 @@ def made(seed: int, names: list[str], size: int = 5) -> WordVectors:
 def test_hand_computed_values() -> None:
     found = direct_bias(FLAT, ["nurse", "smith", "tree", "up"], [("he", "she")])
     assert found.values == pytest.approx({"nurse": 0.6, "smith": 1.0, "tree": 0.0, "up": math.sqrt(0.5)})
-    assert found.value == pytest.approx((0.6 + 1 + math.sqrt(0.5)) / 4)
-    assert (found.n, found.interval.method) == (4, "t over 4 words")
-    assert 0 <= found.interval.low < found.value < found.interval.high <= 1
+    assert found.mean.value == pytest.approx((0.6 + 1 + math.sqrt(0.5)) / 4)
+    assert (found.n, found.mean.method) == (4, "t over 4 words")
+    assert 0 <= found.mean.low < found.mean.value < found.mean.high <= 1
     squared = direct_bias(FLAT, ["nurse", "up"], [("he", "she")], strictness=2)
-    assert squared.value == pytest.approx((0.36 + 0.5) / 2)
+    assert squared.mean.value == pytest.approx((0.36 + 0.5) / 2)
     inner = ripa(FLAT, ["nurse", "smith", "tree"], [("he", "she")])
     assert inner.lean.values == pytest.approx({"nurse": -3.0, "smith": 2.0, "tree": 0.0})
-    assert inner.lean.value == pytest.approx(-1 / 3)
-    assert inner.size.value == pytest.approx(5 / 3)
+    assert inner.lean.mean.value == pytest.approx(-1 / 3)
+    assert inner.size.mean.value == pytest.approx(5 / 3)
     assert direction_cosines(FLAT, direction(FLAT, [("she", "he")]))["smith"] == pytest.approx(-1)
 
 
@@ -93,10 +93,10 @@ def test_neighbour_shares_match_a_plain_loop() -> None:
     assert found.shares == pytest.approx(shares)
     known = [word for word in words if word != "w7"]
     expected = np.corrcoef([shares[word] for word in known], [marks[word] for word in known])[0, 1]
-    assert found.correlation == pytest.approx(expected)
+    assert found.correlation.value == pytest.approx(expected)
     middle, half = math.atanh(expected), 1.959964 / math.sqrt(len(known) - 3)
-    assert found.interval.low == pytest.approx(math.tanh(middle - half), abs=1e-6)
-    assert found.interval.high == pytest.approx(math.tanh(middle + half), abs=1e-6)
+    assert found.correlation.low == pytest.approx(math.tanh(middle - half), abs=1e-6)
+    assert found.correlation.high == pytest.approx(math.tanh(middle + half), abs=1e-6)
     assert (found.n, found.k) == (len(known), 6)
 
 
@@ -104,10 +104,10 @@ def test_neighbours_without_marks_have_no_share() -> None:
     found = knn_bias(FLAT, ["nurse", "tree", "up"], {"she": 1.0}, k=1)
     assert math.isnan(found.shares["nurse"])
     assert (found.marked, found.n, found.p) == ({"nurse": 0, "tree": 0, "up": 0}, 0, None)
-    assert found.interval.method == "too few: 0 words"
+    assert found.correlation.method == "too few: 0 words"
     alike = knn_bias(FLAT, ["nurse", "tree", "up"], dict.fromkeys(FLAT.words, 1.0), k=2)
     assert alike.shares == {"nurse": 1.0, "tree": 1.0, "up": 1.0}
-    assert alike.interval.method == "no spread: 3 words alike"
+    assert alike.correlation.method == "no spread: 3 words alike"
 
 
 def test_a_word_of_the_same_vector_is_a_neighbour_and_the_word_itself_is_not() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 NAN = math.nan
 
@@ -26,6 +27,20 @@ class Value:
         """Whether the interval lies on one side of `null`."""
         return self.has_interval and not self.low <= null <= self.high
 
+    def widen(self) -> Self:
+        """The same, its interval widened if necessary to contain the value."""
+        return replace(self, low=min(self.low, self.value), high=max(self.high, self.value))
+
+    def clip(self, least: float, most: float) -> Self:
+        """The same, its interval clipped to the scale: Student's interval of few units may exceed it."""
+        low, high = (min(max(end, least), most) for end in (self.low, self.high))
+        return replace(self, low=low, high=high)
+
+    def __abs__(self) -> Self:
+        """The absolute value; its interval starts at 0 if that of the signed value contains 0."""
+        low, high = sorted((abs(self.low), abs(self.high)))
+        return replace(self, value=abs(self.value), low=0.0 if self.low <= 0 <= self.high else low, high=high)
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate(Value):
@@ -42,6 +57,11 @@ class Estimate(Value):
     p: float | None = None  # against the null
     p_holm: float | None = None  # corrected over the categories of the same measure and data
     model: str = ""  # which model, if the result is about several
+
+    @classmethod
+    def of(cls, value: Value, **fields: Any) -> Self:
+        """A value with what it estimates."""
+        return cls(value.value, value.low, value.high, value.method, **fields)
 
     @property
     def signed(self) -> float | None:

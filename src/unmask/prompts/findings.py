@@ -9,7 +9,7 @@ import numpy as np
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
-from unmask.findings import Finding, Plot, Table, Value, charts
+from unmask.findings import Finding, Plot, Table, charts
 from unmask.prompts.agreement import AgreementCoefficient, agreement
 from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import ModelAnswers, PromptAnswer
@@ -17,13 +17,7 @@ from unmask.prompts.rules import Ruling
 from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
 from unmask.stats.ranks import RankAgreement
 
-PLL = (
-    "pll",
-    "cps",
-    "cps-exact",
-    "ll",
-    "cll",
-)  # measures whose mean difference may rank bias types, in order of preference
+PLL = ("pll", "cps", "cps-exact", "ll", "cll")  # measures that may rank bias types, in order of preference
 RENAMED = {"race-color": "race"}
 
 
@@ -121,7 +115,7 @@ def _answers_text(
 
 def _rank_answer(ranks: RankAgreement, other: AuditRanking) -> str:
     p = "none" if ranks.test.p is None else f"{ranks.test.p:.3f}"
-    numbers = f"{ranks.test.value:+.2f}", f"{ranks.interval.low:+.2f} to {ranks.interval.high:+.2f}"
+    numbers = f"{ranks.tau.value:+.2f}", f"{ranks.tau.low:+.2f} to {ranks.tau.high:+.2f}"
     value, ends = (number.replace("-", "−") for number in numbers)
     return (
         f"Rank correlation with the mean differences of {other.measure} on {other.data}: Kendall's τ-b "
@@ -159,16 +153,7 @@ def _shares_table(shares: Sequence[Estimate]) -> Table:
 
 
 def _agreement_table(coefficients: Sequence[AgreementCoefficient]) -> Table:
-    rows = tuple(
-        (
-            row.name,
-            Value(row.value, row.interval.low, row.interval.high, row.interval.method),
-            row.n,
-            row.judges,
-            row.interval.method,
-        )
-        for row in coefficients
-    )
+    rows = tuple((row.name, row, row.n, row.judges, row.method) for row in coefficients)
     columns = ("coefficient", "agreement", "prompts", "people", "interval")
     return Table("How far people agree", columns, rows, "1: full agreement; 0: agreement by chance.")
 
@@ -178,9 +163,7 @@ def _ranks_table(shares: Sequence[Estimate], ranks: RankAgreement, other: AuditR
     both = sorted((name for name in mine if name in other.scores), key=lambda name: -mine[name])
     columns = ("bias type", "judged biased (%)", f"mean difference of {other.measure}")
     rows = tuple((name, mine[name], other.scores[name]) for name in both)
-    return Table(
-        f"Bias types here and by {other.measure} on {other.data}", columns, rows, ranks.interval.method
-    )
+    return Table(f"Bias types here and by {other.measure} on {other.data}", columns, rows, ranks.tau.method)
 
 
 def _plots(shares: Sequence[Estimate]) -> tuple[Plot, ...]:
@@ -188,13 +171,8 @@ def _plots(shares: Sequence[Estimate]) -> tuple[Plot, ...]:
     if not kept:
         return ()
     rows = [
-        {
-            "label": row.group.replace("=", ": "),
-            "value": row.value,
-            "low": row.low,
-            "high": row.high,
-            "n": row.n,
-        }
+        {"label": row.group.replace("=", ": "), "value": row.value, "low": row.low, "high": row.high}
+        | {"n": row.n}
         for row in kept
     ]
     values = "; ".join(
@@ -212,11 +190,5 @@ def _answers_table(model_answers: ModelAnswers, rulings: Mapping[str, Ruling]) -
 
 def _row(answer: PromptAnswer, ruling: Ruling) -> tuple[str, ...]:
     words = ", ".join(f"{word.text} {word.probability:.3f}" for word in answer.words) or "none"
-    return (
-        answer.prompt,
-        answer.category,
-        answer.text.replace("{slot}", "___"),
-        words,
-        ruling.verdict,
-        ruling.reason,
-    )
+    text = answer.text.replace("{slot}", "___")
+    return answer.prompt, answer.category, text, words, ruling.verdict, ruling.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -81,30 +82,25 @@ def rank_agreement(
     mine, theirs = (np.array([scores[name] for name in common]) for scores in (shares, other))
     test = kendall(mine, theirs)
     resampled = np.stack([_resampled_shares(name, answers, rulings, seed) for name in common], axis=-1)
-    interval = percentile_interval(
+    tau = percentile_interval(
         kendall_taus(resampled, np.broadcast_to(theirs, resampled.shape)), test.value, "prompts of each type"
     )
-    return RankAgreement(MEASURE, "other", test, interval, len(common))
+    return RankAgreement(MEASURE, "other", tau, test, len(common))
 
 
 def _share(group: str, part: Sequence[PromptAnswer], rulings: Mapping[str, Ruling], data: str) -> Estimate:
     verdicts_given = [rulings[answer.prompt].verdict for answer in part]
     biased = verdicts_given.count("biased")
     n = biased + verdicts_given.count("not biased")
-    interval = wilson(biased, n)
-    return Estimate(
+    value = wilson(biased, n)
+    return Estimate.of(
+        value if n else replace(value, method="none: nothing decided"),
         measure=MEASURE,
         data=data,
         group=group,
         statistic=STATISTIC,
-        value=100 * biased / n if n else float("nan"),
-        low=interval.low,
-        high=interval.high,
-        null=None,
         n=n,
-        ties=0,
         unscored=len(part) - n,
-        method=interval.method if n else "none: nothing decided",
     )
 
 

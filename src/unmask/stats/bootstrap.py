@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import DegenerateDataWarning, bootstrap
 
+from unmask.core.estimate import Value
 from unmask.core.types import Floats, Ints
 
 RESAMPLES = 2_000
@@ -25,27 +25,18 @@ Statistic = Callable[..., Floats]  # columns, axis → values
 BootstrapMethod = Literal["BCa", "percentile"]  # as scipy calls them
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A 95% interval and its method; the ends are NaN where no interval exists."""
-
-    low: float
-    high: float
-    method: str
-
-    def widen_to(self, value: float) -> Interval:
-        """The interval, widened if necessary to contain `value`."""
-        return Interval(min(self.low, value), max(self.high, value), self.method)
-
-    def clip(self, least: float, most: float) -> Interval:
-        """The interval, clipped to the scale: Student's interval of few units may exceed it."""
-        low, high = np.clip([self.low, self.high], least, most).tolist()
-        return Interval(low, high, self.method)
-
-
-def no_interval(method: str) -> Interval:
-    """An empty interval; `method` states the reason."""
-    return Interval(float("nan"), float("nan"), method)
+def bootstrap_value(
+    value: float,
+    columns: tuple[Floats, ...],
+    statistic: Statistic,
+    *,
+    rng: np.random.Generator,
+    unit: str = "",
+) -> Value:
+    """A value with the bootstrap interval of its statistic; `unit` names what is resampled in the method."""
+    low, high, method = bootstrap_ends(columns, statistic, rng=rng)
+    over = f"{method} over {columns[0].size} {unit}" if unit else method
+    return Value(value, float(low), float(high), over).widen()
 
 
 def bootstrap_ends(
@@ -144,13 +135,13 @@ def resampled_items(values: Floats, *, rng: np.random.Generator) -> Floats:
     return resampled_means(np.where(kept, values, 0.0), kept.astype(np.float64), rng=rng)
 
 
-def percentile_interval(resampled: Floats, value: float, unit: str) -> Interval:
-    """The middle 95% of the resampled values, ignoring NaN."""
+def percentile_interval(resampled: Floats, value: float, unit: str) -> Value:
+    """The value with the middle 95% of the resampled ones, ignoring NaN."""
     kept = resampled[np.isfinite(resampled)]
     if kept.size < resampled.size / 2 or not np.isfinite(value):
-        return no_interval(f"none: most resamples of {unit} leave nothing to rank")
+        return Value(value, method=f"none: most resamples of {unit} leave nothing to rank")
     low, high = np.quantile(kept, [0.025, 0.975]).tolist()
-    return Interval(low, high, f"percentile over {unit}").widen_to(value)
+    return Value(value, low, high, f"percentile over {unit}").widen()
 
 
 def _multiplicities(sizes: Sequence[int], cells: int, rng: np.random.Generator) -> Iterator[list[Ints]]:

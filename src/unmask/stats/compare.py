@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import NO_CHANGE, Interval
+from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
@@ -40,6 +41,11 @@ class Comparison:
     p_holm: float | None = None  # over all comparisons passed to `apply_holm`
     run: int = 1  # index of run b among several
 
+    @property
+    def difference(self) -> Value:
+        """The change with its interval."""
+        return Value(self.change, self.low, self.high, self.method)
+
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
@@ -66,12 +72,11 @@ class GateResult:
 
 
 class Change(NamedTuple):
-    """A statistic in two runs, and b − a with its interval and p-value."""
+    """A statistic in two runs, and b − a with its p-value."""
 
     a: float
     b: float
-    value: float
-    interval: Interval
+    difference: Value
     p: float | None
 
 
@@ -97,18 +102,18 @@ def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Cha
     """The statistic's change from run a to run b over the items given."""
     if statistic == "icat":
         first, second = by_term(pair.a), by_term(pair.b)
-        before, after = overall(first).icat, overall(second).icat
-        return Change(before, after, after - before, icat_change_interval(first, second, rng=rng), None)
+        difference = icat_change_interval(first, second, rng=rng)
+        return Change(overall(first).icat, overall(second).icat, difference, None)
     a, b = pair.values(statistic)
     if statistic in CROSSED:
-        return Change(mean(a), mean(b), mean(b - a), *crossed_mean(b - a, pair.a, rng=rng))
+        return Change(mean(a), mean(b), *crossed_mean(b - a, pair.a, rng=rng))
     p = _mcnemar(pair) if statistic == "bias-score" else mean_test(b - a, 0.0)
-    return Change(mean(a), mean(b), mean(b - a), _interval(b - a, rng, statistic), p)
+    return Change(mean(a), mean(b), _mean_change(b - a, rng, statistic), p)
 
 
-def _interval(changes: Floats, rng: np.random.Generator, statistic: str) -> Interval:
+def _mean_change(changes: Floats, rng: np.random.Generator, statistic: str) -> Value:
     if changes.size and not changes.any():
-        return Interval(0.0, 0.0, NO_CHANGE)
+        return Value(0.0, 0.0, 0.0, NO_CHANGE)
     return mean_interval(changes, rng=rng, unit=unit_of(statistic))
 
 
@@ -121,13 +126,13 @@ def _comparison(pair: PairedRuns, statistic: str, *, group: str, seed: int) -> C
         statistic=statistic,
         a_value=result.a,
         b_value=result.b,
-        change=result.value,
-        low=result.interval.low,
-        high=result.interval.high,
+        change=result.difference.value,
+        low=result.difference.low,
+        high=result.difference.high,
         n=pair.a.items.size,
         flips=pair.flips,
         left_out=pair.left_out,
-        method=result.interval.method,
+        method=result.difference.method,
         p=result.p,
     )
 

@@ -14,8 +14,9 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import Value
 from unmask.core.types import Floats, Ints
-from unmask.stats.bootstrap import NO_SPREAD, Interval, bootstrap_ends, no_interval
+from unmask.stats.bootstrap import NO_SPREAD, bootstrap_value
 from unmask.stats.shares import wilson
 
 SHUFFLES = 2_000
@@ -27,16 +28,9 @@ class FamilyAgreement:
 
     families: int
     agreeing: int
-    interval: Interval  # of the share in percent: Wilson's, over families
-    chance: float
-    low: float
-    high: float
+    share: Value  # of families that agree, in percent; Wilson's interval
+    chance: Value  # the share expected, and the middle 95% of shuffles
     p: float  # one-sided: at least as much agreement by chance
-
-    @property
-    def share(self) -> float:
-        """Share of families that agree, in percent."""
-        return 100 * self.agreeing / self.families
 
 
 def count_agreeing(outcomes: Sequence[Ints]) -> int:
@@ -60,26 +54,24 @@ def family_agreement(
     shuffled = np.sum([_shuffled(part, rng) for part in by_stratum.values()], axis=0)
     n, agreeing = len(outcomes), count_agreeing(outcomes)
     low, high = np.percentile(100 * shuffled / n, [2.5, 97.5])
+    expected = 100 * sum(map(_expected, by_stratum.values())) / n
     return FamilyAgreement(
         families=n,
         agreeing=agreeing,
-        interval=wilson(agreeing, n),
-        chance=100 * sum(map(_expected, by_stratum.values())) / n,
-        low=float(low),
-        high=float(high),
+        share=wilson(agreeing, n),
+        chance=Value(expected, float(low), float(high), "shuffled"),
         p=float((1 + (shuffled >= agreeing).sum()) / (1 + SHUFFLES)),
     )
 
 
-def share_of_members(counted: Floats, sizes: Floats, *, rng: np.random.Generator) -> tuple[float, Interval]:
+def share_of_members(counted: Floats, sizes: Floats, *, rng: np.random.Generator) -> Value:
     """Percent of all members that count, with its interval over families, as members are dependent."""
     value = 100 * float(counted.sum() / sizes.sum())
     if counted.size < 2:
-        return value, no_interval(f"too few: {counted.size} families")
+        return Value(value, method=f"too few: {counted.size} families")
     if np.ptp(counted / sizes) == 0:
-        return value, no_interval(f"{NO_SPREAD}: {counted.size} families alike")
-    low, high, method = bootstrap_ends((counted, sizes), _ratio, rng=rng)
-    return value, Interval(float(low), float(high), f"{method} over {counted.size} families").widen_to(value)
+        return Value(value, method=f"{NO_SPREAD}: {counted.size} families alike")
+    return bootstrap_value(value, (counted, sizes), _ratio, rng=rng, unit="families")
 
 
 def _ratio(counted: Floats, sizes: Floats, axis: int = -1) -> Floats:

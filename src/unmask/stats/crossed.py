@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from unmask.core.estimate import Value
 from unmask.core.types import Floats, Ints
-from unmask.stats.bootstrap import NO_CHANGE, Interval, crossed_means
+from unmask.stats.bootstrap import NO_CHANGE, crossed_means
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.table import ScoreTable
 
@@ -18,20 +19,20 @@ CROSSED = ("appd", "association")  # statistics that are means over words × tem
 
 def crossed_mean(
     values: Floats, table: ScoreTable, *, rng: np.random.Generator, null: float = 0.0
-) -> tuple[Interval, float | None]:
-    """Interval of the mean and p-value against the null; `values` are those of the table's scored rows."""
+) -> tuple[Value, float | None]:
+    """The mean and its p-value against the null; `values` are those of the table's scored rows."""
     scored = table.take(table.is_scored)
     words, templates = _numbered(scored, "word"), _numbered(scored, "template")
     if min(_distinct(words), _distinct(templates)) < 2:
         return mean_interval(values, rng=rng), mean_test(values, null)
     if not (values - null).any():
-        return Interval(null, null, NO_CHANGE), None
+        return Value(mean(values), null, null, NO_CHANGE), None
     resampled = crossed_means(values, words, templates, rng)
     low, high = np.quantile(resampled, [0.025, 0.975])
     method = f"two-way bootstrap over {_distinct(words)} words and {_distinct(templates)} templates"
     beyond = min((resampled <= null).sum(), (resampled >= null).sum())
     p = min(1.0, 2 * (beyond + 1) / (len(resampled) + 1))
-    return Interval(float(low), float(high), method).widen_to(mean(values)), float(p)
+    return Value(mean(values), float(low), float(high), method).widen(), float(p)
 
 
 def _numbered(table: ScoreTable, name: str) -> Ints:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import Interval
-from unmask.stats.means import mean, mean_interval, mean_test
+from unmask.stats.means import mean_interval, mean_test
 from unmask.stats.table import ScoreTable
 
 
@@ -33,23 +32,19 @@ def differences(table: ScoreTable, statistic: str) -> Floats:
 
 
 def mean_estimate(
-    table: ScoreTable, statistic: str, group: str, interval: Interval, p: float | None
+    table: ScoreTable, statistic: str, group: str, value: Value, p: float | None = None
 ) -> Estimate:
-    """The mean of a statistic's values as an Estimate with the given interval and p-value."""
-    values = differences(table, statistic)
-    return Estimate(
+    """The mean over the scored rows of a table as an Estimate."""
+    return Estimate.of(
+        value,
         measure=table.measure.name,
         data=table.data,
         group=group,
         statistic=statistic,
-        value=mean(values),
-        low=interval.low,
-        high=interval.high,
         null=0.0,
-        n=values.size,
+        n=int(table.is_scored.sum()),
         ties=table.n_ties,
         unscored=table.n_unscored,
-        method=interval.method,
         p=p,
     )
 
@@ -58,6 +53,6 @@ def _estimate(table: ScoreTable, statistic: str, *, group: str, seed: int) -> Es
     """The mean with its interval; no test for `asld`, whose null of 0 is the edge of its scale."""
     values = differences(table, statistic)
     least = 0.0 if statistic == "asld" else -np.inf
-    interval = mean_interval(values, rng=generator(seed, group)).clip(least, np.inf)
+    value = mean_interval(values, rng=generator(seed, group)).clip(least, np.inf)
     p = None if statistic == "asld" else mean_test(values, 0.0)
-    return mean_estimate(table, statistic, group, interval, p)
+    return mean_estimate(table, statistic, group, value, p)

@@ -8,15 +8,16 @@ from itertools import combinations
 
 import numpy as np
 
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import Interval, percentile_interval, resampled_means
+from unmask.stats.bootstrap import percentile_interval, resampled_means
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.items import item_values
 from unmask.stats.means import mean, mean_test
 from unmask.stats.pairing import PairedRuns, paired_groups
-from unmask.stats.ranks import RankTest, kendall, kendall_taus, spearman, spearman_rhos
+from unmask.stats.ranks import kendall, kendall_taus, spearman, spearman_rhos
 from unmask.stats.shares import sign_test
 from unmask.stats.table import ScoreTable
 
@@ -34,10 +35,9 @@ class DoseResponse:
     scores: Floats
     errors: Floats  # standard errors of each score minus that of the middle dose
     n: int  # items
-    spearman: float
-    spearman_interval: Interval
-    kendall: RankTest
-    kendall_interval: Interval
+    spearman: Value
+    kendall: Value
+    p: float | None  # of Kendall's τ
     step: int | None  # smallest distance at which all doses are separated; None if there is none
     n_separated: int  # pairs of doses significantly different in the right order
     n_tested: int
@@ -62,7 +62,7 @@ def dose_response(
         scores = totals.sum(axis=-1) / counts.sum(axis=-1)
     resampled = resampled_means(totals, counts, rng=generator(seed, f"doses {measure.name} {statistic}"))
     unit = "words" if statistic == "appd" else "pairs"
-    rho, tau = spearman(scores, trend), kendall(scores, trend)
+    tau, every = kendall(scores, trend), np.broadcast_to(trend, resampled.shape)
     pairs = _separations(measure, statistic, rows, data=data, seed=seed)
     return DoseResponse(
         measure=measure.name,
@@ -72,14 +72,9 @@ def dose_response(
         scores=scores,
         errors=(resampled - resampled[:, [int(np.argmin(np.abs(doses)))]]).std(axis=0),
         n=int(counts.sum(axis=-1).max()),
-        spearman=rho,
-        spearman_interval=percentile_interval(
-            spearman_rhos(resampled, np.broadcast_to(trend, resampled.shape)), rho, unit
-        ),
-        kendall=tau,
-        kendall_interval=percentile_interval(
-            kendall_taus(resampled, np.broadcast_to(trend, resampled.shape)), tau.value, unit
-        ),
+        spearman=percentile_interval(spearman_rhos(resampled, every), spearman(scores, trend), unit),
+        kendall=percentile_interval(kendall_taus(resampled, every), tau.value, unit),
+        p=tau.p,
         step=smallest_step(pairs),
         n_separated=sum(separated for _, separated in pairs),
         n_tested=len(pairs),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval
+from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
 from unmask.stats.compare import Change, GateResult, change
 from unmask.stats.crossed import CROSSED, crossed_mean
 from unmask.stats.means import mean, mean_interval
@@ -37,14 +39,14 @@ def gate(
         a_value=result.a,
         b_value=result.b,
         null=measure.null,
-        worsening=result.value,
-        low=result.interval.low,
-        high=result.interval.high,
+        worsening=result.difference.value,
+        low=result.difference.low,
+        high=result.difference.high,
         tolerance=tolerance,
         n=pair.a.items.size,
         left_out=pair.left_out,
-        method=result.interval.method,
-        worse=result.interval.low > tolerance,
+        method=result.difference.method,
+        worse=result.difference.low > tolerance,
     )
 
 
@@ -55,8 +57,8 @@ def worsening(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> 
     result = change(pair, statistic, rng=rng)
     if statistic == "asld":
         return result
-    ends = result.interval
-    return result._replace(value=-result.value, interval=Interval(-ends.high, -ends.low, ends.method))
+    rise = result.difference
+    return result._replace(difference=Value(-rise.value, -rise.high, -rise.low, rise.method))
 
 
 def distance_interval(less: tuple[float, float], plus: tuple[float, float]) -> tuple[float, float]:
@@ -77,20 +79,18 @@ def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Cha
     a, b = pair.values(statistic)
     value = abs(mean(b) - null) - abs(mean(a) - null)
     if not (b - a).any():
-        return Change(mean(a), mean(b), 0.0, Interval(0.0, 0.0, NO_CHANGE), None)
+        return Change(mean(a), mean(b), Value(0.0, 0.0, 0.0, NO_CHANGE), None)
     less, plus = (_plain(column, pair, statistic, rng) for column in (b - a, a + b - 2 * null))
     low, high = distance_interval((less.low, less.high), (plus.low, plus.high))
-    return Change(mean(a), mean(b), value, Interval(low, high, less.method).widen_to(value), None)
+    return Change(mean(a), mean(b), Value(value, low, high, less.method).widen(), None)
 
 
-def _plain(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Interval:
-    """Interval of a mean; of zero width if the values do not vary."""
+def _plain(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Value:
+    """A mean with its interval, which has zero width if the values do not vary."""
     if statistic in CROSSED:
         return crossed_mean(values, pair.a, rng=rng)[0]
-    interval = mean_interval(values, rng=rng, unit=unit_of(statistic))
-    if interval.method.startswith(NO_SPREAD):
-        return Interval(mean(values), mean(values), interval.method)
-    return interval
+    found = mean_interval(values, rng=rng, unit=unit_of(statistic))
+    return replace(found, low=found.value, high=found.value) if found.method.startswith(NO_SPREAD) else found
 
 
 def _null(measure: Measure) -> float:

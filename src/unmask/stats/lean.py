@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import Interval, bootstrap_ends, no_interval
+from unmask.stats.bootstrap import bootstrap_value
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import differences, mean_estimate
 from unmask.stats.pairing import STATISTICS
@@ -38,24 +38,21 @@ def _groups(table: ScoreTable) -> Iterator[tuple[str, ScoreTable]]:
 
 
 def _estimate(table: ScoreTable, statistic: str, group: str, seed: int) -> Estimate:
-    interval_and_p = crossed_mean(differences(table, statistic), table, rng=generator(seed, group))
-    return mean_estimate(table, statistic, group, *interval_and_p)
+    value_and_p = crossed_mean(differences(table, statistic), table, rng=generator(seed, group))
+    return mean_estimate(table, statistic, group, *value_and_p)
 
 
 def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
     words = np.array(
         [part.difference[part.is_scored].mean() for _, part in table.split_by("word") if part.is_scored.any()]
     )
-    value, interval = float("nan"), no_interval(f"too few: {words.size} words")
+    value = Value(NAN, method=f"too few: {words.size} words")
     if words.size >= MIN_WORDS and np.ptp(words) > 0:
-        value = float(_size(words))
-        low, high, method = bootstrap_ends((words,), _size, rng=generator(seed, f"effect {group}"))
-        if np.isfinite(
-            [low, high]
-        ).all():  # a resample of one word has no standard deviation: no interval then
-            interval = Interval(float(low), float(high), f"{method} over {words.size} words").widen_to(value)
-    plain = mean_estimate(table, "effect-size", group, interval, None)
-    return replace(plain, value=value, n=words.size)
+        rng = generator(seed, f"effect {group}")
+        found = bootstrap_value(float(_size(words)), (words,), _size, rng=rng, unit="words")
+        # A resample of one word has no standard deviation: no interval then.
+        value = found if found.has_interval else Value(found.value, method=value.method)
+    return replace(mean_estimate(table, "effect-size", group, value), n=words.size)
 
 
 def _size(words: Floats, axis: int = -1) -> Floats:

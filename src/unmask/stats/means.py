@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import ttest_1samp
 
+from unmask.core.estimate import Value
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import MAX_BCA_UNITS, NO_SPREAD, Interval, bootstrap_ends, no_interval
+from unmask.stats.bootstrap import MAX_BCA_UNITS, NO_SPREAD, bootstrap_value
 
 MIN_BCA_UNITS = 30  # below this Student's interval has better coverage than BCa
 
@@ -22,17 +23,19 @@ def mean(values: Floats) -> float:
         return float(np.mean(values)) if values.size else float("nan")
 
 
-def mean_interval(values: Floats, *, rng: np.random.Generator, unit: str = "") -> Interval:
-    """Interval of the mean of independent units; `unit` names them in the method."""
-    n, named = values.size, unit or "items"
+def mean_interval(values: Floats, *, rng: np.random.Generator, unit: str = "") -> Value:
+    """The mean of independent units with its interval; `unit` names them in the method."""
+    n, named, value = values.size, unit or "items", mean(values)
     if n < 2:
-        return no_interval(f"too few: {n} {named}")
+        return Value(value, method=f"too few: {n} {named}")
     if not np.isfinite(values).all():
-        return no_interval("infinite scores")
+        return Value(value, method="infinite scores")
     if not _vary(values):
-        return no_interval(f"{NO_SPREAD}: {n} {named} alike")
-    low, high, method = _ends(values, rng)
-    return Interval(low, high, f"{method} over {n} {unit}" if unit else method).widen_to(mean(values))
+        return Value(value, method=f"{NO_SPREAD}: {n} {named} alike")
+    if MIN_BCA_UNITS <= n <= MAX_BCA_UNITS:
+        return bootstrap_value(value, (values,), np.mean, rng=rng, unit=unit)
+    ends = ttest_1samp(values, 0.0).confidence_interval()
+    return Value(value, float(ends.low), float(ends.high), f"t over {n} {unit}" if unit else "t").widen()
 
 
 def mean_test(values: Floats, null: float) -> float | None:
@@ -50,11 +53,3 @@ def mean_test(values: Floats, null: float) -> float | None:
 def _vary(values: Floats) -> bool:
     """Whether the values are finite and differ by more than rounding errors."""
     return bool(np.isfinite(values).all() and np.ptp(values) > 1e-12 * np.abs(values).max())
-
-
-def _ends(values: Floats, rng: np.random.Generator) -> tuple[float, float, str]:
-    if MIN_BCA_UNITS <= values.size <= MAX_BCA_UNITS:
-        low, high, method = bootstrap_ends((values,), np.mean, rng=rng)
-        return float(low), float(high), method
-    ends = ttest_1samp(values, 0.0).confidence_interval()
-    return float(ends.low), float(ends.high), "t"

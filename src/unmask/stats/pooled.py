@@ -8,13 +8,14 @@ values, one per pair (Cochran 1977, Sampling Techniques, §6.8), computed as for
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import Value
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_CHANGE, Interval, no_interval
+from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.means import mean_interval
 from unmask.stats.shares import NOTHING_SCORED, wilson
 
@@ -43,30 +44,31 @@ class HitCounts:
         return values
 
 
-def share_interval(counts: HitCounts, *, rng: np.random.Generator, unit: str = "pairs") -> Interval:
-    """Interval of the pooled share over its units.
+def share_interval(counts: HitCounts, *, rng: np.random.Generator, unit: str = "pairs") -> Value:
+    """The pooled share with its interval over units.
 
     Wilson's if every unit has one trial. Also if all trials or none are hits, counting each unit as one
     trial, because resampling would give an interval of zero width.
     """
-    n = counts.trials.size
+    n, share = counts.trials.size, counts.share
     if (counts.trials == 1).all():
-        return wilson(int(counts.hits.sum()), n)
-    if counts.share in (0.0, 100.0):
-        sure = wilson(n if counts.share else 0, n)
-        return Interval(sure.low, sure.high, f"wilson over {n} {unit}")
-    return mean_interval(counts.linearised_values(), rng=rng, unit=unit).clip(0.0, 100.0)
+        return replace(wilson(int(counts.hits.sum()), n), value=share)
+    if share in (0.0, 100.0):
+        return replace(wilson(n if share else 0, n), method=f"wilson over {n} {unit}")
+    found = mean_interval(counts.linearised_values(), rng=rng, unit=unit)
+    return replace(found, value=share).clip(0.0, 100.0)
 
 
 def difference_interval(
     first: HitCounts, second: HitCounts, *, rng: np.random.Generator, unit: str = "pairs"
-) -> Interval:
-    """Interval of first − second, two pooled shares over the same units in the same order."""
+) -> Value:
+    """First − second with its interval, two pooled shares over the same units in the same order."""
     if first.trials.size != second.trials.size:
         raise StatsError(f"{first.trials.size} {unit} against {second.trials.size}: expected the same {unit}")
+    difference = first.share - second.share
     if not first.trials.size:
-        return no_interval(NOTHING_SCORED)
+        return Value(difference, method=NOTHING_SCORED)
     gaps = first.linearised_values() - second.linearised_values()
     if np.abs(gaps).max() < 1e-9:
-        return Interval(0.0, 0.0, NO_CHANGE)
-    return mean_interval(gaps, rng=rng, unit=unit).clip(-100.0, 100.0)
+        return Value(difference, 0.0, 0.0, NO_CHANGE)
+    return replace(mean_interval(gaps, rng=rng, unit=unit), value=difference).clip(-100.0, 100.0)

@@ -11,8 +11,9 @@ from typing import Literal
 import numpy as np
 from scipy.stats import kendalltau, permutation_test, rankdata, spearmanr
 
+from unmask.core.estimate import Value
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import Interval, percentile_interval
+from unmask.stats.bootstrap import percentile_interval
 
 MIN_RANKED = 3  # fewest items that can be ranked
 MAX_ENUMERATED = 7  # tied rankings of up to so many items are permuted exhaustively (5,040 ways)
@@ -57,8 +58,8 @@ class RankAgreement:
 
     a: str
     b: str
+    tau: Value  # Kendall's τ-b
     test: RankTest
-    interval: Interval
     n: int  # items ranked
 
 
@@ -77,8 +78,8 @@ def rank_agreements(
             continue
         test = kendall(scores[a][both], scores[b][both])
         values = kendall_taus(resampled[:, a][:, both], resampled[:, b][:, both])
-        interval = percentile_interval(values, test.value, unit)
-        agreements.append(RankAgreement(names[a], names[b], test, interval, int(both.sum())))
+        tau = percentile_interval(values, test.value, unit)
+        agreements.append(RankAgreement(names[a], names[b], tau, test, int(both.sum())))
     return agreements
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.stats import ConstantInputWarning, DegenerateDataWarning, pearsonr, rankdata
 from statsmodels.regression.linear_model import OLS
 
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import NO_SPREAD, bootstrap_ends, no_interval
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.bootstrap import NO_SPREAD, bootstrap_value
+from unmask.stats.means import mean_interval
 from unmask.stats.shares import NOTHING_SCORED, bias_score
 from unmask.stats.table import ScoreTable
 
@@ -89,14 +89,12 @@ def correlation(
         return _nothing(n)
     value = float(statistic(*x, *y))
     if n < MIN_UNITS:
-        return Value(value, float("nan"), float("nan"), f"too few: {n} items")
+        return Value(value, method=f"too few: {n} items")
     with warnings.catch_warnings():  # a resample without spread: no interval then
         warnings.simplefilter("ignore", ConstantInputWarning)
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        low, high, method = bootstrap_ends((*x, *y), statistic, rng=rng)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        return Value(value, float("nan"), float("nan"), f"too few of {n} items differ")
-    return Value(value, min(float(low), value), max(float(high), value), method)
+        found = bootstrap_value(value, (*x, *y), statistic, rng=rng)
+    return found if found.has_interval else Value(value, method=f"too few of {n} items differ")
 
 
 def regress_on_property(
@@ -109,7 +107,6 @@ def regress_on_property(
     if measure.summary == "magnitude":
         x, y = np.abs(x), np.abs(y)
     kept = table.is_scored & np.isfinite(y)
-    interval = mean_interval(y[kept], rng=generator(seed, "all"))
     won = score = None
     if measure.summary == "share":
         won = fit_line(x[table.is_counted], 100 * table.wins[table.is_counted].astype(np.float64))
@@ -117,7 +114,7 @@ def regress_on_property(
     return PropertyRegression(
         line=fit_line(x[kept], y[kept]),
         r=correlation([x[kept]], [y[kept]], rng=generator(seed, "correlation")),
-        mean=Value(mean(y[kept]), interval.low, interval.high, interval.method),
+        mean=mean_interval(y[kept], rng=generator(seed, "all")),
         wins=won,
         score=score,
     )
@@ -129,11 +126,8 @@ def _fitted(value: float, ends: Floats, y: Floats) -> Value:
     if np.isfinite(ends).all() and not alike:
         return Value(float(value), float(ends[0]), float(ends[1]), METHOD)
     few = f"too few: {y.size} items, or one of them decides the line"
-    why = no_interval(f"{NO_SPREAD}: {y.size} items alike" if alike and y.size > 1 else few)
-    return Value(float(value), why.low, why.high, why.method)
+    return Value(float(value), method=f"{NO_SPREAD}: {y.size} items alike" if alike and y.size > 1 else few)
 
 
 def _nothing(n: int) -> Value:
-    return Value(
-        float("nan"), float("nan"), float("nan"), f"{NO_SPREAD}: {n} items alike" if n else NOTHING_SCORED
-    )
+    return Value(NAN, method=f"{NO_SPREAD}: {n} items alike" if n else NOTHING_SCORED)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import mannwhitneyu, norm, rankdata
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import NAN, Value
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_SPREAD, Interval, no_interval, stratified_ends
+from unmask.stats.bootstrap import NO_SPREAD, stratified_ends
 from unmask.stats.table import Flags
+
+FEW = "too few: 1 item in a group"
 
 
 @dataclass(frozen=True, slots=True)
-class RocAuc:
+class RocAuc(Value):
     """An AUC, or a difference of two, with its interval and p-value against chance."""
 
-    value: float
-    interval: Interval
-    p: float | None
-    positives: int
-    negatives: int
+    p: float | None = None
+    positives: int = 0
+    negatives: int = 0
 
 
 def roc_points(labels: Flags, scores: Floats) -> tuple[Floats, Floats]:
@@ -40,8 +41,8 @@ def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAu
     _check(labels, scores)
     value = float(roc_auc_score(labels, scores))
     p = None if np.ptp(scores) == 0 else float(mannwhitneyu(scores[labels], scores[~labels]).pvalue)
-    interval = _auc_interval(scores[labels], scores[~labels], rng).widen_to(value)
-    return RocAuc(value, interval, p, int(labels.sum()), int((~labels).sum()))
+    ends = _auc_ends(scores[labels], scores[~labels], rng)
+    return RocAuc(value, *ends, p, int(labels.sum()), int((~labels).sum())).widen()
 
 
 def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
@@ -53,27 +54,26 @@ def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
     _check(labels, b)
     value = float(roc_auc_score(labels, a)) - float(roc_auc_score(labels, b))
     positives, negatives = int(labels.sum()), int((~labels).sum())
+    without = RocAuc(value, method=FEW, positives=positives, negatives=negatives)
     if min(positives, negatives) < 2:
-        return RocAuc(value, no_interval("too few: 1 item in a group"), None, positives, negatives)
+        return without
     above = _placements(a[labels], a[~labels]) - _placements(b[labels], b[~labels])
     below = _placements(a[~labels], a[labels]) - _placements(b[~labels], b[labels])
     error = float(np.sqrt(above.var(ddof=1) / positives + below.var(ddof=1) / negatives))
     if error < 1e-12:
-        return RocAuc(
-            value, no_interval(f"{NO_SPREAD}: both order the items alike"), None, positives, negatives
-        )
+        return replace(without, method=f"{NO_SPREAD}: both order the items alike")
     reach = float(norm.ppf(0.975)) * error
     p = float(2 * norm.sf(abs(value) / error))
-    return RocAuc(value, Interval(value - reach, value + reach, "delong"), p, positives, negatives)
+    return RocAuc(value, value - reach, value + reach, "delong", p, positives, negatives)
 
 
-def _auc_interval(positives: Floats, negatives: Floats, rng: np.random.Generator) -> Interval:
+def _auc_ends(positives: Floats, negatives: Floats, rng: np.random.Generator) -> tuple[float, float, str]:
     if min(positives.size, negatives.size) < 2:
-        return no_interval("too few: 1 item in a group")
+        return NAN, NAN, FEW
     low, high, _ = stratified_ends((positives, negatives), _areas, methods=("percentile",), rng=rng)
     if low == high:
-        return no_interval(f"{NO_SPREAD}: every resample gives the same area")
-    return Interval(low, high, "percentile, stratified")
+        return NAN, NAN, f"{NO_SPREAD}: every resample gives the same area"
+    return low, high, "percentile, stratified"
 
 
 def _areas(positives: Floats, negatives: Floats, axis: int = -1) -> Floats:

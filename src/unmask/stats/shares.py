@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import binomtest, fisher_exact
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from unmask.core.errors import StatsError
-from unmask.core.estimate import Estimate
-from unmask.stats.bootstrap import Interval, no_interval
+from unmask.core.estimate import NAN, Estimate, Value
 from unmask.stats.table import ScoreTable
 
 NOTHING_SCORED = "none: nothing scored"
 DISADVANTAGED, ADVANTAGED = "stereo", "antistereo"
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast(Value):
+    """A difference with its interval, and a test of no difference."""
+
+    p: float | None = None
 
 
 def share_estimates(table: ScoreTable) -> list[Estimate]:
@@ -42,21 +48,30 @@ def direction_gap(advantaged: ScoreTable, disadvantaged: ScoreTable) -> Estimate
 
     Newcombe's (1998) interval of the signed difference, folded at zero; Fisher's exact test.
     """
-    first, second = bias_score(advantaged, group="all"), bias_score(disadvantaged, group="all")
-    interval, p = _gap(int(advantaged.wins.sum()), first.n, int(disadvantaged.wins.sum()), second.n)
-    return replace(
-        first,
+    signed = share_gap(advantaged, disadvantaged)
+    return Estimate.of(
+        abs(signed),
+        measure=advantaged.measure.name,
+        data=advantaged.data,
         statistic="direction-gap",
-        value=abs(first.value - second.value),
-        low=interval.low,
-        high=interval.high,
-        method=interval.method,
         null=0.0,
-        n=first.n + second.n,
-        ties=first.ties + second.ties,
-        unscored=first.unscored + second.unscored,
-        p=p,
+        n=int(advantaged.is_counted.sum() + disadvantaged.is_counted.sum()),
+        ties=advantaged.n_ties + disadvantaged.n_ties,
+        unscored=advantaged.n_unscored + disadvantaged.n_unscored,
+        p=signed.p,
     )
+
+
+def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
+    """Bias score of the first minus that of the second: Newcombe's interval, Fisher's exact test."""
+    wins, n = int(first.wins.sum()), int(first.is_counted.sum())
+    other_wins, other_n = int(second.wins.sum()), int(second.is_counted.sum())
+    if not (n and other_n):
+        return Contrast(NAN, method=NOTHING_SCORED)
+    ends = confint_proportions_2indep(wins, n, other_wins, other_n, method="newcomb", compare="diff")
+    low, high = 100 * float(ends[0]), 100 * float(ends[1])
+    p = float(fisher_exact(np.array([[wins, n - wins], [other_wins, other_n - other_wins]])).pvalue)
+    return Contrast(100 * wins / n - 100 * other_wins / other_n, low, high, "newcombe", p).widen()
 
 
 def sign_test(wins: int, losses: int, *, null: float = 50.0) -> float | None:
@@ -64,12 +79,12 @@ def sign_test(wins: int, losses: int, *, null: float = 50.0) -> float | None:
     return float(binomtest(wins, wins + losses, null / 100).pvalue) if wins + losses else None
 
 
-def wilson(wins: int, n: int) -> Interval:
-    """Wilson's (1927) 95% interval of a share, in percent."""
+def wilson(wins: int, n: int) -> Value:
+    """A share in percent, with Wilson's (1927) 95% interval."""
     if not n:
-        return no_interval(NOTHING_SCORED)
+        return Value(NAN, method=NOTHING_SCORED)
     low, high = proportion_confint(wins, n, alpha=0.05, method="wilson")
-    return Interval(100 * float(low), 100 * float(high), "wilson").widen_to(100 * wins / n)
+    return Value(100 * wins / n, 100 * float(low), 100 * float(high), "wilson").widen()
 
 
 def signed_estimate(estimate: Estimate) -> Estimate:
@@ -98,36 +113,17 @@ def _direction_scores(table: ScoreTable) -> list[Estimate]:
     return [*scores, direction_gap(known[ADVANTAGED], known[DISADVANTAGED])]
 
 
-def _gap(wins: int, n: int, other_wins: int, other_n: int) -> tuple[Interval, float | None]:
-    if not (n and other_n):
-        return no_interval(NOTHING_SCORED), None
-    ends = confint_proportions_2indep(wins, n, other_wins, other_n, method="newcomb", compare="diff")
-    table = np.array([[wins, n - wins], [other_wins, other_n - other_wins]])
-    interval = absolute_interval(100 * float(ends[0]), 100 * float(ends[1]))
-    return interval.widen_to(100 * abs(wins / n - other_wins / other_n)), float(fisher_exact(table).pvalue)
-
-
-def absolute_interval(low: float, high: float) -> Interval:
-    """Newcombe's signed interval, as an interval of the absolute value: from 0 if it contains 0."""
-    ends = sorted((abs(low), abs(high)))
-    return Interval(0.0 if low <= 0 <= high else ends[0], ends[1], "newcombe")
-
-
 def _share(table: ScoreTable, *, group: str, statistic: str, n: int) -> Estimate:
     wins, losses, null = int(table.wins.sum()), int(table.losses.sum()), table.measure.null
-    interval = wilson(wins, n)
-    return Estimate(
+    return Estimate.of(
+        wilson(wins, n),
         measure=table.measure.name,
         data=table.data,
         group=group,
         statistic=statistic,
-        value=100 * wins / n if n else float("nan"),
-        low=interval.low,
-        high=interval.high,
         null=null,
         n=n,
         ties=table.n_ties,
         unscored=table.n_unscored,
-        method=interval.method,
         p=None if null is None else sign_test(wins, losses, null=null),
     )

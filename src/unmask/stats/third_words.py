@@ -10,7 +10,6 @@ from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.stats.crossed import crossed_mean
 from unmask.stats.differences import mean_estimate
-from unmask.stats.means import mean
 from unmask.stats.table import ScoreTable
 
 STATISTIC = "third"
@@ -26,7 +25,7 @@ def third_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
 def _estimate(table: ScoreTable, group: str, seed: int) -> Estimate:
     held = table.take(np.isfinite(table.unrelated))
     values = held.unrelated[held.is_scored]
-    interval, _ = crossed_mean(values, held, rng=generator(seed, f"third {group}"))
-    plain = mean_estimate(held, STATISTIC, group, interval, None)
+    value, _ = crossed_mean(values, held, rng=generator(seed, f"third {group}"))
+    plain = mean_estimate(held, STATISTIC, group, value)
     without = len(table.items) - len(held.items)
-    return replace(plain, value=mean(values), null=None, ties=0, unscored=held.n_unscored + without)
+    return replace(plain, null=None, ties=0, unscored=held.n_unscored + without)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from unmask.core.errors import StatsError
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, Interval, bootstrap_ends, no_interval
+from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD, bootstrap_ends
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.stats.table import ScoreTable, Words
 
@@ -81,35 +81,35 @@ def triple_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     ]
 
 
-def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Interval:
-    """Interval of icat, terms resampled with lms and ss together.
+def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Value:
+    """The icat with its interval, terms resampled with lms and ss together.
 
     icat is the smaller of lms·ss/50 and lms·(100−ss)/50, which have no kink at ss = 50; its ends are the
     smaller of theirs. (A bootstrap of the minimum itself covers only 63 to 85% near the kink.)
     """
-    if terms.ss.size < MIN_TERMS:
-        return no_interval(f"too few: {terms.ss.size} {UNIT}")
+    n, value = terms.ss.size, overall(terms).icat
+    if n < MIN_TERMS:
+        return Value(value, method=f"too few: {n} {UNIT}")
     if np.ptp(terms.lms) == np.ptp(terms.ss) == 0:
-        return no_interval(f"{NO_SPREAD}: {terms.ss.size} {UNIT} alike")
+        return Value(value, method=f"{NO_SPREAD}: {n} {UNIT} alike")
     low, high, method = bootstrap_ends((terms.lms, terms.ss), _both_ways, rng=rng)
-    interval = Interval(float(low.min()), float(high.min()), f"{method} over {terms.ss.size} {UNIT}")
-    return interval.widen_to(overall(terms).icat)
+    return Value(value, float(low.min()), float(high.min()), f"{method} over {n} {UNIT}").widen()
 
 
-def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generator) -> Interval:
-    """Interval of icat(b) − icat(a) over the same terms, resampled together.
+def icat_change_interval(a: TermScores, b: TermScores, *, rng: np.random.Generator) -> Value:
+    """The change icat(b) − icat(a) with its interval, over the same terms, resampled together.
 
     min f(b) − min f(a) is both the max over f(a) of the min over f(b) of f(b) − f(a), and the min max; the
     low end uses the first form, the high end the second, which is the wider choice.
     """
-    if a.ss.size and np.array_equal(a, b):
-        return Interval(0.0, 0.0, NO_CHANGE)
-    if a.ss.size < MIN_TERMS:
-        return no_interval(f"too few: {a.ss.size} {UNIT}")
+    n, value = a.ss.size, overall(b).icat - overall(a).icat
+    if n and np.array_equal(a, b):
+        return Value(value, 0.0, 0.0, NO_CHANGE)
+    if n < MIN_TERMS:
+        return Value(value, method=f"too few: {n} {UNIT}")
     low, high, method = bootstrap_ends((*a, *b), _changes, rng=rng)
     ends = float(low.min(axis=1).max()), float(high.max(axis=0).min())
-    interval = Interval(*ends, f"{method} over {a.ss.size} {UNIT}")
-    return interval.widen_to(overall(b).icat - overall(a).icat)
+    return Value(value, *ends, f"{method} over {n} {UNIT}").widen()
 
 
 def _both_ways(lms: Floats, ss: Floats, axis: int) -> Floats:
@@ -140,28 +140,22 @@ def _lacking(table: ScoreTable, what: str) -> StatsError:
 
 def _estimate(table: ScoreTable, terms: TermScores, *, group: str, seed: int) -> Estimate:
     statistic = table.measure.summary
-    interval, p = _uncertainty(terms, statistic, generator(seed, group))
-    return Estimate(
+    rng = generator(seed, group)
+    if statistic == "icat":
+        value, p = icat_interval(terms, rng=rng), None
+    else:
+        values = terms.lms if statistic == "lms" else terms.ss
+        value = mean_interval(values, rng=rng, unit=UNIT).clip(0.0, 100.0)
+        p = mean_test(values, NULL)
+    return Estimate.of(
+        value,
         measure=table.measure.name,
         data=table.data,
         group=group,
         statistic=statistic,
-        value=getattr(overall(terms), statistic),
-        low=interval.low,
-        high=interval.high,
         null=None if statistic == "icat" else NULL,
         n=int(table.is_scored.sum()),
         ties=table.n_ties,
         unscored=table.n_unscored,
-        method=interval.method,
         p=p,
     )
-
-
-def _uncertainty(
-    terms: TermScores, statistic: str, rng: np.random.Generator
-) -> tuple[Interval, float | None]:
-    if statistic == "icat":
-        return icat_interval(terms, rng=rng), None
-    values = terms.lms if statistic == "lms" else terms.ss
-    return mean_interval(values, rng=rng, unit=UNIT).clip(0.0, 100.0), mean_test(values, NULL)

@@ -202,8 +202,8 @@ def _area(toxic: Flags, values: Floats) -> Value | None:
     if not toxic.any() or toxic.all():
         return None
     difference = roc_auc_difference(toxic, values, np.zeros_like(values))
-    low, high = np.clip([difference.interval.low + 0.5, difference.interval.high + 0.5], 0.0, 1.0).tolist()
-    return Value(difference.value + 0.5, low, high, difference.interval.method)
+    low, high = difference.low + 0.5, difference.high + 0.5
+    return Value(difference.value + 0.5, low, high, difference.method).clip(0.0, 1.0)
 
 
 def _size(term: TermResult) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Value
-from unmask.stats.bootstrap import Statistic, bootstrap_ends
+from unmask.stats.bootstrap import bootstrap_value
 from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 from unmask.training.perplexity import Ability, measure_ability
 
@@ -16,37 +16,30 @@ __all__ = ["Ability", "accuracy", "accuracy_change", "measure_ability", "perplex
 
 def accuracy(ability: Ability, *, seed: int = 0) -> Value:
     """Percent of predicted tokens that are correct."""
-    interval = share_interval(_counts(ability), rng=generator(seed, "accuracy"), unit="texts")
-    return Value(ability.accuracy, interval.low, interval.high, interval.method)
+    return share_interval(_counts(ability), rng=generator(seed, "accuracy"), unit="texts")
 
 
 def accuracy_change(before: Ability, after: Ability, *, seed: int = 0) -> Value:
     """Change of accuracy in percentage points, over the same texts."""
     rng = generator(seed, "accuracy change")
-    interval = difference_interval(_counts(after), _counts(before), rng=rng, unit="texts")
-    return Value(after.accuracy - before.accuracy, interval.low, interval.high, interval.method)
+    return difference_interval(_counts(after), _counts(before), rng=rng, unit="texts")
 
 
 def perplexity(ability: Ability, *, seed: int = 0) -> Value:
     """Perplexity with a bootstrap interval over texts."""
-    return _ranged(ability.perplexity, (ability.lost, ability.tokens), _perplexity, "perplexity", seed)
+    columns, rng = (ability.lost, ability.tokens), generator(seed, "perplexity")
+    return bootstrap_value(ability.perplexity, columns, _perplexity, rng=rng, unit="texts")
 
 
 def perplexity_change(before: Ability, after: Ability, *, seed: int = 0) -> Value:
     """Perplexity after minus before, over the same texts."""
     columns = (before.lost, after.lost, before.tokens)
-    return _ranged(
-        after.perplexity - before.perplexity, columns, _perplexity_difference, "perplexity change", seed
-    )
+    change, rng = after.perplexity - before.perplexity, generator(seed, "perplexity change")
+    return bootstrap_value(change, columns, _perplexity_difference, rng=rng, unit="texts")
 
 
 def _counts(ability: Ability) -> HitCounts:
     return HitCounts(ability.hits, ability.tries)
-
-
-def _ranged(value: float, columns: tuple[Floats, ...], statistic: Statistic, label: str, seed: int) -> Value:
-    low, high, method = bootstrap_ends(columns, statistic, rng=generator(seed, label))
-    return Value(value, float(low), float(high), f"{method} over {columns[0].size} texts")
 
 
 def _perplexity(lost: Floats, tokens: Floats, axis: int = -1) -> Floats:

@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.models import Lm
-from unmask.stats.bootstrap import Interval
 from unmask.vectors.contextual import Pooling, text_vectors, word_vectors
-from unmask.vectors.intervals import Spread, Units, effect_interval, effect_size
+from unmask.vectors.intervals import Spread, Units, effect_interval
 from unmask.vectors.partitions import permutation_p_value
 from unmask.vectors.questions import Question
 from unmask.vectors.static import WordVectors, format_words
@@ -31,8 +31,7 @@ class Association:
     """Result of one association test."""
 
     question: str
-    effect: float
-    interval: Interval  # of the effect size; units (words or sentences) of all four sets are resampled
+    effect: Value  # effect size; units (words or sentences) of all four sets are resampled
     statistic: float
     p: float  # one-sided permutation test of the statistic
     partitions: int  # number of partitions, including the observed one
@@ -115,10 +114,7 @@ def association_test(
     resampled_units = units or (_own_units(x), _own_units(y), _own_units(a), _own_units(b))
     return Association(
         question=name,
-        effect=effect_size(s[: len(x)], s[len(x) :], spread),
-        interval=effect_interval(
-            near_a, near_b, resampled_units, spread, rng=generator(seed, f"{name}/words")
-        ),
+        effect=effect_interval(near_a, near_b, resampled_units, spread, rng=generator(seed, f"{name}/words")),
         statistic=float(s[: len(x)].sum() - s[len(x) :].sum()),
         p=permutation.p,
         partitions=permutation.partitions,

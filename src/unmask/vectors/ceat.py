@@ -14,9 +14,9 @@ import numpy as np
 from scipy.stats import norm
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import Interval
 from unmask.vectors.association import unit
 from unmask.vectors.intervals import Spread, effect_size
 from unmask.vectors.questions import Group, Question
@@ -31,8 +31,7 @@ class CeatResult:
     """The combined effect of many draws and their heterogeneity."""
 
     question: str
-    effect: float
-    interval: Interval
+    effect: Value
     p: float  # two-sided, as in the paper; its code halves this
     tau2: float  # variance between draws
     i2: float  # share of the variance that is between draws, 0 to 1
@@ -84,8 +83,9 @@ def _combine(
     counts = [len(contexts[text]) for text in question.texts()]
     return CeatResult(
         question=question.name,
-        effect=float(effect),
-        interval=Interval(float(low), float(high), f"normal, random effects over {effects.size} draws"),
+        effect=Value(
+            float(effect), float(low), float(high), f"normal, random effects over {effects.size} draws"
+        ),
         p=float(2 * norm.sf(abs(effect / error))),
         tau2=float(max(0.0, combined.tau2)),
         i2=float(max(0.0, 1 - (effects.size - 1) / combined.q)) if combined.q > 0 else 0.0,

@@ -14,9 +14,10 @@ from scipy.stats import pearsonr
 from sklearn.neighbors import NearestNeighbors
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import NO_SPREAD, Interval, no_interval
+from unmask.stats.bootstrap import NO_SPREAD
 from unmask.stats.means import mean, mean_interval
 from unmask.vectors.association import unit
 from unmask.vectors.static import WordVectors
@@ -49,8 +50,7 @@ class Direction:
 class WordMean:
     """A mean over words with its interval, and each word's value; the direction is treated as fixed."""
 
-    value: float
-    interval: Interval
+    mean: Value
     n: int
     values: Mapping[str, float]
     direction: Direction
@@ -71,8 +71,7 @@ class NeighbourBias:
     shares: Mapping[str, float]  # among marked neighbours, 0 to 1; NaN if none is marked
     marked: Mapping[str, int]  # how many of the k are marked
     k: int
-    correlation: float  # Pearson's r between the share and the word's own lean
-    interval: Interval
+    correlation: Value  # Pearson's r between the share and the word's own lean
     p: float | None
     n: int  # words with a share and a lean
 
@@ -143,21 +142,18 @@ def knn_bias(
     return NeighbourBias(shares, marked, k, *_correlation(both), n=len(known))
 
 
-def _correlation(both: Floats) -> tuple[float, Interval, float | None]:
+def _correlation(both: Floats) -> tuple[Value, float | None]:
     n = len(both)
     if n < 3:
-        return float("nan"), no_interval(f"too few: {n} words"), None
+        return Value(NAN, method=f"too few: {n} words"), None
     if (np.ptp(both, axis=0) <= 1e-12).any():
-        return float("nan"), no_interval(f"{NO_SPREAD}: {n} words alike"), None
+        return Value(NAN, method=f"{NO_SPREAD}: {n} words alike"), None
     correlation = pearsonr(both[:, 0], both[:, 1])
+    value, p = float(correlation.statistic), float(correlation.pvalue)
     if n < 4:
-        return float(correlation.statistic), no_interval(f"too few: {n} words"), float(correlation.pvalue)
+        return Value(value, method=f"too few: {n} words"), p
     ends = correlation.confidence_interval()
-    return (
-        float(correlation.statistic),
-        Interval(float(ends.low), float(ends.high), "fisher"),
-        float(correlation.pvalue),
-    )
+    return Value(value, float(ends.low), float(ends.high), "fisher"), p
 
 
 def _lookup_unique(vectors: WordVectors, words: Sequence[str]) -> Floats:
@@ -174,6 +170,6 @@ def _over_words(
     seed: int,
     scale: tuple[float, float] = (-np.inf, np.inf),
 ) -> WordMean:
-    interval = mean_interval(values, rng=generator(seed, label), unit="words").clip(*scale)
+    over_words = mean_interval(values, rng=generator(seed, label), unit="words").clip(*scale)
     by_word = dict(zip(words, values.tolist(), strict=True))
-    return WordMean(mean(values), interval, len(words), by_word, bias_direction)
+    return WordMean(over_words, len(words), by_word, bias_direction)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from unmask.core.estimate import Estimate
 from unmask.findings import Finding, Plot, Table, Value, charts
-from unmask.stats.bootstrap import Interval
 from unmask.stats.corrections import holm
 from unmask.vectors.association import Association
 from unmask.vectors.ceat import CeatResult
@@ -31,41 +31,21 @@ def conclude(result: VectorResult, source: str) -> Finding:
 
 def estimates_of(result: VectorResult) -> list[Estimate]:
     """The numbers of a result, by question or over words."""
-
-    def estimate(data: str, statistic: str, value: Value, n: int, **more: float | None) -> Estimate:
-        ends = (value.value, value.low, value.high, value.method)
-        return Estimate(*ends, result.measure.name, data, "all", statistic, n=n, **more)  # type: ignore[arg-type]
-
-    over_words = [
-        estimate("words", name.replace(" ", "-"), _value(each.value, each.interval), each.n, null=null)
-        for (name, each), null in zip(result.word_means, (0.0, None), strict=False)
+    name = result.measure.name
+    found = [
+        Estimate.of(each.mean, data="words", statistic=number.replace(" ", "-"), n=each.n, null=null)
+        for (number, each), null in zip(result.word_means, (0.0, None), strict=False)
     ]
     if (bias := result.neighbour_bias) is not None:
-        value = _value(bias.correlation, bias.interval)
-        over_words.append(estimate("words", "correlation", value, bias.n, null=0.0, p=bias.p))
-    questions = [
-        estimate(
-            each.question,
-            "effect-size",
-            _value(each.effect, each.interval),
-            sum(each.sizes),
-            null=0.0,
-            p=each.p,
-        )
-        for each in result.associations
-    ]
-    combined = [
-        estimate(
-            each.question,
-            "combined-effect",
-            _value(each.effect, each.interval),
-            each.draws,
-            null=0.0,
-            p=each.p,
-        )
-        for each in result.ceat_results
-    ]
-    return [*over_words, *questions, *combined]
+        over = {"data": "words", "statistic": "correlation", "n": bias.n}
+        found.append(Estimate.of(bias.correlation, **over, null=0.0, p=bias.p))
+    for each in result.associations:
+        about = {"data": each.question, "statistic": "effect-size", "n": sum(each.sizes)}
+        found.append(Estimate.of(each.effect, **about, null=0.0, p=each.p))
+    for combined in result.ceat_results:
+        about = {"data": combined.question, "statistic": "combined-effect", "n": combined.draws}
+        found.append(Estimate.of(combined.effect, **about, null=0.0, p=combined.p))
+    return [replace(estimate, measure=name) for estimate in found]
 
 
 # ----------------------------------------------------------------------------------- questions
@@ -84,7 +64,7 @@ def _associations(result: VectorResult, source: str) -> Finding:
         for each, p in zip(result.associations, adjusted, strict=True)
         if p is not None and p < ALPHA
     ]
-    effects = [(each.question, each.effect, each.interval) for each in result.associations]
+    effects = {each.question: each.effect for each in result.associations}
     return Finding(
         _headline(result, source, effects, significant),
         (Table(f"{result.measure.title} ({result.measure.name}) in {source}", columns, rows, note),),
@@ -95,9 +75,8 @@ def _associations(result: VectorResult, source: str) -> Finding:
 
 def _association(each: Association, p_holm: float | None) -> tuple[str | int | float | Value | None, ...]:
     partitions = f"{each.partitions:,} {'exact' if each.exact else 'sampled'}"
-    sizes = "+".join(map(str, each.sizes))
-    effect = _value(each.effect, each.interval)
-    return each.question, effect, each.p, p_holm, partitions, sizes, len(each.left_out), each.interval.method
+    sizes, effect = "+".join(map(str, each.sizes)), each.effect
+    return each.question, effect, each.p, p_holm, partitions, sizes, len(each.left_out), effect.method
 
 
 def _ceat(result: VectorResult, source: str) -> Finding:
@@ -113,7 +92,7 @@ def _ceat(result: VectorResult, source: str) -> Finding:
         for each, p in zip(result.ceat_results, adjusted, strict=True)
         if p is not None and p < ALPHA
     ]
-    effects = [(each.question, each.effect, each.interval) for each in result.ceat_results]
+    effects = {each.question: each.effect for each in result.ceat_results}
     spread = [
         {"value": float(value), "series": each.question}
         for each in result.ceat_results
@@ -135,20 +114,19 @@ def _ceat(result: VectorResult, source: str) -> Finding:
 
 def _combined_row(each: CeatResult, p_holm: float | None) -> tuple[str | int | float | Value | None, ...]:
     contexts = "–".join(map(str, dict.fromkeys(each.contexts)))
-    effect = _value(each.effect, each.interval)
-    return each.question, effect, each.p, p_holm, each.tau2, 100 * each.i2, each.draws, contexts
+    return each.question, each.effect, each.p, p_holm, each.tau2, 100 * each.i2, each.draws, contexts
 
 
 def _headline(
     result: VectorResult,
     source: str,
-    effects: Sequence[tuple[str, float, Interval]],
+    effects: Mapping[str, Value],
     significant: Sequence[str],
 ) -> tuple[str, ...]:
     """What the test says and what the intervals say; they may disagree."""
     questions = f"{len(effects)} {'question' if len(effects) == 1 else 'questions'}"
-    above = [name for name, _, interval in effects if interval.low > 0]
-    below = [name for name, _, interval in effects if interval.high < 0]
+    above = [name for name, effect in effects.items() if effect.low > 0]
+    below = [name for name, effect in effects.items() if effect.high < 0]
     return (
         f"{result.measure.name} in {source}, {questions}: p < {ALPHA} "
         f"after Holm's correction for {', '.join(significant) or 'none'}.",
@@ -157,10 +135,10 @@ def _headline(
     )
 
 
-def _plots(result: VectorResult, effects: Sequence[tuple[str, float, Interval]]) -> tuple[Plot, ...]:
+def _plots(result: VectorResult, effects: Mapping[str, Value]) -> tuple[Plot, ...]:
     rows = [
-        {"label": name, "value": value, "low": interval.low, "high": interval.high}
-        for name, value, interval in effects
+        {"label": name, "value": effect.value, "low": effect.low, "high": effect.high}
+        for name, effect in effects.items()
     ]
     description = "; ".join(
         f"{row['label']} {row['value']:.2f} ({row['low']:.2f} to {row['high']:.2f})" for row in rows
@@ -198,19 +176,18 @@ def _over_words(result: VectorResult, source: str) -> Finding:
     rows = tuple(
         (
             name,
-            _value(each.value, each.interval),
+            each.mean,
             each.n,
             each.direction.pairs,
             100 * each.direction.explained,
-            each.interval.method,
+            each.mean.method,
         )
         for name, each in result.word_means
     )
     columns = ("number", "mean over words", "words", "pairs", "direction explains (%)", "interval")
     note = f"{result.measure.reads[:1].upper()}{result.measure.reads[1:]}. The direction is treated as fixed."
     description = tuple(
-        f"{result.measure.name} in {source}: {name} {_format(each.value, each.interval, 3)} "
-        f"over {each.n} words."
+        f"{result.measure.name} in {source}: {name} {_format(each.mean, 3)} over {each.n} words."
         for name, each in result.word_means
     )
     return Finding(
@@ -234,7 +211,7 @@ def _extreme_words(result: WordMean) -> Table:
 
 def _words_plot(name: str, result: WordMean) -> Plot:
     rows = [{"value": value, "series": name, "label": word} for word, value in result.values.items()]
-    description = f"Histogram of the values of {result.n} words; their mean is {result.value:.3f}."
+    description = f"Histogram of the values of {result.n} words; their mean is {result.mean.value:.3f}."
     return Plot(
         f"{name}-words", f"{name}, word by word", description, charts.histograms(rows, axis="value of a word")
     )
@@ -242,15 +219,14 @@ def _words_plot(name: str, result: WordMean) -> Plot:
 
 def _neighbours(bias: NeighbourBias, result: VectorResult, source: str) -> Finding:
     marked = sum(count > 0 for count in bias.marked.values())
-    value = _value(bias.correlation, bias.interval)
-    rows = ((value, bias.p, bias.n, bias.k, bias.interval.method),)
+    rows = ((bias.correlation, bias.p, bias.n, bias.k, bias.correlation.method),)
     columns = ("correlation", "p", "words", "neighbours", "interval")
     note = (
         "Pearson's correlation of a word's own lean with the share of its neighbours that lean towards men; "
         "the lean is the cosine with the gender direction of the same vectors. Words are not a random sample."
     )
     description = (
-        f"knn-bias in {source}: correlation {_format(bias.correlation, bias.interval, 2)} over "
+        f"knn-bias in {source}: correlation {_format(bias.correlation, 2)} over "
         f"{bias.n} words, {bias.k} neighbours each; {marked} words have neighbours that lean."
     )
     order = sorted(
@@ -290,11 +266,7 @@ def _few(words: Sequence[str]) -> str:
     return ", ".join(words[:NAMED]) + (f" and {len(words) - NAMED} more" if len(words) > NAMED else "")
 
 
-def _format(value: float, interval: Interval, digits: int) -> str:
+def _format(number: Value, digits: int) -> str:
     """A number with its interval, with a typographic minus."""
-    ends = f"{interval.low:.{digits}f} to {interval.high:.{digits}f}"
-    return f"{value:.{digits}f} (95% interval {ends})".replace("-", "−")
-
-
-def _value(value: float, interval: Interval) -> Value:
-    return Value(value, interval.low, interval.high, interval.method)
+    ends = f"{number.low:.{digits}f} to {number.high:.{digits}f}"
+    return f"{number.value:.{digits}f} (95% interval {ends})".replace("-", "−")

@@ -11,8 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from unmask.core.estimate import Value
 from unmask.core.types import Floats, Ints
-from unmask.stats.bootstrap import NO_SPREAD, Interval, no_interval, stratified_ends
+from unmask.stats.bootstrap import NO_SPREAD, stratified_ends
 
 Spread = Literal["sample", "population"]  # which standard deviation; published is the sample's
 Units = tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str]]  # of the members of X, Y, A, B
@@ -26,17 +27,17 @@ def effect_size(x: Floats, y: Floats, spread: Spread) -> float:
 
 def effect_interval(
     near_a: Floats, near_b: Floats, units: Units, spread: Spread, *, rng: np.random.Generator
-) -> Interval:
-    """Interval of the effect size, from the cosines of all targets (X, then Y) with A and with B."""
+) -> Value:
+    """The effect size with its interval, from the cosines of all targets (X, then Y) with A and with B."""
     first, s = len(units[0]), near_a.mean(1) - near_b.mean(1)
     effect = effect_size(s[:first], s[first:], spread)
     if np.isnan(effect):
-        return no_interval(f"{NO_SPREAD}: {s.size} targets alike")
+        return Value(effect, method=f"{NO_SPREAD}: {s.size} targets alike")
     codes = [np.unique(np.asarray(names), return_inverse=True)[1].astype(np.int64) for names in units]
     counts = [int(code.max()) + 1 for code in codes]
     sizes = "+".join(map(str, counts))
     if min(counts[:2]) < 2:
-        return no_interval(f"too few: {sizes} units")
+        return Value(effect, method=f"too few: {sizes} units")
 
     def effects(*resampled: Ints, axis: int) -> Floats:
         remaining, single = iter(resampled), np.zeros_like(resampled[0][..., :1])
@@ -56,8 +57,8 @@ def effect_interval(
         cells=sum(code.size for code in codes),
     )
     if np.isfinite(low):
-        return Interval(low, high, f"{method} over {sizes}").widen_to(effect)
-    return no_interval(f"resamples of {sizes} units without spread")
+        return Value(effect, low, high, f"{method} over {sizes}").widen()
+    return Value(effect, method=f"resamples of {sizes} units without spread")
 
 
 def _effect(values: Floats, weights: Floats, first: int, spread: Spread) -> Floats:

@@ -10,7 +10,7 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
-from unmask.prompts import estimates, rank_agreement, ranking, verdicts
+from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
 from unmask.studies.collect import difference, in_interval, paper_values, published_value, short_name
 from unmask.studies.spec import Outputs, Step, Study, StudyOptions
 from unmask.studies.steps import audits, prompts
@@ -238,10 +238,10 @@ def _human_level_diagnosis(folders: Mapping[str, Path], benchmark: Results, seed
         if model in benchmark:
             means = {name: estimate.value for name, estimate in _mean_differences(benchmark[model])}
             try:
-                agreement = rank_agreement(answers, decided, means, seed=seed)
+                tau = rank_agreement(answers, decided, means, seed=seed).tau
                 summary.append(
                     f"{model}: Kendall's τ with the order of Table V is "
-                    f"{_tau(agreement.test.value, agreement)}"
+                    f"{tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
                 )
             except StatsError as error:
                 notes.append(f"{model}: not ranked against Table V: {error}")
@@ -252,11 +252,6 @@ def _human_level_diagnosis(folders: Mapping[str, Path], benchmark: Results, seed
         "Wilson intervals over decided prompts. Undecided: no listed word among the two likeliest.",
     )
     return Finding(tuple(summary), (table,) if rows else (), (), tuple(notes))
-
-
-def _tau(value: float, agreement: object) -> str:
-    low, high = agreement.interval.low, agreement.interval.high  # type: ignore[attr-defined]
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 PROMPTS = Study(

@@ -1,0 +1,51 @@
+"""A value with its interval: widened, clipped, folded at zero, and made an estimate."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from unmask.core.estimate import NAN, Estimate, Value
+
+
+@pytest.mark.parametrize(
+    ("signed", "expected"),
+    [
+        ((1.0, -1.0, 3.0), (1.0, 0.0, 3.0)),
+        ((-1.0, -4.0, 3.0), (1.0, 0.0, 4.0)),
+        ((-2.0, -4.0, -1.0), (2.0, 1.0, 4.0)),
+        ((3.0, 2.0, 5.0), (3.0, 2.0, 5.0)),
+        ((0.7, 0.5, 8.0), (0.7, 0.5, 8.0)),
+        ((-0.7, -8.0, 0.5), (0.7, 0.0, 8.0)),
+    ],
+)
+def test_an_absolute_value_has_the_folded_interval(
+    signed: tuple[float, float, float], expected: tuple[float, float, float]
+) -> None:
+    assert abs(Value(*signed, "wilson")) == Value(*expected, "wilson")
+
+
+def test_an_absolute_value_without_interval_has_none() -> None:
+    found = abs(Value(-2.0, method="too few"))
+    assert (found.value, found.method) == (2.0, "too few")
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+
+
+def test_an_interval_is_widened_to_its_value() -> None:
+    assert Value(1.0, 2.0, 3.0, "t").widen() == Value(1.0, 1.0, 3.0, "t")
+    assert Value(4.0, 2.0, 3.0, "t").widen() == Value(4.0, 2.0, 4.0, "t")
+    assert Value(2.5, 2.0, 3.0, "t").widen() == Value(2.5, 2.0, 3.0, "t")
+    assert math.isnan(Value(2.5).widen().low)
+    assert Value(NAN, 2.0, 3.0).widen().low == 2.0
+
+
+def test_an_interval_is_clipped_to_the_scale_but_not_its_value() -> None:
+    assert Value(101.0, -5.0, 120.0, "t").clip(0.0, 100.0) == Value(101.0, 0.0, 100.0, "t")
+    assert math.isnan(Value(50.0).clip(0.0, 100.0).high)
+
+
+def test_an_estimate_keeps_the_interval_and_its_fields_when_clipped() -> None:
+    found = Estimate.of(Value(50.0, -5.0, 120.0, "t"), measure="aul", null=50.0, n=3).clip(0.0, 100.0)
+    assert found == Estimate(50.0, 0.0, 100.0, "t", measure="aul", null=50.0, n=3)
