@@ -73,8 +73,8 @@ BAD = {
     "missing file": (list, ["audit", "--data", "nowhere.csv"], "does not exist"),
     "other files": (audit, ["--out", "."], "holds other files"),
     "no items": (audit, ["--limit", "0"], "limit is 0"),
-    "dtype": (audit, ["--dtype", "x"], "no dtype 'x'"),
-    "kind": (audit, ["--kind", "x"], "no kind 'x'"),
+    "dtype": (audit, ["--dtype", "x"], "dtype is 'x', expected fp32, bf16 or fp16"),
+    "kind": (audit, ["--kind", "x"], "kind is 'x', expected masked or causal"),
     "unfit measure": (audit, ["--measure", "ll"], "a masked model cannot answer ll"),
     "unfit data": (audit, ["--measure", "lms"], "cannot be computed on own"),
     "unknown model": (list, ["audit", "nobody/nothing", "--offline"], "cannot open nobody/nothing"),
@@ -284,7 +284,7 @@ def test_explain(say, runs: tuple[Path, Path]) -> None:
 def test_compare(say, runs: tuple[Path, Path]) -> None:
     said = say("compare", *runs)
     assert said.code == 0
-    assert "a → b" in said.out
+    assert "Changes from a" in said.out
     assert "bias-score" in said.out
     (listed,) = json.loads(say("compare", *runs, "--json").out)
     assert (listed["a"], listed["b"]) == ("a", "b")

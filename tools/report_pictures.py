@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from unmask import report
+import unmask
 from unmask.audit.result import load
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def main() -> None:
 
     runs = [load(folder) for folder in sys.argv[1:3]]
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
-        report.write(runs[0], Path(folder) / "one.html")
-        report.write_text(report.comparison(*runs), Path(folder) / "two.html")
+        unmask.report(runs[0], out=Path(folder) / "one.html")
+        unmask.report(*runs, out=Path(folder) / "two.html")
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         context = browser.new_context(viewport={"width": WIDTH, "height": 900}, device_scale_factor=SCALE)
         for name, (source, element, height) in SHOTS.items():

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from unmask.audit.run import audit
     from unmask.core.errors import UnmaskError
     from unmask.core.options import Opening, Options
+    from unmask.diagnose.run import diagnose
     from unmask.findings.envelope import Result
+    from unmask.mitigate.run import mitigate
     from unmask.models import open_lm
+    from unmask.report.run import report
+    from unmask.prompts.run import prompts
     from unmask.vectors.run import vectors
 
 _HOMES = {
@@ -32,9 +36,13 @@ _HOMES = {
     "UnmaskError": "unmask.core.errors",
     "audit": "unmask.audit.run",
     "compare": "unmask.audit.compare",
+    "diagnose": "unmask.diagnose.run",
     "gate": "unmask.audit.compare",
     "load": "unmask.audit.result",
+    "mitigate": "unmask.mitigate.run",
     "open_lm": "unmask.models",
+    "report": "unmask.report.run",
+    "prompts": "unmask.prompts.run",
     "vectors": "unmask.vectors.run",
 }
 __all__ = [
@@ -45,9 +53,13 @@ __all__ = [
     "UnmaskError",
     "audit",
     "compare",
+    "diagnose",
     "gate",
     "load",
+    "mitigate",
     "open_lm",
+    "report",
+    "prompts",
     "vectors",
 ]
 

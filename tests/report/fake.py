@@ -63,7 +63,8 @@ def estimate(measure: str, value: float, **changes: Any) -> Estimate:
 
 def meta(**changes: Any) -> dict[str, Any]:
     known: dict[str, Any] = {
-        "schema": 1,
+        "schema": 2,
+        "kind": "audit",
         "unmask": "0.1.0",
         "model": {"id": "tiny-bert", "revision": "abc123", "kind": "masked", "parameters": 4_400_000},
         "data": [

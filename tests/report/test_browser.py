@@ -10,7 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from unmask import data, report
+import unmask
+from unmask import data
 from unmask.core.types import Dataset
 from unmask.findings.envelope import Result
 
@@ -76,7 +77,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     whole = many_pairs()
     assert len({(item.more, item.less) for item in whole.items}) == PAIRS
     result = made.run(folder / "run", [(whole, MEASURES)])
-    return report.write(result, folder / "report.html")
+    return unmask.report(result, out=folder / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -127,8 +128,8 @@ def test_without_javascript_all_charts_and_texts_are_shown(many: Path, browser: 
 
 def test_hostile_rows_stay_text(small: tuple[Result, Result], tmp_path: Path, browser: Browser) -> None:
     paths = [
-        report.write(small[0], tmp_path / "one.html"),
-        report.write_text(report.comparison(*small), tmp_path / "two.html"),
+        unmask.report(small[0], out=tmp_path / "one.html"),
+        unmask.report(*small, out=tmp_path / "two.html"),
     ]
     for path in paths:
         page, seen = opened(browser, path)
@@ -148,8 +149,8 @@ def test_no_serious_accessibility_violation(
     scheme: str, small: tuple[Result, Result], tmp_path: Path, browser: Browser
 ) -> None:
     axe = Axe()
-    path = report.write_text(report.comparison(*small), tmp_path / "two.html")
-    for one in (report.write(small[0], tmp_path / "one.html"), path):
+    path = unmask.report(*small, out=tmp_path / "two.html")
+    for one in (unmask.report(small[0], out=tmp_path / "one.html"), path):
         context = browser.new_context(bypass_csp=True, color_scheme=scheme)  # axe is a script of its own
         page = context.new_page()
         page.goto(one.as_uri())

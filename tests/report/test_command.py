@@ -11,7 +11,10 @@ from huggingface_hub import ModelCard
 
 from unmask import data
 from unmask.cli import main
+from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Dataset
+from unmask.findings import Finding, Section, Table
+from unmask.findings.envelope import build, create
 
 from . import made
 
@@ -61,7 +64,7 @@ def test_figures_are_written_three_ways(
     files = sorted(path.name for path in (tmp_path / "plots").iterdir())
     assert files == [f"{name}.{kind}" for name in ("category-0", "differences", "headline-0")
                      for kind in ("pdf", "png", "svg")]  # fmt: skip
-    assert out.endswith("wrote 9 files into plots\n")
+    assert out.endswith("wrote plots\n")
     assert (tmp_path / "plots" / "headline-0.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "plots" / "headline-0.pdf").read_bytes().startswith(b"%PDF")
     drawn = (tmp_path / "plots" / "headline-0.svg").read_text(encoding="utf-8")
@@ -112,9 +115,9 @@ def test_csv_is_one_table(folders: list[str], tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--table", "headline"], "--table applies to --format md"),
-        (["--format", "csv", "--table", "checks", "--table", "headline"], "writes one table, 2 were given"),
-        (["--format", "md", "--table", "changes"], "needs at least two result folders"),
+        (["--table", "headline"], "tables are selected in the formats md, latex and csv"),
+        (["--format", "csv", "--table", "checks", "--table", "headline"], "CSV has one table, 2 were given"),
+        (["--format", "md", "--table", "changes"], "needs at least two results"),
     ],
 )
 def test_invalid_option_combinations_are_reported(
@@ -130,10 +133,43 @@ def test_invalid_option_combinations_are_reported(
 def test_a_card_takes_one_run(folders: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, *folders, "--card", "card.md")
     assert code == 2
-    assert "--card takes one run, 2 were given" in err
+    assert "a model card takes one audit, 2 results were given" in err
 
 
 def test_a_folder_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(capsys, tmp_path)
     assert code == 2
     assert "no result.json in" in err
+
+
+def test_results_of_other_commands_have_a_page_and_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A task's result is reported like an audit's: alone, and compared with another by its estimates."""
+    table = Table("Gaps", ("who", "gap"), (("nurse", Value(0.5, 0.2, 0.8)),))
+    for name, value in (("one", 0.5), ("two", 0.9)):
+        estimate = Estimate(
+            value, value - 0.1, value + 0.1, "bca", "toy", "made", "all", "gap", null=0.0, n=9
+        )
+        section = Section("toy", "A toy", "How large?", Finding(("It leans.",), (table,)))
+        meta = build(
+            "task", title=f"Toy of {name}", models=[{"id": name}], estimates=[estimate], findings=[section]
+        )
+        create(meta, tmp_path / name)
+    folders = [str(tmp_path / "one"), str(tmp_path / "two")]
+    code, out, _ = run(capsys, folders[0])
+    assert (code, out) == (0, "wrote report.html\n")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "It leans." in text
+    assert "<h1>Toy of one</h1>" in text
+    code, _, _ = run(capsys, *folders, "-o", "both.html")
+    assert code == 0
+    text = (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert "Compared: one, two" in text
+    assert "+0.40" in text
+    _, out, _ = run(capsys, *folders, "--format", "csv", "--table", "changes")
+    (change,) = csv.DictReader(io.StringIO(out))
+    assert float(change["change"]) == pytest.approx(0.4)
+    assert float(change["low"]) == pytest.approx(0.4 - 0.1 * 2**0.5)  # MOVER: both intervals, in quadrature
+    _, out, _ = run(capsys, folders[0], "--format", "md")
+    assert "| nurse | 0.50 (0.20 to 0.80) |" in out

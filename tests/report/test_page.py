@@ -12,10 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from unmask import report
 from unmask.core.types import Check
 from unmask.findings.envelope import Result
+from unmask.report import audit_page
 from unmask.report import downloads as files
+from unmask.report.run import write
 
 from . import fake
 from .htmls import Page
@@ -26,7 +27,7 @@ HOSTILE = "</script></noscript><script>alert(1)</script><img src=x onerror=alert
 
 @pytest.fixture(scope="module")
 def whole() -> Page:
-    return Page(report.page(fake.whole()))
+    return Page(audit_page.page(fake.whole()))
 
 
 def hostile() -> Result:
@@ -88,12 +89,12 @@ def test_headlines_are_explained_in_words(whole: Page) -> None:
 
 @pytest.mark.thorough
 def test_failed_check_has_a_banner_before_the_numbers() -> None:
-    text = report.page(fake.whole())
+    text = audit_page.page(fake.whole())
     assert text.index('id="failed-checks"') < text.index('id="findings"')
     assert "1 of 2 checks failed" in text
     fine = fake.whole()
     passed = fake.run(fine.meta, fine.estimates, fine.checks[:1], fine.items, fine.tokens)
-    assert 'id="failed-checks"' not in report.page(passed)
+    assert 'id="failed-checks"' not in audit_page.page(passed)
 
 
 def test_unscored_pairs_are_listed_with_their_reason(whole: Page) -> None:
@@ -106,7 +107,7 @@ def test_duplicate_measures_refer_to_the_first(whole: Page) -> None:
 
 
 def test_a_minimal_run_makes_a_page() -> None:
-    page = Page(report.page(fake.bare()))
+    page = Page(audit_page.page(fake.bare()))
     assert [found["id"] for tag, found in page.tags if tag == "h2"] == SECTIONS
     assert "No check was recorded." in page.text
     assert "Every pair was scored by every measure." in page.text
@@ -115,11 +116,11 @@ def test_a_minimal_run_makes_a_page() -> None:
 
 def test_an_empty_run_makes_a_page() -> None:
     empty = fake.run({}, (), (), fake.bare().items.slice(0, 0))
-    assert "This run has no estimate over all items." in Page(report.page(empty)).text
+    assert "This run has no estimate over all items." in Page(audit_page.page(empty)).text
 
 
 def test_hostile_text_is_escaped_on_the_page() -> None:
-    text = report.page(hostile())
+    text = audit_page.page(hostile())
     page = Page(text)
     assert len(page.scripts) == 3
     assert not [tag for tag, _ in page.tags if tag == "img"]
@@ -178,7 +179,7 @@ def test_the_contents_lead_to_the_sections(whole: Page) -> None:
 def test_checks_are_explained(whole: Page) -> None:
     made = fake.whole()
     known = fake.run(made.meta, made.estimates, (Check("ties", True, "none"),), made.items, made.tokens)
-    assert "A pair with two equal scores expresses no preference" in Page(report.page(known)).text
+    assert "A pair with two equal scores expresses no preference" in Page(audit_page.page(known)).text
 
 
 def test_result_can_be_downloaded_from_the_page(whole: Page) -> None:
@@ -200,8 +201,8 @@ def test_every_chart_has_a_container_alt_text_and_svg(whole: Page) -> None:
 
 
 def test_write_leaves_one_file(tmp_path: Path) -> None:
-    path = report.write(fake.bare(), tmp_path / "report.html")
-    assert path.read_text(encoding="utf-8") == report.page(fake.bare())
+    path = write(fake.bare(), tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8") == audit_page.page(fake.bare())
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -1,21 +1,14 @@
-"""`unmask compare`: paired tests between runs."""
+"""`unmask compare`: compare runs with paired tests."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from unmask.core.errors import ResultError
-from unmask.findings.terminal import console
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from unmask.stats import Comparison
 
 
 def compare(
@@ -24,59 +17,30 @@ def compare(
     seed: Annotated[int, typer.Option(help="Random seed of the bootstrap.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons as JSON.")] = False,
 ) -> None:
-    """Compare runs item by item: change of every score, interval, paired test with Holm's correction."""
+    """Compare runs: change of every score, interval, paired test with Holm's correction.
+
+    Audits are compared item by item, results of other commands by their estimates.
+    """
     from unmask.audit.compare import compare as compare_results
     from unmask.audit.result import load
-    from unmask.core.files import plain as as_plain
+    from unmask.core.files import plain
+    from unmask.findings import Finding
+    from unmask.findings.terminal import show
+    from unmask.report.tables import change_table
 
     if len(runs) < 2:
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
-    first, *others = (load(run) for run in runs)
-    everything = compare_results(first, *others, categories=categories, seed=seed)
-    listed = []
-    for number, run in enumerate(runs[1:], start=1):
-        rows = [comparison for comparison in everything if comparison.run == number]
-        listed.append(
-            {"a": runs[0].name, "b": run.name, "comparisons": [as_plain(comparison) for comparison in rows]}
-        )
-        if not as_json:
-            console().print(_table(f"{runs[0].name} → {run.name}", rows))
-    if as_json:
-        typer.echo(json.dumps(listed, indent=2))
-
-
-def _table(title: str, rows: Sequence[Comparison]) -> Table:
-    from rich.table import Table
-
-    from unmask.findings.numbers import number, p_value, signed_number
-    from unmask.report.wording import digits_of
-
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for name in (
-        "data",
-        "measure",
-        "statistic",
-        "group",
-        "before",
-        "after",
-        "change",
-        "95% interval",
-        "p (Holm)",
-        "n",
-        "flips",
-    ):
-        table.add_column(name, no_wrap=name != "group")
-    for comparison in rows:
-        digits = digits_of(comparison.statistic)
-        span = f"{signed_number(comparison.low, digits)} to {signed_number(comparison.high, digits)}"
-        values = (
-            number(comparison.a_value, digits),
-            number(comparison.b_value, digits),
-            signed_number(comparison.change, digits),
-            span,
-        )
-        tail = (p_value(comparison.p_holm), str(comparison.n), str(comparison.flips))
-        table.add_row(
-            comparison.data, comparison.measure, comparison.statistic, comparison.group, *values, *tail
-        )
-    return table
+    results = [load(run) for run in runs]
+    changes = compare_results(*results, categories=categories, seed=seed)
+    if not as_json:
+        show(Finding((), (change_table(changes, [run.name for run in runs]),)))
+        return
+    listed = [
+        {
+            "a": runs[0].name,
+            "b": run.name,
+            "comparisons": [plain(each) for each in changes if each.run == number],
+        }
+        for number, run in enumerate(runs[1:], start=1)
+    ]
+    typer.echo(json.dumps(listed, indent=2))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import typer
 
+from unmask.cli.console import split_names
 from unmask.core.options import literal_choices, option
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Output:
             return
         page = result.folder / "report.html"
         if self.report:
-            from unmask.report import write
+            from unmask.report.run import write
 
             write(result, page)
         self.say(f"result in {result.folder}" + (f"; open {page} in a browser" if self.report else ""))
@@ -100,11 +101,13 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
             parameters.setdefault(each.name, _parameter(each, types[each.name]))
 
     members = {field for _, names in groups.values() for field in names}
+    lists = {name for name in members if parameters[name].default == []}
     switches = {each.name for group, _ in groups.values() for each in fields(group) if _is_switch_off(each)}
 
     @functools.wraps(function)
     def command(**given: Any) -> None:
         values = {name: not value if name in members & switches else value for name, value in given.items()}
+        values |= {name: tuple(split_names(values[name])) for name in lists}
         built = {
             name: group(**{field: values[field] for field in names})
             for name, (group, names) in groups.items()
@@ -131,6 +134,8 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     default = field.default if field.default is not MISSING else field.default_factory()  # type: ignore[operator]
     names = (meta["flag"],) if meta["flag"] else (f"--{field.name.replace('_', '-')}",)
     extra: dict[str, Any] = {"show_default": meta["shown"]} if meta["shown"] else {}
+    if default == ():  # several values: repeated, or separated by commas
+        hint, default = list[str], []
     if literal_choices(hint):
         hint = str | None if type(None) in get_args(hint) else str  # checked by the group, with its message
     return inspect.Parameter(

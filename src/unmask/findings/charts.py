@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import altair as alt
 
+from unmask.core.estimate import Value
 from unmask.core.files import plain
 
 Chart = alt.LayerChart | alt.FacetChart | alt.ConcatChart
@@ -40,6 +41,12 @@ def intervals(rows: Sequence[Row], *, axis: str, null: float | None = None) -> C
     point = base.mark_point(filled=True, size=60, opacity=1)
     point = point.encode(x=alt.X("value:Q").title(axis).scale(zero=False), **mark)
     return alt.layer(*_rule(null, "x"), span, point).properties(width=520)
+
+
+def interval_row(label: str, value: Value, series: str = "") -> Row:
+    """A value as a row of a chart of intervals."""
+    named = {"label": label, "series": series} if series else {"label": label}
+    return {**named, "value": value.value, "low": value.low, "high": value.high}
 
 
 def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:

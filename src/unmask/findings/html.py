@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,17 @@ from unmask.findings.numbers import number, p_value
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
 
+RESULT = "result.json"
 _SHORT = 28  # cells up to this many characters do not wrap
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file embedded in a page: its name, a description, and a data URL with its content."""
+
+    name: str
+    description: str
+    link: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,55 +47,61 @@ class _RenderedSection:
     tables: tuple[_RenderedTable, ...]
 
 
+def render(name: str, plots: Sequence[drawing.Figure], /, **content: Any) -> str:
+    """Render a page from its template, with the scripts that make its charts interactive."""
+    scripts = [drawing.library(), asset("page.js")]
+    return template(name).render(
+        policy=embed.policy(scripts),
+        scripts=[Markup(script) for script in scripts],
+        style=Markup(asset("page.css")),
+        specs=embed.as_script({figure.id: figure.spec for figure in plots}),
+        **content,
+    )
+
+
 def page(result: Result) -> str:
     """The page of a result as HTML; it loads nothing from the network."""
-    return _page(result.meta, [_render_section(section) for section in result.findings])
+    sections = [_render_section(section) for section in result.findings]
+    meta = result.meta
+    return render(
+        "findings.html.jinja",
+        [figure for section in sections for figure in section.figures],
+        title=meta["title"] or f"A result of unmask: {meta['kind']}",
+        lead=meta["lead"],
+        sections=sections,
+        meta=meta,
+        failed=[(check.name, check.detail) for check in result.checks if not check.ok],
+        files=[Download(RESULT, "all numbers on this page, in full precision", embed.as_link(meta))],
+    )
 
 
-def write_page(result: Result, path: Path) -> Path:
-    """Write the page of a result, and an SVG of every plot beside it."""
-    rendered = [_render_section(section) for section in result.findings]
-    for figure in (figure for section in rendered for figure in section.figures):
-        write_text(path.parent / f"{figure.id}.svg", figure.svg)
-    return write_text(path, _page(result.meta, rendered))
+def draw_figures(sections: Sequence[Section]) -> list[drawing.Figure]:
+    """Every plot of the sections."""
+    return [
+        drawing.figure(plot.id, plot.title, plot.chart, plot.alt)
+        for section in sections
+        for plot in section.finding.plots
+    ]
 
 
 def fragment(sections: Sequence[Section]) -> str:
     """Sections as HTML without scripts, for notebooks."""
     rendered = [_render_section(section) for section in sections]
-    return template("fragment.html.jinja").render(sections=rendered, lead="", scripts=False)
-
-
-def _page(meta: Mapping[str, Any], sections: Sequence[_RenderedSection]) -> str:
-    scripts = [drawing.library(), asset("page.js")]
-    return template("findings.html.jinja").render(
-        title=meta["title"] or meta["kind"],
-        lead=meta["lead"],
-        policy=embed.policy(scripts),
-        scripts=[Markup(script) for script in scripts],
-        style=Markup(asset("page.css")),
-        specs=embed.as_script({figure.id: figure.spec for section in sections for figure in section.figures}),
-        sections=sections,
-        content=meta,
-        download="result.json",
-        link=embed.as_link(meta),
-    )
+    return template("fragment.html.jinja").render(sections=rendered, lead="")
 
 
 def write(
-    title: str,
-    lead: str,
-    sections: Sequence[Section],
-    content: Mapping[str, Any],
-    folder: Path,
-    download: str,
+    title: str, lead: str, sections: Sequence[Section], content: Any, folder: Path, download: str
 ) -> Path:
     """Write `report.html` and an SVG of every plot; `content` is offered as a file."""
-    rendered = [_render_section(section) for section in sections]
-    for figure in (figure for section in rendered for figure in section.figures):
+    from unmask.findings.envelope import Result
+    from unmask.findings.storage import section_json
+
+    meta = {"kind": "", "checks": [], **content, "title": title, "lead": lead}
+    meta["findings"] = [section_json(section) for section in sections]
+    for figure in draw_figures(sections):
         write_text(folder / f"{figure.id}.svg", figure.svg)
-    meta = {**content, "title": title, "lead": lead}
-    return write_text(folder / "report.html", _page(meta, rendered))
+    return write_text(folder / "report.html", page(Result(meta)))
 
 
 def format_cell(cell: Cell, column: str, digits: int) -> str:
@@ -101,10 +117,8 @@ def format_cell(cell: Cell, column: str, digits: int) -> str:
 
 
 def _render_section(section: Section) -> _RenderedSection:
-    figures = tuple(
-        drawing.figure(plot.id, plot.title, plot.chart, plot.alt) for plot in section.finding.plots
-    )
-    return _RenderedSection(section, figures, tuple(_render_table(table) for table in section.finding.tables))
+    tables = tuple(_render_table(table) for table in section.finding.tables)
+    return _RenderedSection(section, tuple(draw_figures([section])), tables)
 
 
 def _render_table(table: Table) -> _RenderedTable:

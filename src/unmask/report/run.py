@@ -1,0 +1,177 @@
+"""Write the report of one result, or of several compared: page, tables, figures, model card."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+
+from unmask.audit.compare import compare
+from unmask.audit.result import load
+from unmask.core.errors import ResultError
+from unmask.core.files import write_text
+from unmask.findings import Finding, Plot, Section, Table, charts, export, html, latex, markdown
+from unmask.findings.envelope import Result, build
+from unmask.findings.figure import Figure
+from unmask.report import audit_page, comparison_page, tables
+from unmask.report.selection import model_names
+from unmask.stats import Comparison
+
+Format = Literal["html", "md", "latex", "csv"]
+TableName = Literal["headline", "category", "changes", "checks"]
+TABLES: tuple[TableName, ...] = ("headline", "category", "changes", "checks")
+PAGE = Path("report.html")
+
+
+def report(
+    *runs: Result | str | Path,
+    out: str | Path | None = None,
+    format: Format = "html",
+    tables: Sequence[TableName] = (),
+    figures: str | Path | None = None,
+    card: str | Path | None = None,
+) -> Path | str:
+    """Write a self-contained page, or tables; several results are compared with the first.
+
+    Args:
+        runs: results or their folders, of the same kind.
+        out: the file; default: `report.html` for a page; tables are returned as text.
+        format: html, or tables as md, latex (booktabs) or csv.
+        tables: which tables; default: all that the results have.
+        figures: a folder for all charts as SVG, PNG and PDF.
+        card: a model card (Markdown) to add the results of one audit to.
+    """
+    results = [run if isinstance(run, Result) else load(run) for run in runs]
+    names = _validate(results, format, tables, card)
+    text = _page(results) if format == "html" else _tables(results, format, names)
+    path = Path(out) if out is not None else PAGE if format == "html" else None
+    if figures is not None:
+        export.write(_figures(results), Path(figures))
+    if card is not None:
+        from unmask.report import card as cards
+
+        cards.write(results[0], Path(card))
+    return text if path is None else write_text(path, text)
+
+
+def write(result: Result, path: str | Path) -> Path:
+    """Write the page of one result; plots of findings are also written as SVG files beside it."""
+    if result.kind != "audit":
+        for figure in html.draw_figures(result.findings):
+            write_text(Path(path).parent / f"{figure.id}.svg", figure.svg)
+    return write_text(Path(path), _page([result]))
+
+
+def _validate(
+    results: Sequence[Result], format: Format, tables: Sequence[TableName], card: str | Path | None
+) -> Sequence[TableName]:
+    """Check what was asked for; returns the tables to write."""
+    if not results:
+        raise ResultError("no result given: name at least one result folder")
+    kinds = list(dict.fromkeys(result.kind for result in results))
+    if len(kinds) > 1:
+        raise ResultError(f"results of different kinds ({', '.join(kinds)}): give results of one command")
+    if tables and format == "html":
+        raise ResultError("tables are selected in the formats md, latex and csv: choose one of these")
+    if format == "csv" and len(tables) > 1:
+        raise ResultError(f"CSV has one table, {len(tables)} were given: write one file for each")
+    if "changes" in tables and len(results) < 2:
+        raise ResultError("the table changes needs at least two results")
+    if card is not None and (len(results) > 1 or kinds != ["audit"]):
+        found = f"{len(results)} results were given" if len(results) > 1 else f"a {kinds[0]} was given"
+        raise ResultError(f"a model card takes one audit, {found}: give the audit of the model")
+    if tables or format in ("html", "csv"):
+        return tables
+    return [name for name in TABLES if name != "changes" or len(results) > 1]
+
+
+def _page(results: Sequence[Result]) -> str:
+    audits = [result for result in results if result.kind == "audit"]
+    if not audits:
+        return html.page(results[0] if len(results) == 1 else _compared(results))
+    if len(audits) == 1:
+        return audit_page.page(audits[0])
+    return comparison_page.page(audits, comparison_page.compare_runs(audits))
+
+
+def _figures(results: Sequence[Result]) -> list[Figure]:
+    audits = [result for result in results if result.kind == "audit"]
+    if not audits:
+        whole = results[0] if len(results) == 1 else _compared(results)
+        return html.draw_figures(whole.findings)
+    if len(audits) == 1:
+        groups = audit_page.draw_figures(audits[0])
+    else:
+        groups = comparison_page.draw_figures(audits, comparison_page.compare_runs(audits))
+    return [figure for group in groups.values() for figure in group]
+
+
+def _compared(results: Sequence[Result]) -> Result:
+    """Several results of one kind as one: changes from the first, then every result's findings."""
+    names = model_names(results)
+    changes = compare(*results, categories=True)
+    rows = [
+        {
+            "label": f"{each.measure} · {each.data} · {each.statistic}",
+            "series": name,
+            "value": each.value,
+            "low": each.low,
+            "high": each.high,
+        }
+        for name, result in zip(names, results, strict=True)
+        for each in result.headlines()
+    ]
+    title, alt = "Headline estimates", "Every headline estimate of every result with its 95% interval."
+    plots = (Plot("compared", title, alt, charts.intervals(rows, axis="value")),) if rows else ()
+    finding = Finding((), (tables.change_table(changes, names),), plots)
+    sections = [
+        Section("changes", "What changed", f"Every result compared with {names[0]}.", finding),
+        *(
+            Section(f"{number}-{section.name}", f"{name}: {section.title}", section.lead, section.finding)
+            for number, (name, result) in enumerate(zip(names, results, strict=True), start=1)
+            for section in result.findings
+        ),
+    ]
+    models = [model for result in results for model in result.models]
+    heading = f"Compared: {', '.join(names)}"
+    return Result(build(results[0].kind, title=heading, models=models, findings=sections))  # type: ignore[arg-type]
+
+
+def _tables(results: Sequence[Result], format: Format, chosen: Sequence[TableName]) -> str:
+    names = model_names(results)
+    changes = compare(*results, categories=True) if "changes" in chosen else ()
+    if format == "csv":
+        return tables.as_csv(_frame(results, names, chosen, changes))
+    built: list[Table] = []
+    if results[0].kind == "audit":
+        builders = {
+            "headline": lambda: tables.headline_table(results, names),
+            "category": lambda: tables.category_table(results, names),
+            "changes": lambda: tables.change_table(changes, names),
+            "checks": lambda: tables.check_table(results, names),
+        }
+        built = [builders[name]() for name in chosen]
+    else:
+        built = [tables.change_table(changes, names)] if "changes" in chosen else []
+        built += [table for result in results for part in result.findings for table in part.finding.tables]
+    return latex.document(built) if format == "latex" else markdown.document(built)
+
+
+def _frame(
+    results: Sequence[Result],
+    names: Sequence[str],
+    chosen: Sequence[TableName],
+    changes: Sequence[Comparison],
+) -> pd.DataFrame:
+    """One table in full precision; all estimates if none was selected."""
+    if "changes" in chosen:
+        return pd.DataFrame(tables.change_records(changes, names))
+    if "checks" in chosen:
+        return tables.check_frame(results, names)
+    frame = tables.estimate_frame(results, names)
+    if not chosen:
+        return frame
+    by_category = frame["group"].str.startswith("category=")
+    return frame[frame["group"] == "all" if "headline" in chosen else by_category]
