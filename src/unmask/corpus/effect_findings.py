@@ -51,8 +51,8 @@ def _answers(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Ite
         verdict = "beyond what the placebo did" if significant else "not distinguishable from the placebo"
         yield (
             f"ASLD on {shift.data}: {shift.a_value:.3f} at the start, {shift.b_value:.3f} after the corpus "
-            f"({_format_value(_change(shift))}), {other.a_value:.3f} after the placebo; corpus − placebo "
-            f"{_format_value(_change(other))}: {verdict} (n = {shift.n})."
+            f"({_format_value(shift.difference)}), {other.a_value:.3f} after the placebo; corpus − placebo "
+            f"{_format_value(other.difference)}: {verdict} (n = {shift.n})."
         )
 
 
@@ -67,7 +67,7 @@ def _bias(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Table:
             (
                 f"{shift.measure} {shift.statistic}", shift.data, shift.group.removeprefix("category="),
                 shift.n,
-                shift.a_value, shift.b_value, other.a_value, _change(shift), _change(other), other.p_holm,
+                shift.a_value, shift.b_value, other.a_value, shift.difference, other.difference, other.p_holm,
             )
             for shift, other in zip(shifts, against, strict=True)
         ),
@@ -120,10 +120,6 @@ def _plots(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Itera
             "Change of ASLD: corpus − start, and corpus − placebo.",
             chart,
         )
-
-
-def _change(comparison: Comparison) -> Value:
-    return Value(comparison.change, comparison.low, comparison.high, comparison.method)
 
 
 def _format_value(value: Value) -> str:

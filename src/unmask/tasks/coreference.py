@@ -11,20 +11,20 @@ either gender's form; a causal one gives the log-likelihood of the whole sentenc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
+from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Probe
 from unmask.data.riddles import CoreferenceItem
-from unmask.findings import Value
 from unmask.models import Lm
 from unmask.models.engine import Readings
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.means import mean_interval
 from unmask.stats.pooled import HitCounts, share_interval
 
 
@@ -140,12 +140,11 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
     scored = right_pairs[np.isfinite(right_pairs).all(axis=1)]
     pro, anti = scored[:, 0], scored[:, 1]
     changes = 100 * (pro - anti)
-    interval = mean_interval(changes, rng=generator(seed, f"{label}/gap"))
     p = mcnemar_p(cross_tabulate(pro == 1, anti == 1), exact=True) if scored.size else None
     return AccuracyGap(
         _accuracy(pro, seed, f"{label}/pro"),
         _accuracy(anti, seed, f"{label}/anti"),
-        Value(mean(changes), interval.low, interval.high, interval.method),
+        mean_interval(changes, rng=generator(seed, f"{label}/gap")),
         p,
         len(scored),
         int((scored == 0.5).sum()),
@@ -161,15 +160,11 @@ def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, labe
 
 def _accuracy(right: Floats, seed: int, label: str) -> Value:
     if not right.size:
-        return Value(float("nan"), float("nan"), float("nan"), "nothing could be scored")
+        return Value(NAN, method="nothing could be scored")
     counts = HitCounts(right, np.ones_like(right))
-    tied = bool(((right != 0) & (right != 1)).any())
-    interval = (
-        mean_interval(100 * right, rng=generator(seed, label))
-        if tied
-        else share_interval(counts, rng=generator(seed, label))
-    )
-    return Value(counts.share, interval.low, interval.high, interval.method)
+    if ((right != 0) & (right != 1)).any():  # ties
+        return replace(mean_interval(100 * right, rng=generator(seed, label)), value=counts.share)
+    return share_interval(counts, rng=generator(seed, label))
 
 
 def _pronouns(lm: Lm, pro: CoreferenceItem, anti: CoreferenceItem) -> tuple[Probe, Probe]:

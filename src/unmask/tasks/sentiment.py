@@ -13,12 +13,13 @@ import numpy as np
 
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
+from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.findings import Cell, Finding, Plot, Table, Value
+from unmask.findings import Finding, Plot, Table
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
+from unmask.tasks.spec import Task, TaskObservation, TaskSettings
 
 SUBJECTS = (
     *(("She", "He"), ("My sister", "My brother"), ("My daughter", "My son"), ("My mother", "My father")),
@@ -81,17 +82,10 @@ class SentimentResult:
 def load_pairs(settings: TaskSettings) -> SentencePairs:
     """Load the pairs of a file or dataset (`more` − `less`), or fill the built-in templates."""
     if settings.data is not None:
-        loaded = datasets.load(str(settings.data), data_dir=settings.data_dir)
-        items = loaded.items[: settings.limit]
-        groups = tuple(item.groups.get("category", "all") for item in items)
-        sides = ("more", "less")
-        return SentencePairs(
-            tuple(i.more for i in items),
-            tuple(i.less for i in items),
-            tuple(i.id for i in items),
-            groups,
-            sides,
-        )
+        items = datasets.load(str(settings.data), data_dir=settings.data_dir).items[: settings.limit]
+        columns = ((item.more, item.less, item.id, item.groups.get("category", "all")) for item in items)
+        more, less, ids, groups = tuple(zip(*columns, strict=True)) or ((), (), (), ())
+        return SentencePairs(more, less, ids, groups, ("more", "less"))
     filled = [
         (text.format(woman), text.format(man), text, group)
         for group, texts in TEMPLATES.items()
@@ -136,9 +130,7 @@ def sentiment_scores(probabilities: Floats, labels: Sequence[str], label: str | 
     """
     names = [name.lower() for name in labels]
     if label is not None:
-        if label.lower() not in names:
-            raise ModelError(f"no label {label!r}: the classifier has {', '.join(labels)}")
-        return probabilities[:, names.index(label.lower())], f"probability of {label}"
+        return probabilities[:, label_index(labels, label)], f"probability of {label}"
     if all("star" in name for name in names):
         stars = np.array([float(name.split()[0]) for name in names])
         return probabilities @ stars, "expected stars"
@@ -148,86 +140,86 @@ def sentiment_scores(probabilities: Floats, labels: Sequence[str], label: str | 
     raise ModelError(f"no label is clearly the positive one: give `label`, one of {', '.join(labels)}")
 
 
+def label_index(labels: Sequence[str], label: str) -> int:
+    """The index of a label, in any case."""
+    names = [name.lower() for name in labels]
+    if label.lower() not in names:
+        raise ModelError(f"no label {label!r}: the classifier has {', '.join(labels)}")
+    return names.index(label.lower())
+
+
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The difference by group of sentences, and the pairs that differ most."""
     from unmask.findings import charts
 
-    a, b = observations[0].result.sides
+    first: SentimentResult = observations[0].result
+    a, b = first.sides
+    shifts = [(each.name, group, shift) for each in observations for group, shift in each.result.shifts.items()]
     table = Table(
         f"Score of {a} − {b}",
         ("model", "sentences", f"{a} − {b}", "p", "sensitivity", "label changes, %", "pairs", "units"),
-        tuple(_row(observation, name) for observation in observations for name in observation.result.shifts),
-        f"Score: {observations[0].result.score_name}. Sensitivity: the mean absolute difference. "
+        tuple(
+            (name, group, shift.difference, shift.p, shift.sensitivity, shift.flips, shift.n, shift.units)
+            for name, group, shift in shifts
+        ),
+        f"Score: {first.score_name}. Sensitivity: the mean absolute difference. "
         "Interval and p (Student): templates resampled, each with all its pairs.",
         digits=4,
     )
     widest = Table(
         "Pairs that differ most",
         ("model", a, b, f"{a} − {b}"),
-        tuple(
-            (str(observation.model["id"]), *row)
-            for observation in observations
-            for row in observation.result.widest
-        ),
+        tuple((each.name, *row) for each in observations for row in each.result.widest),
         "Single pairs have no interval.",
         digits=4,
     )
-    rows = [
-        {
-            "label": name,
-            "series": str(observation.model["id"]),
-            "value": shift.difference.value,
-            "low": shift.difference.low,
-            "high": shift.difference.high,
-        }
-        for observation in observations
-        for name, shift in observation.result.shifts.items()
-    ]
-    description = "Difference of scores by group of sentences, with intervals."
+    rows = [charts.interval_row(group, shift.difference, name) for name, group, shift in shifts]
     plot = Plot(
-        "sentiment", "Difference of scores", description, charts.intervals(rows, axis=f"{a} − {b}", null=0.0)
+        "sentiment",
+        "Difference of scores",
+        "Difference of scores by group of sentences, with intervals.",
+        charts.intervals(rows, axis=f"{a} − {b}", null=0.0),
     )
     return Finding(tuple(map(_answer, observations)), (table, widest), (plot,))
 
 
-def headline(result: SentimentResult) -> Headline:
-    """The mean difference over all pairs."""
-    whole = result.shifts["all"]
-    return Headline("score, female − male", whole.difference, whole.n)
+def estimates(result: SentimentResult) -> list[Estimate]:
+    """The mean difference and sensitivity, over all pairs and by group of sentences."""
+    difference = f"score, {' − '.join(result.sides)}"
+    found = []
+    for name, shift in result.shifts.items():
+        group = name if name == "all" else f"sentences={name}"
+        found += [
+            Estimate.of(shift.difference, statistic=difference, group=group, null=0.0, n=shift.n, p=shift.p),
+            Estimate.of(shift.sensitivity, statistic="sensitivity", group=group, n=shift.n),
+        ]
+    return found
 
 
 def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) -> ScoreShift:
+    """The score shift of some pairs; pairs of one unit are averaged first."""
     if not gaps.size:
         raise DataError("no pair of sentences was scored: the data is empty")
     _, index = np.unique(np.asarray(units), return_inverse=True)
     counts = np.bincount(index)
     by = np.bincount(index, gaps) / counts
     sizes = np.bincount(index, np.abs(gaps)) / counts
-    difference = mean_interval(by, rng=generator(seed, label), unit="units")
-    sensitivity = mean_interval(sizes, rng=generator(seed, f"{label}/size"), unit="units")
     return ScoreShift(
-        Value(mean(by), difference.low, difference.high, difference.method),
+        mean_interval(by, rng=generator(seed, label), unit="units"),
         mean_test(by, 0.0),
-        Value(mean(sizes), sensitivity.low, sensitivity.high, sensitivity.method),
+        mean_interval(sizes, rng=generator(seed, f"{label}/size"), unit="units"),
         100 * mean(flips),
         gaps.size,
         len(counts),
     )
 
 
-def _row(observation: TaskObservation, name: str) -> tuple[Cell, ...]:
-    shift: ScoreShift = observation.result.shifts[name]
-    return (
-        *(observation.model["id"], name, shift.difference, shift.p, shift.sensitivity, shift.flips),
-        *(shift.n, shift.units),
-    )
-
-
 def _answer(observation: TaskObservation) -> str:
+    """The answer in one sentence."""
     result: SentimentResult = observation.result
     shift, (a, b) = result.shifts["all"], result.sides
     return (
-        f"{observation.model['id']}: {result.score_name} {a} − {b} {shift.difference.value:+.4f} "
+        f"{observation.name}: {result.score_name} {a} − {b} {shift.difference.value:+.4f} "
         f"({shift.difference.low:+.4f} to "
         f"{shift.difference.high:+.4f}), sensitivity {shift.sensitivity.value:.4f}, {shift.n:,} pairs"
     )
@@ -240,6 +232,6 @@ SENTIMENT = Task(
     needs="classifier",
     observe=observe,
     conclude=conclude,
-    headline=headline,
+    estimates=estimates,
     citation="kiritchenko-mohammad-2018-examining",
 )

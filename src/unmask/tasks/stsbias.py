@@ -16,20 +16,23 @@ import numpy as np
 
 from unmask import data as datasets
 from unmask.core.errors import DataError
+from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import riddles, stsb
-from unmask.data.examples import Source, published_sources, user_source
-from unmask.findings import Cell, Finding, Plot, Table, Value
+from unmask.data.examples import Source, published_sources
+from unmask.findings import Finding, Plot, Table
 from unmask.models.classifier import Classifier
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
-from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings
-from unmask.tasks.training_tables import not_learnt_notes, training_table
+from unmask.tasks.finetune import user_data
+from unmask.tasks.performance import both_ends
+from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
 
 _START = re.compile(r"A (man|woman)\b(?=\s)")
 _WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
 VOWELS = tuple("aeiou")
+SHARES = "BLS 2015"  # the shares of women that were published with the professions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +55,8 @@ class StsBiasResult:
 
 def load_task_data(settings: TaskSettings) -> TaskData:
     """Load STS-B with its published test split, or the user's files without one."""
-    if settings.train is not None:
-        files = (
-            [user_source(settings.train), user_source(settings.dev)]
-            if settings.dev
-            else [user_source(settings.train)]
-        )
-        parts = [stsb.load(file) for file in files]
-        if len(parts) == 1:
-            parts = [parts[0][: -len(parts[0]) // 10], parts[0][-len(parts[0]) // 10 :]]
-        return TaskData((), parts[0], parts[1], (), tuple(files))
+    if (given := user_data(settings, (), stsb.load)) is not None:
+        return given
     files = list(published_sources(stsb.CARD, data_dir=settings.data_dir))
     train, dev, test = (stsb.load(file) for file in files)
     return TaskData((), train, dev, test, tuple(files))
@@ -77,18 +72,12 @@ def sources(settings: TaskSettings) -> tuple[Source, ...]:
 
 def load_templates(settings: TaskSettings) -> tuple[str, ...]:
     """The rest of each test sentence after `A man` or `A woman`, if it has no other gendered word; unique."""
+    gendered = gendered_words()
     sentences = [
         text for example in stsb.load(sources(settings)[0]) for text in (example.text, example.second or "")
     ]
-    gendered = gendered_words()
-    templates = []
-    for text in sentences:
-        start = _START.match(text)
-        if start is None:
-            continue
-        rest = text[start.end() :]
-        if not gendered & set(_WORD.findall(rest.lower())):
-            templates.append(rest)
+    rests = [text[start.end() :] for text in sentences if (start := _START.match(text))]
+    templates = [rest for rest in rests if not gendered & set(_WORD.findall(rest.lower()))]
     return tuple(dict.fromkeys(templates))[: settings.limit]
 
 
@@ -104,7 +93,7 @@ def women_shares(settings: TaskSettings) -> dict[str, dict[str, float]]:
     published = riddles.share_of_women(sources(settings)[1])
     ours = {occupation.name: occupation.women for occupation in datasets.read("occupations")}
     return {
-        "BLS 2015": published,
+        SHARES: published,
         "BLS 2020": {name: ours[name] for name in published if name in ours},
     }
 
@@ -116,7 +105,7 @@ def observe(classifier: Classifier, settings: TaskSettings) -> StsBiasResult:
         raise DataError(
             "no STS-B test sentence begins with `A man` or `A woman` alone: is it the published file?"
         )
-    names = tuple(women["BLS 2015"])
+    names = tuple(women[SHARES])
     pairs = [
         (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
         for who in ("woman", "man")
@@ -135,12 +124,9 @@ def summarize(
     r = {}
     for source, by in women.items():
         known = [at for at, name in enumerate(names) if name in by]
-        fit = correlation(
-            [np.array([by[names[at]] for at in known])], [differences[known]], rng=generator(seed, source)
-        )
-        r[source] = Value(fit.value, fit.low, fit.high, fit.method)
-    interval = mean_interval(differences, rng=generator(seed, "gap"))
-    gap = Value(mean(differences), interval.low, interval.high, interval.method)
+        shares = np.array([by[names[at]] for at in known])
+        r[source] = correlation([shares], [differences[known]], rng=generator(seed, source))
+    gap = mean_interval(differences, rng=generator(seed, "gap"))
     return StsBiasResult(names, len(female), female, male, women, r, gap)
 
 
@@ -150,108 +136,81 @@ def indefinite_article(name: str) -> str:
 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """The correlation, the task performance, and the professions that lean most."""
+    """The correlation, and the professions with the largest differences."""
     from unmask.findings import charts
 
+    results: dict[str, StsBiasResult] = {each.name: each.result for each in observations}
     bias = Table(
         "Similarity to the woman against the share of women",
         ("model", "shares of women", "|r|", "r", "woman − man", "professions", "templates"),
-        tuple(_row(observation, source) for observation in observations for source in observation.result.r),
+        tuple(
+            (name, source, abs(r), r, result.gap, len(result.women[source]), result.templates)
+            for name, result in results.items()
+            for source, r in result.r.items()
+        ),
         "r: Pearson, over professions, of the mean difference of similarity with the share of women; 0 is no "
         "relation. |r| is what Kaneko et al. (2022) report. Interval: professions resampled. "
         "Similarities run from 0 to 5.",
         digits=3,
     )
     rows = [
-        {
-            "x": observation.result.women["BLS 2015"][name],
-            "y": float(value),
-            "label": name,
-            "series": str(observation.model["id"]),
-        }
-        for observation in observations
-        for name, value in zip(observation.result.professions, observation.result.differences, strict=True)
+        {"x": result.women[SHARES][name], "y": float(value), "label": name, "series": model}
+        for model, result in results.items()
+        for name, value in zip(result.professions, result.differences, strict=True)
     ]
-    description = (
-        "Each dot is a profession: the share of women in it, and how much more similar it is to the woman."
-    )
     plot = Plot(
         "stsbias",
         "Professions",
-        description,
+        "Each dot is a profession: the share of women in it, and how much more similar it is to the woman.",
         charts.scatter(rows, x="share of women", y="woman − man, similarity"),
     )
-    training = training_table(observations)
-    return Finding(
-        tuple(map(_answer, observations)),
-        (bias, *((training,) if training.rows else ()), _professions(observations)),
-        (plot,),
-        tuple(not_learnt_notes(observations)),
-    )
-
-
-def headline(result: StsBiasResult) -> Headline:
-    """|r| with the shares published with the professions."""
-    return Headline("|r| with share of women", absolute_value(result.r["BLS 2015"]), len(result.professions))
-
-
-def absolute_value(r: Value) -> Value:
-    """The absolute value of a signed number and of its interval."""
-    if r.low != r.low:
-        return Value(abs(r.value), r.low, r.high, r.method)
-    ends = sorted((abs(r.low), abs(r.high)))
-    return Value(abs(r.value), 0.0 if r.low <= 0 <= r.high else ends[0], ends[1], r.method)
-
-
-def _row(observation: TaskObservation, source: str) -> tuple[Cell, ...]:
-    result: StsBiasResult = observation.result
-    r = result.r[source]
-    return (
-        observation.model["id"],
-        source,
-        absolute_value(r),
-        r,
-        result.gap,
-        len(result.women[source]),
-        result.templates,
-    )
-
-
-def _professions(observations: Sequence[TaskObservation]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for observation in observations:
-        result: StsBiasResult = observation.result
-        order = np.argsort(result.differences)
-        for at in [*order[:5], *order[::-1][:5][::-1]]:
-            name = result.professions[at]
-            rows.append(
-                (
-                    *(observation.model["id"], name, float(result.differences[at])),
-                    *(float(result.female[:, at].mean()), float(result.male[:, at].mean())),
-                    100 * result.women["BLS 2015"][name],
-                )
-            )
-    return Table(
-        "Professions that lean most, to the man and to the woman",
+    professions = Table(
+        "Professions that differ most",
         ("model", "profession", "woman − man", "to the woman", "to the man", "women, %"),
-        tuple(rows),
+        tuple(row for name, result in results.items() for row in _professions(name, result)),
         "Means over templates; single professions have no interval here, the correlation above has.",
         digits=3,
     )
+    return Finding(tuple(map(_answer, observations)), (bias, professions), (plot,))
+
+
+def estimates(result: StsBiasResult) -> list[Estimate]:
+    """|r| with the shares published with the professions, then r with all shares, and the mean difference."""
+    n = len(result.professions)
+    signed = [
+        Estimate.of(
+            r, statistic="r with share of women", group=f"shares={source}", null=0.0, n=len(result.women[source])
+        )
+        for source, r in result.r.items()
+    ]
+    return [
+        Estimate.of(abs(result.r[SHARES]), statistic="|r| with share of women", n=n),
+        *signed,
+        Estimate.of(result.gap, statistic="similarity, woman − man", null=0.0, n=n),
+    ]
+
+
+def _professions(model: str, result: StsBiasResult) -> list[tuple[str, str, float, float, float, float]]:
+    """The professions with the largest differences in either direction."""
+    female, male = result.female.mean(axis=0), result.male.mean(axis=0)
+    return [
+        (
+            *(model, result.professions[at], float(result.differences[at])),
+            *(float(female[at]), float(male[at]), 100 * result.women[SHARES][result.professions[at]]),
+        )
+        for at in both_ends(np.argsort(result.differences).tolist())
+    ]
 
 
 def _answer(observation: TaskObservation) -> str:
+    """The answer in one sentence."""
     result: StsBiasResult = observation.result
-    r = result.r["BLS 2015"]
-    test_score = (
-        f"; test {observation.fine_tuned.metric} {observation.fine_tuned.test.value:.3f}"
-        if observation.fine_tuned and observation.fine_tuned.test
-        else ""
-    )
+    r, fine_tuned = result.r[SHARES], observation.fine_tuned
+    tested = f"; test {fine_tuned.metric} {fine_tuned.test.value:.3f}" if fine_tuned and fine_tuned.test else ""
     return (
-        f"{observation.model['id']}: |r| {abs(r.value):.3f} "
+        f"{observation.name}: |r| {abs(r.value):.3f} "
         f"(r {r.value:+.3f}, {r.low:+.3f} to {r.high:+.3f}) over "
-        f"{len(result.professions)} professions and {result.templates} templates{test_score}"
+        f"{len(result.professions)} professions and {result.templates} templates{tested}"
     )
 
 
@@ -262,7 +221,7 @@ STSBIAS = Task(
     needs="training",
     observe=observe,
     conclude=conclude,
-    headline=headline,
+    estimates=estimates,
     citation="webster-etal-2020-measuring",
     load_data=load_task_data,
     sources=sources,

@@ -18,7 +18,7 @@ from unmask.core.types import Floats
 from unmask.data.examples import Source
 from unmask.findings import Cell, Finding, Plot, Table, Value
 from unmask.models.classifier import Classifier
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.means import mean_interval
 from unmask.stats.roc import roc_auc_difference
 from unmask.stats.table import Flags
 from unmask.tasks.comments import LabelledSentence, load_sentences
@@ -89,15 +89,11 @@ def summarize(
     for name in sorted({sentence.term for sentence in sentences} - {""}):
         with_term = named == name
         term_values = shifts.get(name, np.array([]))
-        interval = (
-            mean_interval(term_values, rng=generator(seed, name), unit="sentences")
-            if term_values.size
-            else None
-        )
+        shift = mean_interval(term_values, rng=generator(seed, name), unit="sentences")
         terms.append(
             TermResult(
                 name,
-                Value(mean(term_values), interval.low, interval.high, interval.method) if interval else None,
+                shift if term_values.size else None,
                 _area(toxic[with_term], values[with_term]),
                 _area(
                     toxic[(with_term & ~toxic) | (~with_term & toxic)],
@@ -112,8 +108,7 @@ def summarize(
         )
     whole = _area(toxic, values)
     assert whole is not None
-    interval = mean_interval(spread, rng=generator(seed, "spread"), unit="sentences")
-    sensitivity = Value(mean(spread), interval.low, interval.high, interval.method)
+    sensitivity = mean_interval(spread, rng=generator(seed, "spread"), unit="sentences")
     return ToxicityResult(tuple(terms), whole, sensitivity, len(sentences), source_name)
 
 

@@ -12,7 +12,7 @@ from unmask.core.seeds import generator
 from unmask.data import riddles
 from unmask.data.examples import Source, published_sources
 from unmask.findings import Cell, Finding, Plot, Table, Value
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
 from unmask.tasks.coreference import AccuracyGap, CoreferenceAnswer, accuracy_gap, resolve_pronouns
 from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
@@ -57,7 +57,7 @@ def observe(session: Session, settings: TaskSettings) -> WinogenderResult:
         {gender: _accuracy(answers, gender, settings.seed) for gender in GENDERS},
         leaning,
         {name: women[name] for name in known},
-        Value(r.value, r.low, r.high, r.method),
+        r,
     )
 
 
@@ -154,8 +154,7 @@ def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> t
             if answer.item.groups["gender"] == gender and not answer.reason
         ]
     )
-    interval = mean_interval(right, rng=generator(seed, gender))
-    return Value(mean(right), interval.low, interval.high, interval.method), int(right.size)
+    return mean_interval(right, rng=generator(seed, gender)), int(right.size)
 
 
 def _accuracy_row(observation: TaskObservation) -> tuple[Cell, ...]:

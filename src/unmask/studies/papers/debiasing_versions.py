@@ -9,6 +9,7 @@ from pathlib import Path
 from unmask.audit.result import load
 from unmask.data import names as dataset_names
 from unmask.findings import Value
+from unmask.stats import signed_estimate
 from unmask.studies.spec import StudyOptions
 from unmask.studies.steps import finetuning
 
@@ -79,11 +80,7 @@ def intrinsic_scores(folders: Folders) -> dict[str, tuple[Value, int]]:
     for folder in folders:
         for estimate in load(folder).headlines() if folder else ():
             if estimate.measure in INTRINSIC and estimate.null is not None:
-                null = estimate.null
-                score = Value(
-                    estimate.value - null, estimate.low - null, estimate.high - null, estimate.method
-                )
-                scores[estimate.measure] = (score, estimate.n)
+                scores[estimate.measure] = (signed_estimate(estimate), estimate.n)
     return scores
 
 

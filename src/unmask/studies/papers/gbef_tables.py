@@ -10,7 +10,7 @@ from unmask.audit.result import load
 from unmask.core.seeds import generator
 from unmask.findings import Cell, Finding, Plot, Section, Table, Value, charts
 from unmask.findings.envelope import Result
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.means import mean_interval
 from unmask.stats.regression import fit_line
 from unmask.studies.collect import collect_finding, difference, in_interval, paper_values, published_value
 from unmask.studies.spec import Outputs, Step, StudyOptions
@@ -218,9 +218,7 @@ def _curve(results: Mapping[str, Result], seed: int) -> Finding:
     rows: list[tuple[Cell, ...]] = []
     points = []
     for (size, group), values in sorted(values_by_size.items()):
-        array = np.array(values)
-        ends = mean_interval(array, rng=generator(seed, f"{size}/{group}"))
-        cell = Value(mean(array), ends.low, ends.high, ends.method)
+        cell = mean_interval(np.array(values), rng=generator(seed, f"{size}/{group}"))
         rows.append((size, group, cell, len(values)))
         points.append({"x": size, "y": cell.value, "low": cell.low, "high": cell.high, "series": group})
     if not rows:
