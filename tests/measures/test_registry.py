@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from unmask.core.errors import ModelError, UnknownName
-from unmask.core.types import Measure, Published
+import zoo
+from unmask import data
+from unmask.core.errors import ModelError, UnknownName, Unscorable
+from unmask.core.types import Measure, Pair, Published
 from unmask.measures import DEFAULTS, MEASURES, TEMPLATE_DEFAULTS, TRIPLE_DEFAULTS, find, select_measures
+from unmask.models import open_lm
 
 DOCS = Path(__file__).parents[2] / "docs"
 TRIPLES = ("unrelated", "context", "target")
@@ -97,6 +101,29 @@ def test_a_model_is_not_asked_what_it_cannot_answer() -> None:
         select_measures(["cps", "sld", "aul"], "causal")
     with pytest.raises(UnknownName, match="Did you mean cps"):
         find("csp")
+
+
+@pytest.mark.parametrize("model", ["bert-uncased", "gpt2"])
+def test_what_a_measure_says_of_its_probes_is_true(model: str) -> None:
+    """Whether tokens are masked one at a time, and whether what is read depends on the other sentence."""
+    lm = open_lm(zoo.folder(model))
+    item = Pair("x", "the old man ran", "the old lady ran")
+    triple = replace(item, unrelated="the tree ran", context="the BLANK ran", groups={"target": "man"})
+    template = data.load("pronoun-templates").items[0]
+    for name, measure in MEASURES.items():
+        if lm.kind not in measure.kinds:
+            continue
+        pair = template if "slot" in measure.needs else triple if measure.needs else item
+        try:
+            asked = measure.probes(pair, lm)
+            other = measure.probes(replace(pair, less="the lady left"), lm)
+        except Unscorable:
+            assert measure.needs, name
+            continue
+        masked_alone = any(probe.one_at_a_time for side in asked.values() for probe in side)
+        assert masked_alone == (measure.one_at_a_time and lm.kind == "masked"), name
+        if not measure.needs:
+            assert (asked["more"] != other["more"]) == measure.reads_spans, name
 
 
 # ------------------------------------------------------------------------------- published numbers

@@ -230,6 +230,8 @@ class Measure:
     null: float | None = 50.0  # expected value for a model without a preference
     needs: tuple[Literal["unrelated", "context", "target", "slot", "word"], ...] = ()
     in_nats: bool = False  # a difference is a difference of summed log-probabilities
+    one_at_a_time: bool = False  # masks tokens one at a time: a forward pass for each
+    reads_spans: bool = False  # reads the tokens that the two sentences share, or those they do not
     decimals: int | None = None  # scores are compared after rounding, as the published code does
     empty_span_loses: bool = False  # an empty span counts as a pair not won, as published
     published: tuple[Published, ...] = ()

@@ -29,6 +29,7 @@ MEASURES = (
         probes=probes,
         score=next_tokens_score,
         in_nats=True,
+        reads_spans=True,
         citation="nangia-etal-2020-crows",
     ),
 )

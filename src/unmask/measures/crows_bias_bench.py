@@ -24,6 +24,8 @@ MEASURES = (
         kinds=("masked",),
         probes=probes,
         score=mean_score,
+        one_at_a_time=True,
+        reads_spans=True,
         citation="meade-etal-2022-empirical",
         decimals=3,
     ),

@@ -21,6 +21,7 @@ MEASURES = (
         probes=probes,
         score=sum_score,
         in_nats=True,
+        one_at_a_time=True,
         citation="salazar-etal-2020-masked",
     ),
 )

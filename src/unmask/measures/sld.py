@@ -28,6 +28,7 @@ MEASURES = (
         probes=probes,
         score=score,
         in_nats=True,
+        one_at_a_time=True,
         citation="gbef-2023",
         summary="magnitude",
         null=0.0,

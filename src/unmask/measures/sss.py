@@ -48,6 +48,7 @@ MEASURES = (
         kinds=("masked",),
         probes=grid_probes,
         score=grid_score,
+        reads_spans=True,
         citation="kaneko-bollegala-2022-unmasking",
         empty_span_loses=True,
         published=(
@@ -63,6 +64,7 @@ MEASURES = (
         kinds=("masked",),
         probes=diagonal_probes,
         score=mean_score,
+        reads_spans=True,
         citation="kaneko-bollegala-2022-unmasking",
     ),
 )

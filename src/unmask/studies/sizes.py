@@ -11,16 +11,16 @@ from importlib.resources import files
 from pathlib import Path
 
 from unmask import data as datasets
+from unmask.measures import find
 from unmask.models.builtin import builtin_models
 
 TOKENS = 17  # mean length of a benchmark sentence with special tokens, approximate
 UNKNOWN = 85_000_000  # weights per token of an unknown model: BERT-base's
-ONE_PASS = {"aul", "aula", "aula-normalised", "all-masked", "sss", "sss-diagonal", "ppd", "lpbs", "ll", "cll"}
 
 
 def forward_tokens(data: str, limit: int | None, measures: Sequence[str]) -> float:
     """Tokens of all forward passes: one pass per token where tokens are masked one at a time."""
-    one_at_a_time = not measures or any(measure not in ONE_PASS for measure in measures)
+    one_at_a_time = not measures or any(find(measure).one_at_a_time for measure in measures)
     passes = (TOKENS - 2 if one_at_a_time else 0) + (1 if not one_at_a_time or len(measures) != 1 else 0)
     return 2.0 * item_count(data, limit) * TOKENS * passes
 
