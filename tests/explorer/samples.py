@@ -17,7 +17,7 @@ from unmask.core.files import plain
 from unmask.core.types import Check
 from unmask.explorer.app import Site
 from unmask.explorer.server import create_server, open_socket, page_url
-from unmask.prompts import ModelAnswers
+from unmask.prompts.fill import ModelAnswers
 from unmask.prompts.folder import AnnotationFolder, create_folder
 
 TOKEN = "a-token-that-nobody-can-guess"

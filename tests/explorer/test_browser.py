@@ -20,8 +20,10 @@ from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.app import Site
 from unmask.explorer.live import LiveModel, parse_query
 from unmask.explorer.pairs import Runs
+from unmask.findings import Finding, Plot, Section, charts
+from unmask.findings.envelope import Result, build
 from unmask.models import open_lm
-from unmask.prompts import read_annotations
+from unmask.prompts.annotations import read_annotations
 
 from . import samples
 
@@ -219,6 +221,20 @@ def test_sorting_ten_thousand_rows_takes_under_a_second(page: Page, large: str) 
     visit(page, large)
     taken = page.evaluate(SORT)
     assert taken < 1000
+
+
+def test_results_of_other_commands_are_listed_and_open_as_their_pages(page: Page) -> None:
+    chart = charts.intervals([{"label": "nurse", "value": 0.5, "low": 0.2, "high": 0.8}], axis="gap")
+    plot = Plot("gap", "Gaps", "The gap of nurses.", chart)
+    section = Section("toy", "A toy", "How large?", Finding(("It leans to <b>men</b>.",), (), (plot,)))
+    other = Result(build("task", title="Toy of a model", findings=[section]))
+    with samples.served(Site(Runs(()), samples.TOKEN, others=(other,))) as address:
+        visit(page, address, "/runs" if "#" in address else "")
+        page.get_by_role("link", name="Toy of a model").click()
+        expect(page.locator("h1")).to_have_text("Toy of a model")
+        expect(page.locator("body")).to_contain_text("It leans to <b>men</b>.")
+        expect(page.locator("#gap canvas, #gap svg").first).to_be_visible()
+        page.wait_for_selector("#gap .vega-embed")  # the scripts of the page may run
 
 
 def test_neither_sentence_of_a_template_is_called_a_stereotype(page: Page, folder: Path) -> None:

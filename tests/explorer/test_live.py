@@ -14,7 +14,7 @@ from unmask.core.types import Pair
 from unmask.explorer.live import KINDS, LiveModel, parse_query
 from unmask.measures import MEASURES
 from unmask.models import Lm, open_lm
-from unmask.prompts import top_words
+from unmask.models.fill import top_words
 
 MORE, LESS = "The nurse said she was tired.", "The nurse said that he was tired."
 

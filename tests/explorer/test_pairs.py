@@ -119,11 +119,12 @@ def test_comparison_equals_the_compare_command(runs: Runs) -> None:
 
 def test_folders_are_runs_or_answers(tmp_path: Path) -> None:
     one, folder = samples.run(tmp_path / "one", "tiny"), samples.answers(tmp_path / "answers").path
-    runs, desk = open_folders([folder, one])
+    opened = open_folders([folder, one])
+    runs, desk = opened.runs, opened.desk
     assert [result.folder for result in runs.results] == [one]
     assert desk is not None
     assert desk.model == "tiny"
-    assert open_folders([])[1] is None
+    assert open_folders([]).desk is None
     with pytest.raises(ResultError, match="answers of 2 models"):
         open_folders([folder, samples.answers(tmp_path / "more").path])
     with pytest.raises(ResultError, match=r"no result\.json"):

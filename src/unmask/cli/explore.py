@@ -10,6 +10,7 @@ import typer
 from unmask.cli import options
 from unmask.cli.console import RUNS
 from unmask.core.errors import ModelError
+from unmask.core.options import Opening
 from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from unmask.models import Lm
 
 
-def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
+@options.with_groups
+def explore(
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -37,8 +39,8 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
         int | None, typer.Option(help="Port on this machine; 0 for any.", show_default="8632, else any")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the URL.")] = False,
-    device: options.Device = None,
-    offline: options.Offline = False,
+    *,
+    opening: Annotated[Opening, options.Without("kind", "dtype", "tf32")],
 ) -> None:
     """Serve a local page: pairs, tokens, models side by side, a live input box, annotation."""
     require_extra()
@@ -49,19 +51,21 @@ def explore(  # noqa: PLR0913, PLR0917 - one parameter an option
     from unmask.explorer.folders import find_folders, open_folders
     from unmask.explorer.server import create_server, open_socket, page_url
 
-    results, desk = open_folders(runs if runs else find_folders(RUNS))
+    opened = open_folders(runs if runs else find_folders(RUNS))
+    count = len(opened.runs.results) + len(opened.others)
     socket = open_socket(port)
     token = token_urlsafe(24)
     url = page_url(socket, token)
-    live = None if no_live else _live(model, device, offline=offline)
+    live = None if no_live else _live(model, opening)
     screen = console()
-    screen.print(f"{_count_runs(len(results.results))}{'' if desk is None else ', answers to annotate'}")
+    screen.print(f"{_count_runs(count)}{'' if opened.desk is None else ', answers to annotate'}")
     screen.print(f"open {url}", soft_wrap=True)
     screen.print("reachable from this machine only; stop with Ctrl+C")
     with socket, suppress(KeyboardInterrupt):
-        create_server(Site(results, token, live, desk), lambda: _launch(url, wanted=not no_browser)).run(
-            [socket]
-        )
+        create_server(
+            Site(opened.runs, token, live, opened.desk, opened.others),
+            lambda: _launch(url, wanted=not no_browser),
+        ).run([socket])
 
 
 def _count_runs(runs: int) -> str:
@@ -76,16 +80,15 @@ def require_extra() -> None:
         raise ModelError("the explorer needs starlette and uvicorn: pip install 'unmask[explore]'")
 
 
-def _live(model: str | None, device: str | None, *, offline: bool) -> LiveModel:
+def _live(model: str | None, opening: Opening) -> LiveModel:
     """The model of the live input box, loaded in the background."""
     from unmask.explorer.live import LiveModel
     from unmask.models.builtin import BUILT_IN
 
     def load_model() -> Lm:
-        from unmask.core.options import Opening
         from unmask.models import open_lm
 
-        return open_lm(model, Opening(device=device, offline=offline))
+        return open_lm(model, opening)
 
     return LiveModel.start(model or BUILT_IN, load_model)
 

@@ -7,8 +7,8 @@ from threading import Lock
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.prompts import PromptAnswer
 from unmask.prompts.annotations import latest_verdicts
+from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.folder import AnnotationFolder
 
 MAX_NAME = 80  # characters of an annotator's name

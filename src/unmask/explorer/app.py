@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -23,8 +23,10 @@ from unmask.core.errors import DataError, ResultError, UnmaskError
 from unmask.explorer import live
 from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.pairs import Runs, compare_runs, run_summaries
-from unmask.explorer.security import RequestGuard
+from unmask.explorer.security import POLICY, RequestGuard
 from unmask.explorer.tokens import token_breakdown
+from unmask.findings import html
+from unmask.findings.envelope import Result
 
 STATIC = Path(str(resources.files("unmask.explorer") / "static"))
 STYLESHEET = Path(str(resources.files("unmask.findings") / "templates" / "page.css"))
@@ -33,12 +35,13 @@ PROTECTED = ("/api/live", "/api/judge")
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the page serves: runs to browse, a live model, answers to annotate."""
+    """What the page serves: runs to browse, other results, a live model, answers to annotate."""
 
     runs: Runs
     token: str
     live: live.LiveModel | None = None
     desk: AnnotationDesk | None = None
+    others: tuple[Result, ...] = ()  # results of other commands: their pages
 
 
 def create_app(site: Site) -> Starlette:
@@ -50,6 +53,7 @@ def create_app(site: Site) -> Starlette:
             Route("/", _file(STATIC / "index.html")),
             Route("/look.css", _file(STYLESHEET)),
             Mount("/static", StaticFiles(directory=STATIC)),
+            Route("/result/{number:int}", _result_page(site)),
             Route("/api/runs", _endpoint(site, _overview)),
             Route("/api/pairs", _endpoint(site, _pairs)),
             Route("/api/pair/{row:int}", _endpoint(site, _pair)),
@@ -81,6 +85,19 @@ def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
     return endpoint
 
 
+def _result_page(site: Site) -> Callable[[Request], Awaitable[Response]]:
+    """The page of a result of another command, under the policy that the page itself states."""
+
+    async def endpoint(request: Request) -> Response:
+        number = int(request.path_params["number"])
+        if number >= len(site.others):
+            raise ResultError(f"no result {number}: there are {len(site.others)}")
+        page = await run_in_threadpool(html.page, site.others[number])
+        return HTMLResponse(page, headers={POLICY: html.page_policy()})
+
+    return endpoint
+
+
 def _lifespan(site: Site) -> Callable[[Starlette], Any]:
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -98,7 +115,13 @@ async def _error_response(_: Request, error: Exception) -> Response:
 async def _overview(site: Site, _: Request) -> dict[str, Any]:
     runs = await run_in_threadpool(run_summaries, site.runs)
     model = None if site.live is None else site.live.name
-    return {"runs": runs, "live": model, "judging": None if site.desk is None else site.desk.model}
+    others = [{"title": other.meta["title"] or other.kind, "kind": other.kind} for other in site.others]
+    return {
+        "runs": runs,
+        "others": others,
+        "live": model,
+        "judging": None if site.desk is None else site.desk.model,
+    }
 
 
 async def _pairs(site: Site, _: Request) -> dict[str, Any]:

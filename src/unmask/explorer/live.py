@@ -98,7 +98,7 @@ def score_templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
 
 def fill_prompt(lm: Lm, text: str) -> dict[str, Any]:
     """Find the likeliest words for the gap of a prompt."""
-    from unmask.prompts import top_words
+    from unmask.models.fill import top_words
 
     (result,) = top_words(lm, [text], FILLERS)
     return {

@@ -14,8 +14,9 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 SITES = ("same-origin", "none", "")  # Sec-Fetch-Site of requests that no other site caused
 OPEN_PAGES = ("/",)  # may be linked from another site, which learns nothing
 MAX_BODY = 64 * 1024  # bytes
+POLICY = "content-security-policy"
 HEADERS = {
-    "content-security-policy": (
+    POLICY: (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
@@ -93,7 +94,9 @@ def _refusal_response(refusal: Refusal) -> ASGIApp:
 def _with_headers(send: Send) -> Send:
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(HEADERS)
+            headers = MutableHeaders(scope=message)
+            own = headers.get(POLICY)  # the page of a result allows its own scripts, by their hashes
+            headers.update(HEADERS | ({POLICY: own} if own else {}))
         await send(message)
 
     return with_headers

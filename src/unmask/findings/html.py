@@ -49,7 +49,7 @@ class _RenderedSection:
 
 def render(name: str, plots: Sequence[drawing.Figure], /, **content: Any) -> str:
     """Render a page from its template, with the scripts that make its charts interactive."""
-    scripts = [drawing.library(), asset("page.js")]
+    scripts = _scripts()
     return template(name).render(
         policy=embed.policy(scripts),
         scripts=[Markup(script) for script in scripts],
@@ -57,6 +57,15 @@ def render(name: str, plots: Sequence[drawing.Figure], /, **content: Any) -> str
         specs=embed.as_script({figure.id: figure.spec for figure in plots}),
         **content,
     )
+
+
+def page_policy() -> str:
+    """The content security policy of every page: only its own scripts, nothing from the network."""
+    return embed.policy(_scripts())
+
+
+def _scripts() -> list[str]:
+    return [drawing.library(), asset("page.js")]
 
 
 def page(result: Result) -> str:

@@ -6,14 +6,20 @@ import { store } from "./store.js";
 
 /** Show all runs; without any, what to do next. */
 export function overviewView() {
-  if (!store.runs.length) { show(el("h1", {}, "No runs"), nothing()); return; }
-  show(el("h1", {}, store.runs.length > 1 ? "Runs" : "Run"), store.runs.map(run));
+  if (!store.runs.length && !store.others.length) { show(el("h1", {}, "No runs"), nothing()); return; }
+  show(el("h1", {}, store.runs.length === 1 ? "Run" : "Runs"), store.runs.map(run), others());
 }
 
 const nothing = () => el("div", {},
   el("p", {}, "No result folder was named and there is none in ", el("code", {}, "unmask-runs"), ". ", el("code", {}, "unmask audit"),
     " makes one; ", el("code", {}, "unmask explore RUN"), " opens it."),
   store.live ? el("p", {}, el("a", { href: address("live") }, "Score your own sentences")) : null);
+
+function others() {
+  if (!store.others.length) return null;
+  return el("section", { "aria-label": "Results of other commands" }, el("h2", {}, "Results of other commands"),
+    el("ul", {}, store.others.map((other, line) => el("li", {}, el("a", { href: `/result/${line}` }, other.title), ` (${other.kind})`))));
+}
 
 function run(one) {
   const failed = one.checks.filter((check) => !check.ok);

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { STEREOTYPE, TEMPLATE } from "./dom.js";
 
-export const store = { runs: [], live: null, judging: null, pairs: null };
+export const store = { runs: [], others: [], live: null, judging: null, pairs: null };
 
 /** Load the data that the views share. */
 export async function fill() {
