@@ -14,10 +14,9 @@ from unmask.stats.compare import Comparison, GateResult, apply_holm, comparisons
 from unmask.stats.corrections import correct_categories, holm
 from unmask.stats.differences import difference_estimates, magnitude_estimates
 from unmask.stats.gates import gate
-from unmask.stats.lean import effect_estimates, lean_estimates
+from unmask.stats.lean import effect_estimates, lean_estimates, third_estimates
 from unmask.stats.shares import share_estimates, signed_estimate
 from unmask.stats.table import ScoreTable
-from unmask.stats.third_words import third_estimates
 from unmask.stats.triples import StereoSetScores, stereoset_scores, triple_estimates
 
 __all__ = [

@@ -14,9 +14,10 @@ from unmask.core.types import Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE
 from unmask.stats.corrections import holm
 from unmask.stats.crossed import CROSSED, crossed_mean
+from unmask.stats.items import STATISTICS
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.pairing import STATISTICS, PairedRuns, paired_groups, unit_of
+from unmask.stats.pairing import PairedRuns, paired_groups, unit_of
 from unmask.stats.triples import by_term, icat_change_interval, overall
 
 

@@ -14,8 +14,9 @@ from unmask.core.types import Floats, Measure, Row
 from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
 from unmask.stats.compare import Change, GateResult, change
 from unmask.stats.crossed import CROSSED, crossed_mean
+from unmask.stats.items import headline_statistic
 from unmask.stats.means import mean, mean_interval
-from unmask.stats.pairing import STATISTICS, PairedRuns, paired_groups, unit_of
+from unmask.stats.pairing import PairedRuns, paired_groups, unit_of
 
 
 def gate(
@@ -28,7 +29,7 @@ def gate(
     tolerance: float = 0.0,
 ) -> GateResult:
     """Compare the headline over items both runs scored; worse if the low end exceeds `tolerance`."""
-    statistic = STATISTICS[measure.summary][0]
+    statistic = headline_statistic(measure)
     _, whole = next(paired_groups(measure, baseline, candidate, data=data))
     pair = whole.restrict_to(statistic)
     result = worsening(pair, statistic, rng=generator(rng_seed, "all"))

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from unmask.core.types import Floats, Measure
-from unmask.stats.pairing import STATISTICS
+from unmask.core.types import Floats, Measure, Summary
 from unmask.stats.table import ScoreTable
+
+STATISTICS: dict[Summary, tuple[str, ...]] = {
+    "share": ("bias-score", "mean-difference"),
+    "magnitude": ("asld", "mean-difference"),
+    "lean": ("appd",),
+    "association": ("association",),
+    "lms": ("lms",),
+    "ss": ("ss",),
+    "icat": ("icat",),
+}  # compared statistics, the headline first
 
 
 def headline_statistic(measure: Measure) -> str:

@@ -9,20 +9,10 @@ from typing import Self
 import numpy as np
 
 from unmask.core.errors import StatsError
-from unmask.core.types import Floats, Measure, Row, Summary
-from unmask.stats.differences import differences
+from unmask.core.types import Floats, Measure, Row
+from unmask.stats.items import item_values
 from unmask.stats.table import ScoreTable
 from unmask.stats.triples import UNIT, by_term
-
-STATISTICS: dict[Summary, tuple[str, ...]] = {
-    "share": ("bias-score", "mean-difference"),
-    "magnitude": ("asld", "mean-difference"),
-    "lean": ("appd",),
-    "association": ("association",),
-    "lms": ("lms",),
-    "ss": ("ss",),
-    "icat": ("icat",),
-}  # compared statistics, the headline first
 
 
 def unit_of(statistic: str) -> str:
@@ -50,7 +40,7 @@ class PairedRuns:
         return replace(self, a=a.take(kept), b=b.take(kept), left_out=self.left_out + int((~kept).sum()))
 
     def values(self, statistic: str) -> tuple[Floats, Floats]:
-        """The values the statistic averages, in each run: by pair, or by target term."""
+        """The values the statistic averages, in each run: by pair (of those restricted to), or by term."""
         return _values(self.a, statistic), _values(self.b, statistic)
 
 
@@ -81,8 +71,6 @@ def _joined(a: ScoreTable, b: ScoreTable) -> PairedRuns:
 
 
 def _values(table: ScoreTable, statistic: str) -> Floats:
-    if statistic == "bias-score":
-        return 100 * table.wins.astype(np.float64)
     if statistic in ("lms", "ss"):
         return np.asarray(getattr(by_term(table), statistic))
-    return differences(table, statistic)
+    return item_values(table, statistic)

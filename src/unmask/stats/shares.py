@@ -49,11 +49,10 @@ def direction_gap(advantaged: ScoreTable, disadvantaged: ScoreTable) -> Estimate
     Newcombe's (1998) interval of the signed difference, folded at zero; Fisher's exact test.
     """
     signed = share_gap(advantaged, disadvantaged)
-    return Estimate.of(
+    return advantaged.estimate(
         abs(signed),
-        measure=advantaged.measure.name,
-        data=advantaged.data,
-        statistic="direction-gap",
+        "direction-gap",
+        "all",
         null=0.0,
         n=int(advantaged.is_counted.sum() + disadvantaged.is_counted.sum()),
         ties=advantaged.n_ties + disadvantaged.n_ties,
@@ -115,15 +114,5 @@ def _direction_scores(table: ScoreTable) -> list[Estimate]:
 
 def _share(table: ScoreTable, *, group: str, statistic: str, n: int) -> Estimate:
     wins, losses, null = int(table.wins.sum()), int(table.losses.sum()), table.measure.null
-    return Estimate.of(
-        wilson(wins, n),
-        measure=table.measure.name,
-        data=table.data,
-        group=group,
-        statistic=statistic,
-        null=null,
-        n=n,
-        ties=table.n_ties,
-        unscored=table.n_unscored,
-        p=None if null is None else sign_test(wins, losses, null=null),
-    )
+    p = None if null is None else sign_test(wins, losses, null=null)
+    return table.estimate(wilson(wins, n), statistic, group, null=null, n=n, p=p)

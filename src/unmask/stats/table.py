@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unmask.core.errors import StatsError
+from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Floats, Measure, Row, Side
 
 Flags = NDArray[np.bool_]
@@ -88,6 +89,12 @@ class ScoreTable:
         """Score of `more` minus score of `less`, by row; NaN when unscored."""
         with np.errstate(invalid="ignore"):  # infinite scores on both sides
             return self.more - self.less
+
+    def estimate(self, value: Value, statistic: str, group: str, **fields: Any) -> Estimate:
+        """A value of these rows as an Estimate; n is the number of scored rows unless given."""
+        counts = {"n": int(self.is_scored.sum()), "ties": self.n_ties, "unscored": self.n_unscored}
+        named = {"measure": self.measure.name, "data": self.data, "group": group, "statistic": statistic}
+        return Estimate.of(value, **named | counts | fields)
 
     def take(self, index: Index) -> Self:
         """A subset of the rows."""

@@ -147,15 +147,4 @@ def _estimate(table: ScoreTable, terms: TermScores, *, group: str, seed: int) ->
         values = terms.lms if statistic == "lms" else terms.ss
         value = mean_interval(values, rng=rng, unit=UNIT).clip(0.0, 100.0)
         p = mean_test(values, NULL)
-    return Estimate.of(
-        value,
-        measure=table.measure.name,
-        data=table.data,
-        group=group,
-        statistic=statistic,
-        null=None if statistic == "icat" else NULL,
-        n=int(table.is_scored.sum()),
-        ties=table.n_ties,
-        unscored=table.n_unscored,
-        p=p,
-    )
+    return table.estimate(value, statistic, group, null=None if statistic == "icat" else NULL, p=p)
