@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unmask.corpus.counting import TermCounter, count
+from unmask.corpus.counting import TermCounter, count_files
 from unmask.corpus.terms import TermSets, builtin_terms
 
 COMMON = [
@@ -90,7 +90,7 @@ def grep(path: Path, terms: TermSets) -> int:
 
 def ours(path: Path, terms: TermSets) -> int:
     """`unmask corpus count`, in this process."""
-    found = count([path], TermCounter(terms), processes=1)
+    found = count_files([path], TermCounter(terms), processes=1)
     return found.set_total(0) + found.set_total(1)
 
 

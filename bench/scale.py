@@ -117,13 +117,13 @@ def corpus(tokens: float, rates: Rates, prices: Prices) -> None:
 
 def measured(folder: Path) -> float:
     """Bytes a second one process counts of the text files of a folder."""
-    from unmask.corpus.counting import TermCounter, count
+    from unmask.corpus.counting import TermCounter, count_files
     from unmask.corpus.terms import builtin_terms
 
     files = sorted(path for path in folder.iterdir() if path.suffix == ".txt")
     size = sum(path.stat().st_size for path in files)
     began = time.perf_counter()
-    count(files, TermCounter(builtin_terms(professions=False)), processes=1)
+    count_files(files, TermCounter(builtin_terms(professions=False)), processes=1)
     return size / (time.perf_counter() - began)
 
 

@@ -15,6 +15,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unmask import corpus
+    from unmask.audit.attribution import explain
     from unmask.audit.compare import compare, gate
     from unmask.audit.result import AuditResult, load
     from unmask.audit.run import audit
@@ -23,9 +25,10 @@ if TYPE_CHECKING:
     from unmask.diagnose.run import diagnose
     from unmask.findings.envelope import Result
     from unmask.mitigate.run import mitigate
-    from unmask.models import open_lm
-    from unmask.report.run import report
+    from unmask.models.loading import open_lm as open_model
     from unmask.prompts.run import prompts
+    from unmask.report.run import report
+    from unmask.tasks.run import task
     from unmask.vectors.run import vectors
 
 _HOMES = {
@@ -36,13 +39,16 @@ _HOMES = {
     "UnmaskError": "unmask.core.errors",
     "audit": "unmask.audit.run",
     "compare": "unmask.audit.compare",
+    "corpus": "unmask.corpus",
     "diagnose": "unmask.diagnose.run",
+    "explain": "unmask.audit.attribution",
     "gate": "unmask.audit.compare",
     "load": "unmask.audit.result",
     "mitigate": "unmask.mitigate.run",
-    "open_lm": "unmask.models",
-    "report": "unmask.report.run",
+    "open_model": "unmask.models.loading",
     "prompts": "unmask.prompts.run",
+    "report": "unmask.report.run",
+    "task": "unmask.tasks.run",
     "vectors": "unmask.vectors.run",
 }
 __all__ = [
@@ -53,13 +59,16 @@ __all__ = [
     "UnmaskError",
     "audit",
     "compare",
+    "corpus",
     "diagnose",
+    "explain",
     "gate",
     "load",
     "mitigate",
-    "open_lm",
-    "report",
+    "open_model",
     "prompts",
+    "report",
+    "task",
     "vectors",
 ]
 
@@ -71,7 +80,10 @@ def __getattr__(name: str) -> Any:
         return version("unmask")
     if name not in _HOMES:
         raise AttributeError(f"module 'unmask' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    if home.__name__ == f"unmask.{name}":
+        return home
+    return getattr(home, "open_lm" if name == "open_model" else name)
 
 
 def __dir__() -> list[str]:

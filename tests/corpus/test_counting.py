@@ -14,14 +14,14 @@ import pytest
 from scipy.stats import beta, t
 
 from unmask.core.errors import DataError
+from unmask.core.options import TextLayout
 from unmask.corpus import counting
-from unmask.corpus.counting import GROUPS, TermCounter, add_counts, count
+from unmask.corpus.counting import GROUPS, TermCounter, add_counts, count_files
 from unmask.corpus.per_document import document_writer
 from unmask.corpus.ranges import document_starts, read_range
 from unmask.corpus.ratios import ilps, word_share
 from unmask.corpus.terms import TermSets, builtin_terms, make_term_sets, plural, read_lists, read_terms
 from unmask.data.sentences import split_sentences
-from unmask.data.text_files import TextLayout
 
 TERMS = TermSets(
     ("f", "m"), (("she", "woman"), ("he", "man")), {"nurse": ("nurse", "nurses"), "cook": ("cook",)}, "here"
@@ -64,7 +64,7 @@ def text(tmp_path: Path) -> Path:
 
 def test_counts_of_a_text_file_equal_a_plain_loop(text: Path) -> None:
     rows, beside = slow(LINES)
-    found = count([text], TermCounter(TERMS))
+    found = count_files([text], TermCounter(TERMS))
     assert found.groups.tolist() == [list(row) for row in rows]
     assert (found.documents, found.words) == (4, sum(row[2] for row in rows))
     assert dict(zip(TERMS.professions, found.cooccurrences.tolist(), strict=True)) == beside
@@ -79,20 +79,23 @@ def test_parts_processes_and_formats_do_not_change_the_counts(
 ) -> None:
     many = tmp_path / "many.txt"
     many.write_text("\n".join(LINES * 700), encoding="utf-8")
-    whole = count([many], TermCounter(TERMS))
+    whole = count_files([many], TermCounter(TERMS))
     table = tmp_path / "many.csv"
     with table.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([["text"], *([line] for line in LINES * 700)])
-    assert count([table], TermCounter(TERMS)).cooccurrences.tolist() == whole.cooccurrences.tolist()
+    assert count_files([table], TermCounter(TERMS)).cooccurrences.tolist() == whole.cooccurrences.tolist()
     monkeypatch.setattr("unmask.corpus.ranges.RANGE_BYTES", 5000)
-    cut, apart = count([many], TermCounter(TERMS)), count([many, text], TermCounter(TERMS), processes=2)
+    cut, apart = (
+        count_files([many], TermCounter(TERMS)),
+        count_files([many, text], TermCounter(TERMS), processes=2),
+    )
     for other, extra in ((cut, 0), (apart, 4)):
         assert other.documents == whole.documents + extra == 2800 + extra
         assert len(other.groups) == GROUPS
     assert cut.groups.sum(0).tolist() == whole.groups.sum(0).tolist()
     assert cut.terms.tolist() == whole.terms.tolist()
     assert cut.cooccurrences.tolist() == whole.cooccurrences.tolist()
-    assert count([many, text], TermCounter(TERMS)).groups.tolist() == apart.groups.tolist()
+    assert count_files([many, text], TermCounter(TERMS)).groups.tolist() == apart.groups.tolist()
 
 
 def test_documents_are_assigned_to_groups_in_turn() -> None:
@@ -113,7 +116,7 @@ def test_a_file_as_one_document(text: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("unmask.corpus.ranges.RANGE_BYTES", 40)
     other = tmp_path / "b.jsonl"
     other.write_text('"she"\n"he"\n', encoding="utf-8")
-    found = count([text, other], TermCounter(TERMS, TextLayout(unit="file")))
+    found = count_files([text, other], TermCounter(TERMS, TextLayout(unit="file")))
     assert found.groups[:, :2].tolist() == [[3, 5], [1, 0], [0, 1]]
 
 
@@ -136,7 +139,7 @@ def test_a_bad_byte_is_reported_by_its_offset_in_the_file(
     path, raw = tmp_path / "a.txt", b"She is here.\n" * 9 + b"He is caf\xe9.\n"
     path.write_bytes(raw)
     monkeypatch.setattr("unmask.corpus.ranges.RANGE_BYTES", 20)
-    found = count([path], TermCounter(TERMS))
+    found = count_files([path], TermCounter(TERMS))
     place = f"a.txt, byte {raw.index(0xE9)} (from 0)"
     assert found.problems.first == [f"{place}: not UTF-8, and perhaps others after it"]
 
@@ -145,7 +148,7 @@ def test_per_document_tables_hold_every_document(text: Path, tmp_path: Path) -> 
     rows, _ = slow(LINES)
     for name in ("d.csv", "d.parquet"):
         with document_writer(tmp_path / name, TERMS.names) as each:
-            count([text, text], TermCounter(TERMS, per_document=True), on_part=each)
+            count_files([text, text], TermCounter(TERMS, per_document=True), on_part=each)
     listed = list(csv.DictReader((tmp_path / "d.csv").read_text(encoding="utf-8").splitlines()))
     assert [tuple(int(one[key]) for key in ("f", "m", "words")) for one in listed] == rows * 2
     assert [one["document"] for one in listed] == list("01234567")  # one file, though named twice
@@ -230,7 +233,7 @@ def test_builtin_terms_exclude_pairs_that_may_not_be_swapped() -> None:
 def test_nothing_to_count_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("\n \n", encoding="utf-8")
     with pytest.raises(DataError, match=r"no words in e\.txt"):
-        count([tmp_path / "e.txt"], TermCounter(TERMS))
+        count_files([tmp_path / "e.txt"], TermCounter(TERMS))
 
 
 def test_columns_of_a_file_without_a_header_are_counted(miniature: Path) -> None:
@@ -241,7 +244,9 @@ def test_columns_of_a_file_without_a_header_are_counted(miniature: Path) -> None
         ("women", "men"), (["woman", "girl", "her", "mother"], ["man", "boy", "his", "he"]), source="s"
     )
     path = miniature / "stsb" / "sts-train.csv"
-    found = count([path], TermCounter(lists, TextLayout(("6", "7"), header=False), whitespace_only=True))
+    found = count_files(
+        [path], TermCounter(lists, TextLayout(("6", "7"), header=False), whitespace_only=True)
+    )
     assert found.documents == len(lines) == 60
     for side, words in enumerate(lists.sets):
         assert found.set_total(side) == sum(token in words for token in tokens) > 5
@@ -251,7 +256,9 @@ def test_the_paper_count_of_sts_b_is_met_within_one_percent(published: Path) -> 
     """Kaneko et al. (2022), Table 1: 1,304 and 2,126 words; whitespace tokens of both training sentences."""
     lists = read_lists(*(published / "gn_glove" / f"{sex}_word_file.txt" for sex in ("female", "male")))
     layout = TextLayout(("6", "7"), header=False)
-    found = count([published / "stsb" / "sts-train.csv"], TermCounter(lists, layout, whitespace_only=True))
+    found = count_files(
+        [published / "stsb" / "sts-train.csv"], TermCounter(lists, layout, whitespace_only=True)
+    )
     assert found.documents == 5749
     assert (found.set_total(0), found.set_total(1)) == pytest.approx((1304, 2126), rel=0.01)
     assert ilps(found.groups).value == pytest.approx(-0.489, abs=0.005)

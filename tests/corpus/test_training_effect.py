@@ -13,19 +13,18 @@ import pytest
 import zoo
 from unmask import data
 from unmask.audit.checks import Evidence
-from unmask.audit.plan import Options
 from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError
+from unmask.core.options import Opening, Options
 from unmask.corpus import training_effect
-from unmask.corpus.effect_findings import effect_finding
+from unmask.corpus.effect_findings import effect_estimates, effect_finding, summarize_effect
 from unmask.corpus.placebo import placebo_from_sentences, shuffle_gender
+from unmask.corpus.spec import EffectSettings
 from unmask.corpus.training_effect import TrainingPlan, measure_effect
 from unmask.findings import Value
 from unmask.measures import find
 from unmask.mitigate.evaluation import BiasEvaluation
 from unmask.models import Engine, open_lm
-from unmask.models.loading import Opening
-from unmask.training import TrainSettings
 from unmask.training.perplexity import measure_ability
 
 TEXTS = [
@@ -73,9 +72,9 @@ def test_corpus_and_placebo_train_from_the_same_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training_effect, "evaluate_model", few_looks)
-    settings = TrainSettings(epochs=1, rate=1e-3, batch=4)
+    settings = EffectSettings(lr=1e-3, batch=4, length=32)
     plan = TrainingPlan(
-        str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False), 32
+        str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False)
     )
     texts = TEXTS * 2
     held = [
@@ -88,11 +87,12 @@ def test_corpus_and_placebo_train_from_the_same_start(
     ]
     assert len({*prints, made.model["fingerprint"]}) == 3
     assert made.trainings["corpus"]["steps"] == made.trainings["placebo"]["steps"] == 5
-    found = effect_finding(made)
+    summary = summarize_effect(made)
+    found = effect_finding(summary)
     rows = {row[2]: dict(zip(found.tables[0].columns, row, strict=True)) for row in found.tables[0].rows}
     sizes = [
         np.mean([abs(row.difference) for row in seen.rows["sld", "triple-gender"]])
-        for seen in (made.start, made.corpus, made.placebo)
+        for seen in made.evaluations.values()
     ]
     whole = rows["all"]
     assert [whole[name] for name in ("start", "corpus", "placebo")] == pytest.approx(sizes)
@@ -100,6 +100,9 @@ def test_corpus_and_placebo_train_from_the_same_start(
     assert isinstance(against, Value)
     assert against.value == pytest.approx(sizes[1] - sizes[2])
     assert against.low <= against.value <= against.high
+    estimates = {estimate.key: estimate for estimate in effect_estimates(summary)}
+    assert estimates["sld", "triple-gender", "all", "asld-corpus-minus-placebo"].value == against.value
+    assert estimates["sld", "triple-gender", "all", "asld-corpus-minus-start"].null == 0
     start, corpus, placebo = sizes
     assert found.answers[0].startswith(
         f"ASLD on triple-gender: {start:.3f} at the start, {corpus:.3f} after the corpus "

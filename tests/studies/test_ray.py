@@ -108,9 +108,10 @@ def _rows(outputs: object, options: StudyOptions) -> list[object]:
 
 
 def test_ray_counts_equal_local_counts(tmp_path: Path) -> None:
-    from unmask.corpus.counting import TermCounter, count
+    from unmask.corpus.counting import TermCounter, count_files
+    from unmask.corpus.ranges import file_parts
     from unmask.corpus.terms import builtin_terms
-    from unmask.studies.backends.ray_counting import count_on_ray, file_parts
+    from unmask.studies.backends.ray_counting import count_on_ray
 
     text = "".join(f"She saw him and {number} men.\nHe saw her, the woman.\n" for number in range(300))
     (tmp_path / "a.txt").write_text(text)
@@ -118,7 +119,7 @@ def test_ray_counts_equal_local_counts(tmp_path: Path) -> None:
     paths = [tmp_path / "a.txt", tmp_path / "b.jsonl"]
     assert len(list(file_parts(paths))) >= 2
     counter = TermCounter(builtin_terms(professions=False))
-    ours, theirs = count_on_ray(paths, counter), count(paths, counter, processes=1)
+    ours, theirs = count_on_ray(paths, counter), count_files(paths, counter, processes=1)
     assert ours.terms.tolist() == theirs.terms.tolist()
     assert ours.groups.tolist() == theirs.groups.tolist()
     assert (ours.documents, ours.words) == (theirs.documents, theirs.words) == (605, 300 * 11 + 25)

@@ -22,11 +22,13 @@ def count_cooccurrences(
     `set_of_form` says of every term whether it is in the first set (0), the second (1) or names a profession
     (2); `profession_of_form` says which profession.
     """
+    counts = np.zeros((professions, 3), dtype=np.int64)
+    if not professions:
+        return counts
     sides = set_of_form[matches.terms]
     words = [matches.starts[sides == set_index].tolist() for set_index in (0, 1)]
     raw = np.frombuffer(buffer, np.uint8)
     marks = np.flatnonzero((raw == 46) | (raw == 33) | (raw == 63) | (raw == _LINE_END)).tolist()  # . ! ?
-    counts = np.zeros((professions, 3), dtype=np.int64)
     begin = end = -1
     seen: set[int] = set()
     profession_matches = np.flatnonzero(sides == 2)

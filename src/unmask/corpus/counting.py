@@ -18,26 +18,19 @@ from pathlib import Path
 import numpy as np
 
 from unmask.core.errors import DataError
+from unmask.core.options import TextLayout
+from unmask.core.progress import Step
 from unmask.core.types import Ints
 from unmask.corpus.cooccurrence import count_cooccurrences
 from unmask.corpus.matching import Matcher
-from unmask.corpus.ranges import byte_ranges, document_starts, read_range
+from unmask.corpus.ranges import FilePart, document_starts, file_parts, read_range
 from unmask.corpus.terms import TermSets
 from unmask.data.documents import read_file
-from unmask.data.text_files import (
-    TABLES,
-    Problems,
-    TextLayout,
-    existing_files,
-    file_format,
-    is_plain_text,
-)
+from unmask.data.text_files import TABLES, Problems, existing_files, file_format
 
 GROUPS = 1_000  # groups of documents, the units of the intervals
 SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting
 _BATCH_BYTES = 8 << 20  # bytes of documents counted together
-
-ByteProgress = Callable[[int], None]  # bytes read since the last call
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +52,9 @@ class CorpusCounts:
     def set_total(self, number: int) -> int:
         """The number of words of the first (0) or second (1) set."""
         return int(self.groups[:, number].sum())
+
+
+PartCallback = Callable[[Path, CorpusCounts], None]  # the file and the counts of a part of it
 
 
 @dataclass(frozen=True)
@@ -98,11 +94,9 @@ class TermCounter:
 
     def empty(self) -> CorpusCounts:
         """The counts of no text."""
-        professions = len(self.terms.professions)
-        empty = np.zeros((0, 3), dtype=np.int64)
-        return CorpusCounts(
-            np.zeros(len(self.forms), np.int64), empty, 0, np.zeros((professions, 3), np.int64)
-        )
+        terms, professions = len(self.forms), len(self.terms.professions)
+        rows, together = (np.zeros((size, 3), np.int64) for size in (0, professions))
+        return CorpusCounts(np.zeros(terms, np.int64), rows, 0, together)
 
     def count_buffer(self, buffer: bytes, starts: Ints) -> CorpusCounts:
         """Count consecutive documents that begin at `starts`."""
@@ -112,18 +106,21 @@ class TermCounter:
         sets = [np.bincount(document[sides == set_index], minlength=len(starts)) for set_index in (0, 1)]
         words = np.diff(np.append(matches.before, matches.words))
         rows = np.stack([*sets, words], axis=1).astype(np.int64)
-        professions = len(self.terms.professions)
         return CorpusCounts(
             terms=np.bincount(matches.terms, minlength=len(self.forms)),
             groups=rows if len(rows) <= GROUPS else deal_into_groups(rows),
             documents=len(starts),
             cooccurrences=count_cooccurrences(
-                buffer, matches, self.set_of_form, self.profession_of_form, professions
-            )
-            if professions
-            else np.zeros((0, 3), np.int64),
+                buffer, matches, self.set_of_form, self.profession_of_form, len(self.terms.professions)
+            ),
             rows=(rows,) if self.per_document else (),
         )
+
+    def count_part(self, part: FilePart) -> CorpusCounts:
+        """Count a file or a byte range of it."""
+        if part.whole:
+            return self.count_file(part.path)
+        return self.count_range(part.path, part.begin, part.end)
 
     def count_range(self, path: Path, begin: int, end: int) -> CorpusCounts:
         """Count the documents that begin in a byte range of a plain text file."""
@@ -153,27 +150,41 @@ class TermCounter:
         return replace(total, problems=problems)
 
 
-def count(
+def count_files(
     paths: Iterable[str | Path],
     counter: TermCounter,
     *,
     processes: int | None = None,
-    progress: ByteProgress | None = None,
-    on_part: Callable[[Path, CorpusCounts], None] | None = None,
+    step: Step | None = None,
+    on_part: PartCallback | None = None,
 ) -> CorpusCounts:
     """Count all files; `on_part` receives each file and the counts of its parts, in order."""
-    files = existing_files(paths)
-    total, last = counter.empty(), Path()
-    for task, counts in _counted(list(_tasks(files)), counter, processes):
-        same = counter.layout.unit == "file" and task.path == last and is_plain_text(task.path)
+    parts = list(file_parts(existing_files(paths)))
+    return sum_parts(parts, _count_parts(parts, counter, processes), counter, step=step, on_part=on_part)
+
+
+def sum_parts(
+    parts: Sequence[FilePart],
+    counted: Iterable[CorpusCounts],
+    counter: TermCounter,
+    *,
+    step: Step | None = None,
+    on_part: PartCallback | None = None,
+) -> CorpusCounts:
+    """The sum of the counts of all parts, which come in their order; an error if there are no words."""
+    total, last, done = counter.empty(), Path(), 0
+    size = sum(part.end - part.begin for part in parts)
+    for part, counts in zip(parts, counted, strict=True):
+        same = counter.layout.unit == "file" and part.path == last and not part.whole
         if on_part is not None:
-            on_part(task.path, counts)
+            on_part(part.path, counts)
         total = add_counts(total, replace(counts, rows=()), same_document=same)
-        last = task.path
-        if progress is not None:
-            progress(task.size)
+        last, done = part.path, done + part.end - part.begin
+        if step is not None:
+            step(done / size if size else 1.0)
     if not total.words:
-        raise DataError(f"no words in {', '.join(path.name for path in files[:5])}: do they contain text?")
+        names = dict.fromkeys(part.path.name for part in parts)
+        raise DataError(f"no words in {', '.join([*names][:5]) or 'these files'}: do they contain text?")
     return total
 
 
@@ -187,15 +198,9 @@ def add_counts(counts: CorpusCounts, other: CorpusCounts, *, same_document: bool
         joined, documents = _joined(counts, other), counts.documents + other.documents
     problems = Problems(counts.problems.count, list(counts.problems.first))
     problems.merge(other.problems)
+    together = counts.cooccurrences + other.cooccurrences
     rows = (*counts.rows, *other.rows)
-    return CorpusCounts(
-        counts.terms + other.terms,
-        joined,
-        documents,
-        counts.cooccurrences + other.cooccurrences,
-        problems,
-        rows,
-    )
+    return CorpusCounts(counts.terms + other.terms, joined, documents, together, problems, rows)
 
 
 def deal_into_groups(rows: Ints, first: int = 0) -> Ints:
@@ -214,48 +219,21 @@ def _joined(counts: CorpusCounts, other: CorpusCounts) -> Ints:
     return groups
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    path: Path
-    begin: int
-    end: int | None  # None: read the whole file through its reader
-    size: int
-
-
-def _tasks(files: Sequence[Path]) -> Iterator[_Task]:
-    for path in files:
-        size = path.stat().st_size
-        if is_plain_text(path):
-            yield from (_Task(path, begin, end, end - begin) for begin, end in byte_ranges(size))
-        else:
-            yield _Task(path, 0, None, size)
-
-
-def _run(task: _Task, counter: TermCounter) -> CorpusCounts:
-    return (
-        counter.count_file(task.path)
-        if task.end is None
-        else counter.count_range(task.path, task.begin, task.end)
-    )
-
-
-def _counted(
-    tasks: Sequence[_Task], counter: TermCounter, processes: int | None
-) -> Iterator[tuple[_Task, CorpusCounts]]:
-    """Tasks and their counts, in order; at most two tasks per process are queued."""
-    workers = min(len(tasks), processes or os.cpu_count() or 1)
-    if workers <= 1 or (processes is None and sum(task.size for task in tasks) < SMALL):
-        yield from ((task, _run(task, counter)) for task in tasks)
+def _count_parts(
+    parts: Sequence[FilePart], counter: TermCounter, processes: int | None
+) -> Iterator[CorpusCounts]:
+    """The counts of the parts, in order; at most two parts per process are queued."""
+    workers = min(len(parts), processes or os.cpu_count() or 1)
+    if workers <= 1 or (processes is None and sum(part.end - part.begin for part in parts) < SMALL):
+        yield from map(counter.count_part, parts)
         return
     with ProcessPoolExecutor(workers, get_context("spawn"), _init_worker, (counter,)) as pool:
-        waiting: list[tuple[_Task, Future[CorpusCounts]]] = []
-        for task in tasks:
-            waiting.append((task, pool.submit(_work, task)))
+        waiting: list[Future[CorpusCounts]] = []
+        for part in parts:
+            waiting.append(pool.submit(_count_in_worker, part))
             if len(waiting) >= 2 * workers:
-                first, future = waiting.pop(0)
-                yield first, future.result()
-        for first, future in waiting:
-            yield first, future.result()
+                yield waiting.pop(0).result()
+        yield from (future.result() for future in waiting)
 
 
 _worker_counter: list[TermCounter] = []  # in a worker process: the counter it was started with
@@ -265,8 +243,8 @@ def _init_worker(counter: TermCounter) -> None:
     _worker_counter[:] = [counter]
 
 
-def _work(task: _Task) -> CorpusCounts:
-    return _run(task, _worker_counter[0])
+def _count_in_worker(part: FilePart) -> CorpusCounts:
+    return _worker_counter[0].count_part(part)
 
 
 def _batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:

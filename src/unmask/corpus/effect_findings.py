@@ -1,11 +1,13 @@
-"""The effect of a corpus on a model as sentences, tables and plots."""
+"""The effect of a corpus on a model: comparisons as estimates, sentences, tables and plots."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from unmask.core.estimate import Estimate, Value
 from unmask.corpus.training_effect import TrainingEffect
-from unmask.findings import Finding, Plot, Table, Value
+from unmask.findings import Finding, Plot, Table
 from unmask.measures import find
 from unmask.mitigate.evaluation import MEN, WOMEN, BiasEvaluation
 from unmask.stats import Comparison, apply_holm, comparisons
@@ -15,16 +17,61 @@ HEADLINES = ("asld", "appd", "bias-score")
 ALPHA = 0.05
 
 
-def effect_finding(effect: TrainingEffect, *, seed: int = 0) -> Finding:
+@dataclass(frozen=True, slots=True)
+class EffectSummary:
+    """The paired comparisons of a training effect, and the ability of its three models."""
+
+    effect: TrainingEffect
+    shifts: tuple[Comparison, ...]  # corpus − start
+    against: tuple[Comparison, ...]  # corpus − placebo, of the same statistics
+    accuracies: dict[str, Value]
+    perplexities: dict[str, Value]
+
+
+def summarize_effect(effect: TrainingEffect, *, seed: int = 0) -> EffectSummary:
+    """Compare the three evaluations; p-values are corrected by Holm over the rows of one comparison."""
+    evaluations = effect.evaluations
+    abilities = {name: evaluation.ability for name, evaluation in evaluations.items()}
+    return EffectSummary(
+        effect,
+        _compare(evaluations["start"], evaluations["corpus"], seed),
+        _compare(evaluations["placebo"], evaluations["corpus"], seed),
+        {name: accuracy(ability, seed=seed) for name, ability in abilities.items()},
+        {name: perplexity(ability, seed=seed) for name, ability in abilities.items()},
+    )
+
+
+def effect_estimates(summary: EffectSummary) -> Iterator[Estimate]:
+    """The change of every statistic, against the placebo first; then the ability of the three models."""
+    for compared, name in ((summary.against, "placebo"), (summary.shifts, "start")):
+        for change in compared:
+            yield Estimate.of(
+                change.difference,
+                measure=change.measure,
+                data=change.data,
+                group=change.group,
+                statistic=f"{change.statistic}-corpus-minus-{name}",
+                null=0.0,
+                n=change.n,
+                p=change.p,
+                p_holm=change.p_holm,
+            )
+    for statistic, values in (("accuracy", summary.accuracies), ("perplexity", summary.perplexities)):
+        for name, value in values.items():
+            texts = int(summary.effect.evaluations[name].ability.lost.size)
+            about = {"measure": "language-modelling", "data": "held-out text", "statistic": statistic}
+            yield Estimate.of(value, **about, n=texts, model=name)
+
+
+def effect_finding(summary: EffectSummary) -> Finding:
     """ASLD and other measures at the start, after the corpus and the placebo, and their differences."""
-    shifts = _compare(effect.start, effect.corpus, seed)
-    against = _compare(effect.placebo, effect.corpus, seed)
+    shifts, against = summary.shifts, summary.against
     return Finding(
         tuple(_answers(shifts, against)),
-        (_bias(shifts, against), _ability(effect, seed)),
+        (_bias(shifts, against), _ability(summary)),
         tuple(_plots(shifts, against)),
         (
-            f"placebo: {effect.placebo_about}; trained for as many steps as on the corpus",
+            f"placebo: {summary.effect.placebo_about}; trained for as many steps as on the corpus",
             "corpus − placebo is the shift caused by gender in the corpus; "
             "corpus − start also includes the effect of further training as such",
             "one training run each: another seed gives other weights, so run several",
@@ -32,15 +79,19 @@ def effect_finding(effect: TrainingEffect, *, seed: int = 0) -> Finding:
     )
 
 
-def _compare(a: BiasEvaluation, b: BiasEvaluation, seed: int) -> list[Comparison]:
+def _compare(a: BiasEvaluation, b: BiasEvaluation, seed: int) -> tuple[Comparison, ...]:
     """Paired comparisons of the headline statistics, and ASLD by category."""
-    results = [
-        comparison
-        for (measure, name), rows in a.rows.items()
-        for comparison in comparisons(find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed)
-        if comparison.statistic in HEADLINES and (comparison.group == "all" or comparison.statistic == "asld")
-    ]
-    return list(apply_holm(results))
+    return apply_holm(
+        [
+            comparison
+            for (measure, name), rows in a.rows.items()
+            for comparison in comparisons(
+                find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed
+            )
+            if comparison.statistic in HEADLINES
+            and (comparison.group == "all" or comparison.statistic == "asld")
+        ]
+    )
 
 
 def _answers(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Iterator[str]:
@@ -78,8 +129,7 @@ def _bias(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Table:
     )  # fmt: skip
 
 
-def _ability(effect: TrainingEffect, seed: int) -> Table:
-    evaluations = {"start": effect.start, "corpus": effect.corpus, "placebo": effect.placebo}
+def _ability(summary: EffectSummary) -> Table:
     return Table(
         title="Language ability on held-out text of the corpus",
         columns=("model", "texts", "accuracy, %", "perplexity"),
@@ -87,10 +137,10 @@ def _ability(effect: TrainingEffect, seed: int) -> Table:
             (
                 name,
                 int(evaluation.ability.lost.size),
-                accuracy(evaluation.ability, seed=seed),
-                perplexity(evaluation.ability, seed=seed),
+                summary.accuracies[name],
+                summary.perplexities[name],
             )
-            for name, evaluation in evaluations.items()
+            for name, evaluation in summary.effect.evaluations.items()
         ),
         note="Masked tokens predicted correctly; pseudo-perplexity for masked models. "
         "Documents held out by hash.",
@@ -114,14 +164,10 @@ def _plots(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Itera
     ]
     if rows:
         chart = intervals(rows, axis="change of ASLD, nats", null=0.0)
-        yield Plot(
-            "corpus-shift",
-            "Effect of the corpus",
-            "Change of ASLD: corpus − start, and corpus − placebo.",
-            chart,
-        )
+        alt = "Change of ASLD: corpus − start, and corpus − placebo."
+        yield Plot("corpus-shift", "Effect of the corpus", alt, chart)
 
 
 def _format_value(value: Value) -> str:
-    ends = f", {value.low:+.3f} to {value.high:+.3f}" if value.low == value.low else f", {value.method}"
+    ends = f", {value.low:+.3f} to {value.high:+.3f}" if value.has_interval else f", {value.method}"
     return f"{value.value:+.3f}{ends}"

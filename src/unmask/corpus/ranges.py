@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from unmask.core.errors import DataError
+from unmask.core.options import Unit
 from unmask.core.types import Ints
-from unmask.data.text_files import Unit, refuse_utf16
+from unmask.data.text_files import is_plain_text, refuse_utf16
 
 RANGE_BYTES = 16 << 20  # approximate size of a range
 _STEP = 1 << 16  # bytes read at a time when searching the end of a document
 
 
-def byte_ranges(size: int) -> Iterator[tuple[int, int]]:
-    """Split a file of `size` bytes into ranges."""
-    for begin in range(0, size, RANGE_BYTES):
-        yield begin, min(begin + RANGE_BYTES, size)
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """A byte range of a plain text file, or another file as a whole."""
+
+    path: Path
+    begin: int
+    end: int
+    whole: bool = False  # read through the reader of its format
+
+
+def file_parts(files: Iterable[Path]) -> Iterator[FilePart]:
+    """Plain text files in byte ranges, other files whole."""
+    for path in files:
+        size = path.stat().st_size
+        if is_plain_text(path):
+            for begin in range(0, size, RANGE_BYTES):
+                yield FilePart(path, begin, min(begin + RANGE_BYTES, size))
+        else:
+            yield FilePart(path, 0, size, whole=True)
 
 
 def read_range(path: Path, begin: int, end: int, unit: Unit) -> tuple[int, bytes]:
@@ -43,9 +60,8 @@ def document_starts(text: bytes, unit: Unit) -> Ints:
     if not len(lines):
         return lines
     has_text = raw[lines] > 32
-    for index in np.flatnonzero(
-        ~has_text & (raw[lines] != 10)
-    ).tolist():  # begins with white space: is there more?
+    begin_blank = np.flatnonzero(~has_text & (raw[lines] != 10)).tolist()
+    for index in begin_blank:  # is there more than white space?
         end = lines[index + 1] if index + 1 < len(lines) else len(raw)
         has_text[index] = bool(text[lines[index] : end].strip())
     if unit == "block":

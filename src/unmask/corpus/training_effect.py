@@ -7,7 +7,7 @@ start ──┬─► trained on the corpus  ──► evaluated ──┐
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,15 @@ from typing import Any
 from unmask.audit.plan import engine_for
 from unmask.core.files import write_json
 from unmask.core.options import Opening, Options
+from unmask.core.progress import with_label
 from unmask.corpus.placebo import Placebo
+from unmask.corpus.spec import EffectSettings
 from unmask.mitigate.evaluation import BiasEvaluation, evaluate_model
 from unmask.mitigate.mlm import rows_digest
-from unmask.models import open_lm
-from unmask.training import ProgressCallback, TrainSettings, train
+from unmask.models import Lm, open_lm
+from unmask.training import train
 from unmask.training.checkpoints import save_model
-from unmask.training.collators import MAX_LENGTH, collator_for, encode_rows
+from unmask.training.collators import collator_for, encode_rows
 
 RECORD = "training.json"
 
@@ -30,11 +32,10 @@ RECORD = "training.json"
 class TrainingPlan:
     """How to open and train the model."""
 
-    model: str | None
+    model: str | Path | None
     opening: Opening
-    settings: TrainSettings
+    settings: EffectSettings
     options: Options
-    length: int = MAX_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,43 +43,35 @@ class TrainingEffect:
     """Evaluations of the model at the start, after the corpus, and after the placebo."""
 
     model: dict[str, Any]
-    start: BiasEvaluation
-    corpus: BiasEvaluation
-    placebo: BiasEvaluation
-    trainings: dict[str, dict[str, Any]]
+    evaluations: dict[str, BiasEvaluation]  # "start", "corpus", "placebo"
+    trainings: dict[str, dict[str, Any]]  # "corpus", "placebo"
     placebo_about: str
 
 
 def measure_effect(
-    plan: TrainingPlan,
-    sentences: Sequence[str],
-    placebo: Placebo,
-    held_out: Sequence[str],
-    out: Path,
-    *,
-    progress: Callable[[str], ProgressCallback | None] | None = None,
+    plan: TrainingPlan, sentences: Sequence[str], placebo: Placebo, held_out: Sequence[str], out: Path
 ) -> TrainingEffect:
     """Train twice from one start and evaluate all three; checkpoints in `out` are reused."""
     lm = open_lm(plan.model, plan.opening)
-    with engine_for(lm, plan.options) as engine:
-        start = evaluate_model(engine, held_out, seed=plan.settings.seed, progress=plan.options.progress)
-    trainings, evaluations = {}, []
+    evaluations, trainings = {"start": _evaluate(plan, lm, held_out)}, {}
     for name, texts in (("corpus", sentences), ("placebo", placebo.sentences)):
-        trainings[name] = _train_checkpoint(plan, texts, out / name, progress(name) if progress else None)
-        with engine_for(open_lm(out / name, plan.opening), plan.options) as engine:
-            evaluations.append(
-                evaluate_model(engine, held_out, seed=plan.settings.seed, progress=plan.options.progress)
-            )
-    return TrainingEffect(asdict(lm.facts), start, evaluations[0], evaluations[1], trainings, placebo.about)
+        trainings[name] = _train_checkpoint(plan, texts, out / name)
+        evaluations[name] = _evaluate(plan, open_lm(out / name, plan.opening), held_out)
+    return TrainingEffect(asdict(lm.facts), evaluations, trainings, placebo.about)
 
 
-def _train_checkpoint(
-    plan: TrainingPlan, texts: Sequence[str], folder: Path, progress: ProgressCallback | None
-) -> dict[str, Any]:
+def _evaluate(plan: TrainingPlan, lm: Lm, held_out: Sequence[str]) -> BiasEvaluation:
+    with engine_for(lm, plan.options) as engine:
+        return evaluate_model(engine, held_out, seed=plan.settings.seed, progress=plan.options.progress)
+
+
+def _train_checkpoint(plan: TrainingPlan, texts: Sequence[str], folder: Path) -> dict[str, Any]:
     """Train a checkpoint on the texts, unless the same one exists already."""
     lm = open_lm(plan.model, plan.opening)
     causal = lm.kind == "causal"
-    rows = encode_rows(texts, lm.tokenizer, length=min(plan.length, lm.facts.max_length), causal=causal)
+    rows = encode_rows(
+        texts, lm.tokenizer, length=min(plan.settings.length, lm.facts.max_length), causal=causal
+    )
     request = {"start": lm.facts.fingerprint, "rows": rows_digest(rows), "settings": asdict(plan.settings)}
     record = folder / RECORD
     if record.is_file():
@@ -91,7 +84,7 @@ def _train_checkpoint(
         collator_for(lm.tokenizer, causal=causal),
         plan.settings,
         folder.with_name(f"{folder.name}-unfinished"),
-        progress=progress,
+        progress=with_label(plan.options.progress, f"training on the {folder.name}"),
         key=rows_digest(rows),
     )
     record.unlink(missing_ok=True)
