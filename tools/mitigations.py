@@ -60,7 +60,7 @@ def _run(args: argparse.Namespace) -> None:
             label,
             kept[label]["seconds"],
             "s",
-            json.dumps(kept[label].get("record", {}).get("did")),
+            json.dumps(kept[label].get("record", {}).get("outcome")),
             flush=True,
         )
         path.write_text(json.dumps(kept))
@@ -70,23 +70,28 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
     """One method: its checkpoint is scored and thrown away, unless it is to be kept."""
     from unmask.mitigate import at, cda, cds, dropout
     from unmask.mitigate.evaluation import as_json, evaluate_model
-    from unmask.mitigate.run import mitigate
+    from unmask.mitigate.spec import MitigationContext, MitigationOptions
     from unmask.models import Engine, open_lm
     from unmask.training import TrainSettings
+    from unmask.training.checkpoints import save_model
 
     known = {"at": at.AT, "cda": cda.CDA, "cds": cds.CDS, "dropout": dropout.DROPOUT}
     corpus = _gap(args) if name == "cds" else wiki
     epochs = args.epochs or EPOCHS[name]
     settings = TrainSettings(
-        epochs=epochs, rate=args.rate, batch=args.batch, seed=args.seed, save_every=100_000
+        epochs=epochs, lr=args.rate, batch=args.batch, seed=args.seed, save_every=100_000
     )
     folder = args.out / name
     shutil.rmtree(folder, ignore_errors=True)
-    done = mitigate(known[name], engine, corpus, folder, settings=settings, progress=_told(name))
+    context = MitigationContext(engine, folder, settings, MitigationOptions(), _print_steps(name))
+    outcome = known[name].apply(context, corpus)
+    save_model(outcome.model, engine.lm.tokenizer, folder)
     seen = evaluate_model(Engine(open_lm(folder)), wiki.held_out_sentences, seed=args.seed)
     if not args.keep:
         shutil.rmtree(folder)
-    return {"record": dict(done.record), "seen": as_json(seen)}
+    trained = outcome.trained
+    record = {"outcome": dict(outcome.facts), "steps": trained.steps, "losses": trained.losses}
+    return {"record": record, "seen": as_json(seen)}
 
 
 def table(out: Path) -> str:
@@ -128,7 +133,7 @@ def table(out: Path) -> str:
 
 
 def _wiki(args: argparse.Namespace) -> Any:
-    from unmask.data.text_files import TextLayout
+    from unmask.core.options import TextLayout
     from unmask.data.texts import load_corpus
 
     path = args.corpora / f"{CORPUS}.txt.xz"
@@ -136,23 +141,23 @@ def _wiki(args: argparse.Namespace) -> Any:
 
 
 def _gap(args: argparse.Namespace) -> Any:
-    from unmask.data.text_files import TextLayout
+    from unmask.core.options import TextLayout
     from unmask.data.texts import load_corpus
 
     if args.gap is None:
         raise SystemExit("--gap DIR: the folder of the three GAP files, for cds")
-    return load_corpus(sorted(args.gap.glob("gap-*.tsv")), TextLayout(columns=("Text",)))
+    return load_corpus(sorted(args.gap.glob("gap-*.tsv")), TextLayout("Text"))
 
 
-def _told(name: str) -> Any:
+def _print_steps(name: str) -> Any:
     begin = time.monotonic()
 
-    def told(moment: Any) -> None:
-        if moment.step % 200 == 0 or moment.step == moment.steps:
+    def report(label: str, share: float, total: int, note: str = "") -> None:
+        if round(share * total) % 200 == 0 or share == 1:
             took = time.monotonic() - begin
-            print(f"{name} {moment.step}/{moment.steps} loss {moment.loss:.3f} {took:.0f} s", flush=True)
+            print(f"{name} {round(share * total)}/{total} {note} {took:.0f} s", flush=True)
 
-    return told
+    return report
 
 
 def _arguments() -> argparse.Namespace:

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from unmask.core.errors import DataError
+from unmask.core.options import TextLayout
 from unmask.data.documents import read_documents
 from unmask.data.sentences import split_sentences
-from unmask.data.text_files import Problems, TextLayout
+from unmask.data.text_files import Problems
 
 TEXTS = ["She is a nurse.", "Él y ella — “no”.", "The last one."]
 
@@ -119,9 +120,9 @@ def test_missing_files_units_and_names_are_refused(tmp_path: Path) -> None:
         list(read_documents([tmp_path / "none.txt"]))
     with pytest.raises(DataError, match="no files given"):
         list(read_documents([]))
-    with pytest.raises(DataError, match="line or block or file"):
+    with pytest.raises(DataError, match="unit is 'page', expected line, block or file"):
         TextLayout(unit="page")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="numbers from 1"):
+    with pytest.raises(DataError, match="a number from 1"):
         TextLayout(("text",), header=False)
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unmask.core.options import TextLayout
 from unmask.core.types import Pair
 from unmask.data.documents import read_documents
 from unmask.data.sentences import split_sentences
-from unmask.data.text_files import TextLayout
 from unmask.data.texts import TrainingCorpus
 from unmask.measures import find as measure
 from unmask.mitigate import MitigationOptions, find
 from unmask.mitigate.at.sentences import target_words
+from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.mitigate.evaluation import templates
-from unmask.mitigate.run import mitigate
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings
 
@@ -148,14 +148,14 @@ def before() -> dict[str, float]:
 
 
 def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
-    settings = TrainSettings(epochs=1, rate=rate, batch=32, seed=0)
-    mitigate(
+    settings = TrainSettings(epochs=1, lr=rate, batch=32, seed=0)
+    make_checkpoint(
         find(method),
         Engine(open_lm()),
         corpus,
         out,
         settings=settings,
-        options=MitigationOptions(remind=remind),
+        choices=MitigationOptions(remind=remind),
     )
     return leans(Engine(open_lm(out)))
 

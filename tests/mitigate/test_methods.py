@@ -13,7 +13,7 @@ from mitigate.tiny import CORPUS, SETTINGS, make_context
 from unmask import data
 from unmask.core.errors import DataError, ModelError, UnknownName
 from unmask.data.texts import TrainingCorpus
-from unmask.mitigate import find, methods
+from unmask.mitigate import METHODS, find
 from unmask.mitigate.cda_kaneko import counterfactual_copies, word_entries
 from unmask.mitigate.dropout import with_dropout
 from unmask.mitigate.spec import MitigationOptions
@@ -187,11 +187,11 @@ def test_causal_models_are_trained(tmp_path: Path, name: str, method: str) -> No
 
 
 def test_every_method_is_documented() -> None:
-    for one in methods().values():
+    for one in METHODS.values():
         assert one.about[0].islower()
         assert not one.about.endswith(".")
         assert one.citation
-    assert {name for name, one in methods().items() if one.published} == {
+    assert {name for name, one in METHODS.items() if one.published} == {
         "cda-kaneko",
         "at-code",
         "dropout-bias-bench",

@@ -24,7 +24,7 @@ HELD = (
     ("Nobody knew why the door of the house was open.",),
 )
 CORPUS = TrainingCorpus(DOCUMENTS, HELD, ({"name": "tiny.txt", "sha256": "0" * 64},))
-SETTINGS = TrainSettings(epochs=1, rate=1e-3, batch=4, seed=1)
+SETTINGS = TrainSettings(epochs=1, lr=1e-3, batch=4, seed=1)
 
 
 def make_context(

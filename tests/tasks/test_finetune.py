@@ -30,7 +30,7 @@ from unmask.core.options import Opening
 from unmask.data.examples import Example
 from unmask.data.texts import TrainingCorpus
 from unmask.findings import Finding, Value
-from unmask.mitigate.run import mitigate
+from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.mitigate.spec import Method, MitigationContext, Outcome
 from unmask.models import Engine, open_lm
 from unmask.models.classifier import Classifier
@@ -433,7 +433,7 @@ def mitigated(folder: Path, out: Path) -> Path:
         return Outcome(context.model)
 
     method = Method("shift", "Shift", "Shifts all weights.", apply, "none")
-    return mitigate(method, Engine(open_lm(folder, HOW)), TrainingCorpus((), ()), out).folder
+    return make_checkpoint(method, Engine(open_lm(folder, HOW)), TrainingCorpus((), ()), out).folder
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "albert"])

@@ -11,7 +11,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import zoo
-from unmask.training import TrainSettings, TrainStep, train
+from unmask.training import TrainSettings, train
 from unmask.training.collators import MaskedLMCollator, encode_rows
 
 TEXTS = [
@@ -20,7 +20,7 @@ TEXTS = [
     for pronoun in ("she", "he")
     for what in ("train", "game", "play")
 ]
-SETTINGS = TrainSettings(epochs=4, rate=1e-3, batch=5, seed=3, save_every=4)
+SETTINGS = TrainSettings(epochs=4, lr=1e-3, batch=5, seed=3, save_every=4)
 
 
 def main(folder: Path, out: Path, pause: float = 0.0) -> None:
@@ -31,8 +31,8 @@ def main(folder: Path, out: Path, pause: float = 0.0) -> None:
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.1
 
-    def slowly(step: TrainStep) -> None:
-        print(step.step, flush=True)  # noqa: T201
+    def slowly(label: str, share: float, total: int, note: str = "") -> None:
+        print(round(share * total), flush=True)  # noqa: T201
         time.sleep(pause)
 
     trained = train(

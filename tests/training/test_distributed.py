@@ -12,7 +12,6 @@ import torch
 
 import zoo
 from training.test_train import ROWS, Line, pairs, squares
-from unmask.mitigate.run import RECORD
 from unmask.models import open_lm
 from unmask.training import TrainSettings, train
 from unmask.training.distributed import is_main_process, on_main_process, world_size
@@ -57,7 +56,7 @@ def test_two_processes_of_batch_one_equal_one_process_of_batch_two(outputs: Path
         line,
         ROWS[:4],
         pairs,
-        TrainSettings(epochs=2, rate=0.1, batch=2, seed=4, clip=1e9),
+        TrainSettings(epochs=2, lr=0.1, batch=2, seed=4, clip=1e9),
         tmp_path,
         loss=squares,
     )
@@ -71,7 +70,7 @@ def test_two_processes_of_batch_one_equal_one_process_of_batch_two(outputs: Path
     ("method", "model"), [("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")]
 )
 def test_the_main_process_writes_the_checkpoint(outputs: Path, method: str, model: str) -> None:
-    record = json.loads((outputs / method / RECORD).read_text())
+    record = json.loads((outputs / method / "result.json").read_text())["details"]
     assert record["processes"] == 2
     before, after = open_lm(zoo.folder(model)), open_lm(outputs / method)
     assert after.facts.fingerprint != before.facts.fingerprint

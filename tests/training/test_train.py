@@ -16,7 +16,7 @@ import torch
 import zoo
 from training import killed
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.training import EvalCallback, TrainSettings, TrainStep, train
+from unmask.training import EvalCallback, TrainSettings, train
 from unmask.training.checkpoints import last_complete_checkpoint
 from unmask.training.trainer import ShuffledRows
 
@@ -46,7 +46,7 @@ ROWS = [(1.0, 2.0), (2.0, 4.0), (3.0, 6.0), (4.0, 8.0), (5.0, 10.0)]
 
 @pytest.mark.thorough
 def test_steps_equal_adam_with_linear_decay(tmp_path: Path) -> None:
-    settings = TrainSettings(epochs=2, rate=0.1, batch=2, clip=1e9, seed=4)
+    settings = TrainSettings(epochs=2, lr=0.1, batch=2, clip=1e9, seed=4)
     model = Line()
     trained = train(model, ROWS, pairs, settings, tmp_path / "work", loss=squares)
     order = [i for epoch in (0, 1) for i in np.random.default_rng((4, epoch)).permutation(5)]
@@ -71,14 +71,19 @@ def test_reported_losses_are_those_of_the_batches(tmp_path: Path) -> None:
         seen.append(value.item())
         return value
 
-    progress: list[TrainStep] = []
+    reports: list[tuple[str, float, int, str]] = []
     trained = train(
-        Line(), ROWS, pairs, TrainSettings(epochs=2, batch=2), tmp_path, loss=loss, progress=progress.append
+        *(Line(), ROWS, pairs, TrainSettings(epochs=2, batch=2), tmp_path),
+        loss=loss,
+        progress=lambda *report: reports.append(report),  # type: ignore[arg-type]
     )
     assert [step for step, _ in trained.losses] == [1, 2, 3, 4, 5]
     assert [value for _, value in trained.losses] == pytest.approx(seen, abs=1e-3)
-    assert [(entry.step, entry.steps) for entry in progress] == [(step, 5) for step in range(1, 6)]
-    assert [entry.loss for entry in progress[1:]] == pytest.approx(seen[:-1], abs=1e-3)
+    assert [report[:3] for report in reports] == [("training", step / 5, 5) for step in range(1, 6)]
+    assert [report[3] for report in reports] == [
+        "",
+        *(f"loss {value:.3f}" for _, value in trained.losses[:-1]),
+    ]
 
 
 @pytest.mark.thorough
@@ -86,7 +91,7 @@ def test_reported_losses_are_those_of_the_batches(tmp_path: Path) -> None:
 def test_gradients_of_several_batches_are_averaged(tmp_path: Path, accumulate: int) -> None:
     rows = ROWS[:4]
     model = Line()
-    settings = TrainSettings(epochs=1, rate=0.5, batch=4 // accumulate, accumulate=accumulate, clip=1e-3)
+    settings = TrainSettings(epochs=1, lr=0.5, batch=4 // accumulate, accumulate=accumulate, clip=1e-3)
     trained = train(model, rows, pairs, settings, tmp_path, loss=squares)
     assert trained.steps == 1
     assert model.a.item() == pytest.approx(
@@ -109,9 +114,9 @@ def test_epochs_may_be_fractional(tmp_path: Path, epochs: float, steps: int) -> 
 
 
 @pytest.mark.thorough
-def test_limit_and_steps(tmp_path: Path) -> None:
-    settings = TrainSettings(epochs=3, batch=1, limit=2, steps=4)
-    trained = train(Line(), ROWS, pairs, settings, tmp_path, loss=squares)
+def test_steps_are_limited(tmp_path: Path) -> None:
+    settings = TrainSettings(epochs=3, batch=1, steps=4)
+    trained = train(Line(), ROWS[:2], pairs, settings, tmp_path, loss=squares)
     assert (trained.steps, trained.rows) == (4, 2)
 
 
@@ -144,7 +149,7 @@ def test_an_eval_callback_does_not_affect_the_training(tmp_path: Path) -> None:
         torch.rand(7)
         seen.append((step, model.training, torch.is_grad_enabled()))
 
-    settings = TrainSettings(epochs=2, batch=2, rate=0.1)
+    settings = TrainSettings(epochs=2, batch=2, lr=0.1)
     train(plain, ROWS, pairs, settings, tmp_path / "a", loss=squares)
     train(
         evaluated, ROWS, pairs, settings, tmp_path / "b", loss=squares, callbacks=[EvalCallback(2, evaluate)]
@@ -217,7 +222,7 @@ def test_nothing_to_train_on(tmp_path: Path) -> None:
         train(Line(), [], pairs, TrainSettings(), tmp_path)
 
 
-@pytest.mark.parametrize("bad", [{"epochs": 0}, {"rate": -1}, {"batch": 0}, {"limit": 0}, {"seed": -1}])
+@pytest.mark.parametrize("bad", [{"epochs": 0}, {"lr": -1}, {"batch": 0}, {"steps": 0}, {"seed": -1}])
 def test_invalid_settings_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=next(iter(bad))):
         TrainSettings(**bad)

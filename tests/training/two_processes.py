@@ -20,7 +20,7 @@ import zoo
 from mitigate.tiny import CORPUS, SETTINGS
 from training.test_train import ROWS, Line, pairs, squares
 from unmask.mitigate import MitigationOptions, find
-from unmask.mitigate.run import mitigate
+from unmask.mitigate.checkpoint import make_checkpoint
 from unmask.models import Engine, open_lm
 from unmask.training import TrainSettings, train
 from unmask.training.distributed import on_main_process, world_size
@@ -31,21 +31,21 @@ def main(folder: Path) -> None:
     rank_of_main = on_main_process(lambda: os.environ["RANK"])  # before a Trainer has started anything
     started = {"same": rank_of_main == "0" and world_size() == 2}
     line = Line()
-    settings = TrainSettings(epochs=2, rate=0.1, batch=1, seed=4, clip=1e9)
+    settings = TrainSettings(epochs=2, lr=0.1, batch=1, seed=4, clip=1e9)
     trained = train(line, ROWS[:4], pairs, settings, folder / "line-work", loss=squares)
     results: dict[str, Any] = {"started": started}
     results["line"] = {**_same_weights(line), "steps": trained.steps, "a": line.a.item()}
     for method, model in (("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")):
         lm = open_lm(on_main_process(lambda: zoo.folder(model)))  # noqa: B023 - called at once
-        done = mitigate(
+        done = make_checkpoint(
             find(method),
             Engine(lm),
             CORPUS,
             folder / method,
             settings=replace(SETTINGS, batch=1),
-            options=MitigationOptions(remind=1 if method == "at" else 0),
+            choices=MitigationOptions(remind=1 if method == "at" else 0),
         )
-        results[method] = {**_same_weights(done.outcome.model), "steps": done.record["steps"]}
+        results[method] = {**_same_weights(done.model), "steps": done.details["steps"]}
     (folder / f"process-{os.environ['RANK']}.json").write_text(json.dumps(results), encoding="utf-8")
 
 

@@ -71,7 +71,7 @@ _KINDS: dict[str, tuple[str, Callable[[Any], str]]] = {  # where the things are;
     "data": ("unmask.data:SOURCES", _describe_data),
     "models": ("unmask.cli.list:known_models", str),
     "diagnoses": ("unmask.diagnose:DIAGNOSES", lambda each: each.question),
-    "mitigations": ("unmask.mitigate:methods", lambda each: f"[{'/'.join(each.kinds)}] {each.about}"),
+    "mitigations": ("unmask.mitigate:METHODS", lambda each: f"[{'/'.join(each.kinds)}] {each.about}"),
     "tasks": ("unmask.tasks:TASKS", _describe_task),
     "studies": ("unmask.studies:STUDIES", lambda each: each.question),
 }

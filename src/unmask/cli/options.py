@@ -107,7 +107,7 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def command(**given: Any) -> None:
         values = {name: not value if name in members & switches else value for name, value in given.items()}
-        values |= {name: tuple(split_names(values[name])) for name in lists}
+        values |= {name: tuple(split_names(given[name])) for name in lists}
         built = {
             name: group(**{field: values[field] for field in names})
             for name, (group, names) in groups.items()
@@ -132,10 +132,12 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
     """The command-line option of one field."""
     meta = field.metadata
     default = field.default if field.default is not MISSING else field.default_factory()  # type: ignore[operator]
-    names = (meta["flag"],) if meta["flag"] else (f"--{field.name.replace('_', '-')}",)
+    names = meta["flag"].split() or [f"--{field.name.replace('_', '-')}"]
     extra: dict[str, Any] = {"show_default": meta["shown"]} if meta["shown"] else {}
     if default == ():  # several values: repeated, or separated by commas
         hint, default = list[str], []
+    if hasattr(hint, "parse"):  # text, which the group parses
+        hint, default = str | None, None
     if literal_choices(hint):
         hint = str | None if type(None) in get_args(hint) else str  # checked by the group, with its message
     return inspect.Parameter(

@@ -26,7 +26,8 @@ def option(
     Args:
         default: the default value; or give `factory`.
         help: one line; without it the field is no option of the command line.
-        flag: its name there if it differs from the field's, such as `--lr`; `--no-…` sets a field to False.
+        flag: its name there if it differs from the field's, such as `--lr`, or several, separated by spaces;
+            `--no-…` sets a field to False.
         shown: what the help shows as the default, if the value itself says too little.
         least: the smallest value allowed.
         factory: makes the default value.
@@ -113,3 +114,32 @@ class Options:
     def __post_init__(self) -> None:
         """Refuse invalid values."""
         check_values(self)
+
+
+Unit = Literal["line", "block", "file"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextLayout:
+    """Where the text is in files of a corpus, and what a document is."""
+
+    column: str | tuple[str, ...] = option(
+        (), "Column or key with the text; several are joined into one document.", shown="text, sentence, …"
+    )
+    header: bool = option(True, "Tables have no header: columns are numbered from 1.", flag="--no-header")
+    unit: Unit = option(
+        "line",
+        "Unit of a document in text files: line, block (up to an empty line) or file.",
+        flag="--unit --documents",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_values(self)
+        if not self.header and not all(name.isdigit() and int(name) for name in self.columns):
+            raise DataError("without a header a column must be a number from 1, such as 1 or 2")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns; none: one of a usual name."""
+        return (self.column,) if isinstance(self.column, str) else tuple(self.column)

@@ -27,6 +27,12 @@ def steps_of(progress: Progress | None, label: str, total: int) -> Step:
     return lambda share: report(label, share, total)
 
 
+def with_label(progress: Progress | None, label: str) -> Progress:
+    """The same callback under another label."""
+    report = progress or silent
+    return lambda _, share, total, note="": report(label, share, total, note)
+
+
 def part_of(step: Step, begin: float, share: float) -> Step:
     """The callback of a part: its 0 to 1 is `begin` to `begin + share` of the whole."""
     return lambda part: step(begin + part * share)

@@ -19,15 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.data.text_files import (
-    COMPRESSED,
-    Problems,
-    TextLayout,
-    existing_files,
-    file_format,
-    iter_lines,
-    open_binary,
-)
+from unmask.core.options import TextLayout
+from unmask.data.text_files import COMPRESSED, Problems, existing_files, file_format, iter_lines, open_binary
 
 USUAL_COLUMNS = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
 _BATCH = 1024  # rows of Parquet read at a time

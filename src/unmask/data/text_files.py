@@ -10,32 +10,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal, cast, get_args
+from typing import BinaryIO, cast
 
 from unmask.core.errors import DataError
 
-Unit = Literal["line", "block", "file"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 MAX_REPORTED = 20  # problems reported with file and row; the others are only counted
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
-
-
-@dataclass(frozen=True, slots=True)
-class TextLayout:
-    """Where the text is in the files, and what a document is."""
-
-    columns: tuple[str, ...] = ()  # of tables; several make one document, a line each; none: a usual name
-    header: bool = True  # if False, columns are numbers from 1
-    unit: Unit = "line"  # what one document of a text file is; a block ends at an empty line
-
-    def __post_init__(self) -> None:
-        """Check the unit and the columns."""
-        if self.unit not in UNITS:
-            raise DataError(f"a document of a text file is {' or '.join(UNITS)}, not {self.unit!r}")
-        if not self.header and not all(name.isdigit() and int(name) for name in self.columns):
-            raise DataError("without a header `columns` must be numbers from 1, such as 1 or 2")
 
 
 @dataclass(slots=True)

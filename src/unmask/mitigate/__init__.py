@@ -1,31 +1,20 @@
-"""Mitigations, one file each. To add one: write its file, then name it in `registry.py`.
+"""Mitigations, one module each. To add one, write its module: it is found by being there.
 
-corpus ──► method ──► checkpoint + mitigation.json ──► comparison: bias, gendered words, language modelling
+corpus ──► method ──► checkpoint, result.json ──► comparison: bias, gendered words, language modelling
 
-from unmask.mitigate import find
-from unmask.mitigate.run import mitigate
-mitigate(find("cda"), Engine(open_lm()), corpus, "my-checkpoint")
+    unmask.mitigate("cda", "bert-base-cased", corpus="news.txt", out="my-checkpoint")
+
+Mitigations of other packages are found through the entry point group `unmask.mitigations`.
 """
 
 from __future__ import annotations
 
-from unmask.core.errors import UnknownName
+from unmask.core.callable_package import make_callable
+from unmask.core.registry import Registry
 from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
 
+METHODS = Registry("mitigation", Method, package="unmask.mitigate", group="unmask.mitigations")
+find = METHODS.find
+make_callable(__name__, "unmask.mitigate.run", "mitigate")
 
-def methods() -> dict[str, Method]:
-    """All methods by name; imported on first use."""
-    from unmask.mitigate.registry import METHODS
-
-    return METHODS
-
-
-def find(name: str) -> Method:
-    """The method of that name."""
-    known = methods()
-    if name not in known:
-        raise UnknownName("mitigation", name, known)
-    return known[name]
-
-
-__all__ = ["Method", "MitigationContext", "MitigationOptions", "Outcome", "find", "methods"]
+__all__ = ["METHODS", "Method", "MitigationContext", "MitigationOptions", "Outcome", "find"]

@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from unmask.findings import Cell, Finding, Plot, Table, Value
+from unmask.core.estimate import NAN, Estimate, Value
+from unmask.core.seeds import generator
+from unmask.findings import Cell, Finding, Plot, Table
 from unmask.measures import find
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation
-from unmask.mitigate.lean_tables import LeanSizes, WordLeans, lean_size, mean_with_interval, word_leans
-from unmask.stats import Comparison, apply_holm, comparisons
-from unmask.stats.means import mean_test
+from unmask.mitigate.leans import LeanSizes, WordLeans, lean_size, word_leans
+from unmask.stats import Comparison, apply_holm, comparisons, estimates
+from unmask.stats.means import mean_interval, mean_test
 from unmask.training.utility import accuracy, accuracy_change, perplexity, perplexity_change
 
 HEADLINES = ("appd", "asld", "bias-score")
-PREGNANT = "pregnant"
+SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))
+HELD_OUT = "held-out text"
 
 
 def compare_evaluations(
@@ -45,6 +48,32 @@ def compare_evaluations(
     return Finding(tuple(answers), tuple(tables), charts, _NOTES)
 
 
+def bias_estimates(evaluation: BiasEvaluation, *, seed: int = 0) -> list[Estimate]:
+    """The estimates of one evaluation: every measure, the size of a word's lean, language modelling."""
+    found = [
+        estimate
+        for (measure, name), rows in evaluation.rows.items()
+        for estimate in estimates(find(measure), rows, data=name, rng_seed=seed)
+        if estimate.statistic in HEADLINES and _is_compared(estimate)
+    ]
+    rows, ability = evaluation.rows["ppd", TEMPLATES], evaluation.ability
+    size = lean_size(word_leans(rows, rows), seed)
+    others = (
+        (size.after, "ppd", TEMPLATES, "mean-word-appd", size.n),
+        (accuracy(ability, seed=seed), "language-modelling", HELD_OUT, "accuracy", ability.tries.size),
+        (perplexity(ability, seed=seed), "language-modelling", HELD_OUT, "perplexity", ability.tokens.size),
+    )
+    return found + [
+        Estimate.of(value, measure=measure, data=name, statistic=statistic, n=n)
+        for value, measure, name, statistic, n in others
+    ]
+
+
+def _is_compared(each: Estimate | Comparison) -> bool:
+    """Whether it is about a whole dataset, or a category of words that have a gender."""
+    return each.group == "all" or (each.data in (WOMEN, MEN) and each.group.startswith("category="))
+
+
 def _probe_table(before: Value, after: Value, chance: float) -> Table:
     """Accuracy of a newly fitted linear probe on the hidden states before and after the eraser."""
     return Table(
@@ -63,10 +92,10 @@ def _probe_answer(before: Value, after: Value, chance: float) -> str:
     )
 
 
-def _probe_value(facts: Mapping[str, Any]) -> Value:
-    """The recorded accuracy; null in JSON stands for NaN."""
-    low, high = (float("nan") if facts[end] is None else facts[end] for end in ("low", "high"))
-    return Value(facts["value"], low, high, facts["method"])
+def _probe_value(stored: Mapping[str, Any]) -> Value:
+    """A stored accuracy; null in JSON stands for NaN."""
+    low, high = (NAN if stored[end] is None else stored[end] for end in ("low", "high"))
+    return Value(stored["value"], low, high, stored["method"])
 
 
 def _comparisons(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> list[Comparison]:
@@ -76,14 +105,14 @@ def _comparisons(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> li
         for comparison in comparisons(
             find(measure), rows, after.rows[measure, name], data=name, rng_seed=seed
         )
-        if comparison.statistic in HEADLINES and (comparison.group == "all" or name in (WOMEN, MEN))
+        if comparison.statistic in HEADLINES and _is_compared(comparison)
     ]
     return list(apply_holm(headlines))
 
 
 def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
     rows = [
-        (row.measure, row.statistic, row.data, row.n, row.a_value, row.b_value, _change(row), row.p_holm)
+        (row.measure, row.statistic, row.data, row.n, row.a_value, row.b_value, row.difference, row.p_holm)
         for row in compared
         if row.data not in (WOMEN, MEN)
     ]
@@ -117,14 +146,13 @@ def _proper(
             row.n,
             row.a_value,
             row.b_value,
-            _change(row),
+            row.difference,
             row.p_holm,
         )
         for row in compared
         if row.data in (WOMEN, MEN)
     ]
-    words = [(WOMEN, PREGNANT), (WOMEN, "breastfeeding"), (MEN, "beard")]
-    singles = [_single(before, after, name, word, seed) for name, word in words]
+    singles = [_single(before, after, name, word, seed) for name, word in SINGLE_WORDS]
     return Table(
         "Words that have a gender: here a lean is right",
         ("words", "of them", "n", "before", "after", "change", "p"),
@@ -146,14 +174,14 @@ def _single(
     if not leans[0].size or leans[0].size != leans[1].size:
         return None
     changes = leans[1] - leans[0]
-    ends = mean_with_interval(changes, f"word {word}", seed)
+    change = mean_interval(changes, rng=generator(seed, f"word {word}"))
     return (
         name,
         f"the word {word}",
         leans[0].size,
         leans[0].mean(),
         leans[1].mean(),
-        ends,
+        change,
         mean_test(changes, 0.0),
     )
 
@@ -187,7 +215,7 @@ def _answers(
     gap = accuracy_change(before.ability, after.ability, seed=seed)
     return (
         f"Professions: {_direction(lean.a_value)} before, {_direction(lean.b_value)} after (APPD "
-        f"{lean.a_value:+.3f} to {lean.b_value:+.3f}, change {_format_change(_change(lean))}).",
+        f"{lean.a_value:+.3f} to {lean.b_value:+.3f}, change {_format_change(lean.difference)}).",
         f"A word leans by {size.before.value:.3f} before and {size.after.value:.3f} after, whichever way "
         f"(change {_format_change(size.change)}; {size.n} words).",
         f"Words said of women (pregnant …): APPD {women.a_value:+.3f} to {women.b_value:+.3f}; "
@@ -212,10 +240,6 @@ def _plots(leans: WordLeans, before: BiasEvaluation, after: BiasEvaluation) -> t
     chart = plots.scatter(rows, x="APPD before", y="APPD after", diagonal=True)
     alt = "Every word's mean pronoun probability difference after mitigation against that before it."
     return (Plot("mitigation-words", "Each word's lean, before and after", alt, chart),)
-
-
-def _change(comparison: Comparison) -> Value:
-    return Value(comparison.change, comparison.low, comparison.high, comparison.method)
 
 
 def _format_change(change: Value, digits: int = 3) -> str:

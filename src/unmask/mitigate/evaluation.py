@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from unmask import data
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
+from unmask.core.progress import Progress, steps_of
 from unmask.core.types import Dataset, Kind, Row
 from unmask.measures import find
 from unmask.models import Engine
@@ -24,8 +24,6 @@ _MEASURES: dict[Kind, tuple[tuple[str, str], ...]] = {
     "causal": (("sld", "triple-gender"), ("ll", "triple-gender"), ("ll", "nine-axes")),
 }  # measure and dataset, in addition to ppd on the templates
 
-EvaluationProgress = Any  # called with (label, share done, number of items); None: no progress
-
 
 @dataclass(frozen=True, slots=True)
 class BiasEvaluation:
@@ -36,13 +34,13 @@ class BiasEvaluation:
 
 
 def evaluate_model(
-    engine: Engine, held_out: Sequence[str], *, seed: int = 0, progress: EvaluationProgress = None
+    engine: Engine, held_out: Sequence[str], *, seed: int = 0, progress: Progress | None = None
 ) -> BiasEvaluation:
     """Score a model on every measure and dataset, and on held-out sentences."""
     plan = [("ppd", dataset) for dataset in templates()]
     plan += [(measure, data.load(name)) for measure, name in _MEASURES[engine.lm.kind]]
     rows = {
-        (measure, dataset.card.name): _rows(engine, measure, dataset, progress) for measure, dataset in plan
+        (measure, dataset.card.name): _score(engine, measure, dataset, progress) for measure, dataset in plan
     }
     return BiasEvaluation(rows, measure_ability(engine, held_out, seed=seed))
 
@@ -82,16 +80,8 @@ def _part(whole: Dataset, name: str, goal: str) -> Dataset:
     return replace(whole, card=replace(whole.card, name=name, size=len(items)), items=items)
 
 
-def _rows(engine: Engine, measure: str, dataset: Dataset, progress: EvaluationProgress) -> list[Row]:
+def _score(engine: Engine, measure: str, dataset: Dataset, progress: Progress | None) -> list[Row]:
     name = dataset.card.name
-    step = (
-        (lambda _: None)
-        if progress is None
-        else partial(_report, progress, f"{measure}, {name}", len(dataset.items))
-    )
+    step = steps_of(progress, f"{measure}, {name}", len(dataset.items))
     chunks = score_items(name, dataset.items, [find(measure)], engine, evidence=Evidence(), progress=step)
     return [scored.row for chunk in chunks for scored in chunk]
-
-
-def _report(progress: EvaluationProgress, label: str, total: int, share: float) -> None:
-    progress(label, share, total)

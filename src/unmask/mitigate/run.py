@@ -1,169 +1,126 @@
-"""Run a mitigation: corpus in, checkpoint out, with a record of everything that determined it."""
+"""Mitigate the bias of a model: measure it, change it, save the checkpoint, measure again and compare."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.data.texts import TrainingCorpus
-from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
-from unmask.models import Engine, Lm
-from unmask.models.eraser import Eraser, attached_eraser, save_eraser
-from unmask.training import ProgressCallback, TrainSettings
-from unmask.training.checkpoints import save_model
+from unmask.audit.plan import engine_for
+from unmask.core.errors import DataError
+from unmask.core.options import Opening, Options, TextLayout, fill_groups
+from unmask.core.progress import with_label
+from unmask.data.texts import TrainingCorpus, load_corpus
+from unmask.findings import Section
+from unmask.findings.envelope import Result, create, estimate_json
+from unmask.mitigate import METHODS
+from unmask.mitigate.checkpoint import (
+    build_meta,
+    check_request,
+    finished_details,
+    make_checkpoint,
+    request_of,
+)
+from unmask.mitigate.comparison import bias_estimates, compare_evaluations
+from unmask.mitigate.curve import measure_curve
+from unmask.mitigate.evaluation import evaluate_model
+from unmask.mitigate.spec import Method, MitigationOptions
+from unmask.models import open_lm
+from unmask.training import TrainSettings
 from unmask.training.distributed import on_main_process, world_size
 
-RECORD = "mitigation.json"
-WORK = "unfinished"  # work folder inside the checkpoint folder, removed at the end
-SCHEMA = 1
+Files = str | Path | Sequence[str | Path]
+LEAD = "Changes of bias, of words that have a gender, and of language modelling ability."
 
 
-@dataclass(frozen=True, slots=True)
-class MitigationResult:
-    """The folder of the checkpoint, its record, and the outcome of the method."""
-
-    folder: Path
-    record: Mapping[str, Any]
-    outcome: Outcome
-
-
-def mitigate(  # noqa: PLR0913 - everything that determines a mitigation
-    method: Method,
-    engine: Engine,
-    corpus: TrainingCorpus,
-    out: str | Path,
+def mitigate(  # noqa: PLR0913 - the parts of the command
+    method: str | Method,
+    model: str | Path | None = None,
     *,
-    settings: TrainSettings | None = None,
-    options: MitigationOptions | None = None,
-    progress: ProgressCallback | None = None,
-) -> MitigationResult:
-    """Mitigate a model and write the checkpoint to `out`; an interrupted run is resumed.
+    corpus: Files | TrainingCorpus = (),
+    held: Files = (),
+    out: str | Path = "mitigated",
+    curve: Sequence[int] = (),
+    draws: int = 5,
+    **options: Any,
+) -> Result:
+    """Mitigate the bias of a model; bias and language modelling are measured before and after.
 
-    The model of `engine` is changed in place: evaluate it before calling this.
+    Run it again with the same arguments to resume an interrupted run. Under `accelerate launch` all processes
+    train, the first one measures and writes, and all return its result.
+
+    Args:
+        method: a name (see `unmask list mitigations`) or a `Method`.
+        model: a hub name (`name@revision`), a folder, or None for the built-in model.
+        corpus: files of training text; erasers need none.
+        held: files of held-out text; default: 5% of the corpus, by hash.
+        out: the folder of the checkpoint, with `result.json` beside it.
+        curve: numbers of sentences; measures ASLD after training on random samples of these sizes instead,
+            and writes no checkpoint.
+        draws: random samples per size of the curve.
+        options: fields of `TrainSettings`, `MitigationOptions`, `TextLayout`, `Opening` and `Options`, or
+            these groups themselves as `settings`, `choices`, `layout`, `opening` and `options`.
     """
-    settings, options, folder = settings or method.settings, options or MitigationOptions(), Path(out)
-    check_request(method, engine.lm, options, folder)
-    before = _copy_weights(engine.lm.network.model)
-    facts = asdict(engine.lm.facts)
-    outcome = method.apply(MitigationContext(engine, folder / WORK, settings, options, progress), corpus)
-    changed = _weight_changes(before, _copy_weights(outcome.model), attached_eraser(outcome.model))
-    record = {
-        **_request(method, facts, corpus, settings, options),
-        **_outcome_facts(outcome, facts["device"]),
-        "changed": changed,
-    }
-    on_main_process(lambda: _save(outcome.model, engine.lm, folder, record))
-    return MitigationResult(folder, record, outcome)
-
-
-def check_request(method: Method, lm: Lm, options: MitigationOptions, folder: Path) -> None:
-    """Check everything that would fail later, before anything is computed."""
-    if lm.kind not in method.kinds:
-        raise ModelError(
-            f"{method.name} works on {' and '.join(method.kinds)} models, {lm.facts.id} is {lm.kind}: "
-            "for causal models use cda, cds or dropout"
-        )
-    if options.axis not in method.axes:
-        raise DataError(f"{method.name} does not support the axis {options.axis}: use {method.axes[0]}")
-    if folder.is_dir() and any(path.name != WORK for path in folder.iterdir()):
-        raise ResultError(f"{folder} holds other files: give a new or empty folder for the checkpoint")
-
-
-def load_finished_record(
-    folder: Path,
-    method: Method,
-    lm: Lm,
-    corpus: TrainingCorpus,
-    settings: TrainSettings,
-    options: MitigationOptions,
-) -> dict[str, Any] | None:
-    """The record of an earlier, identical run, without its evaluation; None if there is none."""
-    path = folder / RECORD
-    if not path.is_file():
-        return None
-    record = json.loads(path.read_text(encoding="utf-8"))
-    request = _request(method, asdict(lm.facts), corpus, settings, options)
-    if any(record.get(name) != value for name, value in json.loads(json.dumps(request)).items()):
-        return None
-    return {name: value for name, value in record.items() if name != "judged"}
-
-
-def _copy_weights(model: Any) -> dict[str, torch.Tensor]:
-    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
-
-
-def _weight_changes(
-    before: Mapping[str, torch.Tensor], after: Mapping[str, torch.Tensor], eraser: Eraser | None
-) -> dict[str, Any]:
-    """How many weights changed and how far; ModelError if none did and there is no eraser."""
-    changed_weights = {name: int((tensor != after[name]).sum()) for name, tensor in before.items()}
-    if not any(changed_weights.values()) and eraser is None:
-        raise ModelError("no weight changed, so there is no mitigated model: give more text")
-    size = sum(tensor.numel() for tensor in before.values())
-    distance = sum(
-        float((tensor.double() - after[name].double()).pow(2).sum()) for name, tensor in before.items()
+    settings, choices, layout, opening, run = fill_groups(
+        options,
+        settings=TrainSettings,
+        choices=MitigationOptions,
+        layout=TextLayout,
+        opening=Opening,
+        options=Options,
     )
-    length = sum(float(tensor.double().pow(2).sum()) for tensor in before.values())
-    return {
-        "weights": sum(changed_weights.values()),
-        "of": size,
-        "tensors": sum(bool(count) for count in changed_weights.values()),
-        "relative_distance": (distance / length) ** 0.5,
-        "eraser": eraser.description if eraser is not None else None,
-    }
+    chosen, folder, seed = METHODS.find(method), Path(out), settings.seed
+    if opening.dtype != "fp32":
+        raise DataError(
+            f"dtype is {opening.dtype}, but weights are changed in fp32: use bf16 to train faster"
+        )
+    text = _load(corpus, held, layout, run.limit, needed=chosen.trains)
+    if curve:
+        if world_size() > 1:
+            raise DataError("a curve trains models one after the other: start it without accelerate launch")
+        return measure_curve(
+            *(chosen, lambda: open_lm(model, opening), text, curve, draws, folder),
+            settings=settings,
+            choices=choices,
+            progress=run.progress,
+        )
+    lm = open_lm(model, opening)
+    held_out = text.held_out_sentences
+    details = finished_details(folder, request_of(chosen, lm, text, settings, choices))
+    if details is None:
+        check_request(chosen, lm, choices, folder)
+    with engine_for(lm, run) as engine:
+        before = on_main_process(lambda: evaluate_model(engine, held_out, seed=seed, progress=run.progress))
+        if details is None:
+            details = make_checkpoint(
+                *(chosen, engine, text, folder),
+                settings=settings,
+                choices=choices,
+                progress=with_label(run.progress, chosen.name),
+            ).details
+
+    def compare() -> dict[str, Any]:
+        with engine_for(open_lm(folder, opening), run) as engine:
+            after = evaluate_model(engine, held_out, seed=seed, progress=run.progress)
+        finding = compare_evaluations(before, after, seed=seed, probe=details["outcome"].get("probe"))
+        original = [estimate_json(estimate) for estimate in bias_estimates(before, seed=seed)]
+        meta = build_meta(
+            *(chosen, lm, text, {**details, "before": original}),
+            estimates=bias_estimates(after, seed=seed),
+            findings=[Section(chosen.name, "Before and after", LEAD, finding)],
+        )
+        return create(meta, folder).meta
+
+    return Result(on_main_process(compare), folder)
 
 
-def _request(
-    method: Method,
-    model: Mapping[str, Any],
-    corpus: TrainingCorpus,
-    settings: TrainSettings,
-    options: MitigationOptions,
-) -> dict[str, Any]:
-    """Everything that determines the result."""
-    return {
-        "schema": SCHEMA,
-        "method": method.name,
-        "title": method.title,
-        "behaviour": "as published" if method.published else "corrected",
-        "citation": method.citation,
-        "model": {name: model[name] for name in ("id", "revision", "fingerprint", "architecture")},
-        "data": {
-            "files": [dict(file) for file in corpus.files],
-            "documents": len(corpus.documents),
-            "held_out": len(corpus.held_out),
-        },
-        "choices": {**asdict(options), "pairs": options.pairs.name if options.pairs else None},
-        "settings": asdict(settings),
-    }
-
-
-def _outcome_facts(outcome: Outcome, device: str) -> dict[str, Any]:
-    """Facts about the outcome."""
-    training = outcome.trained
-    return {
-        "did": dict(outcome.facts),
-        "steps": training.steps if training else 0,
-        "losses": [list(entry) for entry in training.losses] if training else [],
-        "device": device,
-        "processes": world_size(),
-    }
-
-
-def _save(model: Any, lm: Lm, folder: Path, record: Mapping[str, Any]) -> None:
-    """Save a Hugging Face checkpoint; the record is written last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    save_model(model, lm.tokenizer, folder)
-    eraser = attached_eraser(model)
-    if eraser is not None:
-        save_eraser(eraser, folder)
-    shutil.rmtree(folder / WORK, ignore_errors=True)
-    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    (folder / RECORD).write_text(text, encoding="utf-8")
+def _load(
+    corpus: Files | TrainingCorpus, held: Files, layout: TextLayout, limit: int | None, *, needed: bool
+) -> TrainingCorpus:
+    """The training text and the held-out text."""
+    if isinstance(corpus, TrainingCorpus):
+        return corpus
+    files, held_out = ([given] if isinstance(given, str | Path) else list(given) for given in (corpus, held))
+    if needed and not files:
+        raise DataError("no training text: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
+    return load_corpus(files, layout, held_out=held_out, limit=limit)

@@ -1,21 +1,20 @@
-"""Data types of mitigation: options, method, outcome.
-
-corpus ──► method.apply (changes a model's weights) ──► Outcome ──► checkpoint, mitigation.json ──► comparison
-"""
+"""Data types of mitigation: options, method, outcome."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.core.errors import DataError
-from unmask.core.types import Kind
-from unmask.data.texts import TrainingCorpus
-from unmask.training import ProgressCallback, TrainResult, TrainSettings
+from unmask.core.options import check_values, option
+from unmask.core.progress import Progress
+from unmask.training import TrainResult, TrainSettings
 
 if TYPE_CHECKING:
+    from unmask.core.types import Kind
+    from unmask.data.texts import TrainingCorpus
     from unmask.models import Engine, Lm
 
 
@@ -23,34 +22,29 @@ if TYPE_CHECKING:
 class MitigationOptions:
     """Options of all methods; each method reads those that apply to it."""
 
-    axis: str = "gender"  # of the words that are swapped: gender, race, religion
-    names: bool | None = None  # swap first names too; None: the default of the method
-    pairs: Path | None = None  # CSV or TSV of word pairs; None: the pairs shipped with the package
-    remind: int = 0  # how many times the reminders (sentences on gendered words) are added
-    layers: str = "all"  # `at`: all, last
-    level: str = "token"  # `at`: token, sentence
-    length: int = 128  # tokens per row
-    layer: int = -1  # erasers: the layer whose hidden states are changed; 0 is the embeddings
-    strength: float = (
-        0.2  # `at`: weight of the projection loss; the preservation loss has weight 1 - strength
+    axis: Literal["gender", "race", "religion"] = option(
+        "gender", "Groups whose words are swapped: gender, race or religion."
     )
+    names: bool | None = option(None, "Swap first names.", flag="--names/--no-names", shown="cds only")
+    pairs: Path | None = option(None, "CSV of word pairs to swap.", shown="the package's pairs")
+    remind: int = option(
+        0, "Add the reminder sentences to the training text this many times (1 to 3).", least=0
+    )
+    layers: Literal["all", "last"] = option("all", "at: layers of the projection loss, all or last.")
+    level: Literal["token", "sentence"] = option(
+        "token", "at: level of the projection loss, token or sentence."
+    )
+    length: int = option(128, "Tokens per training sequence.", least=8)
+    layer: int = option(
+        -1, "Erasers: layer whose hidden states are changed; 0 is the embedding layer, -1 the last."
+    )
+    strength: float = option(0.2, "at: weight of the projection loss; the preservation loss has the rest.")
 
     def __post_init__(self) -> None:
-        """Validate the values."""
-        allowed = {
-            "axis": ("gender", "race", "religion"),
-            "layers": ("all", "last"),
-            "level": ("token", "sentence"),
-        }
-        for name, known in allowed.items():
-            if getattr(self, name) not in known:
-                raise DataError(f"{name} is {getattr(self, name)!r}, expected {' or '.join(known)}")
-        if not 0 <= self.remind <= 3:
-            raise DataError(
-                f"remind is {self.remind}, expected 0 to 3 (how many times the reminders are added)"
-            )
-        if self.length < 8:
-            raise DataError(f"length is {self.length}, expected at least 8 tokens per row")
+        """Refuse invalid values."""
+        check_values(self)
+        if self.remind > 3:
+            raise DataError(f"remind is {self.remind}, expected 0 to 3 (how often the reminders are added)")
         if not 0 < self.strength < 1:
             raise DataError(f"strength is {self.strength:g}, expected a weight between 0 and 1")
 
@@ -63,7 +57,7 @@ class MitigationContext:
     folder: Path  # for checkpoints to resume from
     settings: TrainSettings
     options: MitigationOptions
-    progress: ProgressCallback | None = None
+    progress: Progress | None = None
 
     @property
     def lm(self) -> Lm:
@@ -77,7 +71,7 @@ class MitigationContext:
 
     @property
     def causal(self) -> bool:
-        """Is it a causal model?"""
+        """Whether it is a causal model."""
         return self.lm.kind == "causal"
 
 
@@ -101,6 +95,5 @@ class Method:
     citation: str  # BibTeX key in docs/references.bib
     kinds: tuple[Kind, ...] = ("masked", "causal")
     published: bool = False  # True: reproduces published code, including its bugs
-    settings: TrainSettings = field(default_factory=TrainSettings)
     axes: tuple[str, ...] = ("gender",)  # whose words it can swap
     trains: bool = True  # False: needs no training text

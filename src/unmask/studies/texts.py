@@ -11,8 +11,8 @@ from typing import Any
 
 from unmask import data as datasets
 from unmask.core.errors import DataError
+from unmask.core.options import TextLayout
 from unmask.data.documents import read_documents
-from unmask.data.text_files import TextLayout
 from unmask.data.texts import TrainingCorpus, build_corpus, file_facts
 
 PACKAGE = "package"  # the built-in sentences

@@ -10,6 +10,6 @@ train(model, encode_rows(texts, tokenizer), MaskedLMCollator(tokenizer), TrainSe
 from __future__ import annotations
 
 from unmask.training.run import train
-from unmask.training.spec import EvalCallback, ProgressCallback, TrainResult, TrainSettings, TrainStep
+from unmask.training.spec import EvalCallback, TrainResult, TrainSettings
 
-__all__ = ["EvalCallback", "ProgressCallback", "TrainResult", "TrainSettings", "TrainStep", "train"]
+__all__ = ["EvalCallback", "TrainResult", "TrainSettings", "train"]

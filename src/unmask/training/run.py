@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import DataError, ModelError
-from unmask.training.spec import EvalCallback, ProgressCallback, TrainResult, TrainSettings
+from unmask.core.progress import Progress
+from unmask.training.spec import EvalCallback, TrainResult, TrainSettings
 
 if TYPE_CHECKING:
     from unmask.training.spec import Collator, LossFunction
@@ -23,7 +24,7 @@ def train(  # noqa: PLR0913 - the parameters of a training run
     *,
     loss: LossFunction | None = None,
     callbacks: Sequence[EvalCallback] = (),
-    progress: ProgressCallback | None = None,
+    progress: Progress | None = None,
     on_epoch_begin: Callable[[int, Any], None] | None = None,
     key: str = "",
 ) -> TrainResult:
@@ -40,22 +41,21 @@ def train(  # noqa: PLR0913 - the parameters of a training run
         folder: where checkpoints are kept during training.
         loss: loss of the model on a batch; None: the model's own.
         callbacks: evaluations to run every so many steps.
-        progress: called after every step.
+        progress: called after every step, with the last logged loss as its note.
         on_epoch_begin: called with the epoch (from 0) and the model before its first step, and again when a
             run resumes in the middle of an epoch.
         key: identifies data and method; checkpoints made with another key are refused.
     """
     if find_spec("accelerate") is None:
         raise ModelError('training needs accelerate: pip install "unmask[train]"')
-    selected = rows if settings.limit is None else rows[: settings.limit]
-    if not len(selected):
+    if not len(rows):
         raise DataError("nothing to train on: no text is left after filtering")
     from unmask.training.trainer import TrainingJob, run
 
     return run(
         TrainingJob(
             model,
-            selected,
+            rows,
             collate,
             settings,
             Path(folder),

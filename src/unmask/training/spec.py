@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.core.errors import DataError
+from unmask.core.options import check_values, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,42 +24,27 @@ if TYPE_CHECKING:
 class TrainSettings:
     """Hyper-parameters; the defaults are those of the published mitigations (Kaneko et al. 2022)."""
 
-    epochs: float = 3.0
-    rate: float = 5e-5  # learning rate
-    batch: int = 32  # rows per device and batch
-    seed: int = 0  # of data order, masking and dropout
-    warmup: int = 0  # warm-up steps of the learning rate
+    epochs: float = option(3.0, "Number of epochs.")
+    lr: float = option(5e-5, "Initial learning rate; it decays to zero.")
+    batch: int = option(32, "Batch size per device.", least=1)
+    seed: int = option(0, "Random seed (data order, masking, dropout, samples).", least=0)
+    warmup: int = option(0, least=0)  # warm-up steps of the learning rate
     decay: float = 0.0  # weight decay
     clip: float = 1.0  # maximum gradient norm
-    save_every: int = 500  # steps between checkpoints
-    limit: int | None = None  # train on the first rows only
-    steps: int | None = None  # maximum number of steps
-    accumulate: int = 1  # gradient accumulation: batches per step
+    save_every: int = option(500, "Steps between checkpoints to resume from.", least=1)
+    steps: int | None = option(None, least=1)  # maximum number of steps
+    accumulate: int = option(1, least=1)  # gradient accumulation: batches per step
     schedule: Literal["linear", "constant"] = "linear"  # of the learning rate, after warm-up
-    bf16: bool = False  # bfloat16 autocast; for GPUs
+    bf16: bool = option(False, "Train in bfloat16 mixed precision (GPU).")
     epsilon: float = 1e-8  # of Adam
-    report_to: str = "none"  # "tensorboard", "wandb", …: where losses are also logged
+    report_to: str = option("none", "Log the training loss to tensorboard, wandb, …")
 
     def __post_init__(self) -> None:
         """Refuse invalid values."""
-        positive = {"epochs": 0.0, "rate": 0.0, "clip": 0.0}
-        for name, bound in positive.items():
-            if not getattr(self, name) > bound:
-                raise DataError(f"{name} {getattr(self, name):g}: give a number above {bound:g}")
-        counts = {"batch": 1, "save_every": 1, "accumulate": 1, "seed": 0, "warmup": 0}
-        counts |= {name: 1 for name in ("limit", "steps") if getattr(self, name) is not None}
-        for name, minimum in counts.items():
-            if getattr(self, name) < minimum:
-                raise DataError(f"{name} {getattr(self, name)}: give a number of at least {minimum}")
-
-
-@dataclass(frozen=True, slots=True)
-class TrainStep:
-    """Progress of a training run; `loss` is the last one logged, NaN before the first."""
-
-    step: int
-    steps: int
-    loss: float
+        check_values(self)
+        for name in ("epochs", "lr", "clip"):
+            if not getattr(self, name) > 0:
+                raise DataError(f"{name} is {getattr(self, name):g}, expected a number above 0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +63,3 @@ class TrainResult:
     rows: int  # distinct rows
     losses: tuple[tuple[int, float], ...]  # (step, mean loss since the previous entry)
     resumed: int = 0  # the step it resumed from; 0: not interrupted
-    facts: Mapping[str, Any] = field(default_factory=dict)  # other facts the method records
-
-
-ProgressCallback = Callable[[TrainStep], None]

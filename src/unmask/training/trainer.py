@@ -15,11 +15,12 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from unmask.core.errors import ModelError
+from unmask.core.progress import Progress
 from unmask.core.seeds import generator
 from unmask.models.loading import quiet
 from unmask.training.checkpoints import claim_folder, last_complete_checkpoint, remove_checkpoints
 from unmask.training.distributed import PROCESS_TIMEOUT, on_main_process, world_size
-from unmask.training.spec import EvalCallback, ProgressCallback, TrainResult, TrainSettings, TrainStep
+from unmask.training.spec import EvalCallback, TrainResult, TrainSettings
 
 if TYPE_CHECKING:
     from unmask.training.spec import Batch, Collator, LossFunction
@@ -39,7 +40,7 @@ class TrainingJob:
     folder: Path
     loss: LossFunction | None
     callbacks: tuple[EvalCallback, ...]
-    progress: ProgressCallback | None
+    progress: Progress | None
     on_epoch_begin: Callable[[int, Any], None] | None
     key: str
 
@@ -154,8 +155,9 @@ class _StepCallback(TrainerCallback):
                 with evaluation_mode(model):
                     callback.evaluate(state.global_step, model)
         if self._job.progress is not None:
-            loss = next((entry["loss"] for entry in reversed(state.log_history) if "loss" in entry), math.nan)
-            self._job.progress(TrainStep(state.global_step, state.max_steps, float(loss)))
+            losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
+            note = f"loss {losses[-1]:.3f}" if losses else ""
+            self._job.progress("training", state.global_step / state.max_steps, state.max_steps, note)
 
 
 def _arguments(job: TrainingJob) -> TrainingArguments:
@@ -163,7 +165,7 @@ def _arguments(job: TrainingJob) -> TrainingArguments:
     arguments = TrainingArguments(
         output_dir=str(job.folder),
         max_steps=job.steps,
-        learning_rate=settings.rate,
+        learning_rate=settings.lr,
         per_device_train_batch_size=settings.batch,
         gradient_accumulation_steps=settings.accumulate,
         seed=settings.seed,

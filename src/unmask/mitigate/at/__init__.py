@@ -7,6 +7,8 @@ while the states of sentences with attribute words are preserved.
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -17,7 +19,7 @@ from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss
 from unmask.mitigate.at.sentences import WordOccurrence, check_occurrences, find_occurrences
 from unmask.mitigate.at.vectors import AttributeVectors
 from unmask.mitigate.mlm import reminders, tokenize_texts
-from unmask.mitigate.spec import Method, MitigationContext, Outcome
+from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
 from unmask.models.eraser import attach, attached_eraser, detach
 from unmask.training import train
 from unmask.training.collators import TokenRow
@@ -43,7 +45,7 @@ def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool =
         loss=AtLoss(vectors, original, context.options, as_code),
         progress=context.progress,
         on_epoch_begin=vectors.update,
-        key=f"{context.options} {as_code} {[example.target.ids for example in examples]}",
+        key=_digest(examples, context.options, as_code),
     )
     on_main_process(vectors.delete_files)
     facts = {
@@ -58,6 +60,19 @@ def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool =
         "vectors": "one per gender" if as_code else "one per word, of length one",
     }
     return Outcome(context.model, facts, training)
+
+
+def _digest(examples: Sequence[AtExample], options: MitigationOptions, as_code: bool) -> str:
+    """SHA-256 of what determines a training: the examples, and the options of the loss."""
+    rows = [
+        (
+            *(example.target.ids, example.target.positions, example.attribute.ids),
+            [row.tolist() for row in example.reminders],
+        )
+        for example in examples
+    ]
+    text = json.dumps([as_code, options.layers, options.level, options.strength, rows])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _frozen_copy(model: Any) -> Any:

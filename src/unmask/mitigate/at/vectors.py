@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from unmask.core.files import partial_file
 from unmask.mitigate.at.sentences import WordOccurrence
 from unmask.models.states import all_layers
 from unmask.training.collators import pad_rows
@@ -78,9 +79,8 @@ class AttributeVectors:
         vectors = (
             (torch.nn.functional.normalize(vectors, dim=-1) if self._unit else vectors).contiguous().cpu()
         )
-        partial = path.with_suffix(".partial")
-        save_file({"vectors": vectors}, partial)
-        partial.replace(path)
+        with partial_file(path) as partial:
+            save_file({"vectors": vectors}, partial)
         return vectors
 
     def delete_files(self) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -12,11 +10,11 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.findings import Value
 from unmask.mitigate.erase.states import GenderedStates
-from unmask.stats.means import mean, mean_interval
+from unmask.stats.means import mean_interval
 
 TEST_SHARE = 0.25  # share of the word pairs held out for testing
 CHANCE = 50.0
@@ -52,14 +50,4 @@ def probe_accuracy(
 ) -> Value:
     """Mean accuracy over pairs with its interval; 50 is chance."""
     values = accuracy_by_pair(fit, test, transform)
-    interval = mean_interval(values, rng=generator(seed, "probe"), unit="pairs of words").clip(0.0, 100.0)
-    return Value(mean(values), interval.low, interval.high, interval.method)
-
-
-def probe_facts(before: Value, after: Value) -> dict[str, Any]:
-    """For `mitigation.json`: accuracy of a newly fitted linear probe on unseen words, in percent."""
-    return {"chance": CHANCE, "before": _as_json(before), "after": _as_json(after)}
-
-
-def _as_json(value: Value) -> dict[str, Any]:
-    return {key: None if entry != entry else entry for key, entry in asdict(value).items()}  # noqa: PLR0124
+    return mean_interval(values, rng=generator(seed, "probe"), unit="pairs of words").clip(0.0, 100.0)

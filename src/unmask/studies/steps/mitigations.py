@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from unmask.core.options import Opening
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import Method, MitigationContext, MitigationOptions, Outcome, find
+from unmask.mitigate.checkpoint import WORK, make_checkpoint
 from unmask.mitigate.mlm import train_language_model
-from unmask.mitigate.run import WORK, mitigate
 from unmask.models import Engine, open_lm
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.texts import select_corpus
+from unmask.training import TrainSettings
 
 PLAIN = "plain"  # further training on the unchanged text
 ROW = 60.0  # mean tokens per document, approximate
@@ -28,14 +28,11 @@ def run_mitigation(context: StepContext) -> None:
     lm = open_lm(context.model, Opening(device=runtime.device, offline=runtime.offline))
     method = PLAIN_TRAINING if parameters["method"] == PLAIN else find(parameters["method"])
     texts = select_corpus(context.step.data[0], parameters["corpus"], runtime.data_dir)
-    settings = replace(method.settings, seed=parameters["seed"], **parameters["train"])
-    mitigate(
-        method,
-        Engine(lm),
-        texts,
-        context.folder,
-        settings=settings,
-        options=MitigationOptions(**parameters["choices"]),
+    train = {"lr" if name == "rate" else name: value for name, value in parameters["train"].items()}
+    make_checkpoint(
+        *(method, Engine(lm), texts, context.folder),
+        settings=TrainSettings(seed=parameters["seed"], **train),
+        choices=MitigationOptions(**parameters["choices"]),
     )
 
 

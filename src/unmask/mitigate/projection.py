@@ -7,11 +7,17 @@ their counterparts; within a model, of their states in the same sentence (Senten
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Floats
+from unmask.mitigate.erase.fit import Facts, apply, subspace_eraser
+from unmask.mitigate.erase.states import GenderedStates
+from unmask.mitigate.spec import Method
+from unmask.models import Lm
+from unmask.models.eraser import Eraser
 from unmask.vectors.association import unit
 from unmask.vectors.directions import GENDER, Pairs
 from unmask.vectors.static import WordVectors
@@ -81,3 +87,20 @@ def equalise_pair(both: Floats, removed: Floats) -> Floats:
         raise StatsError("a pair has no component in the subspace and cannot be equalised; leave it out")
     changed: Floats = outside + np.sqrt(max(0.0, 1 - float(outside @ outside))) * inside / length
     return changed
+
+
+def fit_projection(_: Lm, fit: GenderedStates, layer: int, __: int) -> tuple[Eraser, Facts]:
+    """Remove the first principal direction of the differences."""
+    removed = subspace(fit.masculine, fit.feminine)
+    about = f"the direction in which {len(set(fit.pairs))} pairs of words differ most is removed"
+    return subspace_eraser("projection", removed, layer, about), {"directions": len(removed)}
+
+
+PROJECTION = Method(
+    name="projection",
+    title="Projection",
+    about="the direction in which gendered words differ is removed from the states of one layer",
+    apply=partial(apply, fit_function=fit_projection),
+    citation="liang-etal-2020",
+    trains=False,
+)

@@ -15,9 +15,13 @@ from sklearn.linear_model import LogisticRegression
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
+from unmask.mitigate.erase.fit import Facts, apply, subspace_eraser
 from unmask.mitigate.erase.probe import accuracy_by_pair, split_by_word
-from unmask.mitigate.erase.projection import remove_subspace
 from unmask.mitigate.erase.states import GenderedStates
+from unmask.mitigate.projection import remove_subspace
+from unmask.mitigate.spec import Method
+from unmask.models import Lm
+from unmask.models.eraser import Eraser
 from unmask.stats.means import mean_test
 from unmask.vectors.static import WordVectors
 
@@ -90,3 +94,25 @@ def debias_vectors(
     space = nullspace(gendered, rounds=rounds, seed=seed)
     changed = remove_subspace(vectors.matrix, space.removed)
     return WordVectors(vectors.words, changed, f"{vectors.source}, inlp", vectors.unknown), space
+
+
+def fit_inlp(_: Lm, fit: GenderedStates, layer: int, seed: int) -> tuple[Eraser, Facts]:
+    """Remove directions until a linear classifier no longer predicts gender."""
+    space = nullspace(fit, seed=seed)
+    about = f"{len(space.removed)} directions that predict gender are removed"
+    facts: Facts = {
+        "directions": len(space.removed),
+        "accuracies": list(space.accuracies),
+        "at chance": space.at_chance,
+    }
+    return subspace_eraser("inlp", space.removed, layer, about), facts
+
+
+INLP = Method(
+    name="inlp",
+    title="Iterative nullspace projection",
+    about="directions that predict gender are removed from the states of one layer until no probe reads it",
+    apply=partial(apply, fit_function=fit_inlp),
+    citation="ravfogel-etal-2020",
+    trains=False,
+)

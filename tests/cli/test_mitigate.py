@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import unmask
 import zoo
 from unmask import data
 from unmask.cli import main
@@ -53,16 +54,19 @@ def test_it_writes_a_checkpoint_and_shows_before_and_after(
         "pregnant",
     ):
         assert words in said
-    record = json.loads((out / "mitigation.json").read_text())
-    assert record["data"]["files"][0]["name"] == "text.txt"
-    assert record["judged"]["tables"][0]["title"] == "Bias, before and after"
+    result = unmask.load(out)
+    assert result.meta["data"][0]["name"] == "text.txt"
+    assert result.findings[0].finding.tables[0].title == "Bias, before and after"
+    assert {"asld", "appd", "bias-score", "perplexity"} <= {one.statistic for one in result.estimates}
+    assert all(change.change == 0 for change in unmask.compare(result, result))
+    assert not any(gate.worse for gate in unmask.gate(result, result))
     assert {"config.json", "model.safetensors", "tokenizer.json", "report.html", "mitigation-words.svg"} <= {
         path.name for path in out.iterdir()
     }
     assert open_lm(out).facts.kind == "masked"
     stamp = (out / "model.safetensors").stat().st_mtime_ns
-    assert code(*asked, "--quiet", "--held", text, "--json", "--no-report") == 0  # only judged again
-    assert json.loads(capsys.readouterr().out) == record
+    assert code(*asked, "--quiet", "--held", text, "--json", "--no-report") == 0  # only measured again
+    assert json.loads(capsys.readouterr().out) == result.meta
     assert (out / "model.safetensors").stat().st_mtime_ns == stamp
     assert code(*asked, "--quiet", "--held", text, "--seed", "3") == 2
     assert "holds other files" in capsys.readouterr().err
@@ -75,8 +79,8 @@ def test_it_writes_a_checkpoint_and_shows_before_and_after(
         (["cda"], "no training text"),
         (["cda", "--corpus", "none.txt"], "no file 'none.txt'"),
         (["cda", "--remind", "7"], "remind is 7"),
-        (["cda", "--epochs", "0"], "epochs 0"),
-        (["cda", "--unit", "page"], "a document of a text file is line or block or file, not 'page'"),
+        (["cda", "--epochs", "0"], "epochs is 0, expected a number above 0"),
+        (["cda", "--unit", "page"], "unit is 'page', expected line, block or file"),
         (["at", "--level", "word"], "level is 'word'"),
     ],
 )
@@ -94,7 +98,9 @@ def test_a_method_for_masked_models_says_so(
 ) -> None:
     out = tmp_path / "out"
     assert code("mitigate", "at", zoo.folder("gpt2"), "--corpus", text, "--out", out, "--quiet") == 2
-    assert "for causal models use cda, cds or dropout" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "at works on masked models" in said
+    assert "for causal models use one of cda, cda-kaneko, cds, dropout, dropout-bias-bench, inlp" in said
 
 
 def test_invalid_curve_sizes(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +117,7 @@ def test_invalid_curve_sizes(text: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert code(*asked, "--curve", "a few") == 2
     assert "give comma-separated numbers of sentences" in capsys.readouterr().err
     assert code(*asked, "--curve", "5000") == 2
-    assert "the corpus 96 sentences" in capsys.readouterr().err
+    assert "a sample of 5,000 sentences was asked for, but the corpus has 96" in capsys.readouterr().err
 
 
 def test_mitigations_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +142,7 @@ def test_an_eraser_needs_no_text_and_says_what_a_probe_reads(
     said = " ".join(capsys.readouterr().out.split())
     assert "A linear probe predicts the gender of" in said
     assert "Can gender still be read from the states?" in said
-    record = json.loads((out / "mitigation.json").read_text(encoding="utf-8"))
-    assert record["did"]["contexts"].startswith("0 sentences of the corpus")
-    assert record["data"]["files"][0]["name"] == "reminders.jsonl"
+    meta = unmask.load(out).meta
+    assert meta["details"]["outcome"]["contexts"].startswith("0 sentences of the corpus")
+    assert meta["data"][0]["name"] == "reminders.jsonl"
     assert open_lm(out).facts.warnings

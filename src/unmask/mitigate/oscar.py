@@ -8,14 +8,20 @@ at that of gender.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from sklearn.decomposition import PCA
 
+from unmask import data
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase.projection import subspace
+from unmask.mitigate.erase.fit import Facts, apply
+from unmask.mitigate.erase.states import GenderedStates, word_states
+from unmask.mitigate.projection import subspace
+from unmask.mitigate.spec import Method
+from unmask.models import Lm
 from unmask.models.eraser import Eraser
 from unmask.vectors.directions import GENDER, Pairs
 from unmask.vectors.static import WordVectors
@@ -48,3 +54,23 @@ def debias_vectors(vectors: WordVectors, occupations: Sequence[str], pairs: Pair
     rotation = oscar_eraser(first, second, vectors.lookup(occupations))
     changed = rotation(torch.from_numpy(vectors.matrix)).numpy()
     return WordVectors(vectors.words, changed, f"{vectors.source}, oscar", vectors.unknown)
+
+
+def fit_oscar(lm: Lm, fit: GenderedStates, layer: int, _: int) -> tuple[Eraser, Facts]:
+    """Rotate occupations so that they are orthogonal to gender."""
+    names = [occupation.name for occupation in data.read("occupations")]
+    occupation_states, known = word_states(lm, names, layer)
+    gender, other = axes(fit.masculine, fit.feminine, occupation_states)
+    about = "the direction of occupations is rotated to be orthogonal to that of gender"
+    eraser = oscar_eraser(fit.masculine, fit.feminine, occupation_states, layer=layer, about=about)
+    return eraser, {"occupations": len(known), "cosine before": float(gender @ other)}
+
+
+OSCAR = Method(
+    name="oscar",
+    title="OSCaR",
+    about="occupations are rotated to be orthogonal to gender in the states of one layer",
+    apply=partial(apply, fit_function=fit_oscar),
+    citation="dev-etal-2021",
+    trains=False,
+)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Row
-from unmask.findings import Value
 from unmask.stats.means import mean_interval, mean_test
 
 
@@ -53,15 +53,9 @@ def lean_size(leans: WordLeans, seed: int) -> LeanSizes:
     """Mean of |APPD| over words; the bootstrap resamples words."""
     a, b = np.abs(leans.before), np.abs(leans.after)
     return LeanSizes(
-        mean_with_interval(a, "size before", seed),
-        mean_with_interval(b, "size after", seed),
-        mean_with_interval(b - a, "size change", seed),
+        mean_interval(a, rng=generator(seed, "size before")),
+        mean_interval(b, rng=generator(seed, "size after")),
+        mean_interval(b - a, rng=generator(seed, "size change")),
         len(leans.words),
         mean_test(b - a, 0.0),
     )
-
-
-def mean_with_interval(values: Floats, label: str, seed: int) -> Value:
-    """The mean of the values with its interval."""
-    interval = mean_interval(values, rng=generator(seed, label))
-    return Value(float(values.mean()), interval.low, interval.high, interval.method)

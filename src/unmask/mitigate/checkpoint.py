@@ -1,0 +1,194 @@
+"""Change a model by a mitigation and save it, with a record of everything that determined it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unmask.core.errors import DataError, ModelError, ResultError
+from unmask.core.estimate import Estimate
+from unmask.core.files import plain, write_json
+from unmask.core.progress import Progress
+from unmask.data.texts import TrainingCorpus
+from unmask.findings import Section
+from unmask.findings.envelope import RESULT, build, read_meta
+from unmask.mitigate import METHODS
+from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions
+from unmask.models import Engine, Lm
+from unmask.models.eraser import Eraser, attached_eraser, save_eraser
+from unmask.training import TrainSettings
+from unmask.training.checkpoints import save_model
+from unmask.training.distributed import on_main_process, world_size
+
+WORK = "unfinished"  # work folder inside the checkpoint folder, removed at the end
+SCHEMA1 = "mitigation.json"  # the record of a checkpoint before schema 2
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The folder of a checkpoint, the details that its `result.json` records, and the changed model."""
+
+    folder: Path
+    details: dict[str, Any]
+    model: Any
+
+
+def make_checkpoint(  # noqa: PLR0913 - everything that determines a mitigation
+    method: Method,
+    engine: Engine,
+    corpus: TrainingCorpus,
+    out: str | Path,
+    *,
+    settings: TrainSettings | None = None,
+    choices: MitigationOptions | None = None,
+    progress: Progress | None = None,
+) -> Checkpoint:
+    """Mitigate a model and write the checkpoint to `out`, without measuring; an interrupted run is resumed.
+
+    The model of `engine` is changed in place: evaluate it before calling this.
+    """
+    settings, choices, folder = settings or TrainSettings(), choices or MitigationOptions(), Path(out)
+    check_request(method, engine.lm, choices, folder)
+    before = _copy_weights(engine.lm.network.model)
+    request = request_of(method, engine.lm, corpus, settings, choices)
+    outcome = method.apply(MitigationContext(engine, folder / WORK, settings, choices, progress), corpus)
+    details = plain(
+        {
+            "request": request,
+            "behaviour": "as published" if method.published else "corrected",
+            "citation": method.citation,
+            "outcome": outcome.facts,
+            "steps": outcome.trained.steps if outcome.trained else 0,
+            "losses": outcome.trained.losses if outcome.trained else [],
+            "processes": world_size(),
+            "changed": _weight_changes(before, outcome.model),
+        }
+    )
+    meta = build_meta(method, engine.lm, corpus, details)
+    on_main_process(lambda: _save(outcome.model, engine.lm, folder, meta))
+    return Checkpoint(folder, details, outcome.model)
+
+
+def check_request(method: Method, lm: Lm, choices: MitigationOptions, folder: Path) -> None:
+    """Check everything that would fail later, before anything is computed."""
+    if lm.kind not in method.kinds:
+        fit = ", ".join(name for name, other in METHODS.items() if lm.kind in other.kinds)
+        raise ModelError(
+            f"{method.name} works on {' and '.join(method.kinds)} models, {lm.facts.id} is {lm.kind}: "
+            f"for {lm.kind} models use one of {fit}"
+        )
+    if choices.axis not in method.axes:
+        raise DataError(f"{method.name} does not support the axis {choices.axis}: use {method.axes[0]}")
+    if folder.is_dir() and any(path.name != WORK for path in folder.iterdir()):
+        raise ResultError(f"{folder} holds other files: give a new or empty folder for the checkpoint")
+
+
+def request_of(
+    method: Method, lm: Lm, corpus: TrainingCorpus, settings: TrainSettings, choices: MitigationOptions
+) -> dict[str, Any]:
+    """Everything that determines a checkpoint; a finished or interrupted run is recognised by it."""
+    request: dict[str, Any] = plain(
+        {
+            "method": method.name,
+            "model": {
+                name: getattr(lm.facts, name) for name in ("id", "revision", "fingerprint", "architecture")
+            },
+            "data": {
+                "files": corpus.files,
+                "documents": len(corpus.documents),
+                "held_out": len(corpus.held_out),
+            },
+            "options": {**asdict(settings), **asdict(choices)},
+        }
+    )
+    return request
+
+
+def finished_details(folder: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The details of a checkpoint that an identical request made; None if there is none."""
+    if not (folder / RESULT).is_file() and not (folder / SCHEMA1).is_file():
+        return None
+    meta = read_meta(folder)
+    details: dict[str, Any] = meta["details"]
+    if "did" in details:
+        details = _details_of_schema1(meta)
+    return details if details.get("request") == request else None
+
+
+def build_meta(
+    method: Method,
+    lm: Lm,
+    corpus: TrainingCorpus,
+    details: Mapping[str, Any],
+    *,
+    estimates: Iterable[Estimate] = (),
+    findings: Iterable[Section] = (),
+) -> dict[str, Any]:
+    """The content of `result.json`."""
+    behaviour = "as published" if method.published else "corrected, see the documentation"
+    return build(
+        "mitigation",
+        title=f"Mitigation by {method.name}",
+        lead=f"{method.title}: {method.about}. Behaviour: {behaviour}.",
+        models=[asdict(lm.facts)],
+        data=corpus.files,
+        options={"method": method.name, **details["request"]["options"]},
+        estimates=estimates,
+        findings=findings,
+        details=details,
+    )
+
+
+def _details_of_schema1(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The details of a `mitigation.json`, as they are recorded today."""
+    old, settings = dict(meta["details"]), dict(meta["options"])
+    settings["lr"] = settings.pop("rate")
+    del settings["limit"]
+    request = {
+        "method": old["method"],
+        "model": meta["model"],
+        "data": meta["data"][0],
+        "options": {**settings, **old["choices"]},
+    }
+    same = ("behaviour", "citation", "steps", "losses", "processes", "changed")
+    return {"request": request, "outcome": old["did"], **{name: old[name] for name in same}}
+
+
+def _copy_weights(model: Any) -> dict[str, torch.Tensor]:
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
+
+
+def _weight_changes(before: Mapping[str, torch.Tensor], model: Any) -> dict[str, Any]:
+    """How many weights changed and how far; ModelError if none did and there is no eraser."""
+    eraser: Eraser | None = attached_eraser(model)
+    after = _copy_weights(model)
+    changed_weights = {name: int((tensor != after[name]).sum()) for name, tensor in before.items()}
+    if not any(changed_weights.values()) and eraser is None:
+        raise ModelError("no weight changed, so there is no mitigated model: give more text")
+    distance = sum(
+        float((tensor.double() - after[name].double()).pow(2).sum()) for name, tensor in before.items()
+    )
+    length = sum(float(tensor.double().pow(2).sum()) for tensor in before.values())
+    return {
+        "weights": sum(changed_weights.values()),
+        "of": sum(tensor.numel() for tensor in before.values()),
+        "tensors": sum(bool(count) for count in changed_weights.values()),
+        "relative_distance": (distance / length) ** 0.5,
+        "eraser": eraser.description if eraser is not None else None,
+    }
+
+
+def _save(model: Any, lm: Lm, folder: Path, meta: Mapping[str, Any]) -> None:
+    """Save a Hugging Face checkpoint; `result.json` is written last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_model(model, lm.tokenizer, folder)
+    eraser = attached_eraser(model)
+    if eraser is not None:
+        save_eraser(eraser, folder)
+    shutil.rmtree(folder / WORK, ignore_errors=True)
+    write_json(folder / RESULT, meta)

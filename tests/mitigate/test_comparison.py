@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from unmask.core.types import Row
+from unmask.mitigate.comparison import bias_estimates, compare_evaluations
+from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, as_json, from_json, templates
+from unmask.mitigate.leans import lean_size, word_leans
+from unmask.training.perplexity import Ability
+
+
+def row(
+    word: str,
+    template: int,
+    masculine: float,
+    feminine: float,
+    name: str = TEMPLATES,
+    category: str = "medical",
+) -> Row:
+    groups = {"word": word, "category": category, "template": f"t{template}", "slot": "subject"}
+    scores = {"more": masculine, "less": feminine}
+    outcome = "more" if masculine > feminine else "less"
+    return Row("ppd", name, f"{name}/{word}-{template}", groups, scores, outcome)  # type: ignore[arg-type]
+
+
+def made(shift: float, *, scored: bool = True) -> BiasEvaluation:
+    rows = {
+        ("ppd", TEMPLATES): [
+            row(word, t, 0.5 + lean * shift, 0.5 - lean * shift)
+            for word, lean in (("nurse", -0.2), ("plumber", 0.3), ("clerk", 0.1))
+            for t in range(4)
+        ],
+        ("ppd", WOMEN): [
+            row(word, t, 0.1, 0.1 + 0.4 * shift, WOMEN, "gender-word")
+            for word in ("pregnant", "uterus")
+            for t in range(4)
+        ],
+        ("ppd", MEN): [
+            row(word, t, 0.1 + 0.4 * shift, 0.1, MEN, "gender-word")
+            for word in ("beard", "prostate")
+            for t in range(4)
+        ],
+    }
+    held = np.array([3.0, 4.0, 5.0, 4.0])
+    return BiasEvaluation(
+        rows,
+        Ability(np.array([1.0, 2.0, 0.0, 1.0]) * shift, np.array([2.0, 2.0, 2.0, 2.0]), held / shift, held),
+    )
+
+
+def test_leans_match_hand_computed_values() -> None:
+    before, after = made(1.0), made(0.5)
+    found = word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES])
+    assert found.words == ("nurse", "plumber", "clerk")
+    assert found.before.tolist() == pytest.approx([-0.4, 0.6, 0.2])
+    assert found.after.tolist() == pytest.approx([-0.2, 0.3, 0.1])
+    size = lean_size(found, 0)
+    assert (size.before.value, size.after.value, size.change.value) == pytest.approx((0.4, 0.2, -0.2))
+    assert size.change.low < -0.2 < size.change.high
+
+
+def test_the_comparison_matches_hand_computed_values() -> None:
+    finding = compare_evaluations(made(1.0), made(0.5))
+    bias, proper, cost = finding.tables
+    assert bias.rows[0][:4] == ("ppd", "appd", TEMPLATES, 12)
+    assert bias.rows[0][4:6] == pytest.approx((0.4 / 3, 0.2 / 3))
+    assert bias.rows[1][1] == "mean |APPD| of a word"
+    pregnant = next(one for one in proper.rows if one[1] == "the word pregnant")
+    assert pregnant[2:5] == pytest.approx((4, -0.4, -0.2))
+    assert cost.rows[0][:3] == ("accuracy, %", 4, 8)
+    assert cost.rows[0][3].value == 50.0  # type: ignore[union-attr]
+    assert cost.rows[0][5].value == -25.0  # type: ignore[union-attr]
+    assert cost.rows[1][3].value == pytest.approx(np.e)  # type: ignore[union-attr]
+    assert "still expected of women" in " ".join(finding.answers)
+    assert "no longer" in " ".join(compare_evaluations(made(1.0), made(-0.5), plots=False).answers)
+
+
+def test_evaluations_round_trip_through_json() -> None:
+    seen = made(1.0)
+    again = from_json(json.loads(json.dumps(as_json(seen))))
+    assert again.rows == {key: list(rows) for key, rows in seen.rows.items()}
+    assert again.ability.lost.tolist() == seen.ability.lost.tolist()
+
+
+def test_templates_are_split_by_expected_gender() -> None:
+    zero, women, men = templates()
+    assert [len(one.items) for one in (zero, women, men)] == [2312, 320, 320]
+    assert all("goal" not in item.groups for one in (zero, women, men) for item in one.items)
+    assert {item.groups["word"] for item in women.items} >= {"pregnant", "actress"}
+
+
+def test_estimates_of_an_evaluation_are_those_that_the_comparison_shows() -> None:
+    """Otherwise `unmask compare` of two mitigations would show other numbers than the mitigation itself."""
+    after = made(0.5)
+    by_key = {(one.measure, one.data, one.group, one.statistic): one for one in bias_estimates(after)}
+    bias, proper, cost = compare_evaluations(made(1.0), after, plots=False).tables
+    assert by_key["ppd", TEMPLATES, "all", "appd"].value == pytest.approx(bias.rows[0][5])
+    assert by_key["ppd", TEMPLATES, "all", "mean-word-appd"].value == pytest.approx(bias.rows[1][5])
+    shown = next(row for row in proper.rows if row[:2] == (WOMEN, "gender-word"))
+    assert by_key["ppd", WOMEN, "category=gender-word", "appd"].value == pytest.approx(shown[4])
+    for row, statistic in zip(cost.rows, ("accuracy", "perplexity"), strict=True):
+        estimate = by_key["language-modelling", "held-out text", "all", statistic]
+        assert (estimate.value, estimate.low, estimate.n) == (row[4].value, row[4].low, row[1])  # type: ignore[union-attr]
+    assert by_key["ppd", TEMPLATES, "all", "appd"].null == 0.0

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import zoo
+from mitigate.tiny import CORPUS, SETTINGS
+from unmask.core.errors import DataError, ResultError
+from unmask.findings.envelope import Result
+from unmask.mitigate import MitigationOptions, find
+from unmask.mitigate.curve import measure_curve, sample_corpus
+from unmask.models import Engine, open_lm
+
+
+def test_samples_have_the_requested_number_of_sentences() -> None:
+    some = sample_corpus(CORPUS, 4, 0, 0)
+    assert len(some.sentences) == 4
+    assert set(some.sentences) <= set(CORPUS.sentences)
+    assert sample_corpus(CORPUS, 4, 0, 0) == some
+    assert any(sample_corpus(CORPUS, 4, draw, 0) != some for draw in range(1, 5))
+
+
+@pytest.mark.thorough
+def test_a_curve_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from unmask.mitigate import curve as module
+
+    asked: list[int] = []
+
+    def fake(engine: Engine) -> float:
+        asked.append(1)
+        total = sum(one.detach().double().abs().sum() for one in engine.lm.network.model.parameters())
+        return float(total % 7)
+
+    monkeypatch.setattr(module, "asld", fake)
+    settings, options = replace(SETTINGS, epochs=1), MitigationOptions()
+
+    def run(sizes: list[int]) -> Result:
+        return measure_curve(
+            find("dropout"),
+            lambda: open_lm(zoo.folder("bert-uncased")),
+            CORPUS,
+            sizes,
+            2,
+            tmp_path,
+            settings=settings,
+            choices=options,
+        )
+
+    first = run([3])
+    assert len(asked) == 3
+    whole = run([3, 6])
+    assert len(asked) == 5
+    asld = whole.meta["details"]["asld"]
+    assert asld["3"] == first.meta["details"]["asld"]["3"]
+    table = whole.findings[0].finding.tables[0]
+    assert [one[:2] for one in table.rows] == [(0, 1), (3, 2), (6, 2)]
+    assert len(set(asld["6"].values())) == 2
+    assert (whole.kind, whole.estimates[0].group) == ("mitigation", "sentences=6")  # the headline
+    assert whole.estimates[0].value == pytest.approx(sum(asld["6"].values()) / 2)
+    options = MitigationOptions(remind=1)
+    with pytest.raises(ResultError, match="another model, corpus or settings"):
+        run([3])
+
+
+def test_a_curve_size_larger_than_the_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="a sample of 50 sentences was asked for, but the corpus has 10"):
+        measure_curve(find("cds"), lambda: open_lm(zoo.folder("bert-uncased")), CORPUS, [50], 1, tmp_path,
+              settings=SETTINGS, choices=MitigationOptions())  # fmt: skip
