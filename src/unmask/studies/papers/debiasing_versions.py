@@ -76,7 +76,7 @@ def pair_and_triple_data(options: StudyOptions) -> tuple[str, str]:
 
 def intrinsic_scores(folders: Folders) -> dict[str, tuple[Value, int]]:
     """Bias score less its null value, and n, by measure."""
-    scores = {}
+    scores: dict[str, tuple[Value, int]] = {}
     for folder in folders:
         for estimate in load(folder).headlines() if folder else ():
             if estimate.measure in INTRINSIC and estimate.null is not None:
