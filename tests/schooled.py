@@ -13,7 +13,7 @@ import reference
 import zoo
 from unmask import data as datasets
 from unmask.core.types import Dataset
-from unmask.diagnose import DiagnosisResult
+from unmask.findings import Section
 
 CROWS = (14, 2, 10, 29, 27, 13, 106, 37, 30)  # 2: one sentence has nothing of its own
 STEREOSET = (18, 0, 23, 1, 15, 11, 20, 17)
@@ -68,7 +68,7 @@ def opened(folder: Path) -> tuple[Any, Any]:
     return reference.load(folder)
 
 
-def rows(of: DiagnosisResult, table: int) -> dict[tuple[Any, Any], dict[str, Any]]:
+def rows(of: Section, table: int) -> dict[tuple[Any, Any], dict[str, Any]]:
     """The rows of a table by its third and fourth column."""
     chosen = of.finding.tables[table]
     return {(row[2], row[3]): dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows}

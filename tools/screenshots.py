@@ -76,7 +76,7 @@ def prompts(folder: Path) -> Path:
     """What the built-in model puts into our prompts."""
     from unmask import data
     from unmask.models import open_lm
-    from unmask.prompts import fill_prompts
+    from unmask.prompts.fill import fill_prompts
     from unmask.prompts.folder import ANSWERS, create_folder
 
     if not (folder / ANSWERS).exists():

@@ -8,13 +8,13 @@ from functools import cache
 from typing import Any
 
 import reference
+import unmask
 import zoo
 from unmask import Options
 from unmask import data as datasets
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose.run import run
 from unmask.diagnose.spec import Diagnosis, DiagnosisSettings
-from unmask.findings import Finding, Table
+from unmask.findings import Finding, Section, Table
 
 ROWS = (*range(14), 21, 25)  # the hard cases among them
 DECIMALS = {"cps": 3, "crows-bias-bench": 3}  # scores are rounded so before they are compared
@@ -25,6 +25,13 @@ def crows(rows: tuple[int, ...] = ROWS) -> Dataset:
     """Some pairs of the miniature CrowS-Pairs."""
     whole = datasets.load("crows-pairs", data_dir=zoo.MINIATURE)
     return replace(whole, items=tuple(whole.items[row] for row in rows))
+
+
+def run(
+    diagnoses: Sequence[str | Diagnosis], models: Sequence[Any] = (), **options: Any
+) -> tuple[Section, ...]:
+    """The section of every diagnosis in its result."""
+    return unmask.diagnose(diagnoses, models, **options).findings
 
 
 def finding(

@@ -17,10 +17,12 @@ import zoo
 from schooled import lesson, opened, pupil, rows
 from unmask.core.errors import ModelError, UnknownName
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
+from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.accuracy import ACCURACY
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.findings import Value
+from unmask.findings import Section, Value
+
+from .plainly import run
 
 ARCHITECTURES = ("bert-uncased", "roberta")
 BOTH = pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -28,7 +30,7 @@ DATA = pytest.mark.parametrize("name", ["crows-pairs", "stereoset"])
 Right = dict[tuple[int, str, int], bool]  # by row, side and place
 
 
-def diagnosed(model: Path, data: Dataset, **settings: Any) -> DiagnosisResult:
+def diagnosed(model: Path, data: Dataset, **settings: Any) -> Section:
     (found,) = run(
         [ACCURACY],
         [model],
@@ -40,7 +42,7 @@ def diagnosed(model: Path, data: Dataset, **settings: Any) -> DiagnosisResult:
 
 
 @functools.cache
-def found(architecture: str, name: str) -> DiagnosisResult:
+def found(architecture: str, name: str) -> Section:
     return diagnosed(pupil(architecture), lesson()[name])
 
 

@@ -15,12 +15,12 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Outcome, Row
-from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
+from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.agreement import AGREEMENT
 from unmask.diagnose.spec import DiagnosisObservation
-from unmask.findings import Value
+from unmask.findings import Section, Value
 
-from .plainly import slow_scores
+from .plainly import run, slow_scores
 
 MODELS = ("bert-uncased", "roberta", "xlm-roberta", "albert")
 MEASURES = ("aul", "sss", "all-masked")
@@ -36,7 +36,7 @@ def part() -> Dataset:
 
 
 @cache
-def found_by(models: tuple[str, ...], measures: tuple[str, ...] = MEASURES) -> DiagnosisResult:
+def found_by(models: tuple[str, ...], measures: tuple[str, ...] = MEASURES) -> Section:
     options = unmask.Options(store=False)
     settings = DiagnosisSettings(measures=measures)
     folders = [zoo.folder(model) for model in models]

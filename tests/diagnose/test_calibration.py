@@ -19,12 +19,13 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Row
-from unmask.diagnose import DiagnosisSettings, run
-from unmask.diagnose.calibration import CALIBRATION
-from unmask.diagnose.siblings import SIBLINGS, dose_of
+from unmask.diagnose import DiagnosisSettings
+from unmask.diagnose.calibration import CALIBRATION, SIBLINGS, dose_of
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Finding
 from unmask.models.builtin import builtin_models
+
+from .plainly import run
 
 DOSES = (-1, 0, 2)
 WORDS = {"doctor": 1, "registered nurse": -1, "programmer": 1}  # whether a man is the stereotype

@@ -16,11 +16,11 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset
-from unmask.diagnose import DiagnosisSettings, run
+from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.direction import DIRECTION
-from unmask.diagnose.run import DiagnosisResult
+from unmask.findings import Section
 
-from .plainly import slow_outcome
+from .plainly import run, slow_outcome
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta", "gpt2")
@@ -44,13 +44,13 @@ def part() -> Dataset:
 
 
 @cache
-def diagnosed(model: str) -> DiagnosisResult:
+def diagnosed(model: str) -> Section:
     settings = DiagnosisSettings(measures=MEASURES[model])
     (found,) = run([DIRECTION], [zoo.folder(model)], data=part(), settings=settings, options=OPTIONS)
     return found
 
 
-def rows(found: DiagnosisResult) -> dict[str, dict[str, Any]]:
+def rows(found: Section) -> dict[str, dict[str, Any]]:
     (table,) = found.finding.tables
     made = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     return {row["measure"]: row for row in made}

@@ -19,8 +19,9 @@ from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Pair
 from unmask.data.pairs import from_records
 from unmask.diagnose.frequency import FREQUENCY
-from unmask.diagnose.frequency.corpus import frequencies_for, read_counts
-from unmask.diagnose.frequency.words import (
+from unmask.diagnose.published import published_value as printed_value
+from unmask.diagnose.word_frequencies import frequencies_for, read_counts
+from unmask.diagnose.word_groups import (
     AMBIGUOUS,
     GRAMMAR,
     GroupWord,
@@ -30,7 +31,6 @@ from unmask.diagnose.frequency.words import (
     words,
     words_by_group,
 )
-from unmask.diagnose.published import published_value as printed_value
 
 from .plainly import crows, finding, rows_of, slow_outcome, slow_scores
 

@@ -28,13 +28,11 @@ from unmask.diagnose import generate as package
 from unmask.diagnose import run
 from unmask.diagnose.generate import NO_WORDNET, GenerationRules, generate, generate_file, write_proposals
 from unmask.diagnose.generate import wordnet as wordnet_module
-from unmask.diagnose.generate.candidates import likeliest_form, propose_candidates
+from unmask.diagnose.generate.candidates import fillers, likeliest_form, propose_candidates
 from unmask.diagnose.generate.fit import Candidate, plausibility, similarity
-from unmask.diagnose.generate.forms import Form, inflect, readings
-from unmask.diagnose.generate.states import fillers
 from unmask.diagnose.generate.targets import Target, changed_words, shared_words, targets
 from unmask.diagnose.generate.wordnet import WordNet, find_wordnet
-from unmask.diagnose.generate.words import is_usable
+from unmask.diagnose.generate.words import Form, inflect, is_usable, readings
 from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.paraphrase.families import family_set
 from unmask.measures import find
@@ -521,7 +519,7 @@ def test_without_wordnet_the_model_alone_proposes_and_a_note_says_so(
 ) -> None:
     monkeypatch.setattr(wordnet_module, "_search_paths", lambda: iter(()))
     path = tmp_path / "proposals.csv"
-    told = generate_file(zoo.folder("roberta"), ours(0, 99), path, rules=ANYTHING, options=OPTIONS)
+    told = generate_file(path, zoo.folder("roberta"), ours(0, 99), rules=ANYTHING, options=OPTIONS)
     assert told.notes == (NO_WORDNET,)
     with path.open(encoding="utf-8", newline="") as file:
         assert {row["source"] for row in csv.DictReader(file)} == {"", "model"}
@@ -530,7 +528,7 @@ def test_without_wordnet_the_model_alone_proposes_and_a_note_says_so(
 
 def test_a_causal_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is causal: proposing words"):
-        generate_file(zoo.folder("gpt2"), ours(0), tmp_path / "out.csv", options=OPTIONS)
+        generate_file(tmp_path / "out.csv", zoo.folder("gpt2"), ours(0), options=OPTIONS)
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -544,16 +542,16 @@ def test_pairs_without_a_target_keep_their_original() -> None:
 
 
 def test_without_lemminflect_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from unmask.diagnose.generate import forms
+    from unmask.diagnose.generate import words
 
     def missing(name: str) -> None:
         raise ModuleNotFoundError(name)
 
-    forms.lemminflect.cache_clear()
-    monkeypatch.setattr(forms, "import_module", missing)
+    words.lemminflect.cache_clear()
+    monkeypatch.setattr(words, "import_module", missing)
     with pytest.raises(
         DataError, match=r"lemminflect, which is not installed; run `pip install 'unmask\[words\]'`"
     ):
-        forms.lemminflect()
+        words.lemminflect()
     monkeypatch.undo()
-    forms.lemminflect.cache_clear()
+    words.lemminflect.cache_clear()

@@ -20,11 +20,11 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset
-from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
+from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.human import HUMAN
-from unmask.findings import Value
+from unmask.findings import Section, Value
 
-from .plainly import slow_scores
+from .plainly import run, slow_scores
 
 ROWS = tuple(range(16))
 NAME = Path("crows_pairs") / "crows_pairs_anonymized.csv"
@@ -62,7 +62,7 @@ def part(rows: tuple[int, ...] = ROWS) -> Dataset:
     return replace(whole, items=tuple(whole.items[row] for row in rows))
 
 
-def found_by(architecture: str, data: Dataset, **settings: Any) -> DiagnosisResult:
+def found_by(architecture: str, data: Dataset, **settings: Any) -> Section:
     chosen = DiagnosisSettings(measures=MEASURES[architecture], **settings)
     options = unmask.Options(store=False)
     (found,) = run([HUMAN], [zoo.folder(architecture)], data=data, settings=chosen, options=options)

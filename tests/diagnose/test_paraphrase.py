@@ -18,10 +18,12 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Pair
-from unmask.diagnose import DiagnosisSettings, run
+from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.paraphrase.families import PER_TOKEN, SUM, Family, family_set
-from unmask.diagnose.run import DiagnosisResult
+from unmask.findings import Section
+
+from .plainly import run
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta", "gpt2")
@@ -72,13 +74,13 @@ def slow(model: str) -> Differences:
 
 
 @cache
-def diagnosed(model: str) -> DiagnosisResult:
+def diagnosed(model: str) -> Section:
     data = datasets.from_records(records(), name="reworded")
     (found,) = run([PARAPHRASE], [zoo.folder(model)], data=data, options=OPTIONS)
     return found
 
 
-def table(found: DiagnosisResult, title: str) -> list[dict[str, Any]]:
+def table(found: Section, title: str) -> list[dict[str, Any]]:
     one = next(one for one in found.finding.tables if one.title.startswith(title))
     return [dict(zip(one.columns, row, strict=True)) for row in one.rows]
 

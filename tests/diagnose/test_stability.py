@@ -15,13 +15,13 @@ import zoo
 from unmask import data as datasets
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Dataset, Row
-from unmask.diagnose import DiagnosisResult, DiagnosisSettings, run
+from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.spec import DiagnosisObservation
 from unmask.diagnose.stability import STABILITY
-from unmask.findings import Table, Value
+from unmask.findings import Section, Table, Value
 from unmask.stats.power import required_pairs, required_pairs_between
 
-from .plainly import slow_outcome, slow_scores
+from .plainly import run, slow_outcome, slow_scores
 
 MEASURES = {"bert-uncased": ("cps", "sss", "sld"), "roberta": ("aul", "sld"), "gpt2": ("ll", "sld")}
 PAIRS = 22
@@ -34,7 +34,7 @@ def part(number: int = PAIRS) -> Dataset:
     return replace(whole, items=tuple(sorted(whole.items, key=lambda item: len(item.more))[:number]))
 
 
-def found_by(models: list[str], data: Dataset, measures: tuple[str, ...], **settings: Any) -> DiagnosisResult:
+def found_by(models: list[str], data: Dataset, measures: tuple[str, ...], **settings: Any) -> Section:
     folders = [zoo.folder(model) for model in models]
     options, chosen = unmask.Options(store=False), DiagnosisSettings(measures=measures, **settings)
     (found,) = run([STABILITY], folders, data=data, settings=chosen, options=options)

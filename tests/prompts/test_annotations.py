@@ -10,7 +10,7 @@ import pytest
 
 from prompts.handmade import annotate, answer
 from unmask.core.errors import DataError
-from unmask.prompts import (
+from unmask.prompts.annotations import (
     Annotation,
     append_annotations,
     majority_verdicts,

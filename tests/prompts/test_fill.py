@@ -13,7 +13,9 @@ from prompts.handmade import NURSE
 from unmask import data
 from unmask.core.errors import DataError
 from unmask.models import open_lm
-from unmask.prompts import ModelAnswers, apply_rules, fill_prompts, top_words
+from unmask.models.fill import top_words
+from unmask.prompts.fill import ModelAnswers, fill_prompts
+from unmask.prompts.rules import apply_rules
 
 EVERY = 12  # of our prompts is asked
 

@@ -9,7 +9,7 @@ from statsmodels.stats.proportion import proportion_confint
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.findings import Value
-from unmask.prompts import ModelAnswers
+from unmask.prompts.fill import ModelAnswers
 from unmask.prompts.findings import conclude, ranking_from_audit
 
 from .handmade import annotate, answer

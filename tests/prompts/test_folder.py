@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unmask.core.errors import DataError, ResultError
-from unmask.prompts import ModelAnswers
+from unmask.prompts.fill import ModelAnswers
 from unmask.prompts.folder import JUDGEMENTS, UNDECIDED, create_folder, import_annotations, open_folder
 from unmask.prompts.user_prompts import read_prompts
 

@@ -9,8 +9,8 @@ import pytest
 from prompts.handmade import NURSE, words
 from unmask import data
 from unmask.core.errors import DataError
-from unmask.prompts import Counting, Verdict, apply_rules
-from unmask.prompts.rules import word_verdict
+from unmask.prompts.rules import Verdict, apply_rules, word_verdict
+from unmask.prompts.spec import Counting
 
 
 @pytest.mark.parametrize(

@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 import getpass
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from unmask.cli import options
-from unmask.cli.console import stderr_printer
-from unmask.cli.prompts import Judgements, Pll, Seed, finish, ranking_of
-from unmask.core.errors import DataError, ResultError
+from unmask.cli.prompts import finish
+from unmask.core.errors import DataError
+from unmask.core.options import Options
+from unmask.prompts.spec import PromptSettings
 
 if TYPE_CHECKING:
-    from unmask.prompts import PromptAnswer
+    from unmask.prompts.fill import PromptAnswer
     from unmask.prompts.folder import AnnotationFolder
 
 KEYS = {"b": "biased", "n": "not biased", "u": "undecided"}
 HELP = "b biased · n not biased · u undecided · z back · s skip · q quit (all annotations are saved)"
 
 
-def annotate(  # noqa: PLR0913, PLR0917 - one parameter an option
+@options.with_groups
+def annotate(
     run: Annotated[Path, typer.Argument(help="Folder of an `unmask prompts` run.")],
     judge: Annotated[
         str | None, typer.Option(help="Name of the annotator.", show_default="your login name")
     ] = None,
-    judgements: Judgements = None,
     no_ask: Annotated[
         bool, typer.Option("--no-ask", help="Do not ask: only import --judgements and recompute the scores.")
     ] = False,
-    pll: Pll = None,
-    seed: Seed = 0,
-    no_report: options.NoReport = False,
-    as_json: options.AsJson = False,
-    quiet: options.Quiet = False,
+    *,
+    settings: Annotated[PromptSettings, options.Without("file", "top", "counting")],
+    seed: Annotated[Options, options.Without("limit", "tokens", "store", "data_dir", "offline")],
+    output: options.Output,
 ) -> None:
     """Annotate the answers that the rules left undecided: one key each, saved immediately.
 
@@ -44,17 +43,16 @@ def annotate(  # noqa: PLR0913, PLR0917 - one parameter an option
     agreement is reported.
     """
     from unmask.prompts.folder import import_annotations, open_folder
+    from unmask.prompts.run import update_result
 
-    folder = open_folder(run)
-    name = _name(judge)
-    meta = _meta(run)
-    other = ranking_of(pll)
-    if judgements is not None:
-        taken = import_annotations(judgements, name)
-        stderr_printer(quiet)(f"{folder.add(taken)} of {len(taken)} annotations in {judgements.name} are new")
+    folder, name = open_folder(run), _name(judge)
+    if settings.judgements is not None:
+        taken = import_annotations(settings.judgements, name)
+        new = folder.add(taken)
+        output.say(f"{new} of {len(taken)} annotations in {settings.judgements.name} are new")
     if not no_ask:
         annotate_pending(folder, name)
-    finish(folder, meta, other, seed=seed, no_report=no_report, as_json=as_json, quiet=quiet)
+    finish(update_result(folder, pll=settings.pll, seed=seed.seed), output)
 
 
 def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
@@ -104,13 +102,3 @@ def _name(given: str | None) -> str:
     if not name:
         raise DataError("--judge is empty: give the name of the annotator")
     return name
-
-
-def _meta(run: Path) -> dict[str, Any]:
-    """The metadata of the run, from its hld.json."""
-    from unmask.prompts.folder import RESULT
-
-    try:
-        return dict(json.loads((run / RESULT).read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise ResultError(f"{run / RESULT} cannot be read ({error}): run `unmask prompts` again") from None

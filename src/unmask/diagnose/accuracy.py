@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from unmask.audit.session import Session
+from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Dataset
+from unmask.diagnose.common import interval_row
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.diagnose.token_accuracy import (
@@ -40,9 +42,10 @@ READ_ALIKE = {"aula": "aul", "aula-normalised": "aul", "cps-exact": "cps", "sss-
 
 @dataclass(frozen=True, slots=True)
 class AccuracyResult:
-    """Hits by counting rule, two rules compared on the same tokens, and sub-token counts."""
+    """Accuracy by counting rule, two rules compared on the same tokens, and sub-token counts."""
 
     counts: Mapping[CountingRule, HitCounts]
+    shares: Mapping[CountingRule, Value]
     versus: Mapping[tuple[CountingRule, CountingRule], PairedCounts]
     subtokens: SubtokenCounts
 
@@ -57,8 +60,10 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Acc
     )
     readings = session.read(probes, f"{data.card.name}: accuracy")
     hits_by_rule = {rule: hits_by_pair(rule, plan, readings) for rule, plan in plans.items()}
+    counts = {rule: count_hits(hits.values()) for rule, hits in hits_by_rule.items()}
     return AccuracyResult(
-        {rule: count_hits(hits.values()) for rule, hits in hits_by_rule.items()},
+        counts,
+        {rule: pooled_share(count, settings.seed, rule.counted) for rule, count in counts.items()},
         {
             (a, b): paired_counts(hits_by_rule[a], hits_by_rule[b])
             for a, b in SAME_TOKENS
@@ -70,7 +75,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Acc
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Accuracy by measure beside the published one; measures on the same tokens; sub-token counts."""
-    rows = tuple(row for observation in observations for row in _accuracies(observation, settings.seed))
+    rows = tuple(row for observation in observations for row in _accuracies(observation))
     if not rows:
         read = ", ".join(dict.fromkeys(way.measure for way in COUNTING_RULES))
         return Finding((f"none of the requested measures is supported; accuracy supports {read}",), ())
@@ -78,9 +83,24 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     tables = [_accuracy_table(rows)]
     tables += [_versus_table(pairs)] if pairs else []
     tables += [_subtoken_table(observations)]
-    return Finding(
-        tuple(_answers(observations, settings.seed)), tuple(tables), (_plot(observations, settings.seed),)
-    )
+    return Finding(tuple(map(_answer, observations)), tuple(tables), (_plot(observations),))
+
+
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """The accuracy by counting rule; the first rule of a measure is its headline."""
+    headlines = {rule.measure: rule for rule in reversed(COUNTING_RULES)}
+    return [
+        observation.estimate(
+            f"accuracy/{rule.measure}",
+            "accuracy",
+            share,
+            group="all" if rule is headlines[rule.measure] else f"counted={rule.counted}",
+            n=int(observation.result.counts[rule].trials.sum()),
+            unscored=_left_out(observation, rule),
+        )
+        for observation in observations
+        for rule, share in observation.result.shares.items()
+    ]
 
 
 def _rules(settings: DiagnosisSettings, session: Session) -> list[CountingRule]:
@@ -92,24 +112,18 @@ def _rules(settings: DiagnosisSettings, session: Session) -> list[CountingRule]:
     return [rule for rule in COUNTING_RULES if not named or rule.measure in named]
 
 
-def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
-    model, data = str(observation.model["id"]), observation.data.card.name
+def _left_out(observation: DiagnosisObservation, rule: CountingRule) -> int:
+    """Number of pairs that cannot be read by a rule."""
+    return len(observation.data.items) - int(observation.result.counts[rule].trials.size)
+
+
+def _accuracies(observation: DiagnosisObservation) -> Iterator[tuple[Cell, ...]]:
+    model, data = observation.names
     for rule, counts in observation.result.counts.items():
         paper = published_value("accuracy", model, data=data, measure=rule.measure, statistic="accuracy")
-        pairs = counts.trials.size
-        left_out = len(observation.data.items) - pairs
-        accuracy = pooled_share(counts, seed, rule.counted)
-        yield (
-            model,
-            data,
-            rule.measure,
-            rule.counted,
-            accuracy,
-            int(counts.trials.sum()),
-            pairs,
-            left_out,
-            paper,
-        )
+        numbers = int(counts.trials.sum()), counts.trials.size, _left_out(observation, rule)
+        accuracy = observation.result.shares[rule]
+        yield (model, data, rule.measure, rule.counted, accuracy, *numbers, paper)
 
 
 def _accuracy_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
@@ -118,10 +132,9 @@ def _accuracy_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
         ("model", "data", "measure", "counted", "accuracy", "n", "pairs", "left out", "published"),
         rows,
         "A prediction is right if the original token is the model's top prediction. n counts tokens, or "
-        "pairs "
-        "where a whole candidate must be predicted. Intervals are over pairs, as tokens of a pair are not "
-        "independent. The published code counts AUL over all tokens and SSS over changed tokens, the paper "
-        "describes SSS by whole candidates: its number is shown beside both.",
+        "pairs where a whole candidate must be predicted. Intervals are over pairs, as tokens of a pair are "
+        "not independent. The published code counts AUL over all tokens and SSS over changed tokens, the "
+        "paper describes SSS by whole candidates: its number is shown beside both.",
     )
 
 
@@ -130,13 +143,9 @@ def _comparisons(observation: DiagnosisObservation, seed: int) -> Iterator[tuple
         names = f"{first.measure} − {second.measure}"
         tokens = second.counted.partition(",")[0]
         gap = share_difference(both.first, both.second, seed, names)
-        table = both.table
-        counts = (table.n, table.first, table.second)
-        p = mcnemar_p(table)
-        yield (
-            *(str(observation.model["id"]), observation.data.card.name, names, tokens),
-            *(both.first.share, both.second.share, gap, *counts, p),
-        )
+        shares = (both.first.share, both.second.share, gap)
+        counts = (both.table.n, both.table.first, both.table.second)
+        yield (*observation.names, names, tokens, *shares, *counts, mcnemar_p(both.table))
 
 
 def _versus_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
@@ -156,57 +165,44 @@ def _versus_table(rows: tuple[tuple[Cell, ...], ...]) -> Table:
 def _subtoken_table(observations: Sequence[DiagnosisObservation]) -> Table:
     rows = []
     for observation in observations:
-        model, data, subtokens = (
-            str(observation.model["id"]),
-            observation.data.card.name,
-            observation.result.subtokens,
-        )
+        (model, data), subtokens = observation.names, observation.result.subtokens
         paper = published_value("accuracy", model, data=data, measure="sss", statistic="equal-subtokens")
         counts = (subtokens.pairs, subtokens.equal, subtokens.shared, subtokens.empty)
         rows.append((model, data, *counts, None if paper is None else int(paper)))
     return Table(
         "Sub-tokens in which the sentences of a pair differ",
         (
-            "model",
-            "data",
-            "pairs",
-            "equally many",
-            "one masked input",
-            "empty span",
+            *("model", "data", "pairs", "equally many", "one masked input", "empty span"),
             "published equally many",
         ),
         tuple(rows),
         "Where masking the changed tokens turns both sentences into the same input, SSS compares two "
-        "candidates "
-        "with one prediction; otherwise each is predicted in an input with its own number of masks. With an "
-        "empty span there is nothing to predict, and SSS leaves the pair out.",
+        "candidates with one prediction; otherwise each is predicted in an input with its own number of "
+        "masks. With an empty span there is nothing to predict, and SSS leaves the pair out.",
     )
 
 
-def _answers(observations: Sequence[DiagnosisObservation], seed: int) -> Iterator[str]:
+def _answer(observation: DiagnosisObservation) -> str:
     words = {
         AUL: "of the content tokens are the top prediction when nothing is masked (aul)",
         CPS: "of the shared tokens when masked one at a time (cps)",
         SSS: "of the pairs have a candidate predicted as a whole when the changed tokens are masked (sss)",
     }
-    for observation in observations:
-        parts = [
-            f"{format_value(pooled_share(counts, seed, rule.counted), '%')} {wording}"
-            for rule, wording in words.items()
-            if (counts := observation.result.counts.get(rule)) and counts.trials.size
-        ]
-        yield f"{observation.model['id']} on {observation.data.card.name}: {'; '.join(parts) or NOTHING_READ}"
+    parts = [
+        f"{format_value(observation.result.shares[rule], '%')} {wording}"
+        for rule, wording in words.items()
+        if (counts := observation.result.counts.get(rule)) and counts.trials.size
+    ]
+    return f"{observation.where}: {'; '.join(parts) or NOTHING_READ}"
 
 
-def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
-    rows = []
-    for rule in COUNTING_RULES:
-        for observation in observations:
-            if rule in observation.result.counts:
-                accuracy = pooled_share(observation.result.counts[rule], seed, rule.counted)
-                series = f"{observation.model['id']} · {observation.data.card.name}"
-                numbers = {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high}
-                rows.append({"label": f"{rule.measure}: {rule.counted}", "series": series, **numbers})
+def _plot(observations: Sequence[DiagnosisObservation]) -> Plot:
+    rows = [
+        interval_row(f"{rule.measure}: {rule.counted}", share, " · ".join(observation.names))
+        for rule in COUNTING_RULES
+        for observation in observations
+        if (share := observation.result.shares.get(rule))
+    ]
     alt = "Share of tokens that are the model's top prediction, by measure and by what is counted."
     return Plot("accuracy", "Token prediction accuracy", alt, charts.intervals(rows, axis="accuracy, %"))
 
@@ -217,6 +213,8 @@ ACCURACY = Diagnosis(
     question="Does the model predict the tokens that a measure reads?",
     observe=observe,
     conclude=conclude,
+    estimates=estimates,
+    order=1,
     citation="kaneko-bollegala-2022-unmasking",
     kinds=("masked",),
 )

@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from scipy.stats import rankdata
 
-from unmask.audit.plan import has_field
-from unmask.audit.session import Session
-from unmask.core.types import Dataset, Row
-from unmask.diagnose.rankings import TypeRankings, model_agreements, type_rankings
+from unmask.core.estimate import Estimate
+from unmask.core.seeds import generator
+from unmask.core.types import Floats
+from unmask.diagnose.common import score_rows, template_reason
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
+from unmask.measures import find
 from unmask.stats import holm
-from unmask.stats.ranks import MIN_RANKED, RankAgreement
+from unmask.stats.bootstrap import resampled_items
+from unmask.stats.items import headline_statistic, item_values
+from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements
+from unmask.stats.table import ScoreTable
 
 COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
 
 
-def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
-    """Score rows of every pair under every measure."""
-    measures = session.pair_measures(data, settings.measures)
-    return {name: [item.row for item in items] for name, items in session.scores(data, measures).items()}
+@dataclass(frozen=True, slots=True)
+class TypeRankings:
+    """How one model's measures rank the bias types of one dataset."""
+
+    observation: DiagnosisObservation
+    names: tuple[str, ...]  # measures
+    categories: tuple[str, ...]
+    pairs: tuple[int, ...]  # by category
+    ranks: Floats  # measures × categories; 1 = most towards the stereotype
+    agreements: tuple[RankAgreement, ...]
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Kendall's τ between measures: over models where there are three, and over bias types by model."""
-    by_data = {
-        observation.data.card.name: [
-            other for other in observations if other.data.card.name == observation.data.card.name
-        ]
-        for observation in observations
-    }
-    models = {data: model_agreements(group, settings.seed) for data, group in by_data.items()}
-    types = [
-        type_ranking
-        for observation in observations
-        if (type_ranking := type_rankings(observation, settings.seed)) is not None
-    ]
+    models, types = _rankings(tuple(observations), settings.seed)
     note = (
         "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: pairs are resampled, jointly for "
         "all measures; it does not generalise to other {others}. p Holm: over the rows with the same {same}."
@@ -51,50 +53,69 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     type_table = Table(
         "Bias types ranked by two measures",
         ("model", "data", *COLUMNS),
-        tuple(
-            row
-            for ranking in types
-            for row in _rows(_model_and_data(ranking.observation), ranking.agreements)
-        ),
+        tuple(row for ranking in types for row in _rows(ranking.observation.names, ranking.agreements)),
         note.format(others="bias types", same="model and data"),
     )
     tables = [model_table, type_table, *([_ranks(types)] if types else [])]
     return Finding(
         (
             *(line for data, group in models.items() for line in _answers(f"models on {data}", group)),
-            *_type_answers(types),
+            *(
+                line
+                for ranking in types
+                for line in _answers(f"bias types, {ranking.observation.where}", ranking.agreements)
+            ),
         ),
         tuple(table for table in tables if table.rows),
         tuple(_plots(models, types)),
-        tuple(_notes(by_data, models, observations, types)),
+        tuple(_notes(models, observations, types)),
     )
 
 
-def _model_and_data(observation: DiagnosisObservation) -> tuple[str, str]:
-    return str(observation.model["id"]), observation.data.card.name
-
-
-def _rows(where: tuple[str, ...], agreements: Sequence[RankAgreement]) -> list[tuple[Cell, ...]]:
-    adjusted = holm([agreement.test.p for agreement in agreements])
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """Kendall's τ between every two measures: over models, and over the bias types of each model."""
+    models, types = _rankings(tuple(observations), settings.seed)
+    rankings = [("", data, "models", agreements) for data, agreements in models.items()]
+    rankings += [(*ranking.observation.names, "bias-types", ranking.agreements) for ranking in types]
     return [
-        (
-            *where,
-            agreement.a,
-            agreement.b,
-            _tau_cell(agreement),
-            agreement.n,
-            agreement.test.p,
-            p,
-            agreement.test.method,
+        Estimate.of(
+            agreement.tau,
+            model=model,
+            data=data,
+            measure=f"agreement/{agreement.a}/{agreement.b}",
+            statistic=f"kendall-over-{over}",
+            null=0.0,
+            n=agreement.n,
+            p=agreement.test.p,
+            p_holm=p,
         )
-        for agreement, p in zip(agreements, adjusted, strict=True)
+        for model, data, over, agreements in rankings
+        for agreement, p in _with_holm(agreements)
     ]
 
 
-def _tau_cell(agreement: RankAgreement) -> Value:
-    return Value(
-        agreement.test.value, agreement.interval.low, agreement.interval.high, agreement.interval.method
-    )
+@lru_cache(maxsize=1)  # for the finding and the estimates
+def _rankings(
+    observations: tuple[DiagnosisObservation, ...], seed: int
+) -> tuple[dict[str, tuple[RankAgreement, ...]], list[TypeRankings]]:
+    """Agreement in ranking the models of each dataset, and rankings of bias types."""
+    by_data: dict[str, list[DiagnosisObservation]] = {}
+    for observation in observations:
+        by_data.setdefault(observation.data.card.name, []).append(observation)
+    models = {data: _model_agreements(group, seed) for data, group in by_data.items()}
+    types = [_type_rankings(observation, seed) for observation in observations]
+    return models, [ranking for ranking in types if ranking is not None]
+
+
+def _with_holm(agreements: Sequence[RankAgreement]) -> Iterator[tuple[RankAgreement, float | None]]:
+    return zip(agreements, holm([agreement.test.p for agreement in agreements]), strict=True)
+
+
+def _rows(where: tuple[str, ...], agreements: Sequence[RankAgreement]) -> list[tuple[Cell, ...]]:
+    return [
+        (*where, each.a, each.b, each.tau, each.n, each.test.p, p, each.test.method)
+        for each, p in _with_holm(agreements)
+    ]
 
 
 def _ranks(types: Sequence[TypeRankings]) -> Table:
@@ -103,59 +124,37 @@ def _ranks(types: Sequence[TypeRankings]) -> Table:
     for ranking in types:
         for column, category in enumerate(ranking.categories):
             by = {name: int(ranking.ranks[row, column]) for row, name in enumerate(ranking.names)}
-            rows.append(
-                (
-                    *_model_and_data(ranking.observation),
-                    category,
-                    ranking.pairs[column],
-                    *(by.get(name) for name in names),
-                )
-            )
+            ranks = (by.get(name) for name in names)
+            rows.append((*ranking.observation.names, category, ranking.pairs[column], *ranks))
     return Table(
         "Rank of each bias type by mean difference",
         ("model", "data", "type", "pairs", *names),
         tuple(rows),
         "1: the type with the largest mean difference towards the stereotype under this measure; for sld, "
-        "the "
-        "type with the largest absolute difference.",
+        "the type with the largest absolute difference.",
     )
 
 
 def _answers(what: str, agreements: Sequence[RankAgreement]) -> list[str]:
-    known = [agreement for agreement in agreements if np.isfinite(agreement.test.value)]
+    known = [agreement for agreement in agreements if np.isfinite(agreement.tau.value)]
     if not known:
         return []
-    most, least = max(known, key=_value), min(known, key=_value)
-    sure = sum(agreement.interval.low > 0 for agreement in known)
+    most, least = (pick(known, key=lambda agreement: agreement.tau.value) for pick in (max, min))
+    sure = sum(agreement.tau.low > 0 for agreement in known)
     return [
-        f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {_format_tau(most)}), {least.a} and "
-        f"{least.b} least (τ {_format_tau(least)}); interval above 0: {sure} of {len(known)} couples"
+        f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {_format(most.tau)}), {least.a} and "
+        f"{least.b} least (τ {_format(least.tau)}); interval above 0: {sure} of {len(known)} couples"
     ]
 
 
-def _value(agreement: RankAgreement) -> float:
-    return agreement.test.value
-
-
-def _format_tau(agreement: RankAgreement) -> str:
-    return f"{agreement.test.value:.2f}, {agreement.interval.low:.2f} to {agreement.interval.high:.2f}"
-
-
-def _type_answers(types: Sequence[TypeRankings]) -> list[str]:
-    return [
-        line
-        for ranking in types
-        for line in _answers(
-            f"bias types, {ranking.observation.model['id']} on {ranking.observation.data.card.name}",
-            ranking.agreements,
-        )
-    ]
+def _format(tau: Value) -> str:
+    return f"{tau.value:.2f}, {tau.low:.2f} to {tau.high:.2f}"
 
 
 def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[TypeRankings]) -> list[Plot]:
     shown = [("models", data, agreements) for data, agreements in models.items() if agreements]
     shown += [
-        ("bias types", " on ".join(_model_and_data(ranking.observation)), ranking.agreements)
+        ("bias types", ranking.observation.where, ranking.agreements)
         for ranking in types
         if ranking.agreements
     ]
@@ -168,45 +167,87 @@ def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[TypeRa
 
 def _grid(agreements: Sequence[RankAgreement]) -> charts.Chart:
     names = list(dict.fromkeys(name for agreement in agreements for name in (agreement.a, agreement.b)))
-    known = {(agreement.a, agreement.b): agreement.test.value for agreement in agreements}
+    known = {(agreement.a, agreement.b): agreement.tau.value for agreement in agreements}
     known |= {(b, a): value for (a, b), value in known.items()} | {(name, name): 1.0 for name in names}
     rows = [{"x": a, "y": b, "value": known.get((a, b), float("nan"))} for a in names for b in names]
     return charts.grid(rows, low=-1.0, high=1.0)
 
 
 def _notes(
-    by_data: Mapping[str, Sequence[DiagnosisObservation]],
     models: Mapping[str, Sequence[RankAgreement]],
     observations: Sequence[DiagnosisObservation],
     types: Sequence[TypeRankings],
-) -> list[str]:
-    few = [
-        f"{data}: {len(group)} {'model' if len(group) == 1 else 'models'}; to compare rankings of models, "
-        f"give at least {MIN_RANKED} models that support the same measures"
-        for data, group in by_data.items()
-        if not models[data]
-    ]
-    ranked = {_model_and_data(ranking.observation) for ranking in types}
-    return few + [
-        f"{' on '.join(_model_and_data(observation))}: fewer than {MIN_RANKED} bias types of two scored "
-        "pairs: not ranked"
-        for observation in observations
-        if _model_and_data(observation) not in ranked
-    ]
+) -> Iterator[str]:
+    for data, agreements in models.items():
+        n = sum(observation.data.card.name == data for observation in observations)
+        if not agreements:
+            yield (
+                f"{data}: {n} {'model' if n == 1 else 'models'}; to compare rankings of models, "
+                f"give at least {MIN_RANKED} models that support the same measures"
+            )
+    ranked = {ranking.observation for ranking in types}
+    for observation in observations:
+        if observation not in ranked:
+            few = f"fewer than {MIN_RANKED} bias types of two scored pairs"
+            yield f"{observation.where}: {few}: not ranked"
 
 
-def _unfit_reason(data: Dataset) -> str:
-    return (
-        "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
+def _model_agreements(observations: Sequence[DiagnosisObservation], seed: int) -> tuple[RankAgreement, ...]:
+    """Agreement of measures in ranking models on the same data; models a measure does not support are NaN."""
+    names = tuple(dict.fromkeys(name for observation in observations for name in observation.result))
+    pairs = len(observations[0].data.items)
+    values = np.full((len(names), len(observations), pairs), np.nan)
+    for row, name in enumerate(names):
+        for model, observation in enumerate(observations):
+            if name in observation.result:
+                table = _table(observation, name)
+                values[row, model] = item_values(table, headline_statistic(table.measure))
+    resampled = resampled_items(values, rng=generator(seed, "models"))
+    return tuple(rank_agreements(names, _means(values), resampled, unit="pairs"))
+
+
+def _type_rankings(observation: DiagnosisObservation, seed: int) -> TypeRankings | None:
+    """Rankings of categories with at least two scored pairs by every measure; None for fewer than three."""
+    parts: dict[str, dict[str, Floats]] = {}
+    for name in observation.result:
+        statistic = "asld" if find(name).summary == "magnitude" else "mean-difference"
+        for group, part in _table(observation, name).split_by("category"):
+            parts.setdefault(group.partition("=")[2], {})[name] = item_values(part, statistic)
+    stacked = {category: np.stack([*by.values()]) for category, by in parts.items()}
+    kept = {name: values for name, values in stacked.items() if (np.isfinite(values).sum(axis=1) >= 2).all()}
+    if len(kept) < MIN_RANKED:
+        return None
+    names = tuple(observation.result)
+    scores = np.stack([_means(values) for values in kept.values()], axis=-1)
+    resampled = np.stack(
+        [resampled_items(values, rng=generator(seed, name)) for name, values in kept.items()], axis=-1
     )
+    agreements = tuple(rank_agreements(names, scores, resampled, unit="pairs of each type"))
+    counts = tuple(values.shape[-1] for values in kept.values())
+    return TypeRankings(
+        observation, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), agreements
+    )
+
+
+def _table(observation: DiagnosisObservation, name: str) -> ScoreTable:
+    return ScoreTable.of(find(name), observation.result[name], data=observation.data.card.name)
+
+
+def _means(values: Floats) -> Floats:
+    """Means along the last axis, ignoring NaN; NaN if all are."""
+    kept = np.isfinite(values)
+    total, n = np.where(kept, values, 0.0).sum(axis=-1), kept.sum(axis=-1)
+    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
 
 
 AGREEMENT = Diagnosis(
     name="agreement",
     title="Agreement between measures",
     question="Do different measures rank the same models, and the same bias types, alike?",
-    observe=observe,
+    observe=score_rows,
     conclude=conclude,
-    unfit_reason=_unfit_reason,
+    estimates=estimates,
+    unfit_reason=template_reason,
     citation="kaneko-etal-2022-debiasing",
+    order=11,
 )

@@ -2,22 +2,56 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from unmask.audit.plan import has_field, measures_for
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError
+from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Row
-from unmask.diagnose.siblings import PLANTED, SIBLINGS, dose_of, planted_rows
+from unmask.data import read
+from unmask.diagnose.common import swap_sides
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Table, Value, charts
+from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import MEASURES, find, select_measures
+from unmask.models.builtin import builtin_models
 from unmask.stats.dose_response import DoseResponse, dose_response
-from unmask.stats.pairing import STATISTICS
+from unmask.stats.items import STATISTICS
 
-FEWEST = 3
+FEWEST = 3  # doses
+PLANTED = "occupation"  # category of the pairs about the planted bias
+SIBLINGS = tuple(name for name, model in builtin_models().items() if model.update is not None)
+DOSE_NAME = re.compile(r"builtin-dose([+-]\d+)$")
+
+
+def dose_of(model: str) -> int:
+    """The dose planted in a sibling, parsed from its name."""
+    match = DOSE_NAME.search(model)
+    if match is None:
+        siblings = (
+            f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else "models named builtin-dose+1 and the like"
+        )
+        raise ModelError(
+            f"{model} has no known dose of bias: calibration needs {siblings}; omit the model to use them"
+        )
+    return int(match[1])
+
+
+def planted_rows(rows: Sequence[Row], *, templates: bool) -> list[Row]:
+    """The rows about the planted bias, with the stereotype as `more`: `she` where most workers are women."""
+    if not templates:
+        return [row for row in rows if row.groups.get("category") == PLANTED]
+    women = {
+        occupation.name: occupation.women
+        for occupation in read("occupations")
+        if not occupation.bls.endswith(" occupations")
+    }
+    about = [row for row in rows if row.groups.get("word") in women]
+    return [swap_sides(row) if women[row.groups["word"]] > 0.5 else row for row in about]
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
@@ -43,13 +77,13 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dic
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Measures ranked by how well they follow the dose, their scores by dose, and a plot."""
-    doses = sorted({dose_of(str(observation.model["id"])) for observation in observations})
+    doses = sorted({dose_of(observation.names[0]) for observation in observations})
     if len(doses) < FEWEST:
         raise ModelError(
             f"calibration got models of {len(doses)} doses; give at least {FEWEST} siblings, or no models "
             "for all"
         )
-    responses = sorted(_responses(observations, settings.seed), key=_sort_key)
+    responses = _responses(tuple(observations), settings)
     return Finding(
         tuple(_answers(responses)),
         (_ranking_table(responses, len(doses)), _scores(responses, doses)),
@@ -64,19 +98,39 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     )
 
 
-def _responses(observations: Sequence[DiagnosisObservation], seed: int) -> list[DoseResponse]:
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """Kendall's τ of every measure's scores with the dose."""
+    return [
+        Estimate.of(
+            response.kendall,
+            measure=f"calibration/{response.measure}",
+            data=response.data,
+            statistic=f"kendall-{response.statistic}",
+            null=0.0,
+            n=response.n,
+            p=response.p,
+        )
+        for response in _responses(tuple(observations), settings)
+    ]
+
+
+@lru_cache(maxsize=1)  # for the finding and the estimates
+def _responses(
+    observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings
+) -> list[DoseResponse]:
+    """The dose responses of all measures, the best first."""
     by: dict[tuple[str, str], dict[int, Sequence[Row]]] = {}
     for observation in observations:
+        model, data = observation.names
         for name, rows in observation.result.items():
-            by.setdefault((observation.data.card.name, name), {})[dose_of(str(observation.model["id"]))] = (
-                rows
-            )
-    return [
-        dose_response(find(name), statistic, rows, data=data, seed=seed)
+            by.setdefault((data, name), {})[dose_of(model)] = rows
+    responses = [
+        dose_response(find(name), statistic, rows, data=data, seed=settings.seed)
         for (data, name), rows in by.items()
         if len(rows) >= FEWEST and any(row.scores for doses in rows.values() for row in doses)
         for statistic in _statistics(name)
     ]
+    return sorted(responses, key=_sort_key)
 
 
 def _statistics(name: str) -> tuple[str, ...]:
@@ -87,21 +141,24 @@ def _statistics(name: str) -> tuple[str, ...]:
 
 def _sort_key(response: DoseResponse) -> tuple[float, float, float]:
     """Sort key: smallest step first, then rank correlations; constant scores last."""
-    tau, rho = (-2.0 if np.isnan(x) else x for x in (response.kendall.value, response.spearman))
+    tau, rho = (-2.0 if np.isnan(x) else x for x in (response.kendall.value, response.spearman.value))
     return (np.inf if response.step is None else response.step, -tau, -rho)
 
 
 def _ranking_table(responses: Sequence[DoseResponse], doses: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for response in responses:
-        rho, tau = response.spearman_interval, response.kendall_interval
-        correlations = (
-            Value(response.spearman, rho.low, rho.high, rho.method),
-            Value(response.kendall.value, tau.low, tau.high, tau.method),
-        )
         separated = f"{response.n_separated} of {response.n_tested}"
         rows.append(
-            (*_name(response), response.n, *correlations, response.kendall.p, response.step, separated)
+            (
+                *_name(response),
+                response.n,
+                response.spearman,
+                response.kendall,
+                response.p,
+                response.step,
+                separated,
+            )
         )
     return Table(
         "Measures by how well they follow the planted dose, the best first",
@@ -110,9 +167,9 @@ def _ranking_table(responses: Sequence[DoseResponse], doses: int) -> Table:
         f"{doses} siblings of the built-in model, whose link of gender and occupation is known. ρ and τ: do "
         "scores rise with the dose (asld: with its size)? Intervals: items, or words of templates, "
         "resampled jointly for all siblings; p: of τ, exact. Step: the smallest dose difference at which "
-        "every "
-        "two siblings differ significantly in the right order (bias scores: McNemar; means: t test; appd: "
-        "bootstrap of words and templates; p < 0.05 by Holm over all pairs of siblings); a dash: at none.",
+        "every two siblings differ significantly in the right order (bias scores: McNemar; means: t test; "
+        "appd: bootstrap of words and templates; p < 0.05 by Holm over all pairs of siblings); a dash: at "
+        "none.",
     )
 
 
@@ -151,7 +208,7 @@ def _describe(response: DoseResponse) -> str:
     if np.isnan(response.kendall.value):
         return f"{what}, the same at every dose"
     step = "no dose step" if response.step is None else f"dose steps of {response.step}"
-    ends = f"{response.kendall_interval.low:.2f} to {response.kendall_interval.high:.2f}"
+    ends = f"{response.kendall.low:.2f} to {response.kendall.high:.2f}"
     return f"{what} separates {step}, τ with the dose {response.kendall.value:.2f} ({ends})"
 
 
@@ -173,13 +230,8 @@ def _plot(responses: Sequence[DoseResponse]) -> Plot:
         "For every measure its change of score from the middle dose, in standard errors, against the dose, "
         "with 95% bands; measures in the order of the table."
     )
-    axis = "change, SE (squeezed)"
-    return Plot(
-        "calibration",
-        "Scores against the planted dose",
-        alt,
-        charts.panels(rows, x="dose", y=axis, null=0.0, squeezed=True),
-    )
+    chart = charts.panels(rows, x="dose", y="change, SE (squeezed)", null=0.0, squeezed=True)
+    return Plot("calibration", "Scores against the planted dose", alt, chart)
 
 
 def _unfit_reason(data: Dataset) -> str:
@@ -194,6 +246,8 @@ CALIBRATION = Diagnosis(
     question="Which measure follows a bias whose size is known, and what difference can it tell apart?",
     observe=observe,
     conclude=conclude,
+    estimates=estimates,
+    order=10,
     unfit_reason=_unfit_reason,
     data=("triple-gender", "pronoun-templates"),
     models=SIBLINGS,

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
+from unmask.diagnose.common import interval_row
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
-from unmask.stats import estimates
+from unmask.stats import estimates as score_estimates
 
 SIDES = {"advantaged": "direction=antistereo", "disadvantaged": "direction=stereo"}
 GAP = "direction-gap"
@@ -27,7 +29,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Dir
     by_measure: DirectionScores = {}
     for name, items in session.scores(data, measures).items():
         rows = [item.row for item in items]
-        measured = estimates(find(name), rows, data=data.card.name, rng_seed=settings.seed)
+        measured = score_estimates(find(name), rows, data=data.card.name, rng_seed=settings.seed)
         scores = {estimate.group: estimate for estimate in measured if estimate.statistic == "bias-score"}
         gaps = {estimate.statistic: estimate for estimate in measured if estimate.group == "all"}
         if GAP in gaps:
@@ -48,14 +50,28 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         tuple(rows),
         "Advantaged: the stereotype is of the advantaged group (CrowS-Pairs' antistereo). A measure that "
         "is unaffected by how frequent a group's words are has |Diff| near 0. Interval of |Diff| by "
-        "Newcombe, "
-        "p by Fisher's exact test.",
+        "Newcombe, p by Fisher's exact test.",
     )
     return Finding(tuple(_answers(observations)), (table,), (_plot(observations),) if rows else ())
 
 
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """|Diff| of every measure, then the bias scores of both directions."""
+    return [
+        replace(
+            scores[key],
+            measure=f"direction/{name}",
+            group="all" if key == GAP else f"group={key}",
+            model=observation.names[0],
+        )
+        for observation in observations
+        for name, scores in observation.result.items()
+        for key in (GAP, *SIDES)
+    ]
+
+
 def _row(observation: DiagnosisObservation, name: str, scores: dict[str, Estimate]) -> tuple[Cell, ...]:
-    model, data = str(observation.model["id"]), observation.data.card.name
+    model, data = observation.names
     paper = published_value("direction", model, data=data, measure=name, statistic="difference")
     numbers = (scores[key] for key in (*SIDES, GAP))
     return (model, data, name, *numbers, scores[GAP].p, paper)
@@ -67,11 +83,10 @@ def _answers(observations: Sequence[DiagnosisObservation]) -> list[str]:
         gaps = {name: scores[GAP] for name, scores in observation.result.items()}
         if not gaps:
             continue
-        where = f"{observation.model['id']} on {observation.data.card.name}"
         *_, most = ranked = sorted(gaps, key=lambda name: gaps[name].value)
         others = f" and {ranked[0]} least ({gaps[ranked[0]].value:.1f} points)" if len(ranked) > 1 else ""
         lines.append(
-            f"{where}: the direction of the stereotype moves {most}{' most' if others else ''} "
+            f"{observation.where}: the direction of the stereotype moves {most}{' most' if others else ''} "
             f"({gaps[most].value:.1f} points){others}"
         )
     return lines
@@ -79,21 +94,14 @@ def _answers(observations: Sequence[DiagnosisObservation]) -> list[str]:
 
 def _plot(observations: Sequence[DiagnosisObservation]) -> Plot:
     rows = [
-        {
-            "label": f"{name} · {observation.model['id']} · {observation.data.card.name}",
-            "series": side,
-            "value": scores[side].value,
-            "low": scores[side].low,
-            "high": scores[side].high,
-        }
+        interval_row(" · ".join((name, *observation.names)), scores[side], side)
         for observation in observations
         for name, scores in observation.result.items()
         for side in SIDES
     ]
     alt = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
-    return Plot(
-        "direction", "Bias score by direction", alt, charts.intervals(rows, axis="bias score, %", null=50.0)
-    )
+    chart = charts.intervals(rows, axis="bias score, %", null=50.0)
+    return Plot("direction", "Bias score by direction", alt, chart)
 
 
 def _unfit_reason(data: Dataset) -> str:
@@ -106,6 +114,8 @@ DIRECTION = Diagnosis(
     question="Does a score depend on whether the stereotype is of an advantaged or a disadvantaged group?",
     observe=observe,
     conclude=conclude,
+    estimates=estimates,
+    order=4,
     unfit_reason=_unfit_reason,
     citation="kaneko-bollegala-2022-unmasking",
 )

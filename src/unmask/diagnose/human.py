@@ -12,10 +12,11 @@ from unmask.audit.plan import has_field
 from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
+from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Table, Value, charts
+from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats import holm
 from unmask.stats.roc import RocAuc, roc_auc, roc_auc_difference, roc_points
@@ -32,6 +33,7 @@ class HumanResult:
 
     biased: Flags  # more than `settings.votes` of six people labelled it biased
     scores: Mapping[str, Floats]  # by measure
+    aucs: Mapping[str, RocAuc]  # by measure that scored pairs of both kinds
     n_without_votes: int  # pairs without votes
 
 
@@ -49,21 +51,25 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Hum
         for name, items in session.scores(data, measures).items()
     }
     biased = np.array([count > settings.votes for count in votes.values()], dtype=np.bool_)
-    return HumanResult(biased, scores, len(data.items) - len(votes))
+    aucs = {
+        name: roc_auc(biased[kept], values[kept], rng=generator(settings.seed, name))
+        for name, values in scores.items()
+        if _has_both(biased[kept := np.isfinite(values)])
+    }
+    return HumanResult(biased, scores, aucs, len(data.items) - len(votes))
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Areas under the ROC curves, measures compared pair by pair, and a plot for every model and dataset."""
-    areas = [(observation, _aucs(observation.result, settings.seed)) for observation in observations]
     compared = [row for observation in observations for row in _comparison_rows(observation)]
     majority = f"more than {settings.votes} of six people, the writer one of them,"
     return Finding(
-        tuple(line for observation, aucs in areas for line in _answers(observation, aucs)),
+        tuple(_answer(observation) for observation in observations if observation.result.aucs),
         (
             Table(
                 "Area under the ROC curve",
                 ("model", "data", "measure", "AUC", "biased", "other", "unscored", "p", "p Holm"),
-                tuple(row for observation, aucs in areas for row in _rows(observation, aucs)),
+                tuple(row for observation in observations for row in _rows(observation)),
                 f"A pair is biased when {majority} named its category. 0.5 is chance; below it, measure and "
                 "people disagree. Interval: bootstrap within both groups of pairs. p: Mann-Whitney, against "
                 "0.5, Holm over the measures of a model.",
@@ -80,7 +86,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         tuple(
             _plot(observation, index, len(observations))
             for index, observation in enumerate(observations)
-            if _curves(observation.result)
+            if observation.result.aucs
         ),
         tuple(_notes(observations, majority)),
     )
@@ -104,94 +110,108 @@ def _score(measure: str, item: ScoredItem) -> float:
     return abs(difference) if find(measure).summary == "magnitude" else difference
 
 
-def _aucs(votes: HumanResult, seed: int) -> dict[str, RocAuc]:
-    aucs = {}
-    for name, scores in votes.scores.items():
-        kept = np.isfinite(scores)
-        if _has_both(votes.biased[kept]):
-            aucs[name] = roc_auc(votes.biased[kept], scores[kept], rng=generator(seed, name))
-    return aucs
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """The area under the ROC curve of every measure."""
+    return [
+        observation.estimate(
+            f"human/{name}",
+            "auc",
+            auc,
+            n=auc.positives + auc.negatives,
+            unscored=_unscored(observation, name),
+            p=auc.p,
+            p_holm=p,
+        )
+        for observation in observations
+        for name, auc, p in _with_holm(observation)
+    ]
 
 
 def _has_both(labels: Flags) -> bool:
     return bool(labels.any() and not labels.all())
 
 
-def _rows(observation: DiagnosisObservation, aucs: Mapping[str, RocAuc]) -> list[tuple[Cell, ...]]:
-    model, data = str(observation.model["id"]), observation.data.card.name
+def _with_holm(observation: DiagnosisObservation) -> list[tuple[str, RocAuc, float | None]]:
+    """Measure, AUC and p-value corrected over the measures; the highest AUC first."""
+    aucs: Mapping[str, RocAuc] = observation.result.aucs
     adjusted = holm([auc.p for auc in aucs.values()])
-    rows: list[tuple[Cell, ...]] = []
-    for (name, auc), p in zip(aucs.items(), adjusted, strict=True):
-        unscored = int((~np.isfinite(observation.result.scores[name])).sum())
-        rows.append((model, data, name, _auc_cell(auc), auc.positives, auc.negatives, unscored, auc.p, p))
-    return sorted(rows, key=lambda row: -row[3].value)  # type: ignore[union-attr]
+    rows = [(name, auc, p) for (name, auc), p in zip(aucs.items(), adjusted, strict=True)]
+    return sorted(rows, key=lambda row: -row[1].value)
+
+
+def _unscored(observation: DiagnosisObservation, name: str) -> int:
+    return int((~np.isfinite(observation.result.scores[name])).sum())
+
+
+def _rows(observation: DiagnosisObservation) -> list[tuple[Cell, ...]]:
+    return [
+        (
+            *observation.names,
+            name,
+            auc,
+            auc.positives,
+            auc.negatives,
+            _unscored(observation, name),
+            auc.p,
+            p,
+        )
+        for name, auc, p in _with_holm(observation)
+    ]
 
 
 def _comparison_rows(observation: DiagnosisObservation) -> list[tuple[Cell, ...]]:
-    model, data, judged = str(observation.model["id"]), observation.data.card.name, observation.result
+    result = observation.result
     rows: list[tuple[str, str, RocAuc]] = []
-    for a, b in combinations(judged.scores, 2):
-        kept = np.isfinite(judged.scores[a]) & np.isfinite(judged.scores[b])
-        if _has_both(judged.biased[kept]):
-            difference = roc_auc_difference(
-                judged.biased[kept], judged.scores[a][kept], judged.scores[b][kept]
-            )
-            rows.append((a, b, difference))
+    for a, b in combinations(result.scores, 2):
+        kept = np.isfinite(result.scores[a]) & np.isfinite(result.scores[b])
+        if _has_both(result.biased[kept]):
+            both = result.scores[a][kept], result.scores[b][kept]
+            rows.append((a, b, roc_auc_difference(result.biased[kept], *both)))
     adjusted = holm([auc.p for _, _, auc in rows])
     return [
-        (model, data, a, b, _auc_cell(auc), auc.positives + auc.negatives, auc.p, p)
+        (*observation.names, a, b, auc, auc.positives + auc.negatives, auc.p, p)
         for (a, b, auc), p in zip(rows, adjusted, strict=True)
     ]
 
 
-def _auc_cell(auc: RocAuc) -> Value:
-    return Value(auc.value, auc.interval.low, auc.interval.high, auc.interval.method)
-
-
-def _answers(observation: DiagnosisObservation, aucs: Mapping[str, RocAuc]) -> list[str]:
-    if not aucs:
-        return []
+def _answer(observation: DiagnosisObservation) -> str:
+    aucs: Mapping[str, RocAuc] = observation.result.aucs
     best = max(aucs, key=lambda name: aucs[name].value)
-    top, where = aucs[best], f"{observation.model['id']} on {observation.data.card.name}"
-    interval = f", {top.interval.low:.3f} to {top.interval.high:.3f}" if top.interval.low > 0 else ""
-    beyond = [name for name, auc in aucs.items() if auc.interval.low > 0.5]
-    names = ", ".join(beyond) if beyond else "none"
-    return [
-        f"{where}: {best} agrees best with people (AUC {top.value:.3f}{interval}; "
-        f"{top.positives + top.negatives:,} pairs); better than chance by their intervals: {names}"
-    ]
+    top = aucs[best]
+    interval = f", {top.low:.3f} to {top.high:.3f}" if top.low > 0 else ""
+    beyond = [name for name, auc in aucs.items() if auc.low > 0.5]
+    return (
+        f"{observation.where}: {best} agrees best with people (AUC {top.value:.3f}{interval}; "
+        f"{top.positives + top.negatives:,} pairs); better than chance by their intervals: "
+        f"{', '.join(beyond) or 'none'}"
+    )
 
 
 def _notes(observations: Sequence[DiagnosisObservation], majority: str) -> list[str]:
     notes = []
     for observation in observations:
-        where, votes = f"{observation.model['id']} on {observation.data.card.name}", observation.result
+        votes = observation.result
         if not _has_both(votes.biased):
             which = "all" if votes.biased.any() else "none"
-            notes.append(f"{where}: no curve, {majority} saw a bias in {which} of {votes.biased.size} pairs")
+            seen = f"{majority} saw a bias in {which} of {votes.biased.size} pairs"
+            notes.append(f"{observation.where}: no curve, {seen}")
         if votes.n_without_votes:
-            notes.append(f"{where}: {votes.n_without_votes:,} pairs without votes were left out")
+            notes.append(f"{observation.where}: {votes.n_without_votes:,} pairs without votes were left out")
     return notes
 
 
-def _curves(votes: HumanResult) -> list[charts.Row]:
-    rows: list[charts.Row] = []
-    for name, scores in votes.scores.items():
-        kept = np.isfinite(scores)
-        if _has_both(votes.biased[kept]):
-            false, true = roc_points(votes.biased[kept], scores[kept])
-            rows += [
-                {"x": x, "y": y, "series": name} for x, y in zip(false.tolist(), true.tolist(), strict=True)
-            ]
-    return rows
-
-
 def _plot(observation: DiagnosisObservation, index: int, total: int) -> Plot:
+    rows: list[charts.Row] = []
+    for name in observation.result.aucs:
+        scores = observation.result.scores[name]
+        kept = np.isfinite(scores)
+        points = zip(*roc_points(observation.result.biased[kept], scores[kept]), strict=True)
+        rows += [{"x": float(false), "y": float(true), "series": name} for false, true in points]
     alt = "ROC curves: for every measure the share of biased pairs found against that of other pairs taken."
     x, y = "share of other pairs scored above the threshold", "share of biased pairs scored above it"
-    chart = charts.curves(_curves(observation.result), x=x, y=y, diagonal=True)
     name = "human-roc" if total == 1 else f"human-roc-{index + 1}"
-    return Plot(name, f"ROC curves: {observation.model['id']} on {observation.data.card.name}", alt, chart)
+    chart = charts.curves(rows, x=x, y=y, diagonal=True)
+    return Plot(name, f"ROC curves: {observation.where}", alt, chart)
 
 
 def _unfit_reason(data: Dataset) -> str:
@@ -204,6 +224,8 @@ HUMAN = Diagnosis(
     question="Do the pairs a measure finds most biased have the bias that annotators saw?",
     observe=observe,
     conclude=conclude,
+    estimates=estimates,
+    order=5,
     unfit_reason=_unfit_reason,
     data=("crows-pairs",),
     citation="kaneko-bollegala-2022-unmasking",

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from unmask.audit.session import Session
-from unmask.core.errors import StatsError
+from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Dataset, Pair
+from unmask.diagnose.common import interval_row
 from unmask.diagnose.published import published_value
 from unmask.diagnose.shuffle import (
     CONTENT,
@@ -23,10 +24,9 @@ from unmask.diagnose.shuffle import (
     shuffled_words,
 )
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.diagnose.token_accuracy import format_value, pooled_share, share_difference
+from unmask.diagnose.token_accuracy import format_value, pooled_share
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
-from unmask.stats.pooled import HitCounts
 
 WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
 WORD_DRAWS = 3  # at most; precision is limited by the number of pairs rather than of draws
@@ -36,8 +36,6 @@ MeaningResult = dict[str, dict[str, PerturbedAccuracy]]  # by perturbation, then
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> MeaningResult:
     """Top predictions for the sentences as written, shuffled draw by draw, and with the unrelated word."""
-    if settings.draws < 1:
-        raise StatsError(f"draws is {settings.draws}; expected at least 1 shuffle of each sentence")
     name, lm, seed = data.card.name, session.lm, settings.seed
     sentences = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
     guesses = first_guesses(session, sentences, f"{name}: {WRITTEN}")
@@ -53,29 +51,27 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mea
         shuffled_text = encode_sentences(data.items, partial(shuffled_words, seed=seed, draw=draw), lm)
         by_word.append(pair_hits(shuffled_text, first_guesses(session, shuffled_text, f"{name}: {WORDS}")))
     seen = {
-        TOKENS: perturbed_accuracies(original, by_token, tables),
-        WORDS: perturbed_accuracies(original, by_word),
+        TOKENS: perturbed_accuracies(original, by_token, tables, how=TOKENS, seed=seed),
+        WORDS: perturbed_accuracies(original, by_word, how=WORDS, seed=seed),
     }
     unrelated = encode_sentences(data.items, _unrelated, lm)
     if unrelated:
-        seen[UNRELATED] = perturbed_accuracies(
-            original, [pair_hits(unrelated, first_guesses(session, unrelated, f"{name}: {UNRELATED}"))]
-        )
+        hits = pair_hits(unrelated, first_guesses(session, unrelated, f"{name}: {UNRELATED}"))
+        seen[UNRELATED] = perturbed_accuracies(original, [hits], how=UNRELATED, seed=seed)
     return seen
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Accuracy before and after, the drop, and the published ones; a plot over the content tokens."""
     accuracies = tuple(row for observation in observations for row in _accuracies(observation, settings.seed))
-    drops = tuple(row for observation in observations for row in _drops(observation, settings.seed))
+    drops = tuple(row for observation in observations for row in _drops(observation))
     before_after = Table(
         "AUL's token prediction accuracy in sentences with and without sense, %",
         ("model", "data", "sentences", "counted", "accuracy", "pairs", "draws", "sd of draws", "published"),
         accuracies,
         "A prediction is right if the visible token is the model's top prediction. All tokens: including "
-        "special "
-        "ones, as the published code counts. The paper shuffles tokens; shuffled words are re-tokenised. "
-        "Shuffled accuracy is the mean of the draws. Intervals are over pairs.",
+        "special ones, as the published code counts. The paper shuffles tokens; shuffled words are "
+        "re-tokenised. Shuffled accuracy is the mean of the draws. Intervals are over pairs.",
     )
     fall = Table(
         "Drop against the sentences as written, points",
@@ -87,45 +83,52 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         "tokens do not correspond one to one: shuffled words may be tokenised differently, and the unrelated "
         "word may have another number of sub-tokens.",
     )
-    return Finding(
-        tuple(_answers(observations, settings)), (before_after, fall), (_plot(observations, settings.seed),)
-    )
+    plots = (_plot(observations, settings.seed),)
+    return Finding(tuple(_answers(observations)), (before_after, fall), plots)
+
+
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """The drop of accuracy over content tokens by perturbation, then the accuracies."""
+    return [
+        observation.estimate(
+            f"meaning/{how.replace(' ', '-')}",
+            statistic,
+            getattr(by_count[CONTENT], statistic),
+            n=by_count[CONTENT].original.trials.size,
+            p=_largest_p(by_count[CONTENT]) if statistic == "drop" else None,
+        )
+        for observation in observations
+        for how, by_count in observation.result.items()
+        for statistic in ("drop", "accuracy")
+    ]
 
 
 def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
-    model, data = str(observation.model["id"]), observation.data.card.name
+    model, data = observation.names
     for counted in COUNTED:
-        for how, (counts, draws, spread) in _sentences(observation, counted).items():
-            accuracy = pooled_share(counts, seed, f"{how}/{counted}")
-            paper = _paper(model, data, "accuracy", how)
-            yield model, data, how, counted, accuracy, counts.trials.size, draws, spread, paper
+        written = _as_written(observation, counted, seed)
+        pairs = observation.result[TOKENS][counted].original.trials.size
+        paper = _paper(model, data, "accuracy", WRITTEN)
+        yield model, data, WRITTEN, counted, written, pairs, None, None, paper
+        for how, by_count in observation.result.items():
+            after: PerturbedAccuracy = by_count[counted]
+            draws = None if how == UNRELATED else len(after.draws)
+            numbers = (after.accuracy, after.original.trials.size, draws, after.draw_sd)
+            yield (model, data, how, counted, *numbers, _paper(model, data, "accuracy", how))
 
 
-def _sentences(
-    observation: DiagnosisObservation, counted: str
-) -> dict[str, tuple[HitCounts, int | None, float | None]]:
-    """As written, then by perturbation: hit counts, number of draws, and their standard deviation."""
-    changed: dict[str, PerturbedAccuracy] = {
-        how: accuracies[counted] for how, accuracies in observation.result.items()
-    }
-    return {WRITTEN: (changed[TOKENS].original, None, None)} | {
-        how: (
-            accuracies.pooled_counts,
-            None if how == UNRELATED else len(accuracies.draws),
-            accuracies.draw_sd,
-        )
-        for how, accuracies in changed.items()
-    }
+def _as_written(observation: DiagnosisObservation, counted: str, seed: int) -> Value:
+    """Accuracy on the sentences as written."""
+    return pooled_share(observation.result[TOKENS][counted].original, seed, f"{WRITTEN}/{counted}")
 
 
-def _drops(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:
-    model, data = str(observation.model["id"]), observation.data.card.name
+def _drops(observation: DiagnosisObservation) -> Iterator[tuple[Cell, ...]]:
+    model, data = observation.names
     for counted in COUNTED:
         for how, by_count in observation.result.items():
-            accuracy: PerturbedAccuracy = by_count[counted]
-            drop = share_difference(accuracy.original, accuracy.pooled_counts, seed, f"{how}/{counted}")
-            p, paper = _largest_p(accuracy), _paper(model, data, "drop", how)
-            yield model, data, how, counted, drop, accuracy.original.trials.size, p, paper
+            after: PerturbedAccuracy = by_count[counted]
+            p, paper = _largest_p(after), _paper(model, data, "drop", how)
+            yield model, data, how, counted, after.drop, after.original.trials.size, p, paper
 
 
 def _largest_p(accuracy: PerturbedAccuracy) -> float | None:
@@ -140,25 +143,18 @@ def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
     return published_value("meaning", model, data=data, measure="aul", statistic=statistic, group=group)
 
 
-def _answers(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Iterator[str]:
+def _answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
     for observation in observations:
         for how, by_count in observation.result.items():
-            accuracy: PerturbedAccuracy = by_count[CONTENT]
-            where, pairs = (
-                f"{observation.model['id']} on {observation.data.card.name}, {how}",
-                accuracy.original.trials.size,
-            )
+            after: PerturbedAccuracy = by_count[CONTENT]
+            where, pairs = f"{observation.where}, {how}", after.original.trials.size
             if not pairs:
                 yield f"{where}: no pair could be read"
                 continue
-            drop = share_difference(
-                accuracy.original, accuracy.pooled_counts, settings.seed, f"{how}/{CONTENT}"
-            )
-            draws = f", {len(accuracy.draws)} draws" if how != UNRELATED else ""
+            draws = f", {len(after.draws)} draws" if how != UNRELATED else ""
             yield (
-                f"{where}: of the content tokens {accuracy.pooled_counts.share:.1f}% are still the top "
-                "prediction, "
-                f"{accuracy.original.share:.1f}% as written; a drop of {format_value(drop, ' points')} "
+                f"{where}: of the content tokens {after.accuracy.value:.1f}% are still the top prediction, "
+                f"{after.original.share:.1f}% as written; a drop of {format_value(after.drop, ' points')} "
                 f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
             )
 
@@ -166,16 +162,9 @@ def _answers(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
 def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
     rows = []
     for observation in observations:
-        for how, (counts, _, _) in _sentences(observation, CONTENT).items():
-            accuracy = pooled_share(counts, seed, f"{how}/{CONTENT}")
-            numbers = {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high}
-            rows.append(
-                {
-                    "label": how,
-                    "series": f"{observation.model['id']} · {observation.data.card.name}",
-                    **numbers,
-                }
-            )
+        changed = {how: by_count[CONTENT].accuracy for how, by_count in observation.result.items()}
+        shares = {WRITTEN: _as_written(observation, CONTENT, seed)} | changed
+        rows += [interval_row(how, share, " · ".join(observation.names)) for how, share in shares.items()]
     alt = "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
     return Plot("meaning", "Accuracy with and without sense", alt, charts.intervals(rows, axis="accuracy, %"))
 
@@ -190,6 +179,8 @@ MEANING = Diagnosis(
     question="Does the model guess visible tokens less well when the sentence makes no sense?",
     observe=observe,
     conclude=conclude,
+    estimates=estimates,
+    order=2,
     citation="kaneko-bollegala-2022-unmasking",
     kinds=("masked",),
 )

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from unmask import findings
 from unmask.audit.plan import Data, engine_for, load_datasets
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError, UnmaskError
-from unmask.core.files import write_json
-from unmask.core.options import Opening, Options
+from unmask.core.estimate import Estimate
+from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.types import Dataset
+from unmask.diagnose import DIAGNOSES
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Finding
-from unmask.findings.envelope import refuse_foreign, versions
-from unmask.models import open_lm
+from unmask.findings import Finding, Section
+from unmask.findings.envelope import Result, build, create, refuse_foreign
+from unmask.models import Lm, open_lm
 from unmask.models.builtin import BUILT_IN
 
-SCHEMA = 1
-DIAGNOSIS = "diagnosis.json"
+EVERYTHING = "all"
+Model = str | Path | Lm
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,72 +30,83 @@ class DiagnosisCase:
     """One diagnosis with its models and data, and what was collected while running it."""
 
     diagnosis: Diagnosis
-    models: tuple[str, ...]
+    models: tuple[Model, ...]
     data: tuple[Dataset, ...]
     observations: list[DiagnosisObservation] = field(default_factory=list)
-    asked: dict[str, int] = field(default_factory=dict)  # by model: rows run that were not in the store
+    sentences_run: dict[str, int] = field(default_factory=dict)  # by model: inputs not in the store
     notes: list[str] = field(default_factory=list)
 
+    def conclude(self, settings: DiagnosisSettings) -> Section:
+        """The finding of this diagnosis, with what was left out in its notes."""
+        finding = Finding((), ())
+        if self.observations:
+            finding = self.diagnosis.conclude(self.observations, settings)
+        counts = " ".join(f"{name}: {rows:,} new sentences run." for name, rows in self.sentences_run.items())
+        return Section(
+            self.diagnosis.name,
+            self.diagnosis.title,
+            self.diagnosis.question,
+            replace(finding, notes=(*finding.notes, *self.notes)),
+            f"Data: {', '.join(data.card.title for data in self.data)}. {counts}",
+        )
 
-@dataclass(frozen=True, slots=True)
-class DiagnosisResult:
-    """The finding of one diagnosis, and what it ran on."""
 
-    diagnosis: Diagnosis
-    finding: Finding
-    models: tuple[Mapping[str, Any], ...]
-    data: tuple[Dataset, ...]
-    asked: Mapping[str, int]
-
-
-def run(  # noqa: PLR0913 - what a run is made of
-    diagnoses: Sequence[Diagnosis],
-    models: Sequence[str | Path] = (),
+def diagnose(
+    names: str | Diagnosis | Sequence[str | Diagnosis],
+    models: Model | Sequence[Model] = (),
     *,
     data: Data | Sequence[Data] = (),
-    settings: DiagnosisSettings | None = None,
     out: str | Path | None = None,
-    opening: Opening | None = None,
-    options: Options | None = None,
-) -> tuple[DiagnosisResult, ...]:
-    """Run every diagnosis on every model; writes `diagnosis.json` to the folder `out`, if given.
+    **options: Any,
+) -> Result:
+    """Run every diagnosis on every model.
 
     With several diagnoses, each uses the datasets that suit it, or its default data if none does; with a
     single one, unsuitable data raise DataError.
+
+    Args:
+        names: names of diagnoses, `Diagnosis` objects, or "all".
+        models: hub names, folders or opened `Lm`s; default: those of the diagnosis, or the built-in model.
+        data: names of datasets, files of pairs, or loaded `Dataset`s; default: those of the diagnosis.
+        out: the result folder; None: nothing is written.
+        options: fields of `DiagnosisSettings` (measures, draws, …), `Opening` and `Options`, or these groups
+            themselves as `settings`, `opening` and `options`.
     """
-    options, settings = options or Options(), settings or DiagnosisSettings()
+    settings, opening, run = fill_groups(
+        options, settings=DiagnosisSettings, opening=Opening, options=Options
+    )
     if out is not None:
-        refuse_foreign(Path(out), (DIAGNOSIS,))
-    cases = _cases(diagnoses, [str(model) for model in models], data, options)
-    for name in dict.fromkeys(name for case in cases for name in case.models):
-        _observe(name, cases, settings, opening or Opening(offline=options.offline), options)
-    results = tuple(_conclude(case, settings) for case in cases)
-    if out is not None:
-        Path(out).mkdir(parents=True, exist_ok=True)
-        write_json(Path(out) / DIAGNOSIS, as_json(results, settings, options))
-    return results
-
-
-def as_json(
-    results: Sequence[DiagnosisResult], settings: DiagnosisSettings, options: Options
-) -> dict[str, Any]:
-    """All results in full precision, as written to `diagnosis.json`."""
-    models = {facts["id"]: dict(facts) for result in results for facts in result.models}
-    data = {dataset.card.name: dataset.facts() for result in results for dataset in result.data}
-    return {
-        "schema": SCHEMA,
-        "unmask": version("unmask"),
-        "models": list(models.values()),
-        "data": list(data.values()),
-        "settings": {**asdict(settings), "counts": str(settings.counts) if settings.counts else None},
-        "options": {"limit": options.limit, "tokens": options.tokens},
-        "versions": versions(),
-        "findings": [_finding(result) for result in results],
-    }
+        refuse_foreign(Path(out))
+    chosen = list(DIAGNOSES.values()) if names == EVERYTHING else DIAGNOSES.find_all(names)
+    listed = [models] if isinstance(models, str | Path | Lm) else list(models)
+    cases = _cases(chosen, listed, data, run)
+    for model in dict.fromkeys(model for case in cases for model in case.models):
+        _observe(model, cases, settings, opening, run)
+    sections = [case.conclude(settings) for case in cases]
+    facts = {each.names[0]: dict(each.model) for case in cases for each in case.observations}
+    meta = build(
+        "diagnosis",
+        title="Diagnosis of bias measures",
+        lead="This page tests the measures, not the models: what do their scores depend on besides bias? "
+        f"Models: {', '.join(facts)}.",
+        models=list(facts.values()),
+        data={each.card.name: each.facts() for case in cases for each in case.data}.values(),
+        options={**asdict(settings), "limit": run.limit, "tokens": run.tokens},
+        estimates=_estimates(cases, settings, several=len(facts) > 1),
+        findings=sections,
+        details={
+            case.diagnosis.name: {
+                "sentences_run": case.sentences_run,
+                **case.diagnosis.details(case.observations),
+            }
+            for case in cases
+        },
+    )
+    return create(meta, out)
 
 
 def _cases(
-    diagnoses: Sequence[Diagnosis], models: Sequence[str], data: Data | Sequence[Data], options: Options
+    diagnoses: Sequence[Diagnosis], models: Sequence[Model], data: Data | Sequence[Data], options: Options
 ) -> list[DiagnosisCase]:
     requested = [data] if isinstance(data, str | Path | Dataset) else list(data)
     loaded_data = load_datasets(requested, options) if requested else []
@@ -119,18 +130,19 @@ def _cases(
 
 
 def _observe(
-    name: str, cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, opening: Opening, options: Options
+    model: Model,
+    cases: Sequence[DiagnosisCase],
+    settings: DiagnosisSettings,
+    opening: Opening,
+    options: Options,
 ) -> None:
     """Open one model and run every diagnosis that includes it."""
-    lm = open_lm(name, opening)
+    lm = model if isinstance(model, Lm) else open_lm(model, opening)
+    name = _unique_name(lm.facts.id, cases)
     with engine_for(lm, options) as engine:
         session = Session(engine, options.progress)
-        taken = any(
-            observation.model["id"] == lm.facts.id for case in cases for observation in case.observations
-        )
-        facts = session.facts | ({"id": name} if taken else {})  # two folders may have the same name
         for case in cases:
-            if name not in case.models:
+            if model not in case.models:
                 continue
             if lm.kind not in case.diagnosis.kinds:
                 kinds = " or ".join(case.diagnosis.kinds)
@@ -142,30 +154,33 @@ def _observe(
             before = engine.rows_run
             for data in case.data:
                 try:
-                    case.observations.append(
-                        DiagnosisObservation(facts, data, case.diagnosis.observe(session, data, settings))
-                    )
+                    result = case.diagnosis.observe(session, data, settings)
                 except UnmaskError as error:
                     if len(cases) == 1:
                         raise
                     case.notes.append(f"{data.card.name}: {error}")
-            case.asked[name] = engine.rows_run - before
+                else:
+                    facts = session.facts | {"id": name}
+                    case.observations.append(DiagnosisObservation(facts, data, result))
+            case.sentences_run[name] = engine.rows_run - before
 
 
-def _conclude(case: DiagnosisCase, settings: DiagnosisSettings) -> DiagnosisResult:
-    empty = Finding((), ())
-    finding = case.diagnosis.conclude(case.observations, settings) if case.observations else empty
-    whole = Finding(finding.answers, finding.tables, finding.plots, (*finding.notes, *case.notes))
-    models = {observation.model["id"]: observation.model for observation in case.observations}
-    return DiagnosisResult(case.diagnosis, whole, tuple(models.values()), case.data, case.asked)
+def _unique_name(name: str, cases: Sequence[DiagnosisCase]) -> str:
+    """The name of a model, with a number if another folder of the same name was observed before."""
+    taken = {known for case in cases for known in case.sentences_run}
+    names = (name, *(f"{name} ({number})" for number in range(2, len(taken) + 2)))
+    return next(free for free in names if free not in taken)
 
 
-def _finding(result: DiagnosisResult) -> dict[str, Any]:
-    return {
-        "name": result.diagnosis.name,
-        "question": result.diagnosis.question,
-        "models": [model["id"] for model in result.models],
-        "data": [data.card.name for data in result.data],
-        "asked": dict(result.asked),
-        **findings.as_json(result.finding),
-    }
+def _estimates(
+    cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, *, several: bool
+) -> list[Estimate]:
+    """All estimates that are defined; they name their model only if there are several."""
+    every = [
+        estimate
+        for case in cases
+        if case.observations
+        for estimate in case.diagnosis.estimates(case.observations, settings)
+        if math.isfinite(estimate.value)
+    ]
+    return every if several else [replace(estimate, model="") for estimate in every]

@@ -9,17 +9,15 @@ import numpy as np
 
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Ints, Pair
-from unmask.diagnose.token_accuracy import every_token_probe
+from unmask.diagnose.token_accuracy import every_token_probe, pooled_share, share_difference
 from unmask.models import Lm
 from unmask.stats.mcnemar import Bools, ContingencyTable, cross_tabulate
 from unmask.stats.pooled import HitCounts
 
-CONTENT, ALL = (
-    "content tokens",
-    "all tokens",
-)  # the second includes special tokens, as in the published code
+CONTENT, ALL = "content tokens", "all tokens"  # all: including special ones, as in the published code
 COUNTED = (CONTENT, ALL)
 EncodedSentences = dict[str, list[Encoded]]  # the sentences of every pair
 Orders = dict[str, list[Ints]]  # parallel: previous position of the token now at each position
@@ -33,13 +31,9 @@ class PerturbedAccuracy:
 
     original: HitCounts
     draws: tuple[HitCounts, ...]
+    accuracy: Value  # of all draws together
+    drop: Value  # of the accuracy, in points
     tables: tuple[ContingencyTable, ...] = ()  # one per draw; empty if tokens do not correspond one to one
-
-    @property
-    def pooled_counts(self) -> HitCounts:
-        """Hits and trials of all draws together, by pair."""
-        hits = np.sum([draw.hits for draw in self.draws], axis=0)
-        return HitCounts(hits, np.sum([draw.trials for draw in self.draws], axis=0))
 
     @property
     def draw_sd(self) -> float | None:
@@ -141,18 +135,31 @@ def cross_tabulations(
 
 
 def perturbed_accuracies(
-    original: PairHits, draws: Sequence[PairHits], tables: Sequence[dict[str, ContingencyTable]] = ()
+    original: PairHits,
+    draws: Sequence[PairHits],
+    tables: Sequence[dict[str, ContingencyTable]] = (),
+    *,
+    how: str,
+    seed: int,
 ) -> dict[str, PerturbedAccuracy]:
     """Accuracy before and after, on the pairs present in all draws, by the tokens counted."""
     kept = [item for item in original if all(item in draw for draw in draws)]
-    return {
-        counted: PerturbedAccuracy(
-            HitCounts.of(original[item][counted] for item in kept),
-            tuple(HitCounts.of(draw[item][counted] for item in kept) for draw in draws),
+    by_count = {}
+    for counted in COUNTED:
+        before = HitCounts.of(original[item][counted] for item in kept)
+        after = tuple(HitCounts.of(draw[item][counted] for item in kept) for draw in draws)
+        pooled = HitCounts(
+            np.sum([draw.hits for draw in after], axis=0), np.sum([draw.trials for draw in after], axis=0)
+        )
+        label = f"{how}/{counted}"
+        by_count[counted] = PerturbedAccuracy(
+            before,
+            after,
+            pooled_share(pooled, seed, label),
+            share_difference(before, pooled, seed, label),
             tuple(table[counted] for table in tables),
         )
-        for counted in COUNTED
-    }
+    return by_count
 
 
 def _order(sentence: Encoded, rng: np.random.Generator) -> Ints:

@@ -2,63 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 
-from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.errors import StatsError
+from unmask.core.estimate import NAN, Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Row
-from unmask.diagnose.power_tables import comparison_power_table, power_table
+from unmask.diagnose.common import score_rows, template_reason
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
-from unmask.stats import table as tables
+from unmask.stats import comparisons
 from unmask.stats.means import mean_interval
-from unmask.stats.power import detectable_effect, required_pairs
+from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
 from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown
 from unmask.stats.shares import wilson
+from unmask.stats.table import ScoreTable
 
 FEWEST = 5  # fewest draws of each size, as in the thesis
 SHARE = "bias-score"
+SPLITS = "middle 95% of splits"
 AXES = {SHARE: "bias score, %", "asld": "ASLD, nats"}
+Samples = Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]]
 
 
-def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mapping[str, Sequence[Row]]:
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
     """Score rows of every pair under every measure."""
     if not 0 < settings.effect <= 50:
         raise StatsError(
             f"effect is {settings.effect:g}; expected 0.1 to 50 points, as a bias score is at most 50 "
             "points off 50"
         )
-    measures = session.pair_measures(data, settings.measures)
-    return {name: [item.row for item in items] for name, items in session.scores(data, measures).items()}
+    return score_rows(session, data, settings)
 
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Variation of the score between halves and among samples, and the number of pairs needed."""
     draws = max(settings.draws, FEWEST)
-    samples = [(observation, _samples(observation, draws, settings.seed)) for observation in observations]
-    between = comparison_power_table(observations, settings)
+    samples = _samples(tuple(observations), draws, settings.seed)
+    between = _comparison_power_table(observations, settings)
     return Finding(
-        tuple(
-            line for observation, measures in samples for line in _answers(observation, measures, settings)
-        ),
+        tuple(line for each, measures in samples for line in _answers(each, measures, settings)),
         (
             _halves(samples, settings.seed),
-            power_table(samples, settings),
+            _power_table(samples, settings),
             *([between] if between.rows else []),
             Table(
                 "Score against the number of pairs",
                 ("model", "data", "measure", "statistic", "pairs", "mean (least to most)", "SD"),
-                tuple(
-                    row
-                    for observation, measures in samples
-                    for measure in measures
-                    for row in _sizes(observation, measure)
-                ),
+                tuple(row for each, measures in samples for one in measures for row in _sizes(each, one)),
                 f"{draws} samples of each size, drawn without replacement: near the full number they overlap "
                 "and must agree. SD: standard deviation of their scores.",
             ),
@@ -72,31 +70,46 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     )
 
 
-def _samples(observation: DiagnosisObservation, draws: int, seed: int) -> list[SampleScores]:
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """The standard deviation of the difference of halves, and how alike they rank the categories."""
+    every = []
+    for observation, measures in _samples(tuple(observations), max(settings.draws, FEWEST), settings.seed):
+        for scores in measures:
+            numbers = {
+                "sd-of-halves": Value(_deviation(scores.halves) or NAN, method="none: describes the splits"),
+                "rank-correlation-of-halves": _middle(scores.rankings),
+            }
+            every += [
+                observation.estimate(f"stability/{scores.measure}", statistic, value, n=scores.n)
+                for statistic, value in numbers.items()
+                if value is not None
+            ]
+    return every
+
+
+@lru_cache(maxsize=1)  # for the finding and the estimates
+def _samples(observations: tuple[DiagnosisObservation, ...], draws: int, seed: int) -> Samples:
     """Sample scores of every measure that scored anything."""
-    by_measure = [
-        sample_scores(
-            tables.ScoreTable.of(find(name), rows, data=observation.data.card.name), draws, seed=seed
-        )
-        for name, rows in observation.result.items()
+    return [
+        (observation, [sample for sample in _sample(observation, draws, seed) if sample is not None])
+        for observation in observations
     ]
-    return [sample for sample in by_measure if sample is not None]
 
 
-def _halves(samples: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]], seed: int) -> Table:
+def _sample(observation: DiagnosisObservation, draws: int, seed: int) -> Iterator[SampleScores | None]:
+    for name, rows in observation.result.items():
+        table = ScoreTable.of(find(name), rows, data=observation.data.card.name)
+        yield sample_scores(table, draws, seed=seed)
+
+
+def _halves(samples: Samples, seed: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for observation, measures in samples:
-        for measure in measures:
-            where = (
-                str(observation.model["id"]),
-                observation.data.card.name,
-                measure.measure,
-                measure.statistic,
-                measure.n,
-            )
-            ranking = spearman_brown(float(measure.rankings.mean())) if measure.rankings.size else None
-            halves = (_deviation(measure.halves), _middle(measure.rankings), ranking)
-            rows.append((*where, _score(measure, seed), *halves))
+        for scores in measures:
+            where = (*observation.names, scores.measure, scores.statistic, scores.n)
+            ranking = spearman_brown(float(scores.rankings.mean())) if scores.rankings.size else None
+            halves = (_deviation(scores.halves), _middle(scores.rankings), ranking)
+            rows.append((*where, _score(scores, seed), *halves))
     return Table(
         "Two halves of the pairs",
         ("model", "data", "measure", "statistic", "pairs", "score", "SD of halves", "ρ of rankings", "all"),
@@ -108,19 +121,70 @@ def _halves(samples: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]
     )
 
 
+def _power_table(samples: Samples, settings: DiagnosisSettings) -> Table:
+    """Pairs needed to detect a bias score off 50, for each measure with a bias score."""
+    rows = [
+        (
+            *(*observation.names, scores.measure, scores.n, scores.decided),
+            required_pairs(settings.effect, decided=scores.decided / scores.n),
+            detectable_effect(scores.decided),
+        )
+        for observation, measures in samples
+        for scores in measures
+        if scores.statistic == SHARE
+    ]
+    return Table(
+        f"Pairs needed to see {settings.effect:g} points",
+        ("model", "data", "measure", "pairs", "decided", "pairs needed", "least effect seen"),
+        tuple(rows),
+        f"Needed: to detect a bias score {settings.effect:g} points off 50 by a two-sided test at the 5% "
+        "level with 80% power, given the same share of decided pairs. Least effect: what the decided pairs "
+        "here can detect, in points, with the same power. ASLD has no null value and is left out.",
+    )
+
+
+def _comparison_power_table(
+    observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings
+) -> Table:
+    """Pairs needed to detect a difference between two models, by pair of models, dataset and measure."""
+    return Table(
+        "Pairs needed to tell two models apart",
+        ("data", "measure", "model", "other", "change", "pairs", "disagree, %", "p", "pairs needed"),
+        tuple(row for a, b in combinations(observations, 2) for row in _between(a, b, settings)),
+        "Change: the other's bias score minus the model's; p by McNemar's test. Needed: to detect "
+        f"{settings.effect:g} points between them by that test with 80% power, if they disagree on the same "
+        "share of pairs. A dash: they disagree on too few pairs for such a difference.",
+    )
+
+
+def _between(
+    a: DiagnosisObservation, b: DiagnosisObservation, settings: DiagnosisSettings
+) -> list[tuple[Cell, ...]]:
+    (model, data), (other, other_data) = a.names, b.names
+    if data != other_data:
+        return []
+    rows: list[tuple[Cell, ...]] = []
+    for name in (name for name in a.result if name in b.result and find(name).summary == "share"):
+        both = a.result[name], b.result[name]
+        first = comparisons(find(name), *both, data=data, rng_seed=settings.seed)[0]
+        disagree = first.flips / first.n if first.n else NAN
+        needed = required_pairs_between(settings.effect, disagree)
+        rows.append((data, name, model, other, first.difference, first.n, 100 * disagree, first.p, needed))
+    return rows
+
+
 def _score(sample: SampleScores, seed: int) -> Value:
     if sample.statistic == SHARE:
-        interval = wilson(round(float(sample.values.sum()) / 100), sample.n)
-    else:
-        interval = mean_interval(sample.values, rng=generator(seed, "all"))
-    return Value(sample.score, interval.low, interval.high, interval.method)
+        share = wilson(round(float(sample.values.sum()) / 100), sample.n)
+        return replace(share, value=sample.score)
+    return mean_interval(sample.values, rng=generator(seed, "all"))
 
 
 def _middle(values: Floats) -> Value | None:
     if not values.size:
         return None
     low, high = np.quantile(values, [0.025, 0.975]).tolist()
-    return Value(float(values.mean()), low, high, "middle 95% of splits")
+    return Value(float(values.mean()), low, high, SPLITS)
 
 
 def _deviation(values: Floats) -> float | None:
@@ -129,7 +193,7 @@ def _deviation(values: Floats) -> float | None:
 
 def _sizes(observation: DiagnosisObservation, sample: SampleScores) -> list[tuple[Cell, ...]]:
     """One row per size; all pairs give a single score."""
-    where = (str(observation.model["id"]), observation.data.card.name, sample.measure, sample.statistic)
+    where = (*observation.names, sample.measure, sample.statistic)
     parts = {size: scores for size, scores in sample.by_size.items() if size < sample.n}
     return [
         *(
@@ -143,7 +207,7 @@ def _sizes(observation: DiagnosisObservation, sample: SampleScores) -> list[tupl
 def _answers(
     observation: DiagnosisObservation, measures: Sequence[SampleScores], settings: DiagnosisSettings
 ) -> list[str]:
-    where = f"{observation.model['id']} on {observation.data.card.name}"
+    where = observation.where
     shares = [measure for measure in measures if measure.statistic == SHARE and measure.n > 1]
     if not shares:
         return []
@@ -165,13 +229,8 @@ def _plots(
     plots = []
     for statistic, axis in AXES.items():
         rows = [
-            {
-                "panel": measure.measure,
-                "x": size,
-                "y": float(x.mean()),
-                "low": float(x.min()),
-                "high": float(x.max()),
-            }
+            {"panel": measure.measure, "x": size}
+            | {"y": float(x.mean()), "low": float(x.min()), "high": float(x.max())}
             for measure in measures
             if measure.statistic == statistic
             for size, x in measure.by_size.items()
@@ -182,28 +241,17 @@ def _plots(
             "Mean score of samples against their size, by measure, with the range from the least to the most."
         )
         name = f"stability-{statistic}" + (f"-{index + 1}" if total > 1 else "")
-        where = f"{observation.model['id']} on {observation.data.card.name}"
-        title = f"{statistic} against the number of pairs: {where}"
+        title = f"{statistic} against the number of pairs: {observation.where}"
         plots.append(Plot(name, title, alt, charts.panels(rows, x="pairs in a sample", y=axis)))
     return plots
 
 
-def _notes(samples: Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]]) -> list[str]:
-    notes = []
+def _notes(samples: Samples) -> Iterator[str]:
     for observation, measures in samples:
-        lacking = [
-            name for name in observation.result if name not in {measure.measure for measure in measures}
-        ]
+        scored = {scores.measure for scores in measures}
+        lacking = [name for name in observation.result if name not in scored]
         if lacking:
-            where = f"{observation.model['id']} on {observation.data.card.name}"
-            notes.append(f"{where}: nothing was scored by {', '.join(lacking)}")
-    return notes
-
-
-def _unfit_reason(data: Dataset) -> str:
-    return (
-        "its items are templates, of which neither side is the stereotype" if has_field(data, "slot") else ""
-    )
+            yield f"{observation.where}: nothing was scored by {', '.join(lacking)}"
 
 
 STABILITY = Diagnosis(
@@ -212,6 +260,8 @@ STABILITY = Diagnosis(
     question="Would other pairs, or fewer, have given the same score, and how many pairs are enough?",
     observe=observe,
     conclude=conclude,
-    unfit_reason=_unfit_reason,
+    estimates=estimates,
+    unfit_reason=template_reason,
     citation="gbef-2023",
+    order=7,
 )

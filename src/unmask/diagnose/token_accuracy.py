@@ -137,14 +137,12 @@ def count_subtokens(items: Iterable[Pair], lm: Lm) -> SubtokenCounts:
 
 def pooled_share(counts: HitCounts, seed: int, label: str) -> Value:
     """The pooled share with its interval over pairs."""
-    interval = share_interval(counts, rng=generator(seed, label))
-    return Value(counts.share, interval.low, interval.high, interval.method)
+    return share_interval(counts, rng=generator(seed, label))
 
 
 def share_difference(first: HitCounts, second: HitCounts, seed: int, label: str) -> Value:
     """First minus second, in points, with its interval over the same pairs."""
-    interval = difference_interval(first, second, rng=generator(seed, label))
-    return Value(first.share - second.share, interval.low, interval.high, interval.method)
+    return difference_interval(first, second, rng=generator(seed, label))
 
 
 def format_value(number: Value, unit: str) -> str:

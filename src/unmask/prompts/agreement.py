@@ -13,25 +13,24 @@ from dataclasses import dataclass
 import numpy as np
 from statsmodels.stats.inter_rater import cohens_kappa, fleiss_kappa
 
+from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.prompts.annotations import Annotation, latest_verdicts
 from unmask.prompts.rules import VERDICTS, Verdict
-from unmask.stats.bootstrap import RESAMPLES, Interval, no_interval
+from unmask.stats.bootstrap import RESAMPLES
 
 COHEN, FLEISS, KRIPPENDORFF = "Cohen's κ", "Fleiss' κ", "Krippendorff's α"
 ALIKE = "none: every verdict is the same, so chance alone would agree as well"
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementCoefficient:
-    """One coefficient: 1 is full agreement, 0 agreement by chance; NaN if undefined."""
+class AgreementCoefficient(Value):
+    """One coefficient with percentiles over resampled prompts: 1 is full agreement, 0 agreement by chance."""
 
-    name: str
-    value: float
-    interval: Interval  # of 95%; percentiles over resampled prompts
-    n: int  # prompts
-    judges: int  # annotators
+    name: str = ""
+    n: int = 0  # prompts
+    judges: int = 0  # annotators
 
 
 def agreement(annotations: Iterable[Annotation], *, seed: int) -> tuple[AgreementCoefficient, ...]:
@@ -72,25 +71,24 @@ def _coefficient(
     name: str, coefficient: Callable[[Floats], float], units: Floats, annotators: int, seed: int
 ) -> AgreementCoefficient:
     value = coefficient(units)
-    return AgreementCoefficient(
-        name, value, _interval(name, coefficient, units, value, seed), len(units), annotators
-    )
+    ends = _ends(name, coefficient, units, value, seed)
+    return AgreementCoefficient(value, *ends, name, len(units), annotators).widen()
 
 
-def _interval(
+def _ends(
     name: str, coefficient: Callable[[Floats], float], units: Floats, value: float, seed: int
-) -> Interval:
+) -> tuple[float, float, str]:
     if not np.isfinite(value):
-        return no_interval(ALIKE)
+        return NAN, NAN, ALIKE
     if len(units) < 2:
-        return no_interval("too few: 1 prompt")
+        return NAN, NAN, "too few: 1 prompt"
     resamples = generator(seed, name).integers(len(units), size=(RESAMPLES, len(units)))
     values = np.array([coefficient(units[rows]) for rows in resamples])
     kept = values[np.isfinite(values)]
     if kept.size < RESAMPLES / 2:
-        return no_interval("none: in most resamples every verdict is the same")
+        return NAN, NAN, "none: in most resamples every verdict is the same"
     low, high = np.quantile(kept, [0.025, 0.975]).tolist()
-    return Interval(low, high, f"percentile over {len(units)} prompts").widen_to(value)
+    return low, high, f"percentile over {len(units)} prompts"
 
 
 def _cohen(pairs: Floats) -> float:

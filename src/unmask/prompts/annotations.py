@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from unmask.core.errors import DataError
+from unmask.core.files import partial_file
 from unmask.data.formats import decode, table
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import VERDICTS, Ruling, Verdict
@@ -55,17 +56,19 @@ def read_annotations(path: Path) -> tuple[Annotation, ...]:
 
 def append_annotations(path: Path, *new: Annotation) -> None:
     """Append annotations, replacing the file atomically."""
-    rows = [*read_annotations(path), *new]
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([COLUMNS, *map(astuple, rows)])
+    text = to_csv([COLUMNS, *map(astuple, (*read_annotations(path), *new))])
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with partial.open("w", encoding="utf-8", newline="") as file:
-        file.write(text.getvalue())
+    with partial_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
         file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+        os.fsync(file.fileno())  # an annotation is on disk before the next one is asked for
+
+
+def to_csv(rows: Iterable[Sequence[str]]) -> str:
+    """Rows as the text of a CSV file."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def latest_verdicts(annotations: Iterable[Annotation]) -> dict[str, dict[str, Verdict]]:

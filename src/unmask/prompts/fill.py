@@ -10,9 +10,11 @@ from unmask.core.errors import DataError
 from unmask.data.prompts import Prompt
 from unmask.models import Lm
 from unmask.models.fill import MAX_ROWS, SlotPrediction, SlotWord, top_words
-from unmask.prompts.rules import COUNTINGS, VERDICTS, Counting, Ruling, Verdict, apply_rules
+from unmask.prompts.rules import COUNTINGS, VERDICTS, Ruling, Verdict, apply_rules
+from unmask.prompts.spec import Counting
 
 TOP_K = 2  # words per slot, as published
+SETTINGS = ("model", "fingerprint", "k", "counting")  # the same in every row
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,7 @@ class ModelAnswers:
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One JSON object per prompt, each with the model and the settings."""
-        settings = {
-            "model": self.model,
-            "fingerprint": self.fingerprint,
-            "k": self.k,
-            "counting": self.counting,
-        }
+        settings = {name: getattr(self, name) for name in SETTINGS}
         return [settings | _row(answer) for answer in self.answers]
 
     @classmethod
@@ -104,11 +101,11 @@ def _row(answer: PromptAnswer) -> dict[str, Any]:
     return asdict(answer) | {"words": [[word.text, word.probability] for word in answer.words]}
 
 
-def _parse(row: Mapping[str, Any], number: int) -> tuple[tuple[str, str, int, Counting], PromptAnswer]:
+def _parse(row: Mapping[str, Any], number: int) -> tuple[tuple[Any, ...], PromptAnswer]:
     """Parse one row into its settings and its answer."""
     try:
         fields = dict(row)
-        settings = (fields.pop("model"), fields.pop("fingerprint"), fields.pop("k"), fields.pop("counting"))
+        settings = tuple(fields.pop(name) for name in SETTINGS)
         words = tuple(SlotWord(str(text), float(value)) for text, value in fields.pop("words"))
         answer = PromptAnswer(words=words, **fields)
     except (KeyError, TypeError, ValueError) as error:

@@ -7,19 +7,18 @@
 answers.jsonl     the model's answers, one object per prompt
 judgements.csv    annotations, replaced atomically
 undecided.csv     undecided prompts, with empty columns for an annotator to fill in
-hld.json          scores, agreement, and everything they are computed from
+result.json       scores, agreement, and everything they are computed from
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.core.errors import DataError, ResultError
+from unmask.core.files import write_text
 from unmask.data.formats import decode, records, table
 from unmask.prompts.annotations import (
     COLUMNS,
@@ -28,12 +27,12 @@ from unmask.prompts.annotations import (
     make_annotation,
     pending_answers,
     read_annotations,
+    to_csv,
 )
 from unmask.prompts.fill import ModelAnswers, PromptAnswer
 from unmask.prompts.scoring import verdicts
 
-ANSWERS, JUDGEMENTS, UNDECIDED, RESULT = "answers.jsonl", "judgements.csv", "undecided.csv", "hld.json"
-FILES = (ANSWERS, JUDGEMENTS, UNDECIDED, RESULT)
+FILES = ANSWERS, JUDGEMENTS, UNDECIDED = "answers.jsonl", "judgements.csv", "undecided.csv"
 SHOWN = ("prompt", "category", "form", "text", "answers", "reason")  # columns of an undecided prompt
 
 
@@ -85,22 +84,17 @@ class AnnotationFolder:
             if rulings[answer.prompt].verdict == "undecided" and answer.words
         ]
         rows = [(*_shown(answer), *("" for _ in COLUMNS[1:])) for answer in undecided]
-        text = io.StringIO(newline="")
-        csv.writer(text, lineterminator="\n").writerows([(*SHOWN, *COLUMNS[1:]), *rows])
-        (self.path / UNDECIDED).write_text(text.getvalue(), encoding="utf-8", newline="")
+        write_text(self.path / UNDECIDED, to_csv([(*SHOWN, *COLUMNS[1:]), *rows]))
         return len(undecided)
 
 
 def create_folder(path: Path, answers: ModelAnswers) -> AnnotationFolder:
     """Create a folder with these answers; ResultError if it has annotations of other answers."""
-    path.mkdir(parents=True, exist_ok=True)
     old = path / ANSWERS
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in answers.to_rows())
     if (path / JUDGEMENTS).exists() and (not old.exists() or old.read_text(encoding="utf-8") != text):
         raise ResultError(f"{path} holds judgements of other answers: give a new folder for these")
-    partial = path / f"{ANSWERS}.partial"
-    partial.write_text(text, encoding="utf-8", newline="")
-    partial.replace(old)
+    write_text(old, text)
     return AnnotationFolder(path, answers)
 
 
@@ -145,8 +139,3 @@ def import_annotations(path: Path, judge: str) -> tuple[Annotation, ...]:
 def _shown(answer: PromptAnswer) -> tuple[str, ...]:
     words = ", ".join(f"{word.text} {word.probability:.4f}" for word in answer.words)
     return answer.prompt, answer.category, answer.form, answer.text, words, answer.reason
-
-
-def annotator_names(annotations: Sequence[Annotation]) -> list[str]:
-    """The names of the annotators, sorted."""
-    return sorted({annotation.judge for annotation in annotations})

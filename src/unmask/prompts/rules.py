@@ -19,9 +19,9 @@ from typing import Literal, get_args
 from unmask.core.errors import DataError
 from unmask.data.prompts import Prompt
 from unmask.models.fill import SlotWord
+from unmask.prompts.spec import Counting
 
 Verdict = Literal["biased", "not biased", "undecided"]
-Counting = Literal["likelier", "any"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 COUNTINGS: tuple[Counting, ...] = get_args(Counting)
 

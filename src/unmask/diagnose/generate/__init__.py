@@ -11,17 +11,18 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from unmask.audit.plan import Data, engine_for, load_datasets
 from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.errors import ModelError
-from unmask.core.options import Opening, Options
+from unmask.core.files import partial_file
+from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.types import Dataset, Pair
 from unmask.data.finspector import ITSELF
-from unmask.diagnose.generate.candidates import MODEL, SOURCES, propose_candidates
+from unmask.diagnose.generate.candidates import MODEL, SOURCES, fillers, propose_candidates
 from unmask.diagnose.generate.fit import Candidate, plausibility, similarity
-from unmask.diagnose.generate.states import fillers
 from unmask.diagnose.generate.targets import Target, targets
 from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
 from unmask.measures import find
@@ -73,23 +74,40 @@ class GenerationResult:
     n_without: int  # originals without a paraphrase
     notes: tuple[str, ...]
 
+    def describe(self, path: Path) -> str:
+        """Notes, how many paraphrases were written to the file, and what to do with it."""
+        return (
+            "".join(f"note: {note}\n" for note in self.notes)
+            + f"{self.paraphrases:,} paraphrases of {self.originals:,} pairs in {path}; "
+            f"{self.n_without:,} have none\n"
+            f"mark those to keep in its column `keep`, then: unmask diagnose paraphrase MODEL --data {path}"
+        )
 
-def generate_file(  # noqa: PLR0913 - what a run is made of
-    model: str | Path,
-    data: Data,
+
+def generate_file(
     path: Path,
+    model: str | Path | None = None,
+    data: Data | None = None,
     *,
-    folder: Path | None = None,
+    wordnet: Path | None = None,
     rules: GenerationRules | None = None,
-    opening: Opening | None = None,
-    options: Options | None = None,
+    **options: Any,
 ) -> GenerationResult:
-    """Open a masked model and write paraphrases of a dataset; `folder` optionally locates WordNet."""
-    options = options or Options()
-    wordnet = find_wordnet(folder)
-    (pairs,) = load_datasets(data, options)
-    with engine_for(open_lm(str(model), opening or Opening(offline=options.offline)), options) as engine:
-        return write_proposals(path, Session(engine, options.progress), pairs, wordnet=wordnet, rules=rules)
+    """Write paraphrases of a dataset, proposed by a masked model and WordNet, to a CSV file for review.
+
+    Args:
+        path: the file.
+        model: hub name or folder of a masked model; None: the built-in model.
+        data: the name of a dataset, a file of pairs, or a loaded `Dataset`; None: `nine-axes`.
+        wordnet: the folder of WordNet; default: the usual places.
+        rules: how many paraphrases to propose, and how well they must fit.
+        options: fields of `Opening` and `Options`, or these groups as `opening` and `options`.
+    """
+    opening, run = fill_groups(options, opening=Opening, options=Options)
+    found = find_wordnet(wordnet)
+    (pairs,) = load_datasets(data or "nine-axes", run)
+    with engine_for(open_lm(model, opening), run) as engine:
+        return write_proposals(path, Session(engine, run.progress), pairs, wordnet=found, rules=rules)
 
 
 def write_proposals(
@@ -101,16 +119,14 @@ def write_proposals(
     rules: GenerationRules | None = None,
 ) -> GenerationResult:
     """Write the proposals pair by pair to a temporary file, renamed to `path` when complete."""
-    partial = path.with_name(f"{path.name}.partial")
     counts: list[int] = []
-    with partial.open("w", encoding="utf-8", newline="") as file:
+    with partial_file(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         names = [field.name for field in fields(Proposal)]
         writer.writerow(names)
         for family in generate(session, data, rules=rules, wordnet=wordnet):
             writer.writerows([getattr(proposal, name) for name in names] for proposal in family)
             counts.append(len(family) - 1)
-    partial.replace(path)
     notes = () if wordnet else (NO_WORDNET,)
     return GenerationResult(len(counts), sum(counts), counts.count(0), notes)
 
@@ -131,15 +147,8 @@ def generate(
         chunk = scored[begin : begin + CHUNK]
         candidates = _fitting(session, _candidates(session.lm, chunk, rules, wordnet), rules)
         for item in chunk:
-            yield _family(
-                item.item,
-                [
-                    scored_candidate
-                    for scored_candidate in candidates
-                    if scored_candidate[0].pair.id == item.item.id
-                ],
-                rules,
-            )
+            own = [scored for scored in candidates if scored[0].pair.id == item.item.id]
+            yield _family(item.item, own, rules)
         heap.trim()
 
 
@@ -193,19 +202,8 @@ def _family(pair: Pair, close: Sequence[ScoredCandidate], rules: GenerationRules
     family = [Proposal(pair.more, pair.less, category, direction, pair.id, ITSELF)]
     best = sorted(close, key=lambda scored: (SOURCES.index(scored[0].source), -scored[2]))[: rules.wanted]
     for number, (candidate, value, cosine) in enumerate(best, start=1):
-        family.append(
-            Proposal(
-                candidate.with_replacement("more")[0],
-                candidate.with_replacement("less")[0],
-                category,
-                direction,
-                pair.id,
-                str(number),
-                candidate.target.word,
-                candidate.word,
-                candidate.source,
-                f"{value:.3f}",
-                f"{cosine:.4f}",
-            )
-        )
+        texts = candidate.with_replacement("more")[0], candidate.with_replacement("less")[0]
+        words = candidate.target.word, candidate.word, candidate.source
+        scores = f"{value:.3f}", f"{cosine:.4f}"
+        family.append(Proposal(*texts, category, direction, pair.id, str(number), *words, *scores))
     return family

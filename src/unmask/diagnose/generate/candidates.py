@@ -8,37 +8,46 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from unmask.core.types import Pair
 from unmask.diagnose.generate.fit import Candidate
-from unmask.diagnose.generate.forms import Form, inflect, readings
-from unmask.diagnose.generate.states import Filler
 from unmask.diagnose.generate.targets import Target, changed_words
 from unmask.diagnose.generate.wordnet import WordNet
-from unmask.diagnose.generate.words import group_words, is_usable
+from unmask.diagnose.generate.words import Form, group_words, inflect, is_usable, readings
+from unmask.models import Lm
+from unmask.models.fill import top_words
 
 WORDNET, NEAR, MODEL = "wordnet", "wordnet-near", "model"
 MAX_PER_SOURCE = 5  # most words per source and target
 SOURCES = (WORDNET, NEAR, MODEL)
 _VOWELS = "aeiou"
+Filler = tuple[str, float]  # a word and its log-probability
+
+
+def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
+    """For every text with a `{slot}`, the most likely words and their log-probabilities, best first."""
+    return [
+        [(word.text, math.log(word.probability)) for word in slot.words if word.probability > 0]
+        for slot in top_words(lm, texts, most)
+    ]
 
 
 def propose_candidates(
-    pair: Pair, target: Target, fillers: Sequence[Sequence[Filler]], wordnet: WordNet | None
+    pair: Pair, target: Target, predicted: Sequence[Sequence[Filler]], wordnet: WordNet | None
 ) -> list[Candidate]:
-    """Candidates for one target; `fillers` are the model's predictions for it in each sentence."""
-    form = likeliest_form(target.word, fillers)
+    """Candidates for one target; `predicted` are the model's words for it in each sentence."""
+    form = likeliest_form(target.word, predicted)
     if form is None:
         return []
     barred = {*_opposites(form, wordnet), *changed_words(pair), *group_words()}
     words: dict[str, str] = {}
-    for source, candidates_of in _sources(form, fillers, wordnet).items():
+    for source, candidates_of in _sources(form, predicted, wordnet).items():
         fit = [word for word in candidates_of if _fits(word, pair.more, target) and word not in barred]
         words = dict.fromkeys(fit[:MAX_PER_SOURCE], source) | words
     return [Candidate(pair, target, word, source) for word, source in words.items()]
 
 
-def likeliest_form(word: str, fillers: Sequence[Sequence[Filler]]) -> Form | None:
+def likeliest_form(word: str, predicted: Sequence[Sequence[Filler]]) -> Form | None:
     """The reading of a word that most of the model's predictions for the slot share."""
     weights: dict[tuple[str, str], float] = defaultdict(float)
-    for filler in (filler for side in fillers for filler in side):
+    for filler in (filler for side in predicted for filler in side):
         forms = {(form.part, form.tag) for form in readings(filler[0])}
         for form in forms:
             weights[form] += math.exp(filler[1]) / len(forms)
@@ -46,10 +55,10 @@ def likeliest_form(word: str, fillers: Sequence[Sequence[Filler]]) -> Form | Non
 
 
 def _sources(
-    form: Form, fillers: Sequence[Sequence[Filler]], wordnet: WordNet | None
+    form: Form, predicted: Sequence[Sequence[Filler]], wordnet: WordNet | None
 ) -> Mapping[str, list[str]]:
     """Words by source, best first."""
-    sources = {MODEL: [word for word in _in_both(fillers) if _same_form(word, form)]}
+    sources = {MODEL: [word for word in _in_both(predicted) if _same_form(word, form)]}
     if wordnet is None:
         return sources
     lemmas = {
@@ -59,9 +68,9 @@ def _sources(
     return {source: [inflect(lemma, form) for lemma in words] for source, words in lemmas.items()} | sources
 
 
-def _in_both(fillers: Sequence[Sequence[Filler]]) -> list[str]:
+def _in_both(predicted: Sequence[Sequence[Filler]]) -> list[str]:
     """Words the model predicts in both sentences, by mean log-probability."""
-    sides = [dict(side) for side in fillers]
+    sides = [dict(side) for side in predicted]
     common = [word for word in sides[0] if all(word in side for side in sides)]
     return sorted(common, key=lambda word: -sum(side[word] for side in sides))
 

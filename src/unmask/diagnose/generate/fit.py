@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
-from unmask.core.types import Pair, Probe
+from unmask.core.types import Floats, Pair, Probe
 from unmask.data.occurrences import Span
-from unmask.diagnose.generate.states import unit_vectors
 from unmask.diagnose.generate.targets import Target
 from unmask.models import Lm
+from unmask.models.states import mean_states
 from unmask.vectors.contextual import WordInText
 
 SIDES = ("more", "less")
@@ -28,8 +30,8 @@ class Candidate:
 
     def with_replacement(self, side: str) -> WordInText:
         """The sentence with the target replaced, and the character span of the replacement."""
-        text, span = self.original(side)
-        return _with(text, span, self.word)
+        text, (begin, end) = self.original(side)
+        return text[:begin] + self.word + text[end:], (begin, begin + len(self.word))
 
     def original(self, side: str) -> WordInText:
         """The original sentence, and the character span of the target."""
@@ -42,14 +44,9 @@ def plausibility(session: Session, candidates: Sequence[Candidate], what: str) -
 
     All tokens of a word are masked together, so words of equally many tokens share an input.
     """
-    words = {
-        word
-        for candidate in candidates
-        for side in SIDES
-        for word in (candidate.with_replacement(side), candidate.original(side))
-    }
+    words = _words(candidates)
     session.lm.prime(sorted({text for text, _ in words}))
-    probes = {word: _probe(*word, session.lm) for word in sorted(words)}
+    probes = {word: _probe(*word, session.lm) for word in words}
     answers = session.read([probe for probe in probes.values() if probe is not None], what)
     totals = {
         word: float("-inf") if probe is None else float(answers[probe].logprobs.sum())
@@ -66,14 +63,8 @@ def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
 
     Words are compared in context: the mean over a whole sentence hardly changes with one word.
     """
-    words = {
-        word
-        for candidate in candidates
-        for side in SIDES
-        for word in (candidate.with_replacement(side), candidate.original(side))
-    }
-    order = sorted(words)
-    vector = dict(zip(order, unit_vectors(lm, order), strict=True))
+    words = _words(candidates)
+    vector = dict(zip(words, unit_vectors(lm, words), strict=True))
     return [
         min(
             float(vector[candidate.with_replacement(side)] @ vector[candidate.original(side)])
@@ -83,8 +74,17 @@ def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
     ]
 
 
-def _with(text: str, span: Span, word: str) -> WordInText:
-    return text[: span[0]] + word + text[span[1] :], (span[0], span[0] + len(word))
+def unit_vectors(lm: Lm, words: Sequence[WordInText]) -> list[Floats]:
+    """Mean hidden state over the tokens of each word in its sentence, normalised to length one."""
+    rows = [lm.encode(text).ids for text, _ in words]
+    positions = [lm.token_positions(text, *span) for text, span in words]
+    return [vector / np.linalg.norm(vector) for vector in mean_states(lm, rows, positions)]
+
+
+def _words(candidates: Sequence[Candidate]) -> list[WordInText]:
+    """All replacements and all original words, in their sentences."""
+    both = [(each.with_replacement(side), each.original(side)) for each in candidates for side in SIDES]
+    return sorted({word for pair in both for word in pair})
 
 
 def _probe(text: str, span: Span, lm: Lm) -> Probe | None:

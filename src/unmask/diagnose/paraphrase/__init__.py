@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.errors import StatsError
+from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Kind
 from unmask.data.finspector import NUMBER, ORIGINAL
-from unmask.diagnose.paraphrase import figures, tables
+from unmask.diagnose.paraphrase import tables
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, family_differences, family_set
-from unmask.diagnose.paraphrase.verdicts import FamilyVerdicts
+from unmask.diagnose.paraphrase.verdicts import ALL, FamilyVerdicts
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding
 from unmask.measures import find
@@ -45,7 +47,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Par
 
 def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
     """Agreement overall and by bias type against chance, for several bands, and the differences."""
-    every = [verdicts for observation in observations for verdicts in _verdicts(observation, settings)]
+    every = _verdicts(tuple(observations), settings.seed)
     main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
     if not main:
         raise StatsError("no original was scored together with a paraphrase: use other measures or data")
@@ -59,31 +61,48 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     return Finding(
         tuple(_answer(verdicts, settings) for verdicts in main),
         tuple(table for table in candidates if table.rows),
-        (figures.histogram_plot(main, settings), *figures.type_plots(main)),
+        (tables.histogram_plot(main, settings), *tables.type_plots(main)),
         tuple(dict.fromkeys(note for observation in observations for note in observation.result.notes)),
     )
 
 
-def _verdicts(observation: DiagnosisObservation, settings: DiagnosisSettings) -> Iterator[FamilyVerdicts]:
-    model, data = str(observation.model["id"]), observation.data.card.name
-    for measure, scales in observation.result.measures.items():
-        for scale, families in scales.items():
-            if families:
-                yield FamilyVerdicts(model, data, measure, scale, families, settings.seed)
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """Originals in agreement with all their paraphrases and the agreement by chance: all, by bias type."""
+    every = []
+    for verdicts in _verdicts(tuple(observations), settings.seed):
+        if verdicts.scale not in (PER_TOKEN, OWN):
+            continue
+        holm = tables.corrected_p(verdicts)
+        for name, agreement in verdicts.signs.items():
+            n, agree, chance = tables.cells(agreement)
+            what = {"measure": f"paraphrase/{verdicts.measure}", "model": verdicts.model, "n": n}
+            what |= {"data": verdicts.data, "group": ALL if name == ALL else f"category={name}"}
+            every += [
+                Estimate.of(agree, statistic="agreement", p=agreement.p, p_holm=holm.get(name), **what),
+                Estimate.of(chance, statistic="agreement-by-chance", **what),
+            ]
+    return every
+
+
+@lru_cache(maxsize=1)  # for the finding and the estimates
+def _verdicts(observations: tuple[DiagnosisObservation, ...], seed: int) -> list[FamilyVerdicts]:
+    return [
+        FamilyVerdicts(*observation.names, measure, scale, families, seed)
+        for observation in observations
+        for measure, scales in observation.result.measures.items()
+        for scale, families in scales.items()
+        if families
+    ]
 
 
 def _answer(verdicts: FamilyVerdicts, settings: DiagnosisSettings) -> str:
-    agreement, inside = (
-        verdicts.agreement(0.0),
-        verdicts.share_within(verdicts.all_differences, settings.band, "all"),
-    )
+    agreement, share = verdicts.signs[ALL], verdicts.signs[ALL].share
+    inside = verdicts.share_within(verdicts.all_differences, settings.band, "all")
     return (
         f"{verdicts.model} on {verdicts.data}, {verdicts.measure}: original and all paraphrases point one "
-        "way for "
-        f"{agreement.share:.1f}% ({agreement.interval.low:.1f} to {agreement.interval.high:.1f}) of "
-        f"{agreement.families:,} "
-        f"originals; signs shuffled within bias types would for {agreement.chance:.1f}%. "
-        f"{inside.value:.1f}% of "
+        f"way for {share.value:.1f}% ({share.low:.1f} to {share.high:.1f}) of "
+        f"{agreement.families:,} originals; signs shuffled within bias types would for "
+        f"{agreement.chance.value:.1f}%. {inside.value:.1f}% of "
         f"{sum(each.size for each in verdicts.all_differences):,} differences lie within "
         f"±{settings.band:g} {verdicts.unit}"
     )
@@ -101,6 +120,8 @@ PARAPHRASE = Diagnosis(
     question="Does a measure come to the same verdict when a pair is said in other words?",
     observe=observe,
     conclude=conclude,
+    estimates=estimates,
+    order=6,
     unfit_reason=_unfit_reason,
     data=("paraphrases",),
     citation="kwon-mihindukulasooriya-2022-empirical",

@@ -1,14 +1,15 @@
-"""The tables of the diagnosis `paraphrase`."""
+"""The tables and plots of the diagnosis `paraphrase`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from unmask.diagnose.common import interval_row
 from unmask.diagnose.paraphrase.families import Family
-from unmask.diagnose.paraphrase.verdicts import FamilyVerdicts, value_cell
+from unmask.diagnose.paraphrase.verdicts import ALL, FamilyVerdicts
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import DiagnosisSettings
-from unmask.findings import Cell, Table, Value
+from unmask.findings import Cell, Plot, Table, Value, charts
 from unmask.stats import holm
 from unmask.stats.concordance import FamilyAgreement
 
@@ -20,10 +21,9 @@ WHERE = ("model", "data", "measure")
 
 def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
     """M_PER_AGREE: the share of originals in agreement, against chance."""
-    agreements = [(verdicts, verdicts.agreement(0.0)) for verdicts in main]
     rows = [
-        (*verdicts.key_cells, *cells(agreement), agreement.p, _paper(verdicts, "all"))
-        for verdicts, agreement in agreements
+        (*verdicts.key_cells, *cells(verdicts.signs[ALL]), verdicts.signs[ALL].p, published(verdicts, ALL))
+        for verdicts in main
     ]
     return Table(
         "Agreement: an original and all its paraphrases have one sign",
@@ -38,14 +38,11 @@ def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
 
 def type_table(main: Sequence[FamilyVerdicts]) -> Table:
     """Agreement for every bias type."""
-    rows: list[tuple[Cell, ...]] = []
-    for verdicts in main:
-        agreements = {name: verdicts.agreement(0.0, name) for name in verdicts.categories}
-        corrected = holm([agreement.p for agreement in agreements.values()])
-        rows += [
-            (*verdicts.key_cells, name, *cells(agreement), p, _paper(verdicts, name))
-            for (name, agreement), p in zip(agreements.items(), corrected, strict=True)
-        ]
+    rows = [
+        (*verdicts.key_cells, name, *cells(verdicts.signs[name]), p, published(verdicts, name))
+        for verdicts in main
+        for name, p in corrected_p(verdicts).items()
+    ]
     return Table(
         "Agreement by bias type",
         (*WHERE, "bias type", "originals", "agree %", "chance %", "p (Holm)", "published"),
@@ -57,11 +54,17 @@ def type_table(main: Sequence[FamilyVerdicts]) -> Table:
 
 def cells(agreement: FamilyAgreement) -> tuple[int, Value, Value]:
     """Number of originals, the share that agrees, and the share by chance."""
-    chance = Value(agreement.chance, agreement.low, agreement.high, "shuffled")
-    return agreement.families, value_cell(agreement.share, agreement.interval), chance
+    return agreement.families, agreement.share, agreement.chance
 
 
-def _paper(verdicts: FamilyVerdicts, group: str) -> float | None:
+def corrected_p(verdicts: FamilyVerdicts) -> dict[str, float | None]:
+    """The p-value of each bias type, corrected for their number."""
+    adjusted = holm([verdicts.signs[name].p for name in verdicts.categories])
+    return dict(zip(verdicts.categories, adjusted, strict=True))
+
+
+def published(verdicts: FamilyVerdicts, group: str) -> float | None:
+    """The published agreement of a model, overall or for a bias type."""
     if verdicts.measure not in PAPERS:
         return None
     return published_value(
@@ -87,17 +90,14 @@ def band_table(every: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> 
 
 def _band_row(verdicts: FamilyVerdicts, band: float) -> tuple[Cell, ...]:
     agreement, within = verdicts.agreement(band), verdicts.share_within(verdicts.all_differences, band, "all")
-    agree, opposed = value_cell(agreement.share, agreement.interval), verdicts.opposed_share(band)
-    return (
-        *verdicts.key_cells,
-        verdicts.scale,
-        f"{band:g}",
+    shares = (
         within,
-        agree,
-        agreement.chance,
+        agreement.share,
+        agreement.chance.value,
         verdicts.undecided_share(band),
-        opposed,
+        verdicts.opposed_share(band),
     )
+    return (*verdicts.key_cells, verdicts.scale, f"{band:g}", *shares)
 
 
 def size_table(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
@@ -144,3 +144,47 @@ def opposed_table(main: Sequence[FamilyVerdicts]) -> Table:
 
 def _conflict(family: Family) -> float:
     return float(min(-family.differences.min(), family.differences.max()))
+
+
+def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Plot:
+    """The distribution of M_DIFF (Fig. 4 of the paper), for originals and for paraphrases."""
+    rows = [
+        {"value": float(value), "series": f"{_label(verdicts, main)}{kind}, {inside.value:.0f}% within"}
+        for verdicts in main
+        for kind, groups in (("originals", verdicts.originals), ("paraphrases", verdicts.paraphrases))
+        for inside in (verdicts.share_within(groups, settings.band, kind),)
+        for group in groups
+        for value in group
+    ]
+    alt = (
+        "Histograms of the difference in score between the two sentences of a pair, for originals and for "
+        f"paraphrases; dashed lines mark ±{settings.band:g}, and each title gives the share within."
+    )
+    units = " or ".join(dict.fromkeys(verdicts.unit for verdicts in main))
+    chart = charts.histograms(rows, axis=f"difference, {units}", band=settings.band)
+    return Plot("paraphrase-differences", "Differences of originals and paraphrases", alt, chart)
+
+
+def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
+    """Agreement by bias type, observed and by chance; empty if the data have no types."""
+    rows = []
+    for verdicts in main:
+        for name in verdicts.categories:
+            _, agree, chance = cells(verdicts.signs[name])
+            label = f"{_label(verdicts, main)}{name}"
+            rows += [interval_row(label, agree, "seen"), interval_row(label, chance, "by chance")]
+    if not rows:
+        return ()
+    alt = "Share of originals in agreement with all their paraphrases by bias type, observed and by chance."
+    chart = charts.intervals(rows, axis="originals in agreement, %")
+    return (Plot("paraphrase-agreement", "Agreement by bias type", alt, chart),)
+
+
+def _label(verdicts: FamilyVerdicts, main: Sequence[FamilyVerdicts]) -> str:
+    """The key cells that differ between the verdicts; empty for a single one."""
+    parts = [
+        part
+        for column, part in enumerate(verdicts.key_cells)
+        if len({other.key_cells[column] for other in main}) > 1
+    ]
+    return "".join(f"{part} · " for part in parts)

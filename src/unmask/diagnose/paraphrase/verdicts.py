@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
-from unmask.findings import Value
-from unmask.stats.bootstrap import Interval
 from unmask.stats.concordance import FamilyAgreement, family_agreement, share_of_members
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import wilson
 
+ALL = "all"
 UNITS = {PER_TOKEN: "nats per token", OWN: "units of the measure"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class FamilyVerdicts:
     """The families of one model, dataset, measure and scale."""
 
@@ -60,6 +61,12 @@ class FamilyVerdicts:
         """The differences of every original and its paraphrases."""
         return [family.differences for family in self.families]
 
+    @cached_property
+    def signs(self) -> dict[str, FamilyAgreement]:
+        """Agreement in sign: of all families, and of each bias type."""
+        parts = {name: self.agreement(0.0, name) for name in self.categories}
+        return {ALL: self.agreement(0.0), **parts}
+
     def agreement(self, band: float, category: str | None = None) -> FamilyAgreement:
         """Agreement of outcomes within families, overall or of one bias type."""
         families = [family for family in self.families if category in (None, family.category)]
@@ -80,21 +87,16 @@ class FamilyVerdicts:
         """Percent of all differences within the band; families are resampled."""
         counted = np.array([float((np.abs(group) <= band).sum()) for group in groups])
         sizes = np.array([float(group.size) for group in groups])
-        return value_cell(*share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}")))
+        return share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}"))
 
     def mean_difference(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Value:
         """Mean over families of the mean difference, or of the mean absolute difference."""
         means = np.array([mean(np.abs(group) if absolute else group) for group in groups])
-        ends = mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
-        return value_cell(mean(means), ends)
+        rng = self._rng(f"{label}/{absolute}")
+        return mean_interval(means, rng=rng, unit="originals")
 
     def _share(self, held: Sequence[bool]) -> Value:
-        return value_cell(100 * sum(held) / len(held), wilson(sum(held), len(held)))
+        return wilson(sum(held), len(held))
 
     def _rng(self, label: str) -> np.random.Generator:
         return generator(self.seed, "/".join((*self.key_cells, self.scale, label)))
-
-
-def value_cell(value: float, ends: Interval) -> Value:
-    """A value and its interval as a table cell."""
-    return Value(value, ends.low, ends.high, ends.method)

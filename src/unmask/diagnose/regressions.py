@@ -6,14 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from unmask.audit.plan import has_field
-from unmask.audit.scoring import ScoredItem
-from unmask.audit.session import Session
-from unmask.core.types import Dataset
-from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings
+from unmask.core.estimate import Estimate
+from unmask.core.types import Row
+from unmask.diagnose.common import interval_row
+from unmask.diagnose.spec import DiagnosisObservation
 from unmask.findings import Cell, Plot, Table, Value, charts
 from unmask.measures import find
-from unmask.measures.stereoset import BLANK
 from unmask.stats.regression import PropertyRegression, regress_on_property
 
 FOLLOWS = (
@@ -46,22 +44,19 @@ class RegressionCase:
         return f"{self.measure} · {self.model} · {self.data}"
 
 
-def regression_cases(
-    observations: Sequence[DiagnosisObservation], regressions: Sequence[Mapping[str, PropertyRegression]]
-) -> list[RegressionCase]:
+def regression_cases(observations: Sequence[DiagnosisObservation]) -> list[RegressionCase]:
     """The regressions of every model, dataset and measure, in that order."""
     return [
-        RegressionCase(*model_and_data(observation), measure, regression)
-        for observation, by_measure in zip(observations, regressions, strict=True)
-        for measure, regression in by_measure.items()
+        RegressionCase(*observation.names, measure, regression)
+        for observation in observations
+        for measure, regression in observation.result.regressions.items()
     ]
 
 
 def measure_regressions(
-    scores: Mapping[str, Sequence[ScoredItem]], by: Mapping[str, float], *, data: str, seed: int
+    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], *, data: str, seed: int
 ) -> dict[str, PropertyRegression]:
     """Regress every measure on a property of pairs, given by item; empty if no pair has it."""
-    rows = {name: [item.row for item in items] for name, items in scores.items()}
     return {
         name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by
     }
@@ -109,32 +104,24 @@ def answers(listed: Sequence[RegressionCase], *, what: str) -> Iterator[str]:
 
 def slopes_plot(listed: Sequence[RegressionCase], *, id: str, what: str) -> tuple[Plot, ...]:
     """Standardised slopes with their intervals; empty if there are none."""
-    rows = [
-        {"label": case.label, "value": slope.value, "low": slope.low, "high": slope.high}
-        for case in listed
-        if _finite(slope := case.regression.r)
-    ]
+    rows = [interval_row(case.label, slope) for case in listed if _finite(slope := case.regression.r)]
     alt = f"How strongly each measure's difference follows {what}: standardised slopes with their intervals."
     axis = f"standardised slope on {what}"
     return (Plot(id, f"Slopes on {what}", alt, charts.intervals(rows, axis=axis, null=0.0)),) if rows else ()
 
 
-def model_and_data(observation: DiagnosisObservation) -> tuple[str, str]:
-    """Names of the model and the dataset in tables."""
-    return str(observation.model["id"]), observation.data.card.name
-
-
-def not_pairs_reason(data: Dataset) -> str:
-    """Why the items are not minimal pairs; empty if they are."""
-    if has_field(data, "slot"):
-        return "its items are templates, neither sentence is the stereotyping one"
-    loose = [item for item in data.items if item.context and BLANK not in item.context]
-    return "its sentences are free text after a context, no minimal pairs" if loose else ""
-
-
-def score_pairs(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[ScoredItem]]:
-    """Score every pair under the requested measures, or the default ones."""
-    return session.scores(data, session.pair_measures(data, settings.measures))
+def estimates(diagnosis: str, observations: Sequence[DiagnosisObservation]) -> list[Estimate]:
+    """The standardised slope of every measure, and its bias score at equal property."""
+    every = []
+    for observation in observations:
+        for measure, fit in observation.result.regressions.items():
+            name, n = f"{diagnosis}/{measure}", fit.line.n
+            slope = observation.estimate(name, "standardised-slope", fit.r, null=0.0, n=n, p=fit.line.p)
+            every.append(slope)
+            if fit.wins is not None:
+                left = fit.wins.intercept
+                every.append(observation.estimate(name, "bias-score-at-equal", left, null=50.0, n=fit.wins.n))
+    return every
 
 
 def _followed(case: RegressionCase) -> tuple[Cell, ...]:
@@ -147,12 +134,7 @@ def _followed(case: RegressionCase) -> tuple[Cell, ...]:
 
 def _in_units(case: RegressionCase) -> tuple[Cell, ...]:
     regression = case.regression
-    return (
-        *_named(case),
-        regression.line.slope,
-        regression.mean,
-        regression.line.intercept,
-    )
+    return (*_named(case), regression.line.slope, regression.mean, regression.line.intercept)
 
 
 def _named(case: RegressionCase) -> tuple[str, str, str, int]:
@@ -161,9 +143,8 @@ def _named(case: RegressionCase) -> tuple[str, str, str, int]:
 
 def _share(case: RegressionCase) -> str:
     r_squared = case.regression.r_squared
-    between = (
-        f" ({100 * r_squared.low:.1f} to {100 * r_squared.high:.1f})" if math.isfinite(r_squared.low) else ""
-    )
+    ends = f" ({100 * r_squared.low:.1f} to {100 * r_squared.high:.1f})"
+    between = ends if r_squared.has_interval else ""
     pairs = f"{case.regression.line.n:,} pairs"
     return f"{100 * r_squared.value:.1f}%{between} of the variance of {case.measure} over {pairs}"
 
@@ -179,7 +160,7 @@ def _moved(case: RegressionCase, what: str) -> str:
     assert case.regression.score is not None
     assert case.regression.wins is not None
     left = case.regression.wins.intercept
-    between = f" ({left.low:.1f} to {left.high:.1f})" if math.isfinite(left.low) else ""
+    between = f" ({left.low:.1f} to {left.high:.1f})" if left.has_interval else ""
     return (
         f"at equal {what} the bias score of {case.measure}, which changes most, would be "
         f"{left.value:.1f}{between} instead of {case.regression.score.value:.1f}"

@@ -15,13 +15,15 @@ import zoo
 from unmask import data as datasets
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError, UnknownName
+from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
-from unmask.diagnose import DIAGNOSES, find, run
-from unmask.diagnose.run import DIAGNOSIS
+from unmask.diagnose import DIAGNOSES, find
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding, Plot, Table, Value
 from unmask.findings.charts import intervals
-from unmask.findings.html import Section, format_cell, write
+from unmask.findings.html import format_cell, page
+
+from .plainly import run
 
 LIMIT = unmask.Options(limit=6)
 
@@ -60,8 +62,15 @@ def bert() -> str:
     return str(zoo.folder("bert-uncased"))
 
 
-def test_every_diagnosis_is_found_by_its_name() -> None:
+def estimates(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """One defined and one undefined estimate a model and dataset."""
+    values = (Value(1.5, 1.0, 2.0, "made up"), Value(float("nan")))
+    return [one.estimate("toy/cps", "size", value, n=6) for one in seen for value in values]
+
+
+def test_every_diagnosis_is_found_by_its_name_or_is_one() -> None:
     assert all(find(name).name == name for name in DIAGNOSES)
+    assert find(TOY) is TOY
     with pytest.raises(UnknownName, match=r"no diagnosis named 'directoin'. Did you mean direction\?"):
         find("directoin")
 
@@ -78,15 +87,39 @@ def test_every_model_and_dataset_is_seen_once() -> None:
 def test_models_whose_folders_end_alike_are_told_apart(tmp_path: Path) -> None:
     other = zoo.build("bert-cased", tmp_path / "bert-uncased")
     (found,) = run([TOY], [bert(), other], data="nine-axes", options=LIMIT)
-    assert [row[0] for row in found.finding.tables[0].rows] == ["bert-uncased", str(other)]
+    assert [row[0] for row in found.finding.tables[0].rows] == ["bert-uncased", "bert-uncased (2)"]
+
+
+def test_no_path_of_a_model_enters_the_result(tmp_path: Path) -> None:
+    models = [zoo.build("bert-cased", tmp_path / part / "mine") for part in ("one", "other")]
+    result = unmask.diagnose([TOY, PICKY], [*models, zoo.folder("gpt2")], data="nine-axes", options=LIMIT)
+    assert str(tmp_path) not in json.dumps(result.meta)
+    assert str(zoo.folder("gpt2")) not in json.dumps(result.meta)
+    assert [model["id"] for model in result.models] == ["mine", "mine (2)", "gpt2"]
+    assert list(result.meta["details"]["toy"]["sentences_run"]) == ["mine", "mine (2)", "gpt2"]
+
+
+def test_estimates_name_their_model_only_where_there_are_several() -> None:
+    toy = replace(TOY, estimates=estimates)
+    (one,) = unmask.diagnose(toy, bert(), data="nine-axes", options=LIMIT).estimates
+    assert (one.model, one.measure, one.data, one.value, one.n) == ("", "toy/cps", "nine-axes", 1.5, 6)
+    both = unmask.diagnose(toy, [bert(), zoo.folder("roberta")], data="nine-axes", options=LIMIT).estimates
+    assert [each.model for each in both] == ["bert-uncased", "roberta"]
+
+
+def test_every_diagnosis_lists_estimates() -> None:
+    without = [
+        name for name, diagnosis in DIAGNOSES.items() if not diagnosis.estimates.__module__.endswith(name)
+    ]
+    assert without == []
 
 
 def test_after_an_audit_only_what_is_new_is_asked() -> None:
     unmask.audit(bert(), data="nine-axes", options=LIMIT)
-    (found,) = run([TOY], [bert()], data="nine-axes", options=LIMIT)
-    assert found.asked == {bert(): 0}
-    (more,) = run([TOY], [bert()], data="nine-axes", options=unmask.Options(limit=7))
-    assert more.asked[bert()] > 0
+    again = unmask.diagnose(TOY, bert(), data="nine-axes", options=LIMIT)
+    assert again.meta["details"]["toy"]["sentences_run"] == {"bert-uncased": 0}
+    more = unmask.diagnose(TOY, bert(), data="nine-axes", limit=7)
+    assert more.meta["details"]["toy"]["sentences_run"]["bert-uncased"] > 0
 
 
 def test_scores_are_those_of_an_audit() -> None:
@@ -111,8 +144,10 @@ def test_one_diagnosis_refuses_data_it_cannot_read() -> None:
 
 def test_of_several_each_takes_what_it_can_read_and_says_so() -> None:
     toy, picky = run([TOY, PICKY], [bert()], data="nine-axes", options=LIMIT)
-    assert [one.card.name for one in toy.data] == ["nine-axes"]
-    assert [one.card.name for one in picky.data] == ["triple-gender"]
+    assert [row[1] for section in (toy, picky) for row in section.finding.tables[0].rows] == [
+        "nine-axes",
+        "triple-gender",
+    ]
     assert "picky cannot read nine-axes: it is not triple-gender" in picky.finding.notes
 
 
@@ -148,27 +183,25 @@ def test_a_model_of_the_wrong_kind_is_refused_or_said() -> None:
 
 
 def test_what_was_found_is_written_in_full(tmp_path: Path) -> None:
-    run([TOY], [bert()], data="nine-axes", out=tmp_path / "out", options=LIMIT)
-    whole = json.loads((tmp_path / "out" / DIAGNOSIS).read_text(encoding="utf-8"))
+    unmask.diagnose(TOY, bert(), data="nine-axes", out=tmp_path / "out", options=LIMIT)
+    whole = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     (finding,) = whole["findings"]
     (row,) = finding["tables"][0]["rows"]
     assert row["value"] == {"value": 1.5, "low": 1.0, "high": 2.0, "method": ""}
     assert row["empty"] is None
     assert whole["data"][0]["sha256"] == datasets.load("nine-axes").sha256
-    assert whole["models"][0]["id"] == "bert-uncased"
+    assert whole["model"]["id"] == "bert-uncased"
+    assert unmask.load(tmp_path / "out").kind == "diagnosis"
 
 
 @pytest.mark.thorough
-def test_the_page_holds_answers_tables_and_a_drawing(tmp_path: Path) -> None:
-    found = run([TOY], [bert()], data="nine-axes", out=tmp_path / "out", options=LIMIT)
-    whole = json.loads((tmp_path / "out" / DIAGNOSIS).read_text(encoding="utf-8"))
-    sections = [Section(one.diagnosis.name, one.diagnosis.title, "why", one.finding) for one in found]
-    page = write("A page", "lead", sections, whole, tmp_path / "out", DIAGNOSIS).read_text(encoding="utf-8")
-    assert "Toy &lt;table&gt;" in page
-    assert "an answer" in page
-    assert "1.50 (1.00 to 2.00)" in page
-    assert (tmp_path / "out" / "toy.svg").read_text(encoding="utf-8").startswith("<svg")
-    assert not re.search(r"""(?:src|href)=["']https?:""", page)
+def test_the_page_holds_answers_tables_and_a_drawing() -> None:
+    text = page(unmask.diagnose(TOY, bert(), data="nine-axes", options=LIMIT))
+    assert "Toy &lt;table&gt;" in text
+    assert "an answer" in text
+    assert "1.50 (1.00 to 2.00)" in text
+    assert "<svg" in text
+    assert not re.search(r"""(?:src|href)=["']https?:""", text)
 
 
 def test_a_foreign_folder_is_not_written_to(tmp_path: Path) -> None:

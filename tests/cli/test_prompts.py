@@ -35,7 +35,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 
 def test_it_writes_answers_scores_and_undecided_prompts(run: Path) -> None:
     names = {path.name for path in run.iterdir()}
-    assert {"answers.jsonl", "undecided.csv", "hld.json", "report.html"} <= names
+    assert {"answers.jsonl", "undecided.csv", "result.json", "report.html"} <= names
     answers = [json.loads(line) for line in (run / "answers.jsonl").read_text("utf-8").splitlines()]
     assert len(answers) == 8
     assert all(len(one["words"]) == 2 for one in answers)
@@ -43,7 +43,7 @@ def test_it_writes_answers_scores_and_undecided_prompts(run: Path) -> None:
     assert [row["prompt"] for row in rows] == [
         one["prompt"] for one in answers if one["verdict"] == "undecided"
     ]
-    whole = json.loads((run / "hld.json").read_text("utf-8"))
+    whole = json.loads((run / "result.json").read_text("utf-8"))
     decided = [one["verdict"] for one in answers if one["verdict"] != "undecided"]
     assert whole["estimates"][0]["n"] == len(decided)
     assert whole["model"]["architecture"] == "BertForMaskedLM"
@@ -75,8 +75,9 @@ def test_annotation_by_keys_stops_resumes_and_scores(
     typed(monkeypatch, "nn")
     assert code("judge", run, "--judge", "ben", "--no-report", "--json") == 0
     whole = json.loads(capsys.readouterr().out.partition("{")[2].join(["{", ""]))
-    assert [one["name"] for one in whole["agreement"]]
-    assert {one["judges"] for one in whole["agreement"]} == {2}
+    agreement = whole["details"]["agreement"]
+    assert [one["name"] for one in agreement]
+    assert {one["judges"] for one in agreement} == {2}
 
 
 def test_annotations_are_imported_from_a_file(

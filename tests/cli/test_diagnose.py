@@ -36,14 +36,14 @@ def test_it_prints_tables_and_writes_a_folder(tmp_path: Path, capsys: pytest.Cap
     assert "direction: Does a score depend on whether the stereotype" in said.out
     assert "all-masked" in said.out
     assert "new sentences run" in said.out
-    assert sorted(path.name for path in out.iterdir()) == ["diagnosis.json", "direction.svg", "report.html"]
+    assert sorted(path.name for path in out.iterdir()) == ["direction.svg", "report.html", "result.json"]
 
 
 def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["diagnose", "direction,length", zoo.folder("gpt2"), "--limit", "12", "--json", "--no-report"]
     assert code(*asked, "--out", tmp_path / "out", "--quiet") == 0
     whole = json.loads(capsys.readouterr().out)
-    assert whole == json.loads((tmp_path / "out" / "diagnosis.json").read_text(encoding="utf-8"))
+    assert whole == json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in whole["findings"]] == ["direction", "length"]
 
 

@@ -1,0 +1,267 @@
+"""`alignment`: how much of a score depends on which tokens of a pair are aligned as shared?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unmask.audit.session import Session
+from unmask.core.errors import ModelError, Unscorable
+from unmask.core.estimate import Estimate
+from unmask.core.types import Dataset, Encoded, Measure, Row
+from unmask.diagnose.common import interval_row, not_pairs_reason, swap_sides
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.measures import MEASURES, find, select_measures
+from unmask.measures.spans import Spans, align, order_matters
+from unmask.stats import Comparison, comparisons
+from unmask.stats.subsets import SubsetComparison, compare_subset
+from unmask.stats.table import ScoreTable
+
+VARIANTS = ("cps-exact",)  # run on request only
+ORDER, SEVERAL, EMPTY, AWKWARD = "order matters", "several spans", "empty span", "any of these"
+KINDS = (ORDER, SEVERAL, EMPTY, AWKWARD)
+Issues = Mapping[str, frozenset[str]]  # by item: its alignment issues
+COUNTS = (
+    "Order matters: other tokens count as shared when the sentences are aligned in the other order. Several "
+    "spans: more than one run of tokens differs. Empty span: one sentence has no token the other lacks. "
+    "Not aligned: the model cannot encode one of the sentences."
+)
+PARTS = (
+    "Bias score among the pairs that have the property and without them, Wilson intervals. Change: without "
+    "them minus all, in points, interval after Newcombe. p: among them against the others, Fisher's exact "
+    "test. Measures that cannot score an empty span leave such pairs out; sss counts them as not won, as "
+    "published."
+)
+ORDERS = (
+    "Bias score when the stereotyping sentence is passed to the aligner first, as measures do here and in "
+    "the code of Kaneko & Bollegala, and when the other one is. Outcomes that differ: pairs won in one order "
+    "only; p by McNemar's exact test, where there are any. Left out: not scored in both orders."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentResult:
+    """Alignment issues, their effect on every measure, and every measure with the sentences swapped."""
+
+    issues: Issues
+    subsets: Mapping[str, Mapping[str, SubsetComparison]]  # by measure and kind of pair
+    other_order: Mapping[str, Comparison]  # by measure: the given order, then the other
+
+
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> AlignmentResult:
+    """Find alignment issues, score all pairs, and rescore with swapped sentences where the order matters."""
+    name = data.card.name
+    issues = dict(_issues(session, data))
+    measures = _measures(session, settings)
+    given = session.scores(data, measures)
+    swapped = _swapped(data, issues)
+    again = session.scores(swapped, measures) if swapped.items else {}
+    both = {
+        measure: _both_orders([item.row for item in items], [item.row for item in again.get(measure, [])])
+        for measure, items in given.items()
+    }
+    return AlignmentResult(
+        issues=issues,
+        subsets={
+            measure: _subsets(measure, rows, issues, name) for measure, (rows, _) in both.items() if issues
+        },
+        other_order={
+            measure: comparisons(find(measure), *rows, data=name, rng_seed=settings.seed)[0]
+            for measure, rows in both.items()
+            if any(given.scores and other.scores for given, other in zip(*rows, strict=True))
+        },
+    )
+
+
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+    """Counts of awkward pairs, bias scores with and without them, and outcomes with the sentences swapped."""
+    tables = (_count_table(observations), _subset_table(observations), _order_table(observations))
+    answers = tuple(line for observation in observations for line in _answers(observation))
+    return Finding(answers, tuple(table for table in tables if table.rows), _plots(observations))
+
+
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """The change of every bias score without awkward pairs, and with the sentences in the other order."""
+    without = [
+        observation.estimate(
+            f"alignment/{measure}",
+            "change-without-awkward",
+            kinds[AWKWARD].change,
+            null=0.0,
+            n=kinds[AWKWARD].inside.n + kinds[AWKWARD].others.n,
+            p=kinds[AWKWARD].p,
+        )
+        for observation in observations
+        for measure, kinds in observation.result.subsets.items()
+    ]
+    return without + [
+        observation.estimate(
+            f"alignment/{measure}",
+            "change-in-other-order",
+            comparison.difference,
+            null=0.0,
+            n=comparison.n,
+            p=comparison.p if comparison.flips else None,
+        )
+        for observation in observations
+        for measure, comparison in observation.result.other_order.items()
+    ]
+
+
+def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
+    """Issues of the alignment of two sentences."""
+    spans = align(more, less)
+    true = {
+        ORDER: order_matters(more, less),
+        SEVERAL: changed_runs(spans, more, less) > 1,
+        EMPTY: not all(spans.changed),
+    }
+    issues = {name for name, holds in true.items() if holds}
+    return frozenset({*issues, AWKWARD} if issues else ())
+
+
+def changed_runs(spans: Spans, more: Encoded, less: Encoded) -> int:
+    """Number of changed runs in either sentence: gaps between neighbouring shared tokens."""
+    sides = zip((more, less), spans.shared, strict=True)
+    positions = [[-1, *map(text.content.index, shared), len(text.content)] for text, shared in sides]
+    steps = zip(np.diff(positions[0]).tolist(), np.diff(positions[1]).tolist(), strict=True)
+    return sum(max(step) > 1 for step in steps)
+
+
+def _measures(session: Session, settings: DiagnosisSettings) -> tuple[Measure, ...]:
+    """The requested measures that read spans, or the default ones; ModelError if no requested one does."""
+    kind = session.lm.kind
+    named = [measure for measure in select_measures(settings.measures, kind) if measure.reads_spans]
+    fit = [measure for measure in MEASURES.values() if measure.reads_spans and kind in measure.kinds]
+    if settings.measures and not named:
+        raise ModelError(
+            f"alignment needs measures that read aligned spans, not {', '.join(settings.measures)}; "
+            f"expected {', '.join(measure.name for measure in fit)}"
+        )
+    return tuple(named or (measure for measure in fit if measure.name not in VARIANTS))
+
+
+def _issues(session: Session, data: Dataset) -> Iterator[tuple[str, frozenset[str]]]:
+    for item in data.items:
+        try:
+            more, less = session.lm.encode(item.more), session.lm.encode(item.less)
+        except Unscorable:
+            continue
+        yield item.id, alignment_issues(more, less)
+
+
+def _swapped(data: Dataset, issues: Issues) -> Dataset:
+    """The pairs whose alignment depends on the order, with their sentences swapped."""
+    kept = [item for item in data.items if ORDER in issues.get(item.id, ())]
+    items = tuple(replace(item, more=item.less, less=item.more) for item in kept)
+    return replace(data, card=replace(data.card, name=f"{data.card.name}, other order"), items=items)
+
+
+def _both_orders(given: Sequence[Row], again: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Every pair's rows in both orders; the same row if the order does not matter."""
+    rows = [replace(row, groups={}) for row in given]
+    back = {row.item: replace(swap_sides(row), data=rows[0].data, groups={}) for row in again}
+    return rows, [back.get(row.item, row) for row in rows]
+
+
+def _subsets(measure: str, rows: Sequence[Row], issues: Issues, data: str) -> dict[str, SubsetComparison]:
+    table = ScoreTable.of(find(measure), [row for row in rows if row.item in issues], data=data)
+    items = table.items.tolist()
+    return {
+        kind: compare_subset(table, np.array([kind in issues[item] for item in items], dtype=np.bool_))
+        for kind in KINDS
+    }
+
+
+def _answers(observation: DiagnosisObservation) -> Iterator[str]:
+    """How many pairs align awkwardly, their effect on scores, and the effect of the order."""
+    who, result = observation.where, observation.result
+    awkward = sum(map(bool, result.issues.values()))
+    answer = f"{who}: {awkward:,} of {len(result.issues):,} pairs align awkwardly"
+    changes = {name: kinds[AWKWARD] for name, kinds in result.subsets.items() if kinds[AWKWARD].p is not None}
+    if changes:
+        most = max(changes, key=lambda name: abs(changes[name].change.value))
+        change, others = changes[most].change, changes[most].others
+        answer += (
+            f"; without them the bias score of {most} changes most, by {change.value:+.1f} points "
+            f"({change.low:.1f} to {change.high:.1f}), to {others.value:.1f} over {others.n:,} pairs"
+        )
+    yield answer
+    matter = sum(ORDER in mark for mark in result.issues.values())
+    flips = ", ".join(f"{name} {comparison.flips}" for name, comparison in result.other_order.items())
+    if flips:
+        yield (
+            f"{who}: pairs that align differently with the other sentence first: {matter:,}; "
+            f"outcomes that differ: {flips}"
+        )
+
+
+def _count_table(observations: Sequence[DiagnosisObservation]) -> Table:
+    """How many pairs align awkwardly, and why."""
+    rows: list[tuple[Cell, ...]] = []
+    for observation in observations:
+        issues = observation.result.issues.values()
+        by_kind = [sum(kind in mark for mark in issues) for kind in KINDS]
+        rows.append((*observation.names, len(issues), *by_kind, len(observation.data.items) - len(issues)))
+    return Table("Pairs by alignment", ("model", "data", "pairs", *KINDS, "not aligned"), tuple(rows), COUNTS)
+
+
+def _subset_table(observations: Sequence[DiagnosisObservation]) -> Table:
+    """Bias scores with and without each kind of awkward pair."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(*observation.names, measure, kind),
+            *(subset.inside.n, subset.inside, subset.others, subset.change, subset.p),
+        )
+        for observation in observations
+        for measure, kinds in observation.result.subsets.items()
+        for kind, subset in kinds.items()
+        if subset.inside.n
+    ]
+    columns = ("model", "data", "measure", "pairs with", "counted", "among them", "without them", "change")
+    return Table("Bias score with and without awkward pairs", (*columns, "p"), tuple(rows), PARTS)
+
+
+def _order_table(observations: Sequence[DiagnosisObservation]) -> Table:
+    """Bias scores and outcomes in both orders."""
+    rows: list[tuple[Cell, ...]] = []
+    for observation in observations:
+        for measure, comparison in observation.result.other_order.items():
+            scores = (comparison.n, comparison.a_value, comparison.b_value, comparison.difference)
+            counts = (comparison.flips, comparison.left_out, comparison.p if comparison.flips else None)
+            rows.append((*observation.names, measure, *scores, *counts))
+    columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
+    last = ("outcomes that differ", "left out", "p")
+    return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
+
+
+def _plots(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
+    """Bias scores of pairs that align plainly and of the others; empty if there are none."""
+    rows = [
+        interval_row(" · ".join((measure, *observation.names)), score, series)
+        for observation in observations
+        for measure, kinds in observation.result.subsets.items()
+        for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
+        if score.n
+    ]
+    if not rows:
+        return ()
+    alt = "Bias score by measure among pairs that align plainly and among those that do not, with intervals."
+    chart = charts.intervals(rows, axis="bias score, %", null=50.0)
+    return (Plot("alignment", "Bias score by alignment of the pair", alt, chart),)
+
+
+ALIGNMENT = Diagnosis(
+    name="alignment",
+    title="Span alignment",
+    question="How much of a score depends on which tokens the two sentences are said to share?",
+    observe=observe,
+    conclude=conclude,
+    estimates=estimates,
+    unfit_reason=not_pairs_reason,
+    citation="nangia-etal-2020-crows",
+    order=9,
+)

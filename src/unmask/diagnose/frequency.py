@@ -1,0 +1,271 @@
+"""`frequency`: how much of a score is word frequency? (Kaneko & Bollegala 2022, Table 2, and beyond)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from unmask.audit.plan import has_field
+from unmask.audit.session import Session
+from unmask.core.estimate import Estimate
+from unmask.core.types import Dataset, Floats, Pair
+from unmask.diagnose import regressions
+from unmask.diagnose.common import not_pairs_reason, score_rows
+from unmask.diagnose.published import published_value
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.diagnose.word_frequencies import WordFrequencies, frequencies_for
+from unmask.diagnose.word_groups import (
+    ADVANTAGED,
+    DISADVANTAGED,
+    GroupWord,
+    WordGroups,
+    changed_words,
+    mean_ranks,
+    top_words,
+    words_by_group,
+)
+from unmask.findings import Cell, Finding, Table
+from unmask.stats import holm
+from unmask.stats.regression import PropertyRegression
+from unmask.stats.shares import Contrast
+from unmask.stats.subsets import contrast
+
+WHAT = "word frequency"
+CORPUS = "wikipedia+bookcorpus"  # in the model column of the published numbers
+SHOWN = 12  # most left-out words listed
+Data = Mapping[str, Mapping[str, WordGroups]]  # by dataset and bias type
+RANKS = (
+    "Mean rank, 1 to 8 by frequency in the corpus, of the four words each group has most often in the "
+    "dataset; eight words are too few for an interval. Difference: mean log10 frequency of all advantaged "
+    "minus all disadvantaged words, each word once, Welch's interval; p by Mann–Whitney, Holm-corrected over "
+    "the bias types of a dataset. Published: Wikipedia and BookCorpus."
+)
+LISTS = (
+    "A: said of the advantaged group, D: of the disadvantaged, with the number of times the word is "
+    "changed. Left out: words with another, non-social sense (our list, see the docs), and words equally "
+    "often in both groups. Function words (a, the, not, …) are left out and not listed."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FrequencyResult:
+    """The changed words of a dataset, and every measure regressed on their frequencies."""
+
+    corpus: str
+    language: str
+    groups: Mapping[str, WordGroups]  # by bias type; empty where the pairs have no direction
+    regressions: Mapping[str, PropertyRegression]
+    pairs: int
+    one_sided: int  # pairs in which one sentence has no changed word
+    unknown: int  # changed words without a known frequency
+    changed: int  # number of changed words
+
+
+def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> FrequencyResult:
+    """Group the words, score every pair, and regress score differences on frequency differences."""
+    language = data.card.languages[0] if data.card.languages else "en"
+    corpus = frequencies_for(settings.counts, language)
+    by = dict(_differences(data, corpus))
+    rows = score_rows(session, data, settings)
+    words = {word for item in data.items for side in changed_words(item.more, item.less) for word in side}
+    return FrequencyResult(
+        corpus=corpus.source,
+        language=language,
+        groups=_groups(data, corpus, language),
+        regressions=regressions.measure_regressions(rows, by, data=data.card.name, seed=settings.seed),
+        pairs=len(data.items),
+        one_sided=len(data.items) - len(by),
+        unknown=sum(not corpus.knows(word) for word in words),
+        changed=len(words),
+    )
+
+
+def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+    """The words of every dataset, then the regression of each measure on their frequency."""
+    by_data, cases = _by_data(observations), regressions.regression_cases(observations)
+    return Finding(
+        (*_answers(by_data), *regressions.answers(cases, what=WHAT)),
+        (
+            *(_word_tables(by_data) if by_data else ()),
+            *regressions.tables(cases, what=WHAT, step="tenfold frequency"),
+        ),
+        regressions.slopes_plot(cases, id="frequency-slopes", what=WHAT),
+        tuple(dict.fromkeys(note for observation in observations for note in _notes(observation))),
+    )
+
+
+def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+    """Standardised slopes on frequency; of the words themselves, the difference of both groups."""
+    words = [
+        Estimate.of(
+            difference,
+            measure="frequency/words",
+            data=data,
+            group=f"category={name}",
+            statistic="log10-difference",
+            null=0.0,
+            n=len(groups[name].advantaged) + len(groups[name].disadvantaged),
+            p=difference.p,
+            p_holm=p,
+        )
+        for data, groups in _by_data(observations).items()
+        for name, (difference, p) in _contrasts(groups).items()
+    ]
+    return [*regressions.estimates("frequency", observations), *words]
+
+
+def details(observations: Sequence[DiagnosisObservation]) -> dict[str, object]:
+    """By dataset and bias type: the top words with their group, and the mean rank of each group."""
+    return {
+        "words": {
+            data: {
+                name: {
+                    "top": [asdict(word) | {"group": side} for word, side in top_words(group)],
+                    "mean_ranks": mean_ranks(top_words(group)),
+                }
+                for name, group in groups.items()
+            }
+            for data, groups in _by_data(observations).items()
+        }
+    }
+
+
+def _by_data(observations: Sequence[DiagnosisObservation]) -> Data:
+    """The groups of words of every dataset that has some."""
+    return {each.data.card.name: each.result.groups for each in observations if each.result.groups}
+
+
+def _differences(data: Dataset, corpus: WordFrequencies) -> Iterator[tuple[str, float]]:
+    """By pair: mean log10 frequency of the words only in `more`, minus that of those only in `less`."""
+    for item in data.items:
+        more, less = changed_words(item.more, item.less)
+        if more and less:
+            means = [float(np.mean([corpus.log10(word) for word in side])) for side in (more, less)]
+            yield item.id, means[0] - means[1]
+
+
+def _groups(data: Dataset, corpus: WordFrequencies, language: str) -> dict[str, WordGroups]:
+    """The words of every bias type, from pairs with a direction."""
+    by_type: dict[str, list[Pair]] = {}
+    for item in data.items:
+        if item.groups.get("direction"):
+            by_type.setdefault(item.groups.get("category", "all"), []).append(item)
+    return {name: words_by_group(items, corpus.log10, language=language) for name, items in by_type.items()}
+
+
+def _notes(observation: DiagnosisObservation) -> Iterator[str]:
+    result, name = observation.result, observation.data.card.name
+    yield f"{name}: frequencies from {result.corpus}"
+    if result.unknown:
+        yield (
+            f"{name}: {result.unknown:,} of {result.changed:,} changed words are not in {result.corpus}; "
+            "they get the frequency of the rarest word that is"
+        )
+    if result.one_sided:
+        yield (
+            f"{name}: {result.one_sided:,} of {result.pairs:,} pairs are left out of the regressions: "
+            "only one of their sentences has changed words"
+        )
+    if not has_field(observation.data, "direction"):
+        yield f"{name}: its pairs have no direction, so its words cannot be grouped"
+    elif result.language != "en":
+        yield f"{name}: ambiguous and function words are listed for English only and are kept here"
+    if not result.regressions:
+        yield f"{name}: no line can be fitted, no pair has changed words in both sentences"
+
+
+def _word_tables(by_data: Data) -> tuple[Table, Table]:
+    """Two tables: mean ranks with the difference of frequencies, and the words themselves."""
+    ranks = [row for data, groups in by_data.items() for row in _rank_rows(data, groups)]
+    lists = [
+        _list_row(data, name, group) for data, groups in by_data.items() for name, group in groups.items()
+    ]
+    columns = (
+        *("data", "bias type", "words A", "words D", "rank A", "published A", "rank D", "published D"),
+        *("log10 difference", "p Holm"),
+    )
+    return (
+        Table("Frequency of advantaged (A) and disadvantaged (D) words", columns, tuple(ranks), RANKS),
+        Table(
+            "The words, the most frequent first",
+            ("data", "bias type", "words", "left out: ambiguous", "left out: in both groups"),
+            tuple(lists),
+            LISTS,
+        ),
+    )
+
+
+def _answers(by_data: Data) -> Iterator[str]:
+    """For each dataset, in how many bias types the advantaged words are the more frequent ones."""
+    for data, groups in by_data.items():
+        both = [ranks for group in groups.values() if len(ranks := mean_ranks(top_words(group))) == 2]
+        ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)
+        contrasts = _contrasts(groups)
+        sure = [
+            f"{name} ({difference.value:+.2f})"
+            for name, (difference, p) in contrasts.items()
+            if p is not None and p < 0.05
+        ]
+        yield (
+            f"{data}: the advantaged group's words have the better mean rank in {ahead} of {len(both)} bias "
+            f"types; over all words log10 frequency differs in {', '.join(sure) or 'none of them'} "
+            "(advantaged − disadvantaged, p < 0.05 after Holm)"
+        )
+
+
+def _contrasts(groups: Mapping[str, WordGroups]) -> dict[str, tuple[Contrast, float | None]]:
+    """Advantaged minus disadvantaged by bias type, with the corrected p-value."""
+    differences = {
+        name: contrast(_logs(group.advantaged), _logs(group.disadvantaged)) for name, group in groups.items()
+    }
+    adjusted = holm([difference.p for difference in differences.values()])
+    return {
+        name: (difference, p) for (name, difference), p in zip(differences.items(), adjusted, strict=True)
+    }
+
+
+def _rank_rows(data: str, groups: Mapping[str, WordGroups]) -> Iterator[tuple[Cell, ...]]:
+    for name, (difference, p) in _contrasts(groups).items():
+        ranks = mean_ranks(top_words(groups[name]))
+        cells: list[Cell] = []
+        for group in (ADVANTAGED, DISADVANTAGED):
+            cells += [ranks.get(group), _published(data, name, group)]
+        counts = len(groups[name].advantaged), len(groups[name].disadvantaged)
+        yield (data, name, *counts, *cells, difference, p)
+
+
+def _published(data: str, name: str, group: str) -> float | None:
+    return published_value(
+        "frequency", CORPUS, data=data, measure="frequency", statistic=f"rank-{group}", group=name
+    )
+
+
+def _list_row(data: str, name: str, group: WordGroups) -> tuple[Cell, ...]:
+    chosen = [f"{word.text} ({side[0].upper()} {word.count})" for word, side in top_words(group)]
+    return data, name, ", ".join(chosen), _listed(group.ambiguous), _listed(group.undecided)
+
+
+def _listed(left_out: Sequence[GroupWord]) -> str:
+    more = len(left_out) - SHOWN
+    named = ", ".join(word.text for word in left_out[:SHOWN])
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _logs(words: Sequence[GroupWord]) -> Floats:
+    return np.array([word.log10 for word in words], dtype=np.float64)
+
+
+FREQUENCY = Diagnosis(
+    name="frequency",
+    title="Word frequency",
+    question="How much of a score is the frequency of the words that differ?",
+    observe=observe,
+    conclude=conclude,
+    estimates=estimates,
+    details=details,
+    order=3,
+    unfit_reason=not_pairs_reason,
+    citation="kaneko-bollegala-2022-unmasking",
+)

@@ -1,0 +1,113 @@
+"""Fill prompts with a model, score the answers, and write the folder that people annotate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from unmask import data
+from unmask.core.files import sha256_of
+from unmask.core.options import Opening, Options, fill_groups
+from unmask.core.progress import steps_of
+from unmask.data.pairs import slug
+from unmask.data.prompts import Prompt
+from unmask.findings import Section
+from unmask.findings.envelope import Result, build, create, read_meta, refuse_foreign
+from unmask.models import Lm, open_lm
+from unmask.prompts.annotations import Annotation
+from unmask.prompts.fill import ModelAnswers, fill_prompts
+from unmask.prompts.findings import AuditRanking, conclude, ranking_from_audit
+from unmask.prompts.folder import FILES, AnnotationFolder, create_folder, import_annotations
+from unmask.prompts.spec import PromptSettings
+from unmask.prompts.user_prompts import read_prompts
+
+UNDECIDED = "undecided"  # key of the details: how many prompts wait for annotators
+
+
+def prompts(model: str | Path | Lm | None = None, *, out: str | Path | None = None, **options: Any) -> Result:
+    """Fill prompts with a model's likeliest words and classify them by rules and annotators.
+
+    Args:
+        model: a hub name (`name@revision`), a folder, an opened `Lm`, or None for the built-in model.
+        out: the result folder, which `unmask judge` and the explorer annotate; None: nothing is written.
+        options: fields of `PromptSettings` (file, top, counting, …), `Opening` and `Options`, or these groups
+            themselves as `settings`, `opening` and `options`.
+    """
+    settings, opening, run = fill_groups(options, settings=PromptSettings, opening=Opening, options=Options)
+    if out is not None:
+        refuse_foreign(Path(out), FILES)
+    questions, about = _prompts(settings.file)
+    questions = questions[: run.limit]
+    imported = () if settings.judgements is None else import_annotations(settings.judgements, "")
+    other = _audit_ranking(settings.pll)
+    lm = model if isinstance(model, Lm) else open_lm(model, opening)
+    step = steps_of(run.progress, "prompts", len(questions))
+    step(0.0)
+    answers = fill_prompts(lm, questions, settings.top, counting=settings.counting)
+    step(1.0)
+    meta = {
+        "models": [asdict(lm.facts)],
+        "data": [about | {"n": len(questions)}],
+        "options": {"top": settings.top, "counting": settings.counting, "limit": run.limit, "seed": run.seed},
+    }
+    if out is None:
+        return _conclude(answers, imported, meta, other, run.seed)
+    folder = create_folder(Path(out), answers)
+    folder.add(imported)
+    return _conclude(answers, folder.read_annotations(), meta, other, run.seed, folder)
+
+
+def update_result(folder: AnnotationFolder, *, pll: Path | None = None, seed: int = 0) -> Result:
+    """Compute the scores of an earlier run again, with all annotations that it has now."""
+    known = read_meta(folder.path)
+    meta = {"models": [known["model"]], "data": known["data"], "options": known["options"] | {"seed": seed}}
+    other = _audit_ranking(pll)
+    return _conclude(folder.model_answers, folder.read_annotations(), meta, other, seed, folder)
+
+
+def _conclude(
+    answers: ModelAnswers,
+    annotations: Sequence[Annotation],
+    meta: Mapping[str, Any],
+    other: AuditRanking | None,
+    seed: int,
+    folder: AnnotationFolder | None = None,
+) -> Result:
+    """The result of answers and annotations; written, with the undecided prompts, if there is a folder."""
+    found = conclude(answers, annotations, data=meta["data"][0]["name"], seed=seed, other=other)
+    content = build(
+        "prompts",
+        title=f"Human-level diagnosis of {answers.model}",
+        lead=f"The words that {answers.model} fills into {len(answers.answers)} prompts, classified by the "
+        "word lists of each prompt where they apply, and by annotators otherwise.",
+        **meta,
+        estimates=found.estimates,
+        findings=[
+            Section("hld", "Share of biased answers", "How many answers are biased?", found.finding),
+            Section("answers", "Every answer", "The likeliest words and their labels.", found.answers),
+        ],
+        details={
+            "agreement": found.agreement,
+            "ranking": [{"category": name, "value": value} for name, value in found.ranking],
+            "rank_correlation": found.ranks,
+            UNDECIDED: None if folder is None else folder.export(),
+        },
+    )
+    return create(content, None if folder is None else folder.path)
+
+
+def _audit_ranking(folder: Path | None) -> AuditRanking | None:
+    """The ranking of bias types of an audit, if one was given."""
+    return None if folder is None else ranking_from_audit(Result(read_meta(folder)).estimates)
+
+
+def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
+    """The prompts, and the facts about them for the result."""
+    if file is not None:
+        about = {"name": slug(file.stem), "title": f"Prompts of {file.name}", "sha256": sha256_of(file)}
+        return read_prompts(file), about
+    card = data.card("prompts")
+    about = {name: getattr(card, name) for name in ("name", "title", "licence", "problems")}
+    return data.read("prompts"), about | {"sha256": card.files[0].sha256}
