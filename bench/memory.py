@@ -30,7 +30,7 @@ def main() -> None:
             shapes.build(built, items, shape)
             os._exit(0)
         os.wait()
-        lm = unmask.open_lm(built)
+        lm = unmask.open_model(built)
         unmask.audit(lm, measures=["aul"], options=unmask.Options(store=False, limit=2))  # imports, threads
         before = peak()
         data = Dataset(datasets.card("crows-pairs"), items * args.times, "", verified=False)

@@ -38,7 +38,7 @@ def main() -> None:
     items = shapes.pairs(args.data_dir, args.pairs)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["UNMASK_CACHE_DIR"] = f"{folder}/cache"
-        lm = unmask.open_lm(shapes.build(Path(folder) / "bert-base-shape", items, shapes.BERT_BASE))
+        lm = unmask.open_model(shapes.build(Path(folder) / "bert-base-shape", items, shapes.BERT_BASE))
         data = Dataset(unmask_card(), items, "", verified=False)
         print(f"{len(items)} pairs, BERT-base shape with random weights, {args.threads} threads, fp32\n")
         speed(lm, data)

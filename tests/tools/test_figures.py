@@ -27,12 +27,12 @@ TEXT = "The old man went down to the river. He said that nobody had seen the boa
 
 @pytest.fixture(scope="module")
 def masked() -> Lm:
-    return unmask.open_lm(zoo.folder("bert-uncased"), unmask.Opening(device="cpu"))
+    return unmask.open_model(zoo.folder("bert-uncased"), unmask.Opening(device="cpu"))
 
 
 @pytest.fixture(scope="module")
 def causal() -> Lm:
-    return unmask.open_lm(zoo.folder("gpt2"), unmask.Opening(device="cpu"))
+    return unmask.open_model(zoo.folder("gpt2"), unmask.Opening(device="cpu"))
 
 
 def documents(number: int) -> list[str]:

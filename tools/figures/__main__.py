@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = _arguments(argv)
     torch.set_num_threads(min(2, torch.get_num_threads()))
     try:
-        lm = unmask.open_lm(args.model, unmask.Opening(device="cpu"))
+        lm = unmask.open_model(args.model, unmask.Opening(device="cpu"))
     except UnmaskError as error:
         sys.exit(str(error))
     job = Job(lm, args.corpora, args.data_dir, args.rows, args.limit)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -105,6 +106,24 @@ def largest_differences(rows: Rows, count: int) -> list[Mapping[str, Any]]:
     less = [row for row in ranked if row["difference"] < 0]
     half = count // 2
     return more[: max(count - half, count - len(less))] + less[: max(half, count - len(more))]
+
+
+def explain(
+    run: Result | str | Path, item: str | None = None, *, measure: str | None = None, top: int = 5
+) -> tuple[Explanation, ...]:
+    """Explain one item of an audit, or the `top` items with the largest differences in both directions."""
+    from unmask.audit.result import load_audit
+
+    result = run if isinstance(run, Result) else load_audit(run)
+    if measure is not None:
+        result.require_measure(measure)
+    if item is not None:
+        return (explain_item(result, item, measure),)
+    name = measure or result.measures()[0]
+    rows = [
+        row for row in result.items.to_pylist() if row["measure"] == name and row["outcome"] != "unscored"
+    ]
+    return tuple(explain_rows(largest_differences(rows, top), result.tokens))
 
 
 def explain_item(result: Result, item: str, measure: str | None = None) -> Explanation:

@@ -24,21 +24,10 @@ def explain(
     top: Annotated[int, typer.Option(help="Number of items or tokens to show.")] = 5,
 ) -> None:
     """Show how much each token contributes to the difference of a pair."""
-    from unmask.audit.attribution import explain_rows, largest_differences
-    from unmask.audit.result import load_audit
+    from unmask.audit.attribution import explain as explain_run
 
-    result = load_audit(run)
-    if measure is not None:
-        result.require_measure(measure)
-    if item is not None:
-        _show(result.explain(item, measure), top)
-        return
-    name = measure or result.measures()[0]
-    scored = [
-        row for row in result.items.to_pylist() if row["measure"] == name and row["outcome"] != "unscored"
-    ]
-    for explanation in explain_rows(largest_differences(scored, top), result.tokens):
-        _show(explanation, 3)
+    for explanation in explain_run(run, item, measure=measure, top=top):
+        _show(explanation, top if item is not None else 3)
 
 
 def _show(explanation: Explanation, top: int) -> None:
