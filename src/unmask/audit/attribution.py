@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 
 from unmask.core.errors import ResultError
 from unmask.core.types import Side
-
-if TYPE_CHECKING:
-    from unmask.findings.envelope import Result
+from unmask.findings.envelope import Result
 
 CLOSE = 1e-3  # relative tolerance: contributions add up to the difference but for rounding
 SIDES: tuple[Side, ...] = ("more", "less", "unrelated")

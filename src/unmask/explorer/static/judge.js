@@ -33,7 +33,7 @@ function draw(message = "") {
       : el("p", {}, "Enter your name first: every verdict is saved with it."),
     judge && answers.length ? card() : null,
     el("p", { class: "soft", id: "saved" }, message),
-    judge ? el("p", { class: "soft" }, "Every verdict is saved immediately. ", el("code", {}, "unmask judge RUN --no-ask"), " scores the run again.") : null);
+    judge ? el("p", { class: "soft" }, "Every verdict is saved immediately. ", el("code", {}, "unmask annotate RUN --no-ask"), " scores the run again.") : null);
   if (judge) note("judge", { judge, prompt: answers[state.at]?.prompt });
 }
 
