@@ -32,11 +32,10 @@ def sample_means(values: Floats, size: int, draws: int, *, rng: np.random.Genera
 
 def half_differences(values: Floats, *, rng: np.random.Generator) -> Floats:
     """Mean of one half minus mean of the other over random splits; an odd item is left out."""
-    half = values.size // 2
-    if not half:
+    if values.size < 2:
         return np.full(0, np.nan)
-    shuffled = (rng.permutation(values) for _ in range(HALVES))
-    return np.array([values_of[:half].mean() - values_of[half : 2 * half].mean() for values_of in shuffled])
+    halves = _half_means(values, rng)
+    return np.asarray(halves[:, 0] - halves[:, 1])
 
 
 def half_rankings(groups: Sequence[Floats], *, rng: np.random.Generator) -> Floats:
@@ -47,15 +46,16 @@ def half_rankings(groups: Sequence[Floats], *, rng: np.random.Generator) -> Floa
     kept = [group for group in groups if group.size >= 2]
     if len(kept) < MIN_RANKED:
         return np.full(0, np.nan)
-    first, second = np.empty((HALVES, len(kept))), np.empty((HALVES, len(kept)))
-    for column, values in enumerate(kept):
-        half = values.size // 2
-        for split in range(HALVES):
-            shuffled = rng.permutation(values)
-            first[split, column] = shuffled[:half].mean()
-            second[split, column] = shuffled[half : 2 * half].mean()
-    rhos = spearman_rhos(first, second)
+    halves = np.stack([_half_means(values, rng) for values in kept], axis=-1)
+    rhos = spearman_rhos(halves[:, 0], halves[:, 1])
     return rhos[np.isfinite(rhos)]
+
+
+def _half_means(values: Floats, rng: np.random.Generator) -> Floats:
+    """The means of both halves, a row per random split."""
+    half = values.size // 2
+    shuffled = (rng.permutation(values) for _ in range(HALVES))
+    return np.array([(each[:half].mean(), each[half : 2 * half].mean()) for each in shuffled])
 
 
 def spearman_brown(correlation: float) -> float:
