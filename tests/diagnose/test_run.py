@@ -14,7 +14,7 @@ import unmask
 import zoo
 from unmask import data as datasets
 from unmask.audit.session import Session
-from unmask.core.errors import DataError, ModelError, UnknownName
+from unmask.core.errors import DataError, ModelError, StatsError, UnknownName
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
 from unmask.diagnose import DIAGNOSES, find
@@ -171,6 +171,18 @@ def test_of_several_one_that_fails_does_not_end_the_others() -> None:
     toy, other = run([TOY, broken], [bert()], options=LIMIT)
     assert toy.finding.tables
     assert other.finding.notes == ("nine-axes: no counts; give a file",)
+
+
+def test_of_several_one_without_a_conclusion_does_not_end_the_others() -> None:
+    def refuse(seen: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+        raise StatsError("nothing was scored")
+
+    broken = replace(TOY, name="broken", conclude=refuse)
+    with pytest.raises(StatsError, match="nothing was scored"):
+        run([broken], [bert()], options=LIMIT)
+    toy, other = run([TOY, broken], [bert()], options=LIMIT)
+    assert toy.finding.tables
+    assert other.finding.notes == ("nothing was scored",)
 
 
 def test_a_model_of_the_wrong_kind_is_refused_or_said() -> None:

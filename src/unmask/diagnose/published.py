@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib.resources import files
 
 
@@ -35,15 +35,10 @@ def published_value(
 ) -> float | None:
     """The published number for a model, matched by the last part of its name; None if there is none."""
     name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
-    key = (diagnosis, name, data, measure, statistic, group)
-    for number in published_numbers():
-        if (
-            number.diagnosis,
-            number.model,
-            number.data,
-            number.measure,
-            number.statistic,
-            number.group,
-        ) == key:
-            return number.value
-    return None
+    return _by_key().get((diagnosis, name, data, measure, statistic, group))
+
+
+@functools.cache
+def _by_key() -> dict[tuple[str, ...], float]:
+    """The published values by all other columns but the last."""
+    return {astuple(number)[:6]: number.value for number in reversed(published_numbers())}

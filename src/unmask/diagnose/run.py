@@ -36,20 +36,6 @@ class DiagnosisCase:
     sentences_run: dict[str, int] = field(default_factory=dict)  # by model: inputs not in the store
     notes: list[str] = field(default_factory=list)
 
-    def conclude(self, settings: DiagnosisSettings) -> Section:
-        """The finding of this diagnosis, with what was left out in its notes."""
-        finding = Finding((), ())
-        if self.observations:
-            finding = self.diagnosis.conclude(self.observations, settings)
-        counts = " ".join(f"{name}: {rows:,} new sentences run." for name, rows in self.sentences_run.items())
-        return Section(
-            self.diagnosis.name,
-            self.diagnosis.title,
-            self.diagnosis.question,
-            replace(finding, notes=(*finding.notes, *self.notes)),
-            f"Data: {', '.join(data.card.title for data in self.data)}. {counts}",
-        )
-
 
 def diagnose(
     names: str | Diagnosis | Sequence[str | Diagnosis],
@@ -82,8 +68,9 @@ def diagnose(
     cases = _cases(chosen, listed, data, run)
     for model in dict.fromkeys(model for case in cases for model in case.models):
         _observe(model, cases, settings, opening, run)
-    sections = [case.conclude(settings) for case in cases]
     facts = {each.names[0]: dict(each.model) for case in cases for each in case.observations}
+    concluded = [_conclude(case, settings, alone=len(cases) == 1) for case in cases]
+    estimates = [each for _, own in concluded for each in own if math.isfinite(each.value)]
     meta = build(
         "diagnosis",
         title="Diagnosis of bias measures",
@@ -92,8 +79,8 @@ def diagnose(
         models=list(facts.values()),
         data={each.card.name: each.facts() for case in cases for each in case.data}.values(),
         options={**asdict(settings), "limit": run.limit, "tokens": run.tokens},
-        estimates=_estimates(cases, settings, several=len(facts) > 1),
-        findings=sections,
+        estimates=estimates if len(facts) > 1 else [replace(each, model="") for each in estimates],
+        findings=[section for section, _ in concluded],
         details={
             case.diagnosis.name: {
                 "sentences_run": case.sentences_run,
@@ -172,15 +159,20 @@ def _unique_name(name: str, cases: Sequence[DiagnosisCase]) -> str:
     return next(free for free in names if free not in taken)
 
 
-def _estimates(
-    cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, *, several: bool
-) -> list[Estimate]:
-    """All estimates that are defined; they name their model only if there are several."""
-    every = [
-        estimate
-        for case in cases
-        if case.observations
-        for estimate in case.diagnosis.estimates(case.observations, settings)
-        if math.isfinite(estimate.value)
-    ]
-    return every if several else [replace(estimate, model="") for estimate in every]
+def _conclude(
+    case: DiagnosisCase, settings: DiagnosisSettings, *, alone: bool
+) -> tuple[Section, list[Estimate]]:
+    """The finding, with what was left out in its notes, and the estimates of one diagnosis."""
+    diagnosis, finding, estimates = case.diagnosis, Finding((), ()), list[Estimate]()
+    try:
+        if case.observations:
+            finding = diagnosis.conclude(case.observations, settings)
+            estimates = list(diagnosis.estimates(case.observations, settings))
+    except UnmaskError as error:
+        if alone:
+            raise
+        case.notes.append(str(error))
+    finding = replace(finding, notes=(*finding.notes, *case.notes))
+    counts = " ".join(f"{name}: {rows:,} new sentences run." for name, rows in case.sentences_run.items())
+    foot = f"Data: {', '.join(data.card.title for data in case.data)}. {counts}"
+    return Section(diagnosis.name, diagnosis.title, diagnosis.question, finding, foot), estimates

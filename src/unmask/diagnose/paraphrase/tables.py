@@ -22,7 +22,12 @@ WHERE = ("model", "data", "measure")
 def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
     """M_PER_AGREE: the share of originals in agreement, against chance."""
     rows = [
-        (*verdicts.key_cells, *cells(verdicts.signs[ALL]), verdicts.signs[ALL].p, published(verdicts, ALL))
+        (
+            *verdicts.key_cells,
+            *cells(verdicts.signs[ALL]),
+            verdicts.signs[ALL].p,
+            published_agreement(verdicts, ALL),
+        )
         for verdicts in main
     ]
     return Table(
@@ -39,7 +44,7 @@ def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
 def type_table(main: Sequence[FamilyVerdicts]) -> Table:
     """Agreement for every bias type."""
     rows = [
-        (*verdicts.key_cells, name, *cells(verdicts.signs[name]), p, published(verdicts, name))
+        (*verdicts.key_cells, name, *cells(verdicts.signs[name]), p, published_agreement(verdicts, name))
         for verdicts in main
         for name, p in corrected_p(verdicts).items()
     ]
@@ -63,7 +68,7 @@ def corrected_p(verdicts: FamilyVerdicts) -> dict[str, float | None]:
     return dict(zip(verdicts.categories, adjusted, strict=True))
 
 
-def published(verdicts: FamilyVerdicts, group: str) -> float | None:
+def published_agreement(verdicts: FamilyVerdicts, group: str) -> float | None:
     """The published agreement of a model, overall or for a bias type."""
     if verdicts.measure not in PAPERS:
         return None
