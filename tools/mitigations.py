@@ -14,6 +14,7 @@ import argparse
 import json
 import shutil
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def main() -> None:
 
 def _run(args: argparse.Namespace) -> None:
     """Every method from the same start; scores are written after each, those there are not made again."""
-    from unmask.mitigate.evaluation import as_json, evaluate_model
+    from unmask.mitigate.evaluation import evaluate_model
     from unmask.models import Engine, open_lm
 
     path = args.out / "scores.json"
@@ -52,7 +53,9 @@ def _run(args: argparse.Namespace) -> None:
         begin = time.monotonic()
         engine = Engine(open_lm(args.model))
         if name is None:
-            kept[label] = {"seen": as_json(evaluate_model(engine, wiki.held_out_sentences, seed=args.seed))}
+            kept[label] = {
+                "seen": scores_json(evaluate_model(engine, wiki.held_out_sentences, seed=args.seed))
+            }
         else:
             kept[label] = _mitigated(args, name, engine, wiki)
         kept[label]["seconds"] = round(time.monotonic() - begin, 1)
@@ -69,7 +72,7 @@ def _run(args: argparse.Namespace) -> None:
 def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> dict[str, Any]:
     """One method: its checkpoint is scored and thrown away, unless it is to be kept."""
     from unmask.mitigate import at, cda, cds, dropout
-    from unmask.mitigate.evaluation import as_json, evaluate_model
+    from unmask.mitigate.evaluation import evaluate_model
     from unmask.mitigate.spec import MitigationContext, MitigationOptions
     from unmask.models import Engine, open_lm
     from unmask.training import TrainSettings
@@ -91,7 +94,7 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
         shutil.rmtree(folder)
     trained = outcome.trained
     record = {"outcome": dict(outcome.facts), "steps": trained.steps, "losses": trained.losses}
-    return {"record": record, "seen": as_json(seen)}
+    return {"record": record, "seen": scores_json(seen)}
 
 
 def table(out: Path) -> str:
@@ -99,15 +102,14 @@ def table(out: Path) -> str:
     from unmask.findings import as_json
     from unmask.findings.html import format_cell
     from unmask.mitigate.comparison import compare_evaluations
-    from unmask.mitigate.evaluation import from_json
 
     kept = json.loads((out / "scores.json").read_text())
-    before = from_json(kept["before"]["seen"])
+    before = read_scores(kept["before"]["seen"])
     lines, whole = [], {}
     for name, one in kept.items():
         if name == "before":
             continue
-        finding = compare_evaluations(before, from_json(one["seen"]), plots=False)
+        finding = compare_evaluations(before, read_scores(one["seen"]), plots=False)
         whole[name] = {"record": one["record"], "seconds": one["seconds"], **as_json(finding)}
         bias, proper, cost = finding.tables
         steps = one["record"]["steps"]
@@ -130,6 +132,29 @@ def table(out: Path) -> str:
     (out / "table.md").write_text(text + "\n", encoding="utf-8")
     (out / "table.json").write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
     return text
+
+
+def scores_json(evaluation: Any) -> dict[str, Any]:
+    """All scores of an evaluation as JSON, to be compared later."""
+    return {
+        "rows": [asdict(row) for rows in evaluation.rows.values() for row in rows],
+        "ability": {name: value.tolist() for name, value in asdict(evaluation.ability).items()},
+    }
+
+
+def read_scores(stored: dict[str, Any]) -> Any:
+    """Inverse of `scores_json`."""
+    import numpy as np
+
+    from unmask.core.types import Row
+    from unmask.mitigate.evaluation import BiasEvaluation
+    from unmask.training.perplexity import Ability
+
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for row in stored["rows"]:
+        rows.setdefault((row["measure"], row["data"]), []).append(Row(**row))
+    ability = {name: np.array(value) for name, value in stored["ability"].items()}
+    return BiasEvaluation(rows, Ability(**ability))
 
 
 def _wiki(args: argparse.Namespace) -> Any:

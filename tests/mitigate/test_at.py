@@ -181,3 +181,23 @@ def test_the_projection_shrinks(tmp_path: Path, method: str) -> None:
 def test_at_refuses_too_little_text(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at needs both kinds"):
         find("at").apply(make_context(tmp_path), TrainingCorpus((("He is a doctor.",),), ()))
+
+
+def test_an_interrupted_training_is_known_by_what_determines_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key with the options of other methods, or a path, would refuse to resume the same training."""
+    from unmask.mitigate import at
+
+    keys: list[str] = []
+
+    def stop(*_: Any, key: str, **__: Any) -> None:
+        keys.append(key)
+        raise InterruptedError
+
+    monkeypatch.setattr(at, "train", stop)
+    for options in ({}, {"pairs": tmp_path / "w.csv", "layer": 2}, {"strength": 0.3}, {"remind": 1}):
+        with pytest.raises(InterruptedError):
+            find("at").apply(make_context(tmp_path, **options), CORPUS)
+    assert keys[0] == keys[1]
+    assert len({*keys}) == 3

@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from tools.mitigations import read_scores, scores_json
 
 from unmask.core.types import Row
 from unmask.mitigate.comparison import bias_estimates, compare_evaluations
-from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, as_json, from_json, templates
+from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, templates
 from unmask.mitigate.leans import lean_size, word_leans
 from unmask.training.perplexity import Ability
 
@@ -80,7 +81,7 @@ def test_the_comparison_matches_hand_computed_values() -> None:
 
 def test_evaluations_round_trip_through_json() -> None:
     seen = made(1.0)
-    again = from_json(json.loads(json.dumps(as_json(seen))))
+    again = read_scores(json.loads(json.dumps(scores_json(seen))))
     assert again.rows == {key: list(rows) for key, rows in seen.rows.items()}
     assert again.ability.lost.tolist() == seen.ability.lost.tolist()
 

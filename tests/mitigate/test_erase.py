@@ -17,8 +17,7 @@ from unmask.core.options import Opening
 from unmask.core.types import Floats
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import METHODS, find, inlp, oscar, projection
-from unmask.mitigate.erase.fit import erase_states, fit_eraser
-from unmask.mitigate.erase.probe import probe_accuracy, split_by_word
+from unmask.mitigate.erase.fit import erase_states, fit_eraser, probe_accuracy, split_by_word
 from unmask.mitigate.erase.states import GenderedStates, find_contexts, pair_states, word_pairs
 from unmask.mitigate.inlp import fit_inlp
 from unmask.mitigate.oscar import fit_oscar

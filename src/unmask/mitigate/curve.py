@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from unmask import data
-from unmask.audit.checks import Evidence
-from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError, ResultError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.progress import Progress, with_label
@@ -21,8 +19,8 @@ from unmask.core.types import Floats
 from unmask.data.texts import TrainingCorpus
 from unmask.findings import Finding, Plot, Section, Table
 from unmask.findings.envelope import RESULT, Result, create
-from unmask.measures import find
 from unmask.mitigate.checkpoint import WORK, build_meta, finished_details, request_of
+from unmask.mitigate.evaluation import score_rows
 from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions
 from unmask.models import Engine, Lm
 from unmask.models.network import Network
@@ -35,9 +33,7 @@ TITLE_AND_LEAD = ("How much text it takes", "ASLD after training on random sampl
 
 def asld(engine: Engine) -> float:
     """Mean absolute difference in log-likelihood between the sentences of a pair."""
-    items = data.load(DATA).items
-    chunks = score_items(DATA, items, [find("sld")], engine, evidence=Evidence(), progress=lambda _: None)
-    rows = (scored.row for chunk in chunks for scored in chunk)
+    rows = score_rows(engine, "sld", data.load(DATA))
     return float(np.mean([abs(row.difference) for row in rows if row.scores]))
 
 

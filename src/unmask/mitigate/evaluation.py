@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from unmask import data
 from unmask.audit.checks import Evidence
@@ -40,7 +37,8 @@ def evaluate_model(
     plan = [("ppd", dataset) for dataset in templates()]
     plan += [(measure, data.load(name)) for measure, name in _MEASURES[engine.lm.kind]]
     rows = {
-        (measure, dataset.card.name): _score(engine, measure, dataset, progress) for measure, dataset in plan
+        (measure, dataset.card.name): score_rows(engine, measure, dataset, progress)
+        for measure, dataset in plan
     }
     return BiasEvaluation(rows, measure_ability(engine, held_out, seed=seed))
 
@@ -50,24 +48,6 @@ def templates() -> tuple[Dataset, ...]:
     whole = data.load(TEMPLATES)
     parts = {TEMPLATES: "zero", WOMEN: "female", MEN: "male"}
     return tuple(_part(whole, name, goal) for name, goal in parts.items())
-
-
-def as_json(evaluation: BiasEvaluation) -> dict[str, Any]:
-    """All scores as JSON, to be compared later."""
-    return {
-        "rows": [asdict(row) for rows in evaluation.rows.values() for row in rows],
-        "ability": {name: value.tolist() for name, value in asdict(evaluation.ability).items()},
-    }
-
-
-def from_json(stored: Mapping[str, Any]) -> BiasEvaluation:
-    """Inverse of `as_json`."""
-    rows: dict[tuple[str, str], list[Row]] = {}
-    for row in stored["rows"]:
-        rows.setdefault((row["measure"], row["data"]), []).append(Row(**row))
-    return BiasEvaluation(
-        rows, Ability(**{name: np.array(value) for name, value in stored["ability"].items()})
-    )
 
 
 def _part(whole: Dataset, name: str, goal: str) -> Dataset:
@@ -80,7 +60,8 @@ def _part(whole: Dataset, name: str, goal: str) -> Dataset:
     return replace(whole, card=replace(whole.card, name=name, size=len(items)), items=items)
 
 
-def _score(engine: Engine, measure: str, dataset: Dataset, progress: Progress | None) -> list[Row]:
+def score_rows(engine: Engine, measure: str, dataset: Dataset, progress: Progress | None = None) -> list[Row]:
+    """Score a dataset by one measure."""
     name = dataset.card.name
     step = steps_of(progress, f"{measure}, {name}", len(dataset.items))
     chunks = score_items(name, dataset.items, [find(measure)], engine, evidence=Evidence(), progress=step)

@@ -15,8 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase.fit import Facts, apply, subspace_eraser
-from unmask.mitigate.erase.probe import accuracy_by_pair, split_by_word
+from unmask.mitigate.erase.fit import Facts, accuracy_by_pair, apply, split_by_word, subspace_eraser
 from unmask.mitigate.erase.states import GenderedStates
 from unmask.mitigate.projection import remove_subspace
 from unmask.mitigate.spec import Method

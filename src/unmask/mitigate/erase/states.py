@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from unmask.models import Lm
 from unmask.models.states import TokenIds, mean_states
 from unmask.vectors.contextual import word_token_positions
 
+T = TypeVar("T")
 GenderPair = tuple[str, str]  # a masculine word and its counterpart
 CARRIERS = (
     "This is {}.",
@@ -85,15 +87,11 @@ def find_contexts(sentences: Sequence[str], *, seed: int = 0) -> PairContexts:
 
 def pair_states(lm: Lm, contexts: PairContexts, layer: int) -> GenderedStates:
     """States of both words in each sentence at a layer; sentences the model cannot encode are skipped."""
-    rows: list[tuple[TokenIds, TokenIds]] = []
-    kept: list[GenderPair] = []
-    for sentence, pair in zip(contexts.sentences, contexts.pairs, strict=True):
-        try:
-            rows += [_tokenize(lm, sentence, word) for word in pair]
-        except (Unscorable, ModelError):
-            rows = rows[: 2 * len(kept)]
-            continue
-        kept.append(pair)
+    filled = [
+        (pair, [(sentence, word) for word in pair])
+        for sentence, pair in zip(contexts.sentences, contexts.pairs, strict=True)
+    ]
+    kept, rows = _tokenize_all(lm, filled)
     if len(set(kept)) < MIN_PAIRS:
         raise ModelError(
             f"{lm.facts.id} can encode {len(set(kept))} pairs of gendered words, "
@@ -105,14 +103,7 @@ def pair_states(lm: Lm, contexts: PairContexts, layer: int) -> GenderedStates:
 
 def word_states(lm: Lm, words: Sequence[str], layer: int) -> tuple[Floats, tuple[str, ...]]:
     """Mean states of words over the carrier sentences, and the words that could be encoded."""
-    rows, kept = list[tuple[TokenIds, TokenIds]](), list[str]()
-    for word in words:
-        try:
-            rows += [_tokenize(lm, carrier, word) for carrier in CARRIERS]
-        except (Unscorable, ModelError):
-            rows = rows[: len(CARRIERS) * len(kept)]
-            continue
-        kept.append(word)
+    kept, rows = _tokenize_all(lm, [(word, [(carrier, word) for carrier in CARRIERS]) for word in words])
     states = _states(lm, rows, layer)
     return states.reshape(len(kept), len(CARRIERS), -1).mean(1), tuple(kept)
 
@@ -125,6 +116,21 @@ def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterato
         if len(found) == 1 and (pair := pair_of.get(found[0][0])) and "{" not in sentence:
             begin, end = found[0][1]
             yield f"{sentence[:begin]}{{}}{sentence[end:]}", pair
+
+
+def _tokenize_all(
+    lm: Lm, filled: Iterable[tuple[T, Sequence[tuple[str, str]]]]
+) -> tuple[list[T], list[tuple[TokenIds, TokenIds]]]:
+    """The things all of whose sentences (and words) the model can encode, and the rows of those."""
+    kept: list[T] = []
+    rows: list[tuple[TokenIds, TokenIds]] = []
+    for thing, sentences in filled:
+        try:
+            rows += [_tokenize(lm, sentence, word) for sentence, word in sentences]
+        except (Unscorable, ModelError):
+            continue
+        kept.append(thing)
+    return kept, rows
 
 
 def _tokenize(lm: Lm, sentence: str, word: str) -> tuple[TokenIds, TokenIds]:

@@ -25,11 +25,6 @@ class Lexicon:
     plurals: frozenset[str] = frozenset()  # plurals in -s, whose possessive is an apostrophe alone
     possessives: bool = True  # her, his and hers are disambiguated by grammar
 
-    @property
-    def gendered_words(self) -> frozenset[str]:
-        """All words that are swapped, without names, in lower case."""
-        return frozenset(word.lower() for part in (self.words, self.exact, self.titles) for word in part)
-
 
 @cache
 def package_words() -> WordTables:

@@ -80,10 +80,6 @@ class Swapper:
         chosen = iter(self.chooser(cases)) if cases else iter(())
         return [_fill_slots(text, [(slot, next(chosen)) for slot in slots]) for text, slots in swapped]
 
-    def changes(self, text: str) -> bool:
-        """Whether swapping changes the text."""
-        return self(text) != text
-
     def _swap(self, text: str) -> tuple[str, list[PronounSlot]]:
         out: list[str] = []
         slots: list[PronounSlot] = []

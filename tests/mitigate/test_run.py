@@ -1,0 +1,86 @@
+"""`unmask.mitigate` in Python: the same run as the command, with files, objects and groups of options."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+import unmask
+import zoo
+from mitigate.tiny import CORPUS, SETTINGS
+from unmask import data
+from unmask.core.errors import DataError, UnknownName
+from unmask.core.types import Dataset
+from unmask.data.texts import TrainingCorpus
+from unmask.mitigate import METHODS, Method, MitigationContext, Outcome, evaluation
+
+
+def some_of(name: str) -> Dataset:
+    """Every fifteenth item of built-in data."""
+    whole = data.load(name)
+    return replace(whole, items=whole.items[::15])
+
+
+def shift(context: MitigationContext, _: TrainingCorpus) -> Outcome:
+    """Add noise to all weights."""
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for weight in context.model.parameters():
+            weight.add_(0.02 * torch.randn_like(weight))
+    return Outcome(context.model, {"noise": 0.02})
+
+
+SHIFT = Method("shift", "Noise", "noise is added to all weights", shift, "none")
+
+
+@pytest.mark.slow
+def test_a_method_of_ones_own_is_measured_before_and_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluation, "data", SimpleNamespace(load=some_of))
+    reports: list[tuple[str, float]] = []
+    result = unmask.mitigate(
+        SHIFT,
+        str(zoo.folder("bert-uncased")),
+        corpus=CORPUS,
+        out=tmp_path / "out",
+        settings=SETTINGS,
+        store=False,
+        progress=lambda label, share, total, note="": reports.append((label, share)),
+    )
+    details = result.meta["details"]
+    assert (result.kind, result.meta["title"]) == ("mitigation", "Mitigation by shift")
+    assert (details["outcome"], details["request"]["options"]["seed"]) == ({"noise": 0.02}, 1)
+    after = {one.key: one.value for one in result.estimates}
+    before = {
+        (one["measure"], one["data"], one["group"], one["statistic"]): one["value"]
+        for one in details["before"]
+    }
+    assert after.keys() == before.keys()
+    assert after != before
+    bias = result.findings[0].finding.tables[0]
+    assert [row[4] for row in bias.rows[:2]] == pytest.approx(
+        [before["ppd", "pronoun-templates", "all", name] for name in ("appd", "mean-word-appd")]
+    )
+    assert ("ppd, pronoun-templates", 1.0) in reports
+    assert unmask.load(tmp_path / "out").meta == result.meta
+
+
+def test_built_in_methods_are_found_by_being_there() -> None:
+    assert [*METHODS] == sorted(METHODS)
+    assert {"at", "cda", "cds", "dropout", "inlp", "oscar", "projection"} <= {*METHODS}
+
+
+def test_misuse_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="no mitigation named 'cdaa'"):
+        unmask.mitigate("cdaa")
+    with pytest.raises(UnknownName, match="no option named 'epoch'"):
+        unmask.mitigate("cda", epoch=3)
+    with pytest.raises(DataError, match="no training text"):
+        unmask.mitigate("cda")
+    with pytest.raises(DataError, match="dtype is bf16"):
+        unmask.mitigate("inlp", dtype="bf16", out=tmp_path / "out")
