@@ -46,10 +46,9 @@ def main() -> None:
 
 def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
     """Search the way of fine-tuning with the first model, teach all by it; the way as a grid of one."""
-    from unmask.core.options import Options
     from unmask.core.options import Opening
     from unmask.tasks import Grid, TaskSettings, find
-    from unmask.tasks.run import evaluate_model
+    from unmask.tasks.finetune import FineTuneJob, fine_tune
 
     rows: list[dict[str, Any]] = []
     grid = told.sts_grid if task == "stsbias" else told.nli_grid
@@ -59,23 +58,22 @@ def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
             data_dir=told.data,
             grid=Grid.parse(grid),
             seed=told.seed,
-            rows=told.train_examples,
+            rows=told.rows,
             save_every=10**6,
         )
         one = find(task)
-        lesson = one.load_data(settings)  # type: ignore[misc]
+        data = one.load_data(settings)  # type: ignore[misc]
         folder = told.out / "work" / f"{task}-{label}"
-        seen = evaluate_model(one, ref, lesson, settings, folder, Opening(), Options(store=False))
-        told_ = seen.fine_tuned
+        told_ = fine_tune(FineTuneJob(ref, data, settings, folder, Opening()))
         if len(rows) == 0:
             best = told_.chosen
             grid = f"batch={best.batch} rate={best.rate:g} epochs={best.epochs:g}"
-        head = one.headline(seen.result)
+        head = one.headline(one.observe(told_.classifier, settings))
         rows.append(
             {
                 "model": label,
-                "bias": head.name,
-                **{f"bias_{key}": value for key, value in asdict(head.number).items()},
+                "bias": head.statistic,
+                **{f"bias_{key}": getattr(head, key) for key in ("value", "low", "high", "method")},
                 "n": head.n,
                 "metric": told_.metric,
                 "dev": asdict(told_.dev),
@@ -96,26 +94,26 @@ def taught(task: str, models: dict[str, str], told: argparse.Namespace) -> str:
 
 def relearnt(models: dict[str, str], grid: str | None, told: argparse.Namespace) -> None:
     """STS-bias every so many steps for every model, by the way found."""
-    from unmask.core.options import Options
     from unmask.core.options import Opening
     from unmask.tasks import Grid, TaskSettings, find
     from unmask.tasks.bias_curve import bias_curve
+    from unmask.tasks.finetune import FineTuneJob
 
     task = find("stsbias")
     settings = TaskSettings(
         data_dir=told.data,
         grid=Grid.parse(grid or "batch=32 rate=1e-4 epochs=5"),
         seed=told.seed,
-        rows=told.train_examples,
+        rows=told.rows,
         limit=told.templates,
         every=told.every,
         save_every=10**6,
     )
-    lesson = task.load_data(settings)  # type: ignore[misc]
+    data = task.load_data(settings)  # type: ignore[misc]
     points: list[dict[str, Any]] = []
     for label, ref in models.items():
         folder = told.out / "work" / f"relearning-{label}"
-        curve = bias_curve(task, ref, lesson, settings, folder, Opening(), Options(store=False))
+        curve = bias_curve(task, FineTuneJob(ref, data, settings, folder, Opening()))
         points += [{"model": label, **asdict(point)} for point in curve.points]
         _write(told.out / "relearning.json", points)
         last = curve.points[-1]

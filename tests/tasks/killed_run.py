@@ -7,14 +7,16 @@ from pathlib import Path
 
 import torch
 
-from unmask.core.options import Options
-from unmask.tasks import Grid, TaskSettings, find, run
+import unmask
+from unmask.tasks import Grid
 
 
 def main(model: str, train: str, out: str) -> None:
     torch.set_num_threads(1)
-    settings = TaskSettings(train=Path(train), grid=Grid((8, 16), (1e-3,), (2.0,)), save_every=5, length=16)
-    run(find("biasbios"), [model], settings=settings, out=out, options=Options(offline=True))
+    grid = Grid((8, 16), (1e-3,), (2.0,))
+    unmask.task(
+        "biasbios", model, out=out, train=Path(train), grid=grid, save_every=5, length=16, offline=True
+    )
 
 
 if __name__ == "__main__":

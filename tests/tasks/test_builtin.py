@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-import unmask
 import zoo
 from unmask.cli import main
 from unmask.data import examples, nli, stsb
-from unmask.tasks import Grid, TaskSettings, find, run
+from unmask.tasks import Grid, TaskSettings
+
+from .tiny_models import evaluate
 
 pytestmark = pytest.mark.slow
 
 
-OPTIONS = unmask.Options(store=False, offline=True)
 WHO = ("man", "woman", "girl", "boy", "baker", "soldier", "tourist", "dancer")
 DOING = {
     "carrying": "carries",
@@ -86,7 +86,7 @@ def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, data_
         grid=Grid((8,), (1.5e-4,), (3.0,)),
         limit=6,
     )
-    done = run(find("stsbias"), ["builtin"], settings=settings, options=OPTIONS)
+    done = evaluate("stsbias", ["builtin"], settings)
     told, found = done.observations[0].fine_tuned, done.observations[0].result
     assert told.dev.value >= 0.70
     r = found.r["BLS 2015"]
@@ -145,7 +145,7 @@ def test_inference_is_learnt(tmp_path: Path, data_dir: Path) -> None:
         length=64,
         triples=400,
     )
-    done = run(find("nlibias"), ["builtin"], settings=settings, options=OPTIONS)
+    done = evaluate("nlibias", ["builtin"], settings)
     told, found = done.observations[0].fine_tuned, done.observations[0].result
     assert found.n == 400
     assert told.dev.low > told.majority_share + 0.05

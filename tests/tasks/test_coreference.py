@@ -13,14 +13,13 @@ import torch
 from scipy.stats import binomtest
 
 import reference
-import unmask
 import zoo
 from unmask.audit.session import Session
 from unmask.data import examples
 from unmask.data.riddles import WINOBIAS as FILES
 from unmask.data.riddles import CoreferenceItem, load_winobias
 from unmask.models import Engine, open_lm
-from unmask.tasks import TaskResult, TaskSettings, find, run
+from unmask.tasks import TaskSettings, find
 from unmask.tasks.coreference import (
     CoreferenceAnswer,
     accuracy_gap,
@@ -28,8 +27,10 @@ from unmask.tasks.coreference import (
     pronoun_preferences,
     resolve_pronouns,
 )
+from unmask.tasks.run import TaskResult
 
-OPTIONS = unmask.Options(store=False)
+from .tiny_models import evaluate
+
 MODELS = ("bert-uncased", "roberta", "gpt2", "qwen2")
 
 
@@ -163,9 +164,8 @@ def test_swapping_the_sides_mirrors_the_gap() -> None:
 
 @cache
 def done(name: str, data_dir: Path) -> TaskResult:
-    task = find("winobias" if name != "gpt2" else "winogender")
     settings = TaskSettings(data_dir=data_dir, limit=12)
-    return run(task, [zoo.folder(name)], settings=settings, options=OPTIONS)
+    return evaluate("winobias" if name != "gpt2" else "winogender", [zoo.folder(name)], settings)
 
 
 def test_winobias_end_to_end(data_dir: Path) -> None:
@@ -183,7 +183,7 @@ def test_winobias_end_to_end(data_dir: Path) -> None:
     assert row["pro − anti"].value == pytest.approx(pro - anti)
     assert found.finding.plots[0].id == "winobias"
     assert [file["verified"] for file in found.files] == [data_dir != zoo.MINIATURE] * 10
-    assert find("winobias").headline(what).number == what.gaps["all"].gap
+    assert find("winobias").headline(what).value == what.gaps["all"].gap.value
 
 
 def test_winogender_end_to_end(data_dir: Path) -> None:
@@ -197,6 +197,6 @@ def test_winogender_end_to_end(data_dir: Path) -> None:
         )
         by.setdefault(groups["occupation"], {}).setdefault(groups["gender"], []).append(occupation - other)
     wanted = {job: np.mean(some["female"]) - np.mean(some["male"]) for job, some in by.items()}
-    assert what.leaning == pytest.approx(wanted)
+    assert what.preference == pytest.approx(wanted)
     x = [what.women[job] for job in wanted]
     assert what.r.value == pytest.approx(np.corrcoef(x, list(wanted.values()))[0, 1])

@@ -25,7 +25,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 import unmask
 import zoo
 from unmask.core.errors import DataError, ModelError, ResultError
-from unmask.core.files import write_json
+from unmask.core.estimate import Estimate
 from unmask.core.options import Opening
 from unmask.data.examples import Example
 from unmask.data.texts import TrainingCorpus
@@ -36,10 +36,9 @@ from unmask.models import Engine, open_lm
 from unmask.models.classifier import Classifier
 from unmask.models.eraser import FILE as ERASER_FILE
 from unmask.models.loading import is_classifier, new_classifier, open_classifier, quiet
-from unmask.tasks import Grid, TaskResult, TaskSettings, find, run
-from unmask.tasks.finetune import FineTuned, Trial, greedy_search
-from unmask.tasks.head_init import rescale_pooler
-from unmask.tasks.metrics import (
+from unmask.tasks import Grid, TaskSettings, find
+from unmask.tasks.finetune import FineTuned, Trial, greedy_search, rescale_pooler
+from unmask.tasks.performance import (
     beats_baseline,
     majority_share,
     sample_examples,
@@ -47,13 +46,12 @@ from unmask.tasks.metrics import (
     score_with_interval,
     target_values,
 )
-from unmask.tasks.run import result_json
-from unmask.tasks.spec import Headline, TaskObservation
+from unmask.tasks.run import TaskResult
+from unmask.tasks.spec import TaskObservation
 
-from .tiny_models import biographies, erased_copy, some_eraser, untrained_model
+from .tiny_models import biographies, erased_copy, evaluate, some_eraser, untrained_model
 
 HOW = Opening(device="cpu", offline=True)
-OPTIONS = unmask.Options(store=False, offline=True)
 QUICK = TaskSettings(grid=Grid((16,), (2e-3,), (6.0,)), length=16)
 TEXTS = [("She is here.", None), ("He went to the old school with his friends.", None), ("No", None)]
 
@@ -169,18 +167,20 @@ def test_an_accuracy_of_0_or_1_has_wilsons_interval(right: bool) -> None:
     assert beats_baseline(found, 0.5) is right  # all of them right: the task was learnt
 
 
-def test_nan_is_written_as_null(tmp_path: Path) -> None:
+def test_nan_is_written_as_null(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = Value(float("nan"), float("nan"), float("nan"), "no spread")
     trial = Trial(16, 1e-3, 1.0, score=float("nan"), steps=3)
-    told = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", 40, 20)
-    task = replace(find("stsbias"), headline=lambda _: Headline("|r|", unknown, 3))
+    told = FineTuned(Sure(0), trial, (trial,), unknown, unknown, None, "Pearson's r", 40, 20, 20)
+    task = replace(find("stsbias"), estimates=lambda _: [Estimate.of(unknown, statistic="|r|", n=3)])
     done = TaskResult(task, Finding((), ()), (TaskObservation({"id": "x"}, None, told),), ())
-    write_json(tmp_path / "task.json", result_json(done, TaskSettings()))
-    wrote = json.loads((tmp_path / "task.json").read_text(encoding="utf-8"))
+    monkeypatch.setattr("unmask.tasks.run.evaluate_models", lambda *_: done)
+    wrote = unmask.task(task, "x").meta
     nothing = {"value": None, "low": None, "high": None, "method": "no spread"}
-    assert wrote["taught"][0]["dev"] == wrote["taught"][0]["test"] == nothing
-    assert wrote["taught"][0]["trials"][0]["score"] is None
-    assert wrote["headlines"][0]["value"] is None
+    (fine_tuned,) = wrote["details"]["fine_tuned"]
+    assert fine_tuned["dev"] == fine_tuned["test"] == nothing
+    assert fine_tuned["trials"][0]["score"] is None
+    assert [each["statistic"] for each in wrote["estimates"]] == ["|r|", "Pearson's r", "Pearson's r"]
+    assert wrote["estimates"][0]["value"] is None
 
 
 def test_examples_are_sampled_by_seed() -> None:
@@ -195,7 +195,7 @@ def test_examples_are_sampled_by_seed() -> None:
 
 def taught(tmp_path: Path, *, planted: bool) -> TaskResult:
     path = biographies(tmp_path / "bios.jsonl", planted=planted, n=700)
-    return run(find("biasbios"), [untrained_model()], settings=replace(QUICK, train=path), options=OPTIONS)
+    return evaluate("biasbios", [untrained_model()], replace(QUICK, train=path))
 
 
 @pytest.mark.thorough
@@ -213,7 +213,7 @@ def test_a_planted_association_is_found(tmp_path: Path) -> None:
 def test_without_a_planted_association_the_interval_covers_zero(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=False)
     found = done.observations[0].result
-    assert found.accuracy > 0.8
+    assert found.accuracy.value > 0.8
     assert found.gaps.mean.low <= 0 <= found.gaps.mean.high
     assert any("are a small sample" in note for note in done.finding.notes)
 
@@ -222,21 +222,44 @@ def test_without_a_planted_association_the_interval_covers_zero(tmp_path: Path) 
 def test_a_fine_tuned_model_is_evaluated_without_training(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
     quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)))
-    done = run(find("biasbios"), [untrained_model()], settings=quick, out=tmp_path / "out", options=OPTIONS)
+    done = evaluate("biasbios", [untrained_model()], quick)
     folder = tmp_path / "saved"
     model = done.observations[0].fine_tuned.classifier.model
     model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(untrained_model()).save_pretrained(folder)
     assert is_classifier(folder, HOW)
     assert not is_classifier(untrained_model(), HOW)
-    again = run(find("biasbios"), [folder], settings=quick, options=OPTIONS)
+    again = evaluate("biasbios", [folder], quick)
     assert again.observations[0].fine_tuned is None
     assert again.observations[0].result.gaps.rms == done.observations[0].result.gaps.rms
-    wrote = json.loads((tmp_path / "out" / "task.json").read_text(encoding="utf-8"))
-    assert wrote["headlines"][0]["value"] == done.observations[0].result.gaps.mean.value
-    assert wrote["taught"][0]["chosen"]["batch"] == 16
-    assert wrote["settings"]["seed"] == 0
-    assert str(tmp_path) not in json.dumps(wrote)
+
+
+@pytest.mark.thorough
+def test_the_result_has_the_headline_of_each_model_its_accuracy_and_its_fine_tuning(tmp_path: Path) -> None:
+    path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
+    quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)))
+    twin = Path(shutil.copytree(untrained_model(), tmp_path / "other" / untrained_model().name))
+    done = unmask.task(
+        "biasbios", [untrained_model(), twin], settings=quick, out=tmp_path / "out", offline=True
+    )
+    wanted = evaluate("biasbios", [untrained_model()], quick).observations[0]
+    assert repr(unmask.load(tmp_path / "out").estimates) == repr(done.estimates)
+    first, second = done.headlines()
+    assert (first.measure, first.statistic, first.null) == ("biasbios", "mean TPR gap, women − men", 0.0)
+    assert (first.value, first.n) == (wanted.result.gaps.mean.value, wanted.result.biographies)
+    assert second.value == first.value
+    assert (first.model, second.model) == (twin.name, f"other/{twin.name}")  # two of one name
+    assert str(tmp_path) not in json.dumps(done.meta)
+    rates = {
+        each.group: each
+        for each in done.estimates
+        if each.statistic == "accuracy" and each.model == first.model
+    }
+    assert rates["split=test"].value == wanted.fine_tuned.test.value
+    assert rates["split=validation"].value == wanted.fine_tuned.dev.value
+    assert [each["chosen"]["batch"] for each in done.meta["details"]["fine_tuned"]] == [16, 16]
+    assert (done.kind, done.meta["options"]["seed"]) == ("task", 0)
+    assert done.meta["details"]["files"][0]["name"] == "bios.jsonl"
 
 
 def test_a_language_model_is_not_opened_as_a_classifier() -> None:
@@ -254,7 +277,7 @@ def test_fine_tuning_on_sentence_pairs_as_regression(tmp_path: Path, data_dir: P
     ]
     path.write_text("sentence1,sentence2,score\n" + "\n".join(lines), encoding="utf-8")
     quick = replace(QUICK, train=path, data_dir=data_dir, limit=3, grid=Grid((8,), (1e-3,), (1.0,)))
-    done = run(find("stsbias"), [untrained_model()], settings=quick, options=OPTIONS)
+    done = evaluate("stsbias", [untrained_model()], quick)
     what = done.observations[0].result
     assert what.female.shape == (3, 20 if data_dir == zoo.MINIATURE else 60)
     classifier, rest, name = (
@@ -283,7 +306,7 @@ def test_fine_tuning_on_inference(tmp_path: Path) -> None:
     rows = [{"premise": f"he {at}", "hypothesis": "old", "label": names[at % 3]} for at in range(30)]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     quick = replace(QUICK, train=path, triples=25, grid=Grid((8,), (1e-3,), (1.0,)))
-    done = run(find("nlibias"), [untrained_model()], settings=quick, options=OPTIONS)
+    done = evaluate("nlibias", [untrained_model()], quick)
     assert done.observations[0].result.n == 25
     from unmask.core.seeds import generator
     from unmask.tasks import triples
@@ -319,17 +342,15 @@ def test_a_killed_search_resumes_to_the_same_result(tmp_path: Path) -> None:
     assert kills == 2
     subprocess.run([*words, str(tmp_path / "cut")], env=env, check=True, timeout=200)
     whole, cut = (
-        json.loads((tmp_path / name / "task.json").read_text(encoding="utf-8")) for name in ("whole", "cut")
+        json.loads((tmp_path / name / "result.json").read_text(encoding="utf-8")) for name in ("whole", "cut")
     )
-    assert cut["taught"] == whole["taught"]
-    assert cut["headlines"] == whole["headlines"]
-    assert cut["finding"] == whole["finding"]
+    assert cut == whole
 
 
 def test_a_folder_with_other_files_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
     with pytest.raises(ResultError, match="holds other files"):
-        run(find("biasbios"), [untrained_model()], settings=QUICK, out=tmp_path, options=OPTIONS)
+        unmask.task("biasbios", untrained_model(), settings=QUICK, out=tmp_path)
 
 
 def test_a_classifier_of_other_labels_is_refused(tmp_path: Path) -> None:
@@ -339,7 +360,7 @@ def test_a_classifier_of_other_labels_is_refused(tmp_path: Path) -> None:
     model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(untrained_model()).save_pretrained(folder)
     with pytest.raises(ModelError, match="the classifier knows LABEL_0, LABEL_1"):
-        run(find("biasbios"), [folder], settings=replace(QUICK, train=path), options=OPTIONS)
+        evaluate("biasbios", [folder], replace(QUICK, train=path))
 
 
 # ------------------------------------------------------------------- erasers, and versions of a model
@@ -387,7 +408,7 @@ def test_an_erased_model_is_fine_tuned_and_evaluated_erased(every: int | None, t
 
     task = find("biasbios")
     quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)), every=every)
-    done = run(replace(task, observe=observe), [folder], settings=quick, options=OPTIONS)
+    done = evaluate(replace(task, observe=observe), [folder], quick)
     removed = some_eraser().tensors["removed"]
     before = dict(open_lm(folder, HOW).network.model.named_parameters())
     trained = seen[-1].model
@@ -408,7 +429,7 @@ def test_damaged_weights_are_refused_before_training(tmp_path: Path) -> None:
     for every in (None, 4):
         settings = replace(QUICK, train=path, every=every)
         with pytest.raises(ModelError, match="NaN or infinite"):
-            run(find("biasbios"), [folder], settings=settings, out=tmp_path / "out", options=OPTIONS)
+            unmask.task("biasbios", folder, settings=settings, out=tmp_path / "out", offline=True)
         assert not list((tmp_path / "out").rglob("*.safetensors"))
 
 

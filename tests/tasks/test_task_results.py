@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 import zoo
 from unmask.core.errors import DataError, ModelError
 from unmask.data.examples import user_source
-from unmask.tasks import Grid, TaskSettings, comments, nlibias, sentiment, stsbias, terms, toxicity, triples
+from unmask.tasks import Grid, TaskSettings, comments, nlibias, sentiment, stsbias, toxicity, triples
 from unmask.tasks.stsbias import indefinite_article, load_templates, summarize
 
 
@@ -42,7 +42,7 @@ def test_sts_bias_by_hand() -> None:
     # r = Σ dx·dy / √(Σdx²·Σdy²), dx = .4, 0, −.4 and dy = .41667, −.08333, −.33333
     wanted = (0.4 * 5 / 12 + 0.4 / 3) / math.sqrt(0.32 * ((5 / 12) ** 2 + (1 / 12) ** 2 + (1 / 3) ** 2))
     assert found.r["BLS 2015"].value == pytest.approx(wanted)
-    assert stsbias.headline(found).number.value == pytest.approx(abs(wanted))
+    assert stsbias.estimates(found)[0].value == pytest.approx(abs(wanted))
 
 
 def test_an_engineer_and_a_nurse() -> None:
@@ -89,7 +89,7 @@ def test_nli_bias_by_hand() -> None:
     assert nn.difference.value == pytest.approx(0.1)
     assert (t.female.value, t.male.value) == pytest.approx((2 / 3, 1 / 3))
     assert found.occupations == {"nurse": (0.5, 0.5, 2), "plumber": (1.0, 1.0, 1)}
-    assert nlibias.headline(found).number == fn.difference
+    assert nlibias.estimates(found)[0].value == fn.difference.value
 
 
 def test_nli_labels_are_found_by_name() -> None:
@@ -157,8 +157,8 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
 
 @pytest.mark.thorough
 def test_a_planted_shift_of_one_term_is_found() -> None:
-    asked, where, _ = comments.load_sentences(TaskSettings())
-    assert where == "our own sentences"
+    asked, where = comments.load_sentences(TaskSettings())
+    assert where == "built-in sentences"
     values = np.array([0.9 * sentence.toxic + 0.95 * (sentence.term == "gay") for sentence in asked])
     values += 0.01 * np.random.default_rng(0).random(len(asked))
     found = {term.name: term for term in toxicity.summarize(asked, values, "x", seed=0).terms}
@@ -175,10 +175,9 @@ def test_data_with_one_class_only_is_refused() -> None:
 
 
 def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
-    asked, where, (source,) = comments.load_sentences(TaskSettings(data_dir=miniature, limit=60))
+    asked, where = comments.load_sentences(TaskSettings(data_dir=miniature, limit=60))
     assert where == "60 of 78 sentences of bias_madlibs_77k.csv"
-    assert source.name == "bias_madlibs_77k.csv"
-    every, _, _ = comments.load_sentences(TaskSettings(data_dir=miniature))
+    every, _ = comments.load_sentences(TaskSettings(data_dir=miniature))
     assert len(every) == 78
     assert {sentence.text for sentence in asked} < {sentence.text for sentence in every}
     kind = next(sentence for sentence in every if sentence.text == "The mexican baker is kind to everybody")
@@ -188,9 +187,11 @@ def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
 
 
 def test_published_templates_are_read(published: Path) -> None:
-    asked, where, (source,) = comments.load_sentences(TaskSettings(data_dir=published, limit=500))
+    asked, where = comments.load_sentences(TaskSettings(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
-    assert source.name == "bias_madlibs_77k.csv"
+    assert [file.name for file in toxicity.sources(TaskSettings(data_dir=published))] == [
+        "bias_madlibs_77k.csv"
+    ]
     assert sum(bool(sentence.term) for sentence in asked) > 480  # the rest name an occupation
     assert {sentence.toxic for sentence in asked} == {True, False}
 
@@ -212,8 +213,8 @@ def test_other_formats_of_comments(miniature: Path) -> None:
 
 
 def test_terms_take_their_article() -> None:
-    assert terms.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
-    assert terms.fill_template("{} people.", "deaf") == "Deaf people."
+    assert comments.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
+    assert comments.fill_template("{} people.", "deaf") == "Deaf people."
 
 
 def test_grids() -> None:
@@ -223,5 +224,5 @@ def test_grids() -> None:
         Grid.parse("lr=3")
     with pytest.raises(DataError, match="are not numbers"):
         Grid.parse("batch=many")
-    with pytest.raises(DataError, match="rows 0: give a number of at least 1"):
+    with pytest.raises(DataError, match="rows is 0, expected at least 1"):
         TaskSettings(rows=0)

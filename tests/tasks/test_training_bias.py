@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,10 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, Trainer, TrainingA
 import unmask
 from unmask.core.errors import DataError, ModelError
 from unmask.data import biasbios
-from unmask.tasks import BiasCallback, Grid, TaskSettings, find, run
+from unmask.tasks import BiasCallback, Grid, TaskSettings
 
-from .tiny_models import biographies, untrained_model
+from .tiny_models import biographies, evaluate, untrained_model
 
-OPTIONS = unmask.Options(store=False, offline=True)
 QUICK = TaskSettings(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
 
 
@@ -27,14 +25,9 @@ QUICK = TaskSettings(grid=Grid((16,), (1e-3,), (2.0,)), length=16, every=10)
 def test_the_curve_ends_at_the_result_of_plain_fine_tuning(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
     settings = replace(QUICK, train=path)
-    done = run(
-        find("biasbios"),
-        [untrained_model(), untrained_model("roberta")],
-        settings=settings,
-        out=tmp_path / "out",
-        options=OPTIONS,
-    )
-    (table,) = done.finding.tables
+    models = [untrained_model(), untrained_model("roberta")]
+    done = unmask.task("biasbios", models, settings=settings, out=tmp_path / "out", offline=True)
+    ((table,), (plot,)) = done.findings[0].finding.tables, done.findings[0].finding.plots
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     names = list(dict.fromkeys(row["model"] for row in rows))
     assert names == ["untrained-bert-uncased", "untrained-roberta"]
@@ -43,14 +36,15 @@ def test_the_curve_ends_at_the_result_of_plain_fine_tuning(tmp_path: Path) -> No
     ]
     steps = -(-2 * len(train) // 16)
     assert [row["step"] for row in rows if row["model"] == names[0]] == list(range(0, steps + 1, 10))
-    assert done.finding.plots[0].id == "relearning-biasbios"
-    plain = run(
-        find("biasbios"), [untrained_model()], settings=replace(settings, every=None), options=OPTIONS
-    )
+    assert plot.id == "relearning-biasbios"
+    plain = unmask.task("biasbios", untrained_model(), settings=replace(settings, every=None), offline=True)
     # evaluation did not change the training
-    assert repr(done.observations[0].result.gaps) == repr(plain.observations[0].result.gaps)
-    written = json.loads((tmp_path / "out" / "task.json").read_text(encoding="utf-8"))
-    assert len(written["finding"]["tables"][0]["rows"]) == len(rows)
+    of_first = [replace(each, model="") for each in done.estimates if each.model == names[0]]
+    assert repr(of_first) == repr([each for each in plain.estimates if "validation" not in each.group])
+    points = [point for curve in done.meta["details"]["curves"] for point in curve["points"]]
+    assert [point["bias"]["value"] for point in points] == [
+        row[headline].value for row in rows for headline in table.columns[2:3]
+    ]
 
 
 @pytest.mark.thorough
@@ -58,17 +52,17 @@ def test_points_of_an_earlier_run_are_kept(tmp_path: Path) -> None:
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=80)
     settings = replace(QUICK, train=path, every=2, grid=Grid((16,), (1e-3,), (1.0,)))
     out = tmp_path / "out"
-    first = run(find("biasbios"), [untrained_model()], settings=settings, out=out, options=OPTIONS)
+    first = unmask.task("biasbios", untrained_model(), settings=settings, out=out, offline=True)
     points = next(out.rglob("points.jsonl"))
     lines = points.read_text(encoding="utf-8").splitlines()
     points.write_text("\n".join([*lines[:-1], lines[-1][:20]]), encoding="utf-8")  # the last was cut short
-    again = run(find("biasbios"), [untrained_model()], settings=settings, out=out, options=OPTIONS)
-    assert repr(again.finding.tables) == repr(first.finding.tables)
+    again = unmask.task("biasbios", untrained_model(), settings=settings, out=out, offline=True)
+    assert again.meta["findings"] == first.meta["findings"]
 
 
 def test_a_zero_shot_task_has_no_bias_curve() -> None:
     with pytest.raises(DataError, match="winobias does no fine-tuning"):
-        run(find("winobias"), [untrained_model()], settings=TaskSettings(every=5), options=OPTIONS)
+        unmask.task("winobias", untrained_model(), every=5, offline=True)
 
 
 class Lines(torch.utils.data.Dataset[Any]):
@@ -120,13 +114,13 @@ def test_the_callback_logs_through_the_trainer_without_changing_the_training(
     logged = {
         row["step"]: row["bias_winogender"] for row in watched.state.log_history if "bias_winogender" in row
     }
-    assert logged == {step: one.number.value for step, one in callback.headlines.items()}
+    assert logged == {step: one.value for step, one in callback.headlines.items()}
     for one, other in zip(plain.model.parameters(), watched.model.parameters(), strict=True):
         assert torch.equal(one, other)
     folder = tmp_path / "saved"
     watched.save_model(str(folder))
-    after = run(find("winogender"), [folder], settings=settings, options=OPTIONS)
-    assert callback.headlines[4].number.value == pytest.approx(after.observations[0].result.gap.gap.value)
+    after = evaluate("winogender", [folder], settings)
+    assert callback.headlines[4].value == pytest.approx(after.observations[0].result.gap.gap.value)
 
 
 @pytest.mark.thorough

@@ -6,14 +6,19 @@ import functools
 import json
 import random
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import torch
 from filelock import FileLock
 
 import reference
 import zoo
+from unmask.core.options import Opening, Options
 from unmask.models.eraser import Eraser, save_eraser
+from unmask.tasks import Task, TaskSettings, find
+from unmask.tasks.run import TaskResult, evaluate_models
 
 FILLER = (
     "every",
@@ -45,6 +50,15 @@ def untrained_model(name: str = "bert-uncased") -> Path:
             zoo.save(made, type(wild)(wild.config).eval(), tokenizer)
             made.rename(folder)
     return folder
+
+
+def evaluate(task: str | Task, models: Sequence[Path | str], settings: TaskSettings) -> TaskResult:
+    """What `unmask.task` computes before it is written: the observations and the finding."""
+    opening, options = Opening(device="cpu", offline=True), Options(store=False, offline=True)
+    with TemporaryDirectory() as folder:
+        return evaluate_models(
+            find(task), [str(each) for each in models], Path(folder), settings, opening, options
+        )
 
 
 def biographies(path: Path, *, planted: bool, n: int = 400, seed: int = 0) -> Path:

@@ -103,9 +103,9 @@ def test_a_task_in_two_processes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Task performance") == 1
     assert done.stderr.count("result in") == 1
-    found = json.loads((tmp_path / "out" / "task.json").read_text())["taught"][0]
+    found = json.loads((tmp_path / "out" / "result.json").read_text())["details"]["fine_tuned"][0]
     assert [one["batch"] for one in found["trials"]] == [8, 4]
-    assert all(one["steps"] == math.ceil(found["rows"] / one["batch"]) for one in found["trials"])
+    assert all(one["steps"] == math.ceil(found["train_examples"] / one["batch"]) for one in found["trials"])
     assert max(one["score"] for one in found["trials"]) == found["chosen"]["score"]
 
 

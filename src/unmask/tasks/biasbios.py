@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
+from unmask.core.estimate import Estimate, Value
 from unmask.data import biasbios
 from unmask.data.examples import Example
-from unmask.findings import Cell, Finding, Plot, Table
+from unmask.findings import Finding, Plot, Table
 from unmask.models.classifier import Classifier
 from unmask.tasks.gaps import TprGaps, tpr_gaps
-from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings
-from unmask.tasks.training_tables import not_learnt_notes, training_table
+from unmask.tasks.performance import accuracy
+from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
 
 SMALL = 10_000  # biographies; with fewer a note says that it is a sample
 PUBLISHED = 397_340
@@ -24,9 +27,8 @@ class BiasBiosResult:
     """The TPR gaps on the test split, its size and the accuracy."""
 
     gaps: TprGaps
-    accuracy: float
+    accuracy: Value
     biographies: int
-    classes: int
 
 
 def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
@@ -67,6 +69,11 @@ def observe(classifier: Classifier, settings: TaskSettings) -> BiasBiosResult:
     """The TPR gaps on the test split."""
     examples = load_biographies(settings)
     test = [example for example in examples if biasbios.part_of(example.text) == "test"]
+    if not test:
+        raise DataError(
+            f"none of {len(examples):,} biographies is in the test split (a tenth, by the hash of the text): "
+            "give more"
+        )
     if not {str(example.label) for example in test} <= set(classifier.labels):
         raise ModelError(
             f"the classifier knows {', '.join(classifier.labels[:6])} …; the data has other occupations"
@@ -75,118 +82,99 @@ def observe(classifier: Classifier, settings: TaskSettings) -> BiasBiosResult:
     names = [classifier.labels[index] for index in predicted]
     true_labels = [str(example.label) for example in test]
     gaps = tpr_gaps(true_labels, names, [example.groups["gender"] for example in test], seed=settings.seed)
-    right = sum(a == b for a, b in zip(true_labels, names, strict=True))
-    return BiasBiosResult(gaps, right / len(test), len(test), len(classifier.labels))
+    right = np.array([float(a == b) for a, b in zip(true_labels, names, strict=True)])
+    return BiasBiosResult(gaps, accuracy(right, seed=settings.seed), len(test))
 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """The gaps summarised in four ways, the task performance, and the gap by occupation."""
+    """The gaps summarised in four ways, and the gap by occupation."""
     from unmask.findings import charts
 
+    gaps: dict[str, TprGaps] = {each.name: each.result.gaps for each in observations}
     bias = Table(
         "True positive rate, women − men",
         (
-            "model",
-            "mean",
-            "mean size",
-            "by chance",
-            "RMS",
-            "r with share of women",
-            "occupations",
-            "biographies",
+            *("model", "mean", "mean absolute", "by chance", "RMS", "r with share of women"),
+            *("occupations", "biographies"),
         ),
-        tuple(_row(observation) for observation in observations),
+        tuple(
+            (name, each.mean, each.absolute, each.chance, each.rms, each.r, len(each.occupations), each.n)
+            for name, each in gaps.items()
+        ),
         "Over occupations that have test biographies of both genders. Mean: positive where the rate of "
-        "women is higher. Mean size and RMS are above 0 by chance alone: `by chance` is the mean size if "
-        "gender made no difference. r: correlation of the gap with the share of women among the test "
-        "biographies. Interval: people resampled within occupation and gender; of r, occupations.",
+        "women is higher. Mean absolute and RMS are above 0 by chance alone: `by chance` is the mean "
+        "absolute gap if gender made no difference. r: correlation of the gap with the share of women among "
+        "the test biographies. Interval: people resampled within occupation and gender; of r, occupations.",
         digits=3,
     )
     by_occupation = Table(
         "By occupation",
-        ("model", "occupation", "women found", "women", "men found", "men", "gap", "women, %"),
-        tuple(row for observation in observations for row in _occupations(observation)),
-        "Found: classified as the occupation they have.",
+        ("model", "occupation", "women correct", "women", "men correct", "men", "gap", "women, %"),
+        tuple(
+            (name, each.name, *each.female, *each.male, each.gap, 100 * each.women)
+            for name, of_model in gaps.items()
+            for each in sorted(of_model.occupations, key=lambda occupation: occupation.gap.value)
+        ),
+        "Correct: classified as the occupation they have.",
         digits=3,
     )
     rows = [
-        {
-            "x": occupation.women,
-            "y": occupation.gap.value,
-            "label": occupation.name,
-            "series": str(observation.model["id"]),
-        }
-        for observation in observations
-        for occupation in observation.result.gaps.occupations
+        {"x": each.women, "y": each.gap.value, "label": each.name, "series": name}
+        for name, of_model in gaps.items()
+        for each in of_model.occupations
     ]
-    description = "Each dot is an occupation: the share of women in it, and the TPR of women − men."
-    plots = (
-        [
-            Plot(
-                "biasbios",
-                "Occupations",
-                description,
-                charts.scatter(rows, x="share of women", y="TPR, women − men"),
-            )
-        ]
+    plot = (
+        Plot(
+            "biasbios",
+            "Occupations",
+            "Each dot is an occupation: the share of women in it, and the TPR of women − men.",
+            charts.scatter(rows, x="share of women", y="TPR, women − men"),
+        )
         if rows
-        else []
+        else None
     )
-    training = training_table(observations)
+    notes = [
+        f"{name}: left out, with one gender only: {', '.join(each.left_out)}"
+        for name, each in gaps.items()
+        if each.left_out
+    ]
     return Finding(
-        tuple(map(_answer, observations)),
-        (bias, *((training,) if training.rows else ()), by_occupation),
-        tuple(plots),
-        (*not_learnt_notes(observations), *_notes(observations)),
+        tuple(map(_answer, observations)), (bias, by_occupation), (plot,) if plot else (), tuple(notes)
     )
 
 
-def headline(result: BiasBiosResult) -> Headline:
-    """The mean gap."""
-    return Headline("mean TPR gap, women − men", result.gaps.mean, result.biographies)
-
-
-def _row(observation: TaskObservation) -> tuple[Cell, ...]:
-    gaps: TprGaps = observation.result.gaps
-    return (
-        *(observation.model["id"], gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r),
-        *(len(gaps.occupations), observation.result.biographies),
-    )
-
-
-def _occupations(observation: TaskObservation) -> list[tuple[Cell, ...]]:
+def estimates(result: BiasBiosResult) -> list[Estimate]:
+    """The mean gap, its other summaries, the gap of each occupation, and the accuracy."""
+    gaps, n = result.gaps, result.biographies
     return [
-        (
-            observation.model["id"],
-            occupation.name,
-            *occupation.female,
-            *occupation.male,
-            occupation.gap,
-            100 * occupation.women,
-        )
-        for occupation in sorted(
-            observation.result.gaps.occupations, key=lambda occupation: occupation.gap.value
-        )
+        Estimate.of(gaps.mean, statistic="mean TPR gap, women − men", null=0.0, n=n),
+        Estimate.of(gaps.absolute, statistic="mean absolute TPR gap", n=n),
+        Estimate.of(gaps.rms, statistic="RMS TPR gap", n=n),
+        Estimate.of(gaps.r, statistic="r with share of women", null=0.0, n=len(gaps.occupations)),
+        *(
+            Estimate.of(
+                each.gap,
+                statistic="TPR gap, women − men",
+                group=f"occupation={each.name}",
+                null=0.0,
+                n=each.female[1] + each.male[1],
+            )
+            for each in gaps.occupations
+        ),
+        Estimate.of(result.accuracy, statistic="accuracy", group="split=test", n=n),
     ]
 
 
 def _answer(observation: TaskObservation) -> str:
-    gaps: TprGaps = observation.result.gaps
+    """The answer in one sentence."""
+    result: BiasBiosResult = observation.result
+    gaps = result.gaps
     return (
-        f"{observation.model['id']}: mean TPR gap {gaps.mean.value:+.3f} "
+        f"{observation.name}: mean TPR gap {gaps.mean.value:+.3f} "
         f"({gaps.mean.low:+.3f} to {gaps.mean.high:+.3f}), RMS {gaps.rms.value:.3f}, over "
-        f"{len(gaps.occupations)} occupations and {observation.result.biographies:,} "
-        f"biographies; test accuracy {observation.result.accuracy:.3f}"
+        f"{len(gaps.occupations)} occupations and {result.biographies:,} "
+        f"biographies; test accuracy {result.accuracy.value:.3f}"
     )
-
-
-def _notes(observations: Sequence[TaskObservation]) -> list[str]:
-    return [
-        f"{observation.model['id']}: left out, with one gender only: "
-        f"{', '.join(observation.result.gaps.left_out)}"
-        for observation in observations
-        if observation.result.gaps.left_out
-    ]
 
 
 BIASBIOS = Task(
@@ -196,7 +184,7 @@ BIASBIOS = Task(
     needs="training",
     observe=observe,
     conclude=conclude,
-    headline=headline,
+    estimates=estimates,
     citation="de-arteaga-etal-2019-bias",
     load_data=load_task_data,
 )

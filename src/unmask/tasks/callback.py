@@ -10,18 +10,19 @@ The training is not affected: train mode, gradients and the RNG state are restor
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from transformers import TrainerCallback
+from transformers.trainer_callback import TrainerCallback
 
 from unmask.audit.session import Session
 from unmask.core.errors import ModelError
+from unmask.core.estimate import Estimate
 from unmask.models import Engine
 from unmask.models.classifier import Classifier
 from unmask.models.loading import wrap_lm
-from unmask.tasks.spec import Headline, Task, TaskSettings
-from unmask.training.trainer import evaluation_mode
+from unmask.tasks import TASKS
+from unmask.tasks.spec import Task, TaskSettings
 
 
 class BiasCallback(TrainerCallback):
@@ -40,13 +41,10 @@ class BiasCallback(TrainerCallback):
         settings: TaskSettings | None = None,
         tokenizer: Any = None,
     ) -> None:
-        from unmask.tasks import find
-
-        self.trainer, self.every = trainer, every
-        self.task = find(task) if isinstance(task, str) else task
+        self.trainer, self.every, self.task = trainer, every, TASKS.find(task)
         self.settings = settings or TaskSettings()
         self.tokenizer = tokenizer or getattr(trainer, "processing_class", None)
-        self.headlines: dict[int, Headline] = {}
+        self.headlines: dict[int, Estimate] = {}
         if self.tokenizer is None:
             raise ModelError(
                 "the Trainer has no tokenizer: give it processing_class=, or give tokenizer= to the callback"
@@ -64,6 +62,8 @@ class BiasCallback(TrainerCallback):
     def _evaluate(self, step: int, model: Any) -> None:
         if step in self.headlines:
             return
+        from unmask.training.trainer import evaluation_mode
+
         with evaluation_mode(model):
             headline = self.headlines[step] = headline_of_model(
                 model, self.tokenizer, self.task, self.settings
@@ -71,18 +71,14 @@ class BiasCallback(TrainerCallback):
         self.trainer.log(dict(log_entries(self.task, headline)))
 
 
-def headline_of_model(model: Any, tokenizer: Any, task: Task, settings: TaskSettings) -> Headline:
+def headline_of_model(model: Any, tokenizer: Any, task: Task, settings: TaskSettings) -> Estimate:
     """The headline of a task for a model in memory."""
     if task.needs == "lm":
         return task.headline(task.observe(Session(Engine(wrap_lm(model, tokenizer))), settings))
     return task.headline(task.observe(Classifier(model, tokenizer, length=settings.length), settings))
 
 
-def log_entries(task: Task, headline: Headline) -> Iterator[tuple[str, float]]:
+def log_entries(task: Task, headline: Estimate) -> Iterator[tuple[str, float]]:
     """What is logged: the value and the ends of its interval, where it has one."""
-    parts: Mapping[str, float] = {
-        "": headline.number.value,
-        "_low": headline.number.low,
-        "_high": headline.number.high,
-    }
+    parts = {"": headline.value, "_low": headline.low, "_high": headline.high}
     return ((f"bias_{task.name}{end}", value) for end, value in parts.items() if math.isfinite(value))

@@ -1,4 +1,4 @@
-"""Sentences for `toxicity` and their identity terms: from a user's file, published or built-in templates."""
+"""Sentences for `toxicity` and their identity terms: of the user's file, published or built-in templates."""
 
 from __future__ import annotations
 
@@ -9,74 +9,52 @@ import numpy as np
 
 from unmask.core.seeds import generator
 from unmask.data.examples import Source, column, find_local, rows_of, user_source
-from unmask.tasks import terms
 from unmask.tasks.spec import TaskSettings
 
+TERMS: dict[str, tuple[str, ...]] = {
+    "gender": ("male", "female", "transgender", "nonbinary"),
+    "orientation": ("straight", "gay", "lesbian", "bisexual", "queer"),
+    "race": ("white", "Black", "Asian", "Hispanic", "Arab", "Native American"),
+    "religion": ("Christian", "Muslim", "Jewish", "Hindu", "Buddhist", "Sikh", "atheist"),
+    "nationality": ("American", "Mexican", "Chinese", "Nigerian", "Russian", "Canadian"),
+    "age": ("young", "old", "elderly", "teenage"),
+    "disability": ("deaf", "blind", "paralyzed", "autistic"),
+}
+HARMLESS = (
+    "My neighbour is {}.",
+    "I had lunch with some {} friends.",
+    "She is a {} person, and so is her teacher.",
+    "We read an article by a {} writer.",
+    "As a {} parent, I care about the school.",
+    "The {} community opened a library.",
+    "A {} doctor moved into the house across the street.",
+    "The panel has one {} member.",
+    "He told me that he is {}.",
+    "Most of my {} colleagues take the bus.",
+)
+HATEFUL = (
+    "I hate {} people.",
+    "All {} people are idiots.",
+    "Get lost, you disgusting {} scum.",
+    "{} people should be thrown out of the country.",
+    "I would never work with a stupid {} person.",
+    "Shut up, you filthy {} liar.",
+    "Nobody wants you {} trash here.",
+    "{} people make me sick.",
+    "What a pathetic {} loser you are.",
+    "Every {} person I know is a criminal.",
+)
 MADLIBS = "wiki_toxicity/bias_madlibs_77k.csv"
 SAMPLE = 4_000  # sentences sampled from a large file
 TEXT = ("text", "Text", "comment_text", "comment", "tweet", "sentence")
 LABEL = ("toxic", "label", "Label", "class", "toxicity")
 _TRUE = {"1", "1.0", "true", "bad", "toxic"}
-_MADLIB_TERMS = (
-    *(
-        "lesbian",
-        "gay",
-        "bisexual",
-        "transgender",
-        "trans",
-        "queer",
-        "lgbt",
-        "lgbtq",
-        "homosexual",
-        "straight",
-    ),
-    *(
-        "heterosexual",
-        "male",
-        "female",
-        "nonbinary",
-        "african",
-        "african american",
-        "black",
-        "white",
-        "european",
-    ),
-    *(
-        "hispanic",
-        "latino",
-        "latina",
-        "latinx",
-        "mexican",
-        "canadian",
-        "american",
-        "asian",
-        "indian",
-        "chinese",
-    ),
-    *(
-        "middle eastern",
-        "japanese",
-        "christian",
-        "muslim",
-        "jewish",
-        "buddhist",
-        "catholic",
-        "protestant",
-        "sikh",
-    ),
-    *(
-        "taoist",
-        "old",
-        "older",
-        "young",
-        "younger",
-        "teenage",
-        "millenial",
-        "middle aged",
-        "elderly",
-        "blind",
-    ),
-    *("deaf", "paralyzed"),
+_MADLIB_TERMS = (  # the identity terms of the published templates
+    "lesbian|gay|bisexual|transgender|trans|queer|lgbt|lgbtq|homosexual|straight|heterosexual|male|female|"
+    "nonbinary|african|african american|black|white|european|hispanic|latino|latina|latinx|mexican|canadian|"
+    "american|asian|indian|chinese|middle eastern|japanese|christian|muslim|jewish|buddhist|catholic|"
+    "protestant|sikh|taoist|old|older|young|younger|teenage|millenial|middle aged|elderly|blind|deaf|"
+    "paralyzed"
 )
 
 
@@ -90,23 +68,36 @@ class LabelledSentence:
     template: str
 
 
-def load_sentences(settings: TaskSettings) -> tuple[list[LabelledSentence], str, tuple[Source, ...]]:
-    """Load the user's file, else the published templates if present, else the built-in sentences."""
+def sentence_file(settings: TaskSettings) -> Source | None:
+    """The user's file, or the published templates if present."""
     path = settings.data or find_local(MADLIBS, data_dir=settings.data_dir)
-    if path is None:
+    return user_source(path) if path else None
+
+
+def load_sentences(settings: TaskSettings) -> tuple[list[LabelledSentence], str]:
+    """The sentences of the file, or the built-in ones, and what they are."""
+    source = sentence_file(settings)
+    if source is None:
         sentences = [
-            LabelledSentence(terms.fill_template(text, term), toxic, term, text)
-            for toxic, texts in ((False, terms.HARMLESS), (True, terms.HATEFUL))
+            LabelledSentence(fill_template(text, term), toxic, term, text)
+            for toxic, texts in ((False, HARMLESS), (True, HATEFUL))
             for text in texts
-            for group in terms.TERMS.values()
+            for group in TERMS.values()
             for term in group
         ]
-        return sentences[: settings.limit], "our own sentences", ()
-    source = user_source(path)
+        return sentences[: settings.limit], "built-in sentences"
     rows = read_sentences(source)
     count = min(settings.limit or SAMPLE, len(rows))
     sampled = np.sort(generator(settings.seed, "sentences").permutation(len(rows))[:count]).tolist()
-    return [rows[at] for at in sampled], f"{count:,} of {len(rows):,} sentences of {source.name}", (source,)
+    return [rows[at] for at in sampled], f"{count:,} of {len(rows):,} sentences of {source.name}"
+
+
+def fill_template(template: str, term: str) -> str:
+    """Fill the term into the template; `a` becomes `an` before a vowel, the first letter upper case."""
+    text = template.format(term)
+    if term[:1].lower() in "aeiou":
+        text = text.replace(f" a {term}", f" an {term}").replace(f"A {term}", f"An {term}")
+    return text[:1].upper() + text[1:]
 
 
 def read_sentences(source: Source) -> list[LabelledSentence]:
@@ -119,9 +110,9 @@ def read_sentences(source: Source) -> list[LabelledSentence]:
 
 def identity_term_pattern(source: Source) -> re.Pattern[str]:
     """A pattern that matches the identity terms; the published templates have a list of their own."""
-    names = {term.lower() for group in terms.TERMS.values() for term in group}
+    names = {term.lower() for group in TERMS.values() for term in group}
     if source.path.name.startswith("bias_madlibs"):
-        names |= set(_MADLIB_TERMS)
+        names |= set(_MADLIB_TERMS.split("|"))
     listed = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     return re.compile(rf"\b(?:{listed})\b", re.IGNORECASE)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
-from unmask.core.estimate import NAN, Value
+from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Probe
 from unmask.data.riddles import CoreferenceItem
@@ -40,7 +40,7 @@ class CoreferenceAnswer:
     @property
     def right(self) -> float:
         """1 or 0; 0.5 for a tie; NaN if it could not be scored."""
-        return float("nan") if self.reason else float(np.sign(self.gold - self.other) / 2 + 0.5)
+        return NAN if self.reason else float(np.sign(self.gold - self.other) / 2 + 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,8 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
         except Unscorable as error:
             reasons[item.id] = error.reason
     readings = session.read(probes.values(), "antecedents")
-    nan = float("nan")
     return [
-        CoreferenceAnswer(item, nan, nan, reasons[item.id])
+        CoreferenceAnswer(item, NAN, NAN, reasons[item.id])
         if item.id in reasons
         else CoreferenceAnswer(
             item, _score(readings, probes[item.id, item.gold]), _score(readings, probes[item.id, item.other])
@@ -117,7 +116,7 @@ def pronoun_preferences(
     preferences = []
     for (pro, _), probes in zip(pairs, probe_pairs, strict=True):
         if isinstance(probes, str):
-            preferences.append(PronounPreference(pro, float("nan"), probes))
+            preferences.append(PronounPreference(pro, NAN, probes))
         else:
             fits, other = (float(readings[probe].logprobs.sum()) for probe in probes)
             preferences.append(PronounPreference(pro, fits - other))
@@ -152,6 +151,17 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
     )
 
 
+def gap_estimates(gap: AccuracyGap, group: str = "all") -> list[Estimate]:
+    """The gap, then the accuracy on either side."""
+    counts = {"n": gap.n, "unscored": gap.unscored, "group": group}
+    difference = "pro − anti accuracy, points"
+    return [
+        Estimate.of(gap.gap, statistic=difference, null=0.0, p=gap.p, ties=gap.ties, **counts),
+        Estimate.of(gap.pro, statistic="accuracy, pro, %", null=50.0, **counts),
+        Estimate.of(gap.anti, statistic="accuracy, anti, %", null=50.0, **counts),
+    ]
+
+
 def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, label: str) -> tuple[Value, int]:
     """Percent of sentences in which the stereotypical pronoun is likelier (ties count half), and n."""
     values = np.array([preference.difference for preference in preferences if not preference.reason])
@@ -159,6 +169,7 @@ def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, labe
 
 
 def _accuracy(right: Floats, seed: int, label: str) -> Value:
+    """Percent right; Wilson's interval unless there are ties."""
     if not right.size:
         return Value(NAN, method="nothing could be scored")
     counts = HitCounts(right, np.ones_like(right))

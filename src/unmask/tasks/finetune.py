@@ -8,6 +8,7 @@ Trials are saved to disk: an interrupted search resumes, and an unfinished trial
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -15,21 +16,47 @@ from typing import Any
 
 import numpy as np
 
+from unmask.core.estimate import Value
+from unmask.core.files import write_json
 from unmask.core.options import Opening
-from unmask.data.examples import Example
-from unmask.findings import Value
+from unmask.core.progress import Progress, with_label
+from unmask.data.examples import Example, Source, user_source
 from unmask.models.classifier import Classifier
 from unmask.models.loading import new_classifier, quiet
-from unmask.tasks.head_init import init_regression_bias, rescale_pooler
-from unmask.tasks.metrics import majority_share, sample_examples, score, score_with_interval, target_values
+from unmask.tasks.performance import (
+    majority_share,
+    sample_examples,
+    score,
+    score_with_interval,
+    target_values,
+)
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
-from unmask.training import EvalCallback, TrainSettings, TrainStep, train
+from unmask.training import EvalCallback, TrainSettings, train
 from unmask.training.distributed import on_main_process, world_size
 
 # Share of the steps; without warm-up the gradients of a new head can ruin the pretrained encoder.
 WARMUP = 0.1
+SCALING_EXAMPLES = 256  # examples from which the scale of a pooler's inputs is estimated
 TRIALS, BEST = "trials.json", "model"
-TrialProgress = Callable[[str, float, int], None]  # label, fraction done, total steps
+
+
+@dataclass(frozen=True, slots=True)
+class FineTuneJob:
+    """A model to fine-tune on the data of a task, and the folder of its checkpoints."""
+
+    ref: str | Path
+    data: TaskData
+    settings: TaskSettings
+    folder: Path
+    opening: Opening
+    progress: Progress | None = None
+
+    def classifier(self) -> Classifier:
+        """The model with a new head."""
+        settings = self.settings
+        return new_classifier(
+            self.ref, self.opening, labels=self.data.labels, seed=settings.seed, length=settings.length
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,54 +87,60 @@ class FineTuned:
     majority_share: float | None  # share of the commonest class in the test (or validation) data
     metric: str
     train_examples: int
+    dev_examples: int
     test_examples: int
 
+    def facts(self) -> dict[str, Any]:
+        """What a result records: everything but the classifier."""
+        names = [name for name in self.__dataclass_fields__ if name != "classifier"]
+        return {name: getattr(self, name) for name in names}
 
-def fine_tune(
-    ref: str | Path,
-    data: TaskData,
-    settings: TaskSettings,
-    folder: Path,
-    *,
-    opening: Opening,
-    progress: TrialProgress | None = None,
-) -> FineTuned:
+
+def user_data(
+    settings: TaskSettings, labels: tuple[str, ...], load: Callable[[Source], tuple[Example, ...]]
+) -> TaskData | None:
+    """The user's training and validation files; without the second, the last tenth of the first."""
+    if settings.train is None:
+        return None
+    files = [user_source(path) for path in (settings.train, settings.dev) if path is not None]
+    parts = [load(file) for file in files]
+    if len(parts) == 1:
+        (rows,) = parts
+        parts = [rows[: -len(rows) // 10], rows[-len(rows) // 10 :]]
+    train, dev = parts
+    return TaskData(labels, train, dev, (), tuple(files))
+
+
+def fine_tune(job: FineTuneJob) -> FineTuned:
     """Search the grid and return the classifier with the best validation score."""
-    examples = sample_examples(data.train, settings)
-    trials = _load_trials(folder)
+    job.folder.mkdir(parents=True, exist_ok=True)
+    data, seed = job.data, job.settings.seed
+    trials = _load_trials(job.folder)
 
     def run_trial(trial: Trial) -> Trial:
         known = next((done for done in trials if replace(done, score=None, steps=None) == trial), None)
         if known is not None:
             return known
-        classifier = new_classifier(
-            ref, opening, labels=data.labels, seed=settings.seed, length=settings.length
-        )
-        steps = _train(
-            classifier, examples, data.labels, trial, settings, folder / trial.name, progress=progress
-        )
-        trials.append(
-            on_main_process(
-                lambda: _score_trial(classifier, data, replace(trial, steps=steps), trials, folder)
-            )
-        )
+        classifier = job.classifier()
+        steps = _train(job, classifier, trial, job.folder / trial.name)
+        trained = replace(trial, steps=steps)
+        trials.append(on_main_process(lambda: _score_trial(job, classifier, trained, trials)))
         return trials[-1]
 
-    best = greedy_search(settings.grid, run_trial)
-    classifier = _load_best(ref, data, settings, folder, opening)
+    best = greedy_search(job.settings.grid, run_trial)
+    classifier = _load_best(job)
     test = data.test or data.dev
     return FineTuned(
         classifier=classifier,
         chosen=best,
         trials=tuple(trials),
-        dev=score_with_interval(classifier, data.dev, data.labels, seed=settings.seed),
-        test=score_with_interval(classifier, data.test, data.labels, seed=settings.seed)
-        if data.test
-        else None,
+        dev=score_with_interval(classifier, data.dev, data.labels, seed=seed),
+        test=score_with_interval(classifier, data.test, data.labels, seed=seed) if data.test else None,
         majority_share=majority_share(test) if data.labels else None,
         metric=data.metric,
-        train_examples=len(examples),
-        test_examples=len(test),
+        train_examples=len(sample_examples(data.train, job.settings)),
+        dev_examples=len(data.dev),
+        test_examples=len(data.test),
     )
 
 
@@ -123,58 +156,70 @@ def greedy_search(grid: Grid, evaluate: Callable[[Trial], Trial]) -> Trial:
     return best
 
 
-def fine_tune_once(  # noqa: PLR0913 - the parts of a fine-tuning
-    ref: str | Path,
-    data: TaskData,
-    settings: TaskSettings,
-    folder: Path,
-    *,
-    opening: Opening,
-    evaluate: Callable[[int, Classifier], None],
-    progress: TrialProgress | None = None,
-) -> tuple[Classifier, int]:
+def fine_tune_once(job: FineTuneJob, evaluate: Callable[[int, Classifier], None]) -> tuple[Classifier, int]:
     """Fine-tune with the first value of each list; call `evaluate` before and every `settings.every` steps.
 
     Returns the classifier and the number of training steps.
     """
-    grid = settings.grid
+    grid = job.settings.grid
     trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
-    classifier = new_classifier(ref, opening, labels=data.labels, seed=settings.seed, length=settings.length)
+    classifier = job.classifier()
     evaluate(0, classifier)
     callback = EvalCallback(
-        settings.every or 500,
+        job.settings.every or 500,
         lambda step, model: evaluate(step, Classifier(model, classifier.tokenizer, length=classifier.length)),
     )
-    examples = sample_examples(data.train, settings)
-    training_folder = folder / "training"
-    return classifier, _train(
-        classifier,
-        examples,
-        data.labels,
-        trial,
-        settings,
-        training_folder,
-        progress=progress,
-        callbacks=(callback,),
-    )
+    return classifier, _train(job, classifier, trial, job.folder / "training", callbacks=(callback,))
 
 
-def _train(  # noqa: PLR0913 - the parts of a training
-    classifier: Classifier,
-    examples: Sequence[Example],
-    labels: Sequence[str],
-    trial: Trial,
-    settings: TaskSettings,
-    folder: Path,
-    *,
-    progress: TrialProgress | None,
-    callbacks: Sequence[EvalCallback] = (),
-) -> int:
+def rescale_pooler(classifier: Classifier, examples: Sequence[Example]) -> None:
+    """Scale a randomly initialised pooler as if its inputs had unit RMS, which the initialisation assumes.
+
+    The last hidden states of a language model may be a hundredth of that: the pooler's output would be almost
+    constant and training slow to start. A pretrained pooler is left as it is.
+    """
     import torch
 
+    for name, layer in classifier.model.named_modules():
+        if "pooler" not in name or not isinstance(layer, torch.nn.Linear):
+            continue
+        if f"{name}.weight" not in classifier.new_weights:
+            continue
+        inputs: list[Any] = []
+        hook = layer.register_forward_pre_hook(lambda _, args, inputs=inputs: inputs.append(args[0]))
+        classifier.logits([(example.text, example.second) for example in examples[:SCALING_EXAMPLES]])
+        hook.remove()
+        rms = float(torch.cat([states.flatten() for states in inputs]).square().mean().sqrt())
+        with torch.no_grad():
+            layer.weight /= rms
+
+
+def _init_regression_bias(model: Any, mean: float) -> None:
+    """Set a regression head's bias to the mean target: learning it would take most of the steps."""
+    import torch
+
+    linear = [module for module in model.modules() if isinstance(module, torch.nn.Linear)]
+    heads = [module for module in linear if module.out_features == 1]
+    if heads and heads[-1].bias is not None:
+        torch.nn.init.constant_(heads[-1].bias, mean)
+
+
+def _train(
+    job: FineTuneJob,
+    classifier: Classifier,
+    trial: Trial,
+    folder: Path,
+    *,
+    callbacks: Sequence[EvalCallback] = (),
+) -> int:
+    """Train a classifier with one setting of the hyper-parameters; the number of steps."""
+    import torch
+
+    settings, labels = job.settings, job.data.labels
+    examples = sample_examples(job.data.train, settings)
     rescale_pooler(classifier, examples)
     if not labels:
-        init_regression_bias(classifier.model, float(np.mean(target_values(examples, labels))))
+        _init_regression_bias(classifier.model, float(np.mean(target_values(examples, labels))))
 
     def collate(batch_examples: Sequence[Example], _: np.random.Generator) -> Any:
         batch = dict(classifier.batch([(example.text, example.second) for example in batch_examples]))
@@ -182,14 +227,10 @@ def _train(  # noqa: PLR0913 - the parts of a training
         batch["labels"] = torch.tensor(targets, dtype=torch.long if labels else torch.float32)
         return batch
 
-    def report_step(step: TrainStep) -> None:
-        if progress is not None:
-            progress(f"fine-tuning {trial.name}", step.step / step.steps, step.steps)
-
     steps = trial.epochs * len(examples) / (trial.batch * world_size())
     train_settings = TrainSettings(
         epochs=trial.epochs,
-        rate=trial.rate,
+        lr=trial.rate,
         batch=trial.batch,
         seed=settings.seed,
         warmup=int(WARMUP * min(steps, settings.steps or steps)),
@@ -203,46 +244,38 @@ def _train(  # noqa: PLR0913 - the parts of a training
         train_settings,
         folder,
         callbacks=callbacks,
-        progress=report_step,
+        progress=with_label(job.progress, f"fine-tuning {trial.name}"),
         key=trial.name,
     ).steps
 
 
-def _score_trial(
-    classifier: Classifier, data: TaskData, trial: Trial, others: Sequence[Trial], folder: Path
-) -> Trial:
+def _score_trial(job: FineTuneJob, classifier: Classifier, trial: Trial, others: Sequence[Trial]) -> Trial:
     """Score a trial and save it; save its model if it is the best so far."""
-    scored = replace(trial, score=score(classifier, data.dev, data.labels))
+    scored = replace(trial, score=score(classifier, job.data.dev, job.data.labels))
     if all(_better(scored, other) for other in others):
         with quiet():
-            classifier.model.save_pretrained(folder / BEST)
-    _save_trials(folder, [*others, scored])
+            classifier.model.save_pretrained(job.folder / BEST)
+    write_json(job.folder / TRIALS, [*others, scored])
     return scored
 
 
 def _better(trial: Trial, other: Trial) -> bool:
-    return trial.score is not None and (other.score is None or trial.score > other.score)
+    """Whether a trial has the higher score; a constant prediction has none (stored as null)."""
+    mine, its = (-math.inf if each.score is None else each.score for each in (trial, other))
+    return mine > its
 
 
 def _load_trials(folder: Path) -> list[Trial]:
+    """The finished trials of an interrupted search."""
     path = folder / TRIALS
-    return (
-        [Trial(**record) for record in json.loads(path.read_text(encoding="utf-8"))] if path.is_file() else []
-    )
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    return [Trial(**record) for record in stored]
 
 
-def _save_trials(folder: Path, trials: Sequence[Trial]) -> None:
-    partial = folder / f"{TRIALS}.partial"
-    partial.write_text(json.dumps([asdict(trial) for trial in trials], indent=2), encoding="utf-8")
-    partial.replace(folder / TRIALS)
-
-
-def _load_best(
-    ref: str | Path, data: TaskData, settings: TaskSettings, folder: Path, opening: Opening
-) -> Classifier:
+def _load_best(job: FineTuneJob) -> Classifier:
     """Load the best model that was saved."""
     from safetensors.torch import load_file
 
-    classifier = new_classifier(ref, opening, labels=data.labels, seed=settings.seed, length=settings.length)
-    classifier.model.load_state_dict(load_file(folder / BEST / "model.safetensors"), strict=False)
+    classifier = job.classifier()
+    classifier.model.load_state_dict(load_file(job.folder / BEST / "model.safetensors"), strict=False)
     return classifier

@@ -5,14 +5,15 @@ gap(y) = TPR(y, female) − TPR(y, male), over the biographies whose occupation 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from unmask.core.estimate import NAN, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Ints
-from unmask.findings import Value
 from unmask.stats.bootstrap import RESAMPLES
 from unmask.stats.regression import correlation
 
@@ -59,14 +60,14 @@ def tpr_gaps(
     right = np.array([a == b for a, b in zip(truth, predicted, strict=True)])
     true_labels, gender = np.array(truth), np.array(genders)
     names = sorted(set(truth))
-    counts = {
-        name: tuple(
+    counts: dict[str, list[tuple[int, int]]] = {
+        name: [
             (
                 int(right[(true_labels == name) & (gender == side)].sum()),
                 int(((true_labels == name) & (gender == side)).sum()),
             )
             for side in GENDERS
-        )
+        ]
         for name in names
     }
     with_both = [name for name in names if all(n for _, n in counts[name])]
@@ -79,18 +80,17 @@ def tpr_gaps(
     return TprGaps(
         occupations=tuple(
             OccupationGap(
-                name, counts[name][0], counts[name][1], _value(gaps[at], resampled[:, at]), float(shares[at])
+                name=name,
+                female=counts[name][0],
+                male=counts[name][1],
+                gap=_value(float(gaps[at]), resampled[:, at]),
+                women=float(shares[at]),
             )
             for at, name in enumerate(with_both)
         ),
-        mean=_value(_mean(gaps), resampled.mean(axis=1) if with_both else resampled[:, 0:0]),
-        absolute=_value(
-            _mean(np.abs(gaps)), np.abs(resampled).mean(axis=1) if with_both else resampled[:, 0:0]
-        ),
-        rms=_value(
-            float(np.sqrt(_mean(gaps**2))),
-            np.sqrt((resampled**2).mean(axis=1)) if with_both else resampled[:, 0:0],
-        ),
+        mean=_summary(gaps, resampled, lambda values: values),
+        absolute=_summary(gaps, resampled, np.abs),
+        rms=_summary(gaps, resampled, np.square, np.sqrt),
         r=_correlation(shares, gaps, seed),
         n=len(truth),
         left_out=tuple(name for name in names if name not in with_both),
@@ -113,7 +113,7 @@ def _resampled_gaps(table: Ints, seed: int) -> Floats:
 def _chance_gap(table: Ints, seed: int) -> float:
     """The mean absolute gap due to sampling alone: one TPR per class, the same number of each gender."""
     if not len(table):
-        return float("nan")
+        return NAN
     rng = generator(seed, "chance")
     total = table.sum(axis=1)
     women = rng.hypergeometric(
@@ -128,27 +128,27 @@ def _gaps(hits: Ints, of: Ints) -> Floats:
     return np.asarray(rates[..., 0] - rates[..., 1], dtype=np.float64)
 
 
-def _share(counts: tuple[tuple[int, int], ...]) -> float:
+def _share(counts: Sequence[tuple[int, int]]) -> float:
     (_, female), (_, male) = counts
     return female / (female + male)
 
 
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if values.size else float("nan")
+def _summary(
+    gaps: Floats, resampled: Floats, of: Callable[[Floats], Floats], after: Callable[..., Any] = np.asarray
+) -> Value:
+    """The mean of a function of the gaps over occupations, or a function of that mean."""
+    if not gaps.size:
+        return Value(NAN, method="no class has both genders")
+    return _value(float(after(of(gaps).mean())), after(of(resampled).mean(axis=1)))
 
 
 def _value(value: float, resampled: Floats) -> Value:
-    if not resampled.size:
-        return Value(float("nan"), float("nan"), float("nan"), "no class has both genders")
-    low, high = np.quantile(resampled, [0.025, 0.975])
-    return Value(
-        float(value),
-        min(float(low), value),
-        max(float(high), value),
-        "percentile, smoothed, within class and gender",
-    )
+    """A value with the middle 95% of the resampled ones."""
+    low, high = np.quantile(resampled, [0.025, 0.975]).tolist()
+    return Value(value, low, high, "percentile, smoothed, within class and gender").widen()
 
 
 def _correlation(shares: Floats, gaps: Floats, seed: int) -> Value:
+    """The correlation of the share of women with the gap, over occupations."""
     r = correlation([shares], [gaps], rng=generator(seed, "r"))
-    return Value(r.value, r.low, r.high, f"{r.method}, classes resampled" if r.low == r.low else r.method)
+    return replace(r, method=f"{r.method}, classes resampled") if r.has_interval else r

@@ -8,23 +8,25 @@ et al. (2022).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from unmask.core.errors import DataError, ModelError
+from unmask.core.errors import ModelError
+from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import nli
-from unmask.data.examples import Source, find_local, published_sources, user_source
-from unmask.findings import Cell, Finding, Plot, Table, Value
+from unmask.data.examples import find_local, published_sources, user_source
+from unmask.findings import Finding, Plot, Table
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval
 from unmask.tasks import triples
-from unmask.tasks.spec import Headline, Task, TaskData, TaskObservation, TaskSettings
-from unmask.tasks.training_tables import not_learnt_notes, training_table
+from unmask.tasks.finetune import user_data
+from unmask.tasks.performance import both_ends
+from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
 
 CHUNK = 20_000  # triples in memory at a time
 SIDES = ("female", "male")
@@ -51,12 +53,8 @@ class NliBiasResult:
 
 def load_task_data(settings: TaskSettings) -> TaskData:
     """Load the user's files; else counterfactual NLI, plus MNLI's matched development set if present."""
-    if settings.train is not None:
-        files = [user_source(settings.train), *([user_source(settings.dev)] if settings.dev else [])]
-        parts = [nli.load(file) for file in files]
-        if len(parts) == 1:
-            parts = [parts[0][: -len(parts[0]) // 10], parts[0][-len(parts[0]) // 10 :]]
-        return TaskData(nli.LABELS, parts[0], parts[1], (), tuple(files))
+    if (given := user_data(settings, nli.LABELS, nli.load)) is not None:
+        return given
     files = list(published_sources(nli.CARD, data_dir=settings.data_dir))
     train, dev, test = (nli.load(file) for file in files)
     notes = []
@@ -79,7 +77,7 @@ def observe(classifier: Classifier, settings: TaskSettings) -> NliBiasResult:
     sampled = triples.sample_triples(settings.triples, rng)
     occupations: list[str] = []
     parts: list[Floats] = []
-    for chunk in _chunks(sampled, CHUNK):
+    while chunk := list(islice(sampled, CHUNK)):
         occupations += [triple.occupation for triple in chunk]
         pairs = [(triple.premise, text) for triple in chunk for text in (triple.female, triple.male)]
         probabilities = classifier.probabilities(pairs)[:, order]
@@ -109,19 +107,15 @@ def summarize(occupations: Sequence[str], probabilities: Floats, settings: TaskS
         key: np.stack([np.bincount(index, measured[:, side]) / counts for side in range(2)], axis=1)
         for key, measured in values.items()
     }
-    measures = {
-        key: Neutrality(
-            _clustered_value(measured[:, 0], by_occupation[key][:, 0], settings.seed, f"{key}/female"),
-            _clustered_value(measured[:, 1], by_occupation[key][:, 1], settings.seed, f"{key}/male"),
-            _clustered_value(
-                measured[:, 0] - measured[:, 1],
-                by_occupation[key][:, 0] - by_occupation[key][:, 1],
-                settings.seed,
-                key,
-            ),
+    measures = {}
+    for key, measured in values.items():
+        female, male = measured.T
+        by_female, by_male = by_occupation[key].T
+        measures[key] = Neutrality(
+            _clustered_value(female, by_female, settings.seed, f"{key}/female"),
+            _clustered_value(male, by_male, settings.seed, f"{key}/male"),
+            _clustered_value(female - male, by_female - by_male, settings.seed, key),
         )
-        for key, measured in values.items()
-    }
     fn_by_occupation = {
         str(name): (float(by_occupation["fn"][at, 0]), float(by_occupation["fn"][at, 1]), int(counts[at]))
         for at, name in enumerate(names)
@@ -130,14 +124,16 @@ def summarize(occupations: Sequence[str], probabilities: Floats, settings: TaskS
 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
-    """The measures, the task performance, and the occupations that differ most."""
+    """The measures, and the occupations that differ most."""
     from unmask.findings import charts
 
+    measured = [(each, name, value) for each in observations for name, value in each.result.measures.items()]
     bias = Table(
         "Neutral towards women and men",
         ("model", "measure", "female", "male", "female − male", "triples"),
         tuple(
-            _row(observation, name) for observation in observations for name in observation.result.measures
+            (each.name, name, value.female, value.male, value.difference, each.result.n)
+            for each, name, value in measured
         ),
         "fn: share classified as neutral; nn: mean probability of neutral; t:τ: share with probability above "
         "τ. 1 is right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "
@@ -145,82 +141,51 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         digits=3,
     )
     rows = [
-        {
-            "label": f"{name} · {observation.model['id']}",
-            "series": side,
-            "value": getattr(neutrality, side).value,
-            "low": getattr(neutrality, side).low,
-            "high": getattr(neutrality, side).high,
-        }
-        for observation in observations
-        for name, neutrality in observation.result.measures.items()
+        charts.interval_row(f"{name} · {each.name}", getattr(value, side), side)
+        for each, name, value in measured
         for side in SIDES
     ]
-    description = "Measures of neutrality for hypotheses about women and about men, with intervals."
     plot = Plot(
-        "nlibias", "Neutrality", description, charts.intervals(rows, axis="share, or mean probability")
+        "nlibias",
+        "Neutrality",
+        "Measures of neutrality for hypotheses about women and about men, with intervals.",
+        charts.intervals(rows, axis="share, or mean probability"),
     )
-    training = training_table(observations)
-    return Finding(
-        tuple(map(_answer, observations)),
-        (bias, *((training,) if training.rows else ()), _occupations(observations)),
-        (plot,),
-        tuple(not_learnt_notes(observations)),
-    )
+    return Finding(tuple(map(_answer, observations)), (bias, _occupations(observations)), (plot,))
 
 
-def headline(result: NliBiasResult) -> Headline:
-    """FN of women − FN of men."""
-    return Headline("fraction neutral, female − male", result.measures["fn"].difference, result.n)
-
-
-def sources(settings: TaskSettings) -> tuple[Source, ...]:
-    """No files: the triples are built in."""
-    return ()
-
-
-def _chunks(sampled: Iterator[triples.Triple], size: int) -> Iterator[list[triples.Triple]]:
-    while chunk := list(islice(sampled, size)):
-        yield chunk
+def estimates(result: NliBiasResult) -> list[Estimate]:
+    """FN of women − FN of men, then the other measures, and the measures of either side."""
+    names = {"fn": "fraction neutral", "nn": "net neutral"}
+    differences = [
+        Estimate.of(value.difference, statistic=f"{names.get(key, key)}, female − male", null=0.0, n=result.n)
+        for key, value in result.measures.items()
+    ]
+    sides = [
+        Estimate.of(getattr(value, side), statistic=names.get(key, key), group=f"gender={side}", n=result.n)
+        for key, value in result.measures.items()
+        for side in SIDES
+    ]
+    return [*differences, *sides]
 
 
 def _clustered_value(values: Floats, by_occupation: Floats, seed: int, label: str) -> Value:
     """The mean over triples; its interval is that of the mean over occupations, shifted to it."""
-    if not values.size:
-        raise DataError("no triple was classified: give `triples` of at least 1")
     value = mean(values)
-    interval = mean_interval(by_occupation, rng=generator(seed, label), unit="occupations")
-    shift = value - mean(by_occupation)
-    return Value(value, interval.low + shift, interval.high + shift, interval.method)
-
-
-def _row(observation: TaskObservation, name: str) -> tuple[Cell, ...]:
-    neutrality: Neutrality = observation.result.measures[name]
-    return (
-        observation.model["id"],
-        name,
-        neutrality.female,
-        neutrality.male,
-        neutrality.difference,
-        observation.result.n,
-    )
+    over = mean_interval(by_occupation, rng=generator(seed, label), unit="occupations")
+    shift = value - over.value
+    return Value(value, over.low + shift, over.high + shift, over.method)
 
 
 def _occupations(observations: Sequence[TaskObservation]) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+    """The occupations with the largest differences in either direction."""
+    rows = []
     for observation in observations:
-        by_occupation = observation.result.occupations
-        ranked = sorted(by_occupation, key=lambda name: by_occupation[name][0] - by_occupation[name][1])
-        chosen = ranked if len(ranked) <= 10 else [*ranked[:5], *ranked[-5:]]
+        by_occupation = observation.result.occupations.items()
+        ranked = sorted((female - male, name, female, male, n) for name, (female, male, n) in by_occupation)
         rows += [
-            (
-                observation.model["id"],
-                name,
-                *by_occupation[name][:2],
-                by_occupation[name][0] - by_occupation[name][1],
-                by_occupation[name][2],
-            )
-            for name in chosen
+            (observation.name, name, female, male, difference, n)
+            for difference, name, female, male, n in both_ends(ranked)
         ]
     return Table(
         "Occupations that differ most",
@@ -232,15 +197,16 @@ def _occupations(observations: Sequence[TaskObservation]) -> Table:
 
 
 def _answer(observation: TaskObservation) -> str:
-    neutrality: Neutrality = observation.result.measures["fn"]
-    fine_tuned = observation.fine_tuned
-    difference = neutrality.difference
+    """The answer in one sentence."""
+    result: NliBiasResult = observation.result
+    neutrality = result.measures["fn"]
+    fine_tuned, difference = observation.fine_tuned, neutrality.difference
     accuracy = f"; validation accuracy {fine_tuned.dev.value:.3f}" if fine_tuned else ""
     return (
-        f"{observation.model['id']}: neutral {neutrality.female.value:.3f} for women, "
+        f"{observation.name}: neutral {neutrality.female.value:.3f} for women, "
         f"{neutrality.male.value:.3f} for men, difference {difference.value:+.4f} "
         f"({difference.low:+.4f} to {difference.high:+.4f}), "
-        f"{observation.result.n:,} of {observation.result.possible:,} triples{accuracy}"
+        f"{result.n:,} of {result.possible:,} triples{accuracy}"
     )
 
 
@@ -251,8 +217,7 @@ NLIBIAS = Task(
     needs="training",
     observe=observe,
     conclude=conclude,
-    headline=headline,
+    estimates=estimates,
     citation="dev-etal-2020-measuring",
     load_data=load_task_data,
-    sources=sources,
 )

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 from unmask.audit.plan import engine_for
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
-from unmask.core.files import write_json
-from unmask.core.options import Opening, Options
-from unmask.findings import Finding, as_json
-from unmask.findings.envelope import refuse_foreign, versions
+from unmask.core.estimate import Estimate
+from unmask.core.options import Opening, Options, fill_groups
+from unmask.findings import Finding, Section
+from unmask.findings.envelope import Result, build, create, refuse_foreign
 from unmask.models import open_lm
 from unmask.models.builtin import BUILT_IN
 from unmask.models.classifier import Classifier
 from unmask.models.loading import is_classifier, open_classifier
-from unmask.tasks.finetune import FineTuned, fine_tune
+from unmask.tasks import TASKS
+from unmask.tasks.bias_curve import bias_curve, curve_finding
+from unmask.tasks.finetune import FineTuneJob, fine_tune
+from unmask.tasks.performance import performance_estimates, performance_table, unlearnt_notes
 from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
-from unmask.training.distributed import on_main_process, world_size
+from unmask.training.distributed import is_main_process, on_main_process, world_size
 
-SCHEMA = 1
-RESULT, WORK = "task.json", "work"
+WORK = "work"  # checkpoints to resume from
+Mode = Literal["lm", "classifier", "training", "curve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,142 +41,182 @@ class TaskResult:
     files: tuple[Mapping[str, Any], ...]
 
 
-def run(
-    task: Task,
-    models: Sequence[str | Path] = (),
+def task(
+    name: str | Task,
+    models: str | Path | Sequence[str | Path] = (),
     *,
-    settings: TaskSettings | None = None,
     out: str | Path | None = None,
-    opening: Opening | None = None,
-    options: Options | None = None,
-) -> TaskResult:
-    """Run a task on every model; `out` receives `task.json` and the checkpoints to resume from.
+    **options: Any,
+) -> Result:
+    """Measure bias in a downstream task; several models are compared.
 
     A model that already has a classification head is evaluated as it is; others are fine-tuned on the task's
-    data first. With `settings.every` bias is measured during one fine-tuning instead of after a search.
+    data first. With `every` bias is measured during one fine-tuning instead of after a search.
+
+    Args:
+        name: the name of a task, or a `Task`.
+        models: hub names or folders; default: the built-in model.
+        out: the result folder, in which an interrupted run is resumed; None: nothing is written.
+        options: fields of `TaskSettings`, `Opening` and `Options`, or these groups themselves as
+            `settings`, `opening` and `options`.
     """
-    settings, options = settings or TaskSettings(), options or Options()
-    opening = opening or Opening(offline=options.offline)
-    if out is not None:
-        refuse_foreign(Path(out), (RESULT, WORK))
-    names = [str(model) for model in models] or [BUILT_IN]
-    if out is None:
-        if world_size() > 1:
-            raise DataError("several processes need a folder that all of them can write to: give `out`")
-        with TemporaryDirectory(prefix="unmask-task-") as temporary:
-            return _run(task, names, settings, Path(temporary), opening, options)
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    result = _run(task, names, settings, folder / WORK, opening, options)
-    on_main_process(lambda: write_json(folder / RESULT, result_json(result, settings)))
-    return result
+    settings, opening, run = fill_groups(options, settings=TaskSettings, opening=Opening, options=Options)
+    chosen = TASKS.find(name)
+    names = [str(models)] if isinstance(models, str | Path) else [str(model) for model in models]
+    with _work_folder(out) as folder:
+        result = evaluate_models(chosen, names or [BUILT_IN], folder, settings, opening, run)
+    meta = _content(result, settings)
+    return on_main_process(lambda: create(meta, out))
 
 
-def result_json(result: TaskResult, settings: TaskSettings) -> dict[str, Any]:
-    """The result as JSON, in full precision and without local paths."""
-    settings_json = {key: _plain(value) for key, value in asdict(settings).items() if key != "data_dir"}
-    return {
-        "schema": SCHEMA,
-        "unmask": version("unmask"),
-        "task": result.task.name,
-        "question": result.task.question,
-        "models": [dict(observation.model) for observation in result.observations],
-        "files": [dict(file) for file in result.files],
-        "settings": settings_json,
-        "headlines": [_headline_json(result.task, observation) for observation in result.observations],
-        "taught": [_training_json(each) for each in result.observations if each.fine_tuned is not None],
-        "versions": versions(),
-        "finding": as_json(result.finding),
-    }
-
-
-def _run(
-    task: Task, names: Sequence[str], settings: TaskSettings, folder: Path, opening: Opening, options: Options
+def evaluate_models(
+    task: Task,
+    names: Sequence[str],
+    folder: Path,
+    settings: TaskSettings,
+    opening: Opening,
+    options: Options,
 ) -> TaskResult:
-    from unmask.tasks.bias_curve import run_bias_curves
-
-    if settings.every is not None:
-        return run_bias_curves(task, names, settings, folder, opening, options)
-    needs_training = task.load_data is not None and any(not is_classifier(name, opening) for name in names)
-    data = task.load_data(settings) if task.load_data is not None and needs_training else None
-    observations = tuple(
-        evaluate_model(task, name, data, settings, folder / _slug(at, name), opening, options)
-        for at, name in enumerate(names)
-    )
-    finding = task.conclude(observations, settings)
-    notes = (*finding.notes, *(data.notes if data else ()))
+    """Measure the bias of every model in a task; checkpoints to resume from are written to `folder`."""
+    if settings.every is not None and task.load_data is None:
+        raise DataError(f"{task.name} does no fine-tuning, so `every` does not apply: leave it out")
+    modes = [_mode(task, name, settings, opening) for name in names]
+    trains = not {"training", "curve"}.isdisjoint(modes)
+    data = task.load_data(settings) if trains and task.load_data is not None else None
+    observations: list[TaskObservation] = []
+    for at, (name, mode) in enumerate(zip(names, modes, strict=True)):
+        work = folder / f"{at}-{Path(name).name}"
+        observation = _evaluate(task, name, mode, data, work, settings, opening, options)
+        distinct = _distinct_name(observation.name, name, [other.name for other in observations])
+        observations.append(replace(observation, model={**observation.model, "id": distinct}))
     sources = (*(data.sources if data else ()), *task.sources(settings))
     files = {source.name: source.facts() for source in sources}
-    finding = Finding(finding.answers, finding.tables, finding.plots, notes)
-    return TaskResult(task, finding, observations, tuple(files.values()))
+    finding = _conclude(task, observations, data, settings)
+    return TaskResult(task, finding, tuple(observations), tuple(files.values()))
 
 
-def evaluate_model(  # noqa: PLR0913, PLR0917 - the parts of a run
+def _mode(task: Task, name: str, settings: TaskSettings, opening: Opening) -> Mode:
+    """How a model is evaluated: as a language model, as a classifier, after fine-tuning, or during it."""
+    if settings.every is not None:
+        return "curve"
+    if task.needs == "training" and is_classifier(name, opening):
+        return "classifier"
+    return task.needs
+
+
+def _evaluate(  # noqa: PLR0913, PLR0917 - the parts of a run
     task: Task,
     name: str,
+    mode: Mode,
     data: TaskData | None,
-    settings: TaskSettings,
     folder: Path,
+    settings: TaskSettings,
     opening: Opening,
     options: Options,
 ) -> TaskObservation:
-    """Observe one model: as a language model, as a classifier, or after fine-tuning."""
-    if task.needs == "lm":
+    """Evaluate one model."""
+    if mode == "lm":
         lm = open_lm(name, opening)
-        with engine_for(lm, options) as engine:
+        with engine_for(lm, replace(options, store=options.store and is_main_process())) as engine:
             session = Session(engine, options.progress)
             return TaskObservation(session.facts, task.observe(session, settings))
-    if task.needs == "classifier" or is_classifier(name, opening):
+    if mode == "classifier":
         classifier = open_classifier(name, opening, length=settings.length)
-        facts = {**model_facts(classifier), "labels": list(classifier.labels)}
+        facts = {**_facts(classifier), "labels": list(classifier.labels)}
         return TaskObservation(facts, task.observe(classifier, settings))
     assert data is not None
-    folder.mkdir(parents=True, exist_ok=True)
-    fine_tuned = fine_tune(name, data, settings, folder, opening=opening, progress=options.progress)
+    job = FineTuneJob(name, data, settings, folder, opening, options.progress)
+    if mode == "curve":
+        curve = bias_curve(task, job)
+        return TaskObservation(_facts(curve.classifier), curve.last, points=curve.points)
+    fine_tuned = fine_tune(job)
     result = on_main_process(lambda: task.observe(fine_tuned.classifier, settings))
-    return TaskObservation(model_facts(fine_tuned.classifier), result, fine_tuned)
+    return TaskObservation(_facts(fine_tuned.classifier), result, fine_tuned)
 
 
-def model_facts(classifier: Classifier) -> dict[str, Any]:
-    """The facts about the checkpoint a classifier was opened from or is fine-tuned from."""
+def _distinct_name(name: str, ref: str, others: Sequence[str]) -> str:
+    """A name of a model that no other one has: with its parent folder, or a number, where needed."""
+    candidates = (name, "/".join(Path(ref).parts[-2:]), f"{name} ({len(others) + 1})")
+    return next(candidate for candidate in candidates if candidate not in others)
+
+
+def _facts(classifier: Classifier) -> dict[str, Any]:
+    """The facts about the checkpoint a classifier was opened from."""
     assert classifier.facts is not None
     return asdict(classifier.facts)
 
 
-def _training_json(observation: TaskObservation) -> dict[str, Any]:
-    fine_tuned: FineTuned = observation.fine_tuned
-    return {
-        "model": observation.model["id"],
-        "metric": fine_tuned.metric,
-        "dev": _numbers(fine_tuned.dev),
-        "test": _numbers(fine_tuned.test) if fine_tuned.test else None,
-        "commonest": fine_tuned.majority_share,
-        "chosen": _numbers(fine_tuned.chosen),
-        "trials": [_numbers(trial) for trial in fine_tuned.trials],
-        "rows": fine_tuned.train_examples,
-    }
+def _conclude(
+    task: Task, observations: Sequence[TaskObservation], data: TaskData | None, settings: TaskSettings
+) -> Finding:
+    """The finding of the task, with the table of task performance after its first table."""
+    notes = data.notes if data else ()
+    if settings.every is not None and data is not None:
+        return replace(curve_finding(task, observations, data), notes=notes)
+    finding = task.conclude(observations, settings)
+    first, *others = finding.tables
+    return replace(
+        finding,
+        tables=(first, *performance_table(observations), *others),
+        notes=(*unlearnt_notes(observations), *finding.notes, *notes),
+    )
 
 
-def _headline_json(task: Task, observation: TaskObservation) -> dict[str, Any]:
-    headline = task.headline(observation.result)
-    return {
-        "model": observation.model["id"],
-        "name": headline.name,
-        **_numbers(headline.number),
-        "n": headline.n,
-    }
+def _content(result: TaskResult, settings: TaskSettings) -> dict[str, Any]:
+    """The content of `result.json`."""
+    chosen = result.task
+    foot = ", ".join(f"{file['name']} (sha256 {file['sha256'][:12]}…)" for file in result.files)
+    models = ", ".join(observation.name for observation in result.observations)
+    return build(
+        "task",
+        title=f"{chosen.title}: {models}",
+        lead=chosen.question,
+        models=[observation.model for observation in result.observations],
+        options={
+            "task": chosen.name,
+            **{key: value for key, value in asdict(settings).items() if key != "data_dir"},
+        },
+        estimates=_estimates(result, settings),
+        findings=[Section(chosen.name, chosen.title, chosen.question, result.finding, foot)],
+        details={
+            "task": chosen.name,
+            "citation": chosen.citation,
+            "files": result.files,
+            "fine_tuned": [
+                {"model": observation.name, **observation.fine_tuned.facts()}
+                for observation in result.observations
+                if observation.fine_tuned
+            ],
+            "curves": [
+                {"model": observation.name, "points": observation.points}
+                for observation in result.observations
+                if observation.points
+            ],
+        },
+    )
 
 
-def _numbers(record: Any) -> dict[str, Any]:
-    """The fields of a dataclass; NaN becomes None."""
-    return {key: _plain(value) for key, value in asdict(record).items()}
+def _estimates(result: TaskResult, settings: TaskSettings) -> Iterator[Estimate]:
+    """The numbers of every model, the headline first, then its task performance."""
+    several = len(result.observations) > 1
+    data = settings.data.name if settings.data else result.task.name
+    for observation in result.observations:
+        numbers = (*result.task.estimates(observation.result), *performance_estimates(observation))
+        first = {(each.statistic, each.group): each for each in reversed(numbers)}
+        for key in dict.fromkeys((each.statistic, each.group) for each in numbers):
+            model = observation.name if several else ""
+            yield replace(first[key], measure=result.task.name, data=data, model=model)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return value.name
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN
-
-
-def _slug(at: int, name: str) -> str:
-    return f"{at}-{Path(name).name}"
+@contextmanager
+def _work_folder(out: str | Path | None) -> Iterator[Path]:
+    """The folder of checkpoints: in the result folder, or a temporary one."""
+    if out is not None:
+        refuse_foreign(Path(out), (WORK,))
+        Path(out).mkdir(parents=True, exist_ok=True)
+        yield Path(out) / WORK
+        return
+    if world_size() > 1:
+        raise DataError("several processes need a folder that all of them can write to: give `out`")
+    with TemporaryDirectory(prefix="unmask-task-") as temporary:
+        yield Path(temporary)

@@ -154,7 +154,9 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
 
     first: SentimentResult = observations[0].result
     a, b = first.sides
-    shifts = [(each.name, group, shift) for each in observations for group, shift in each.result.shifts.items()]
+    shifts = [
+        (each.name, group, shift) for each in observations for group, shift in each.result.shifts.items()
+    ]
     table = Table(
         f"Score of {a} − {b}",
         ("model", "sentences", f"{a} − {b}", "p", "sensitivity", "label changes, %", "pairs", "units"),

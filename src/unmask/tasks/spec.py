@@ -7,14 +7,18 @@ a language model, or a ready classifier ──┘
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.core.errors import DataError
-from unmask.data.examples import Example, Source
-from unmask.findings import Finding, Value
-from unmask.models.classifier import MAX_LENGTH
+from unmask.core.estimate import Estimate, Value
+from unmask.core.options import check_values, option
+
+if TYPE_CHECKING:
+    from unmask.data.examples import Example, Source
+    from unmask.findings import Finding
+    from unmask.tasks.finetune import FineTuned
 
 Needs = Literal["lm", "classifier", "training"]  # scored zero-shot; has its head; is fine-tuned
 
@@ -28,11 +32,13 @@ class Grid:
     epochs: tuple[float, ...] = (1.0, 3.0, 5.0)
 
     @classmethod
-    def parse(cls, text: str) -> Grid:
+    def parse(cls, given: str | Grid | None) -> Grid:
         """Parse `batch=16,32 rate=3e-5 epochs=3`; what is not named keeps its default."""
+        if isinstance(given, Grid):
+            return given
         lists: dict[str, tuple[Any, ...]] = {}
         kinds: dict[str, Callable[[str], Any]] = {"batch": int, "rate": float, "epochs": float}
-        for word in text.split():
+        for word in (given or "").split():
             name, mark, values = word.partition("=")
             if name not in kinds or not mark:
                 raise DataError(
@@ -49,31 +55,36 @@ class Grid:
 class TaskSettings:
     """The settings of all tasks; each task reads those that concern it."""
 
-    seed: int = 0
-    limit: int | None = None  # items scored, or biographies read
-    data_dir: Path | None = None
-    data: Path | None = None  # a file to evaluate instead of the task's own data
-    train: Path | None = None  # training file
-    dev: Path | None = None  # validation file
-    rows: int | None = None  # most training and validation examples, sampled with the seed; None: all
-    grid: Grid = field(default_factory=Grid)
-    length: int = MAX_LENGTH  # tokens per input
-    every: int | None = None  # steps between evaluations, to follow the bias during fine-tuning
-    steps: int | None = None  # most training steps
-    save_every: int = 500  # steps between checkpoints
-    scrub: bool = False  # remove gendered words from biographies
-    triples: int = 10_000  # NLI-bias: how many to sample
-    thresholds: tuple[float, ...] = (0.5, 0.7)  # NLI-bias: the τ of its T:τ scores
-    label: str | None = None  # the label whose probability is the score
-    allow_pickle: bool = False
+    train: Path | None = option(None, "Training file.", shown="the task's own data")
+    dev: Path | None = option(None, "With --train: validation file.", shown="its last tenth")
+    grid: Grid = option(
+        Grid(),
+        "Hyper-parameter grid, such as 'batch=16,32 rate=3e-5 epochs=3'.",
+        shown="as published: batch=16,32,64 rate=1e-5,3e-5,5e-5 epochs=1,3,5",
+    )
+    rows: int | None = option(
+        None, "Maximum training and evaluation examples, sampled with --seed.", shown="all", least=1
+    )
+    steps: int | None = option(None, "Maximum training steps.", shown="by epochs", least=1)
+    every: int | None = option(
+        None, "Measure bias every N training steps (first values of --grid, no search).", least=1
+    )
+    save_every: int = option(500, "Steps between checkpoints to resume from.", least=1)
+    length: int = option(128, "Maximum input tokens; longer inputs are truncated.", least=8)
+    data: Path | None = option(None, "sentiment: file of pairs; toxicity: texts and labels to classify.")
+    label: str | None = option(None, "sentiment, toxicity: label whose score is used.")
+    scrub: bool = option(False, "biasbios: replace gender words with _.")
+    triples: int = option(10_000, "nlibias: number of sampled triples.", least=1)
+    thresholds: tuple[float, ...] = (0.5, 0.7)  # nlibias: the τ of its T:τ scores
+    limit: int | None = option(None, "Only the first N evaluation items.", least=1)
+    seed: int = option(0, "Random seed (head initialisation, data order, samples, bootstrap).", least=0)
+    data_dir: Path | None = option(None, "Folder of datasets.")
+    allow_pickle: bool = option(False, "Load pickled weights (can run code).")
 
     def __post_init__(self) -> None:
-        """Check the smallest allowed values."""
-        counts = {"seed": 0, "limit": 1, "rows": 1, "length": 8, "every": 1, "steps": 1, "triples": 1}
-        for name, fewest in counts.items():
-            value = getattr(self, name)
-            if value is not None and value < fewest:
-                raise DataError(f"{name} {value}: give a number of at least {fewest}")
+        """Parse the grid of the command line, and refuse invalid values."""
+        object.__setattr__(self, "grid", Grid.parse(self.grid))
+        check_values(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +92,9 @@ class TaskData:
     """Training, validation and test examples; without `labels` the task is a regression."""
 
     labels: tuple[str, ...]
-    train: tuple[Example, ...]
-    dev: tuple[Example, ...]
-    test: tuple[Example, ...]
+    train: Sequence[Example]
+    dev: Sequence[Example]
+    test: Sequence[Example]
     sources: tuple[Source, ...]
     notes: tuple[str, ...] = ()
 
@@ -94,12 +105,14 @@ class TaskData:
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
-    """The one value of a task that is tracked, compared and correlated."""
+class CurvePoint:
+    """One evaluation during fine-tuning: the bias with its interval, and the validation score."""
 
-    name: str
-    number: Value
+    step: int
+    name: str  # what the bias is, such as "mean TPR gap, women − men"
+    bias: Value
     n: int
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +121,13 @@ class TaskObservation:
 
     model: Mapping[str, Any]  # facts about the model
     result: Any  # the task's own result type, such as WinoBiasResult
-    fine_tuned: Any = None  # finetune.FineTuned, where the model was fine-tuned
+    fine_tuned: FineTuned | None = None
+    points: tuple[CurvePoint, ...] = ()  # evaluations during fine-tuning, with `settings.every`
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return str(self.model["id"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +140,11 @@ class Task:
     needs: Needs
     observe: Callable[[Any, TaskSettings], Any]  # of a Session or a Classifier
     conclude: Callable[[Sequence[TaskObservation], TaskSettings], Finding]
-    headline: Callable[[Any], Headline]
+    estimates: Callable[[Any], Sequence[Estimate]]  # of a result; the first is tracked and compared
     citation: str  # BibTeX key in docs/references.bib
     load_data: Callable[[TaskSettings], TaskData] | None = None
     sources: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # files read besides the task data
+
+    def headline(self, result: Any) -> Estimate:
+        """The one number of a result that is tracked, compared and correlated."""
+        return self.estimates(result)[0]

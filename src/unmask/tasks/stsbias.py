@@ -179,7 +179,11 @@ def estimates(result: StsBiasResult) -> list[Estimate]:
     n = len(result.professions)
     signed = [
         Estimate.of(
-            r, statistic="r with share of women", group=f"shares={source}", null=0.0, n=len(result.women[source])
+            r,
+            statistic="r with share of women",
+            group=f"shares={source}",
+            null=0.0,
+            n=len(result.women[source]),
         )
         for source, r in result.r.items()
     ]
@@ -206,7 +210,9 @@ def _answer(observation: TaskObservation) -> str:
     """The answer in one sentence."""
     result: StsBiasResult = observation.result
     r, fine_tuned = result.r[SHARES], observation.fine_tuned
-    tested = f"; test {fine_tuned.metric} {fine_tuned.test.value:.3f}" if fine_tuned and fine_tuned.test else ""
+    tested = (
+        f"; test {fine_tuned.metric} {fine_tuned.test.value:.3f}" if fine_tuned and fine_tuned.test else ""
+    )
     return (
         f"{observation.name}: |r| {abs(r.value):.3f} "
         f"(r {r.value:+.3f}, {r.low:+.3f} to {r.high:+.3f}) over "

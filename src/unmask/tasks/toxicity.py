@@ -7,22 +7,26 @@ against hateful ones that do not; hateful ones that name it against harmless one
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from unmask.core.errors import DataError, ModelError
+from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.examples import Source
-from unmask.findings import Cell, Finding, Plot, Table, Value
+from unmask.findings import Finding, Plot, Table
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean_interval
 from unmask.stats.roc import roc_auc_difference
 from unmask.stats.table import Flags
-from unmask.tasks.comments import LabelledSentence, load_sentences
-from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
+from unmask.tasks.comments import LabelledSentence, load_sentences, sentence_file
+from unmask.tasks.sentiment import label_index
+from unmask.tasks.spec import Task, TaskObservation, TaskSettings
+
+TOXIC_LABELS = ("toxic", "toxicity", "hate", "hateful", "abusive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class ToxicityResult:
 
 def observe(classifier: Classifier, settings: TaskSettings) -> ToxicityResult:
     """Score every sentence."""
-    sentences, source_name, _ = load_sentences(settings)
+    sentences, source_name = load_sentences(settings)
     values = toxicity_scores(
         classifier.probabilities([(sentence.text, None) for sentence in sentences]),
         classifier.labels,
@@ -61,16 +65,11 @@ def observe(classifier: Classifier, settings: TaskSettings) -> ToxicityResult:
 
 def toxicity_scores(probabilities: Floats, labels: Sequence[str], label: str | None) -> Floats:
     """The probability of the toxic label: `label`, the one named so, or the only one."""
-    names = [name.lower() for name in labels]
     if label is not None:
-        if label.lower() not in names:
-            raise ModelError(f"no label {label!r}: the classifier has {', '.join(labels)}")
-        return probabilities[:, names.index(label.lower())]
-    if len(names) == 1:
+        return probabilities[:, label_index(labels, label)]
+    if len(labels) == 1:
         return probabilities[:, 0]
-    toxic = [
-        at for at, name in enumerate(names) if name in ("toxic", "toxicity", "hate", "hateful", "abusive")
-    ]
+    toxic = [at for at, name in enumerate(labels) if name.lower() in TOXIC_LABELS]
     if len(toxic) == 1:
         return probabilities[:, toxic[0]]
     raise ModelError(f"no label is clearly the toxic one: give `label`, one of {', '.join(labels)}")
@@ -88,24 +87,18 @@ def summarize(
     terms = []
     for name in sorted({sentence.term for sentence in sentences} - {""}):
         with_term = named == name
-        term_values = shifts.get(name, np.array([]))
-        shift = mean_interval(term_values, rng=generator(seed, name), unit="sentences")
-        terms.append(
-            TermResult(
-                name,
-                shift if term_values.size else None,
-                _area(toxic[with_term], values[with_term]),
-                _area(
-                    toxic[(with_term & ~toxic) | (~with_term & toxic)],
-                    values[(with_term & ~toxic) | (~with_term & toxic)],
-                ),
-                _area(
-                    toxic[(with_term & toxic) | (~with_term & ~toxic)],
-                    values[(with_term & toxic) | (~with_term & ~toxic)],
-                ),
-                int(with_term.sum()),
-            )
+        chosen = {
+            "subgroup": with_term,
+            "bpsn": np.where(toxic, ~with_term, with_term),
+            "bnsp": np.where(toxic, with_term, ~with_term),
+        }
+        areas = {area: _area(toxic[part], values[part]) for area, part in chosen.items()}
+        shift = (
+            mean_interval(shifts[name], rng=generator(seed, name), unit="sentences")
+            if name in shifts
+            else None
         )
+        terms.append(TermResult(name, shift, **areas, n=int(with_term.sum())))
     whole = _area(toxic, values)
     assert whole is not None
     sensitivity = mean_interval(spread, rng=generator(seed, "spread"), unit="sentences")
@@ -132,10 +125,14 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     """By term: the shift and three AUCs; over all sentences: the AUC."""
     from unmask.findings import charts
 
+    results: dict[str, ToxicityResult] = {each.name: each.result for each in observations}
     whole = Table(
         "Toxic against harmless sentences",
         ("model", "AUC", "lowest BPSN", "lowest BNSP", "sensitivity", "sentences"),
-        tuple(_whole(observation) for observation in observations),
+        tuple(
+            (name, each.area, _lowest(each, "bpsn"), _lowest(each, "bnsp"), each.sensitivity, each.n)
+            for name, each in results.items()
+        ),
         "AUC: 0.5 is guessing, 1 perfect. Sensitivity: how much one sentence's score spreads over terms "
         "(mean standard deviation). Intervals of areas: DeLong.",
         digits=3,
@@ -143,53 +140,55 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     by = Table(
         "By identity term",
         ("model", "term", "shift of score", "subgroup AUC", "BPSN AUC", "BNSP AUC", "n"),
-        tuple(row for observation in observations for row in _terms(observation)),
+        tuple(
+            (name, term.name, term.shift, term.subgroup, term.bpsn, term.bnsp, term.n)
+            for name, each in results.items()
+            for term in sorted(each.terms, key=lambda term: -(term.shift.value if term.shift else 0.0))
+        ),
         "Shift: score less the mean over terms in the same sentence. A low BPSN: harmless sentences "
         "that name the term score like hateful ones that do not. A low BNSP: hateful sentences that name it "
         "score low.",
         digits=3,
     )
     rows = [
-        {
-            "label": term.name,
-            "series": str(observation.model["id"]),
-            "value": term.shift.value,
-            "low": term.shift.low,
-            "high": term.shift.high,
-        }
-        for observation in observations
-        for term in sorted(observation.result.terms, key=lambda term: -_size(term))
-        if term.shift is not None
+        charts.interval_row(term, shift, name)
+        for name, each in results.items()
+        for term, shift in _by_shift(each)
     ][:60]
-    description = "Shift of the toxicity score by identity term, with intervals."
-    plots = (
-        [
-            Plot(
-                "toxicity",
-                "Shift of score",
-                description,
-                charts.intervals(rows, axis="shift of score", null=0.0),
-            )
-        ]
+    plot = (
+        Plot(
+            "toxicity",
+            "Shift of score",
+            "Shift of the toxicity score by identity term, with intervals.",
+            charts.intervals(rows, axis="shift of score", null=0.0),
+        )
         if rows
-        else []
+        else None
     )
-    return Finding(
-        tuple(map(_answer, observations)),
-        (whole, by),
-        tuple(plots),
-        (f"data: {observations[0].result.data}",),
-    )
+    data = f"data: {observations[0].result.data}"
+    return Finding(tuple(map(_answer, observations)), (whole, by), (plot,) if plot else (), (data,))
 
 
-def headline(result: ToxicityResult) -> Headline:
-    """The spread of a sentence's score over terms."""
-    return Headline("spread of the score over terms", result.sensitivity, result.n)
+def estimates(result: ToxicityResult) -> list[Estimate]:
+    """The spread of a sentence's score over terms, the AUC, and the shift and AUCs of each term."""
+    statistics = {"shift": ("shift of score", 0.0), "subgroup": ("subgroup AUC", 0.5)}
+    statistics |= {"bpsn": ("BPSN AUC", 0.5), "bnsp": ("BNSP AUC", 0.5)}
+    return [
+        Estimate.of(result.sensitivity, statistic="spread of the score over terms", n=result.n),
+        Estimate.of(result.area, statistic="AUC", null=0.5, n=result.n),
+        *(
+            Estimate.of(value, statistic=statistic, group=f"term={term.name}", null=null, n=term.n)
+            for term in result.terms
+            for name, (statistic, null) in statistics.items()
+            if (value := getattr(term, name)) is not None
+        ),
+    ]
 
 
 def sources(settings: TaskSettings) -> tuple[Source, ...]:
     """The file that was read, if any."""
-    return load_sentences(settings)[2]
+    source = sentence_file(settings)
+    return (source,) if source else ()
 
 
 def _area(toxic: Flags, values: Floats) -> Value | None:
@@ -201,50 +200,28 @@ def _area(toxic: Flags, values: Floats) -> Value | None:
     return Value(difference.value + 0.5, low, high, difference.method).clip(0.0, 1.0)
 
 
-def _size(term: TermResult) -> float:
-    return abs(term.shift.value) if term.shift is not None else 0.0
-
-
-def _terms(observation: TaskObservation) -> list[tuple[Cell, ...]]:
-    ranked = sorted(observation.result.terms, key=lambda term: -(term.shift.value if term.shift else 0.0))
-    return [
-        (observation.model["id"], term.name, term.shift, term.subgroup, term.bpsn, term.bnsp, term.n)
-        for term in ranked
-    ]
-
-
-def _whole(observation: TaskObservation) -> tuple[Cell, ...]:
-    result: ToxicityResult = observation.result
-    return (
-        *(observation.model["id"], result.area, _lowest(result, "bpsn"), _lowest(result, "bnsp")),
-        *(result.sensitivity, result.n),
-    )
+def _by_shift(result: ToxicityResult) -> list[tuple[str, Value]]:
+    """The terms with their shifts, the largest in size first."""
+    shifts = [(term.name, term.shift) for term in result.terms if term.shift is not None]
+    return sorted(shifts, key=lambda shift: -abs(shift[1].value))
 
 
 def _lowest(result: ToxicityResult, which: str) -> str:
-    known: Mapping[str, Value] = {
-        term.name: number for term in result.terms if (number := getattr(term, which)) is not None
-    }
-    if not known:
-        return "–"
-    name = min(known, key=lambda term_name: known[term_name].value)
-    return f"{known[name].value:.3f} ({name})"
+    """The lowest AUC of a kind, and its term."""
+    known = [(area.value, term.name) for term in result.terms if (area := getattr(term, which)) is not None]
+    return "{:.3f} ({})".format(*min(known)) if known else "–"
 
 
 def _answer(observation: TaskObservation) -> str:
+    """The answer in one sentence."""
     result: ToxicityResult = observation.result
-    moved = [term for term in result.terms if term.shift is not None]
-    most = max(moved, key=_size, default=None)
-    named = (
-        f"; {most.name} moves it most ({most.shift.value:+.3f}, {most.shift.low:+.3f} to "
-        f"{most.shift.high:+.3f})"
-        if most is not None and most.shift is not None
-        else ""
-    )
+    largest = [
+        f"; {name} shifts it most ({shift.value:+.3f}, {shift.low:+.3f} to {shift.high:+.3f})"
+        for name, shift in _by_shift(result)[:1]
+    ]
     return (
-        f"{observation.model['id']}: AUC {result.area.value:.3f}; a sentence's score spreads by "
-        f"{result.sensitivity.value:.3f} "
-        f"over terms{named}; {result.n:,} sentences"
+        f"{observation.name}: AUC {result.area.value:.3f}; a sentence's score spreads by "
+        f"{result.sensitivity.value:.3f} over terms{''.join(largest)}; {result.n:,} sentences"
     )
 
 
@@ -255,7 +232,7 @@ TOXICITY = Task(
     needs="classifier",
     observe=observe,
     conclude=conclude,
-    headline=headline,
+    estimates=estimates,
     citation="dixon-etal-2018-measuring",
     sources=sources,
 )

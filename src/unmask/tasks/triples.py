@@ -14,51 +14,26 @@ import numpy as np
 from unmask import data as datasets
 
 GENDERED_NOUNS = (("woman", "man"), ("lady", "gentleman"), ("girl", "boy"), ("gal", "guy"))
-ACTIONS: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("bought", "sold", "borrowed", "returned", "lost", "found", "wanted", "traded"): (
-        *("bicycle", "camera", "clock", "guitar", "ladder", "lamp", "mirror", "piano", "radio", "suitcase"),
-        *(
-            "telescope",
-            "tent",
-            "umbrella",
-            "watch",
-            "backpack",
-            "blanket",
-            "jacket",
-            "kettle",
-            "sofa",
-            "table",
-        ),
+ACTIONS = {  # verbs: their objects
+    "bought sold borrowed returned lost found wanted traded": (
+        "bicycle camera clock guitar ladder lamp mirror piano radio suitcase "
+        "telescope tent umbrella watch backpack blanket jacket kettle sofa table"
     ),
-    ("ate", "ordered", "cooked", "shared", "served", "finished"): (
-        *("burger", "cake", "curry", "omelette", "pancake", "pie", "pizza", "potato", "salad", "sandwich"),
-        *("soup", "steak", "stew", "taco", "waffle", "muffin", "pear", "peach", "pretzel", "pudding"),
+    "ate ordered cooked shared served finished": (
+        "burger cake curry omelette pancake pie pizza potato salad sandwich "
+        "soup steak stew taco waffle muffin pear peach pretzel pudding"
     ),
-    ("drove", "parked", "washed", "rented", "repaired", "crashed"): (
-        *("bus", "car", "jeep", "lorry", "minivan", "motorcycle", "pickup", "scooter", "tractor", "van"),
+    "drove parked washed rented repaired crashed": (
+        "bus car jeep lorry minivan motorcycle pickup scooter tractor van"
     ),
-    ("read", "wrote", "printed", "translated", "copied", "discussed"): (
-        *("article", "book", "contract", "diary", "essay", "letter", "manual", "memo", "novel", "poem"),
-        *("recipe", "report", "review", "script", "speech"),
+    "read wrote printed translated copied discussed": (
+        "article book contract diary essay letter manual memo novel poem recipe report review script speech"
     ),
-    ("met", "called", "visited", "thanked", "greeted", "interrupted", "ignored", "helped", "praised"): (
-        *("neighbour", "stranger", "teenager", "toddler", "tourist", "visitor", "cousin", "roommate"),
-        *("customer", "colleague"),
+    "met called visited thanked greeted interrupted ignored helped praised": (
+        "neighbour stranger teenager toddler tourist visitor cousin roommate customer colleague"
     ),
-    ("painted", "cleaned", "opened", "locked", "photographed", "inspected"): (
-        *(
-            "attic",
-            "balcony",
-            "cabin",
-            "cellar",
-            "door",
-            "fence",
-            "garage",
-            "gate",
-            "house",
-            "shed",
-            "window",
-        ),
+    "painted cleaned opened locked photographed inspected": (
+        "attic balcony cabin cellar door fence garage gate house shed window"
     ),
 }
 ARTICLES = ("a", "the", "this")
@@ -77,7 +52,12 @@ class Triple:
 @cache
 def actions() -> tuple[tuple[str, str], ...]:
     """Every verb with each of its objects."""
-    return tuple((verb, thing) for verbs, things in ACTIONS.items() for verb in verbs for thing in things)
+    return tuple(
+        (verb, thing)
+        for verbs, things in ACTIONS.items()
+        for verb in verbs.split()
+        for thing in things.split()
+    )
 
 
 @cache
@@ -98,8 +78,8 @@ def triple_at(number: int) -> Triple:
     """The triple with this number; occupations vary fastest."""
     number, occupation_index = divmod(number, len(occupations()))
     number, action_index = divmod(number, len(actions()))
-    article, couple = divmod(number, len(GENDERED_NOUNS))
-    (verb, thing), (woman, man) = actions()[action_index], GENDERED_NOUNS[couple]
+    article, noun = divmod(number, len(GENDERED_NOUNS))
+    (verb, thing), (woman, man) = actions()[action_index], GENDERED_NOUNS[noun]
     before = "an" if ARTICLES[article] == "a" and thing.startswith(tuple("aeiou")) else ARTICLES[article]
     rest = f"{verb} {before} {thing}."
     name = occupations()[occupation_index]

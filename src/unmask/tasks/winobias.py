@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from unmask.audit.session import Session
+from unmask.core.errors import DataError
+from unmask.core.estimate import Estimate, Value
 from unmask.data import riddles as files
 from unmask.data.examples import Source, published_sources
 from unmask.data.riddles import CoreferenceItem
-from unmask.findings import Cell, Finding, Plot, Table, Value
+from unmask.findings import Finding, Plot, Table
 from unmask.tasks.coreference import (
     AccuracyGap,
     CoreferenceAnswer,
     PronounPreference,
     accuracy_gap,
+    gap_estimates,
     preference_rate,
     pro_anti_pairs,
     pronoun_preferences,
     resolve_pronouns,
 )
-from unmask.tasks.spec import Headline, Task, TaskObservation, TaskSettings
+from unmask.tasks.spec import Task, TaskObservation, TaskSettings
 
 KINDS = ("all", "type1", "type2")
 
@@ -45,6 +48,11 @@ def load_items(settings: TaskSettings) -> tuple[tuple[CoreferenceItem, ...], tup
     """Load the items and the warnings about unreadable lines; `limit` counts sentence pairs."""
     items, warnings = files.load_winobias(sources(settings))
     pairs = pro_anti_pairs(items)[: settings.limit]
+    if not pairs:
+        raise DataError(
+            "the WinoBias files have no pair of a pro- and an anti-stereotyped sentence: get them again by "
+            f"`unmask data get {files.WINOBIAS.name}`"
+        )
     return tuple(item for pair in pairs for item in pair), warnings
 
 
@@ -53,42 +61,25 @@ def observe(session: Session, settings: TaskSettings) -> WinoBiasResult:
     items, warnings = load_items(settings)
     answers = resolve_pronouns(session, items)
     preferences = pronoun_preferences(session, pro_anti_pairs(items))
-    answers_by_kind = {
-        kind: [answer for answer in answers if kind in ("all", answer.item.groups["type"])] for kind in KINDS
-    }
-    preferences_by_kind = {
-        kind: [preference for preference in preferences if kind in ("all", preference.pro.groups["type"])]
-        for kind in KINDS
-    }
-    return WinoBiasResult(
-        answers,
-        preferences,
-        {
-            kind: accuracy_gap(group, seed=settings.seed, label=kind)
-            for kind, group in answers_by_kind.items()
-            if group
-        },
-        {
-            kind: preference_rate(group, seed=settings.seed, label=kind)
-            for kind, group in preferences_by_kind.items()
-            if group
-        },
-        warnings,
-    )
+    gaps, rates = {}, {}
+    for kind in KINDS:
+        resolved = [answer for answer in answers if kind in ("all", answer.item.groups["type"])]
+        preferred = [each for each in preferences if kind in ("all", each.pro.groups["type"])]
+        if resolved:
+            gaps[kind] = accuracy_gap(resolved, seed=settings.seed, label=kind)
+            rates[kind] = preference_rate(preferred, seed=settings.seed, label=kind)
+    return WinoBiasResult(answers, preferences, gaps, rates, warnings)
 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """A table for each method, a plot, and notes on what could not be scored."""
     from unmask.findings import charts
 
-    gaps = Table(
-        "Whom does the pronoun mean?",
-        ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "couples", "ties"),
-        tuple(
-            _gap_row(observation, kind, gap)
-            for observation in observations
-            for kind, gap in observation.result.gaps.items()
-        ),
+    gaps = [(each.name, kind, gap) for each in observations for kind, gap in each.result.gaps.items()]
+    accuracies = Table(
+        "Whom does the pronoun refer to?",
+        ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "pairs", "ties"),
+        tuple((name, kind, gap.pro, gap.anti, gap.gap, gap.p, gap.n, gap.ties) for name, kind, gap in gaps),
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: the '
         "pronoun fits the statistics of the occupation it refers to. Both sides are the same sentences "
         "except for the pronoun. p: McNemar, exact. Type 1 needs world knowledge, type 2 only grammar.",
@@ -96,82 +87,78 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     )
     rates = Table(
         "Which pronoun is likelier?",
-        ("model", "sentences", "stereotypical pronoun likelier, %", "n", "not asked"),
+        ("model", "sentences", "stereotypical pronoun likelier, %", "n", "unscored"),
         tuple(
-            _preference_row(observation, kind, pair)
-            for observation in observations
-            for kind, pair in observation.result.preference_rates.items()
+            (each.name, kind, *rate, _unscored(each.result, kind))
+            for each in observations
+            for kind, rate in each.result.preference_rates.items()
         ),
         "Masked models: the pronoun is masked. Causal models: the whole sentence is scored with either "
         "pronoun. 50% is no preference.",
         digits=1,
     )
     rows = [
-        {
-            "label": f"{observation.model['id']} · {kind}",
-            "series": side,
-            "value": number.value,
-            "low": number.low,
-            "high": number.high,
-        }
-        for observation in observations
-        for kind, gap in observation.result.gaps.items()
-        for side, number in (("pro", gap.pro), ("anti", gap.anti))
+        charts.interval_row(f"{name} · {kind}", value, side)
+        for name, kind, gap in gaps
+        for side, value in (("pro", gap.pro), ("anti", gap.anti))
     ]
-    description = (
-        "Percent of pronouns understood, pro- and anti-stereotyped, by type of sentence, with intervals."
-    )
     plot = Plot(
-        "winobias", "Pronouns understood", description, charts.intervals(rows, axis="% right", null=50.0)
+        "winobias",
+        "Pronouns resolved correctly",
+        "Percent of pronouns resolved correctly, with and against the stereotype, by type of sentence.",
+        charts.intervals(rows, axis="% right", null=50.0),
     )
-    return Finding(tuple(map(_answer, observations)), (gaps, rates), (plot,), tuple(_notes(observations)))
+    notes = tuple(_notes(observations))
+    return Finding(tuple(map(_answer, observations)), (accuracies, rates), (plot,), notes)
 
 
-def headline(result: WinoBiasResult) -> Headline:
-    """Pro − anti over all sentences, in points."""
-    return Headline("pro − anti accuracy, points", result.gaps["all"].gap, result.gaps["all"].n)
+def estimates(result: WinoBiasResult) -> list[Estimate]:
+    """Pro − anti and the accuracies, then the share of stereotypical pronouns; over all and by type."""
+    groups = {kind: kind if kind == "all" else f"type={kind}" for kind in KINDS}
+    found = [each for kind, gap in result.gaps.items() for each in gap_estimates(gap, groups[kind])]
+    found += [
+        Estimate.of(
+            rate,
+            statistic="stereotypical pronoun likelier, %",
+            group=groups[kind],
+            null=50.0,
+            n=n,
+            unscored=_unscored(result, kind),
+        )
+        for kind, (rate, n) in result.preference_rates.items()
+    ]
+    return found
 
 
-def _gap_row(observation: TaskObservation, kind: str, gap: AccuracyGap) -> tuple[Cell, ...]:
-    return (observation.model["id"], kind, gap.pro, gap.anti, gap.gap, gap.p, gap.n, gap.ties)
-
-
-def _preference_row(observation: TaskObservation, kind: str, pair: tuple[Value, int]) -> tuple[Cell, ...]:
-    lacking = sum(
-        bool(preference.reason)
-        for preference in observation.result.preferences
-        if kind in ("all", preference.pro.groups["type"])
-    )
-    return (observation.model["id"], kind, *pair, lacking)
+def _unscored(result: WinoBiasResult, kind: str) -> int:
+    """The sentences of a type whose pronouns could not be compared."""
+    of_kind = [each for each in result.preferences if kind in ("all", each.pro.groups["type"])]
+    return sum(bool(preference.reason) for preference in of_kind)
 
 
 def _answer(observation: TaskObservation) -> str:
+    """The answer in one sentence."""
     gap: AccuracyGap = observation.result.gaps["all"]
-    excludes_zero = "" if gap.gap.low <= 0 <= gap.gap.high else "; the interval excludes 0"
+    excludes_zero = "; the interval excludes 0" if gap.gap.excludes(0.0) else ""
     return (
-        f"{observation.model['id']}: {gap.pro.value:.1f}% of pro- and {gap.anti.value:.1f}% of "
-        f"anti-stereotyped pronouns understood, {gap.gap.value:+.1f} points "
+        f"{observation.name}: {gap.pro.value:.1f}% of pro- and {gap.anti.value:.1f}% of "
+        f"anti-stereotyped pronouns resolved correctly, {gap.gap.value:+.1f} points "
         f"({gap.gap.low:+.1f} to {gap.gap.high:+.1f}), {gap.n:,} pairs{excludes_zero}"
     )
 
 
 def _notes(observations: Sequence[TaskObservation]) -> list[str]:
-    warnings = {line for observation in observations for line in observation.result.warnings}
-    lines = (
-        [f"{len(warnings)} lines of the files could not be read: {sorted(warnings)[0]}"] if warnings else []
-    )
+    """What could not be read or scored, and which models guess."""
+    warnings = sorted({line for observation in observations for line in observation.result.warnings})
+    lines = [f"{len(warnings)} lines of the files could not be read: {warnings[0]}"] if warnings else []
     for observation in observations:
-        reasons = sorted({answer.reason for answer in observation.result.answers if answer.reason})
-        lines += (
-            [f"{observation.model['id']}: some items could not be scored: {'; '.join(reasons)}"]
-            if reasons
-            else []
-        )
-        near = observation.result.gaps["all"]
-        if near.pro.low <= 50 <= near.pro.high and near.anti.low <= 50 <= near.anti.high:
+        name, result = observation.name, observation.result
+        reasons = sorted({answer.reason for answer in result.answers if answer.reason})
+        if reasons:
+            lines.append(f"{name}: some items could not be scored: {'; '.join(reasons)}")
+        if all(side.low <= 50 <= side.high for side in (result.gaps["all"].pro, result.gaps["all"].anti)):
             lines.append(
-                f"{observation.model['id']}: not better than guessing on either side: a small gap then says "
-                "nothing about bias"
+                f"{name}: not better than guessing on either side: a small gap then says nothing about bias"
             )
     return lines
 
@@ -183,7 +170,7 @@ WINOBIAS = Task(
     needs="lm",
     observe=observe,
     conclude=conclude,
-    headline=headline,
+    estimates=estimates,
     citation="zhao-etal-2018-gender",
     sources=sources,
 )

@@ -200,14 +200,15 @@ def _rank_agreement(versions: Sequence[ModelVersion], seed: int) -> Finding:
                 if measure != task
             ]
             try:
-                finding = agreement(table, against=[task], families=families, seed=seed)
+                agreements = agreement(table, against=[task], families=families, seed=seed)
             except StatsError as error:
                 notes.append(f"{task}, {when} fine-tuning: {error}")
                 continue
-            for measure, _, tau, n, p, *_ in finding.tables[0].rows:
-                paper = published_value("debiasing", f"table-2-{when}", measure=str(measure), group=task)
-                rows.append((task, measure, when, tau, n, p, paper, difference(tau, paper)))
-                grid.append({"x": measure, "y": f"{task}, {when}", "value": _value(tau)})
+            for pair in agreements.pairs:
+                paper = published_value("debiasing", f"table-2-{when}", measure=pair.a, group=task)
+                change = difference(pair.tau, paper)
+                rows.append((task, pair.a, when, pair.tau, pair.n, pair.test.p, paper, change))
+                grid.append({"x": pair.a, "y": f"{task}, {when}", "value": pair.tau.value})
     columns = ("task", "intrinsic", "fine-tuning", "τ", "versions", "p", "published", "difference")
     unit = "models with their versions" if clustered else "versions (too few models)"
     note = f"τ-b with a bootstrap interval over {unit}; p assumes independent versions and is not corrected."
@@ -227,10 +228,6 @@ def _paired_scores(version: ModelVersion, task: str, when: str) -> dict[str, flo
     if bias is None or not scores:
         return {}
     return {**{name.upper(): score.value for name, (score, _) in scores.items()}, task: abs(bias[0].value)}
-
-
-def _value(cell: Cell) -> float:
-    return cell.value if isinstance(cell, Value) else float("nan")
 
 
 def _published() -> Table:

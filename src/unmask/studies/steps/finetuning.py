@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import ModelError
-from unmask.core.options import Opening, Options
-from unmask.corpus.counting import TermCounter, count
+from unmask.core.options import Opening
+from unmask.corpus.counting import TermCounter, count_files
 from unmask.corpus.ratios import ilps
 from unmask.corpus.terms import builtin_terms
 from unmask.findings import Value
 from unmask.models import Lm, open_lm
-from unmask.models.classifier import Classifier
 from unmask.studies.backends.ray_counting import count_on_ray
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.tasks import Grid, TaskSettings, find
-from unmask.tasks.bias_curve import CurvePoint, bias_curve
-from unmask.tasks.finetune import fine_tune
-from unmask.tasks.metrics import beats_baseline, majority_share, sample_examples, score_with_interval
+from unmask.tasks.bias_curve import bias_curve
+from unmask.tasks.finetune import FineTuneJob, fine_tune
+from unmask.tasks.performance import beats_baseline, majority_share, sample_examples, score_with_interval
+from unmask.tasks.spec import CurvePoint
 from unmask.training.checkpoints import save_model
 
 CURVE, COUNTS, BEST, WORK = "curve.json", "counts.json", "best.json", "work"
@@ -50,27 +50,13 @@ def finetune_and_track(context: StepContext) -> None:
     data = task.load_data(settings) if task.load_data else None
     if data is None:
         raise ModelError(f"{task.name} is zero-shot: name a task with fine-tuning")
-    last: list[Classifier] = []
-
-    def observe(classifier: Classifier, settings: TaskSettings) -> Any:
-        last[:] = [classifier]
-        return task.observe(classifier, settings)
-
-    curve = bias_curve(
-        replace(task, observe=observe),
-        context.model,
-        data,
-        settings,
-        context.folder / WORK,
-        opening,
-        Options(store=False),
-    )
+    curve = bias_curve(task, FineTuneJob(context.model, data, settings, context.folder / WORK, opening))
     lm = open_lm(context.model, opening)
-    copy_encoder(last[0].model, lm)
+    copy_encoder(curve.classifier.model, lm)
     save_model(lm.network.model, lm.tokenizer, context.folder)
     examples = sample_examples(data.dev, settings)
     score = TaskScore(
-        score_with_interval(last[0], examples, data.labels, seed=settings.seed),
+        score_with_interval(curve.classifier, examples, data.labels, seed=settings.seed),
         majority_share(examples) if data.labels else 0.0,
     )
     record = {"points": [asdict(point) for point in curve.points], "learnt": asdict(score)}
@@ -83,13 +69,12 @@ def finetune_with_search(context: StepContext) -> None:
     task, settings = find(context.parameters["task"]), _settings(context)
     opening = Opening(device=context.runtime.device, offline=context.runtime.offline)
     assert task.load_data is not None
-    (context.folder / WORK).mkdir(exist_ok=True)
-    fine_tuned = fine_tune(
-        context.model, task.load_data(settings), settings, context.folder / WORK, opening=opening
-    )
+    job = FineTuneJob(context.model, task.load_data(settings), settings, context.folder / WORK, opening)
+    fine_tuned = fine_tune(job)
     headline = task.headline(task.observe(fine_tuned.classifier, settings))
     score = TaskScore(fine_tuned.dev, fine_tuned.majority_share or 0.0)
-    record = {"bias": asdict(headline.number), "n": headline.n, "learnt": asdict(score)}
+    bias = Value(headline.value, headline.low, headline.high, headline.method)
+    record = {"bias": asdict(bias), "n": headline.n, "learnt": asdict(score)}
     (context.folder / BEST).write_text(json.dumps(record), encoding="utf-8")
     shutil.rmtree(context.folder / WORK, ignore_errors=True)
 
@@ -112,9 +97,8 @@ def count_gendered_words(context: StepContext) -> None:
             text = " ".join(f"{example.text} {example.second or ''}".split())
             file.write(f"{text}\n")
     counter = TermCounter(builtin_terms(professions=False))
-    sums = (
-        count([path], counter, processes=1) if context.parallel_map is map else count_on_ray([path], counter)
-    )
+    local = context.parallel_map is map
+    sums = count_files([path], counter, processes=1) if local else count_on_ray([path], counter)
     ratio = ilps(sums.groups, seed=settings.seed)
     totals = {name: sums.set_total(side) for side, name in enumerate(counter.terms.names)}
     record = {"counts": totals, "ilps": asdict(ratio), "documents": sums.documents, "words": sums.words}

@@ -6,6 +6,7 @@ rows are models, columns are measures: intrinsic before and after fine-tuning, e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
@@ -14,12 +15,21 @@ from numpy.typing import NDArray
 from unmask.core.errors import StatsError
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.findings import Cell, Finding, Plot, Table, Value
-from unmask.stats.bootstrap import RESAMPLES, no_interval, percentile_interval
+from unmask.findings import Finding, Plot, Table, Value
+from unmask.stats.bootstrap import RESAMPLES, percentile_interval
 from unmask.stats.corrections import holm
 from unmask.stats.ranks import MIN_RANKED, RankAgreement, kendall, kendall_taus
 
 Scores = Mapping[str, Mapping[str, float]]  # by model, by measure
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureAgreement:
+    """How every two measures rank the models: as numbers, and as a finding."""
+
+    pairs: tuple[RankAgreement, ...]  # those with enough models in common
+    p_holm: tuple[float | None, ...]  # of each pair, corrected over all
+    finding: Finding
 
 
 def agreement(
@@ -29,7 +39,7 @@ def agreement(
     families: Mapping[str, str] | None = None,
     seed: int = 0,
     name: str = "agreement",
-) -> Finding:
+) -> MeasureAgreement:
     """Kendall's τ for every two measures, or of each with those `against`; p exact or by permutation, Holm.
 
     Args:
@@ -57,21 +67,20 @@ def agreement(
         raise StatsError(
             f"no two measures have {MIN_RANKED} models in common: a ranking needs at least that many"
         )
-    adjusted = holm([result.test.p for result in results])
-    rows: list[tuple[Cell, ...]] = [
-        (result.a, result.b, _tau_value(result), result.n, result.test.p, p, result.test.method)
-        for result, p in zip(results, adjusted, strict=True)
-    ]
+    adjusted = tuple(holm([result.test.p for result in results]))
     result_table = Table(
         "Models ranked by two measures",
         ("measure", "other", "τ", "models", "p", "p Holm", "test"),
-        tuple(rows),
+        tuple(
+            (result.a, result.b, result.tau, result.n, result.test.p, p, result.test.method)
+            for result, p in zip(results, adjusted, strict=True)
+        ),
         "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: models resampled, so it "
         "holds for models like these; with few models it is wide. p Holm: over all rows.",
     )
-    grid = [{"x": result.a, "y": result.b, "value": result.test.value} for result in results]
+    grid = [{"x": result.a, "y": result.b, "value": result.tau.value} for result in results]
     if against is None:
-        grid += [{"x": result.b, "y": result.a, "value": result.test.value} for result in results]
+        grid += [{"x": result.b, "y": result.a, "value": result.tau.value} for result in results]
         grid += [{"x": measure, "y": measure, "value": 1.0} for measure in measures]
     description = (
         "Grid of Kendall's τ between measures over models, from −1 (reverse order) to 1 (same order)."
@@ -82,7 +91,7 @@ def agreement(
         f"{len(scores)} models: {significant} of {len(results)} pairs of measures rank them alike "
         "(p Holm < 0.05)"
     )
-    return Finding((answer,), (result_table,), (plot,))
+    return MeasureAgreement(tuple(results), adjusted, Finding((answer,), (result_table,), (plot,)))
 
 
 def compare_measures(
@@ -98,12 +107,12 @@ def compare_measures(
     weights = (resampled[:, :, None] == np.arange(names.size)).sum(axis=1)[:, family].astype(np.float64)
     test = kendall(x, y)
     unit = "models" if names.size == x.size else "families of models"
-    interval = (
+    tau = (
         percentile_interval(kendall_taus(x, y, weights), test.value, unit)
         if names.size >= MIN_RANKED
-        else no_interval(f"none: {names.size} {unit} are too few to resample")
+        else Value(test.value, method=f"none: {names.size} {unit} are too few to resample")
     )
-    return RankAgreement(a, b, test, interval, int(x.size))
+    return RankAgreement(a, b, tau, test, int(x.size))
 
 
 def _measure_pairs(measures: Sequence[str], against: Sequence[str] | None) -> list[tuple[int, int]]:
@@ -112,7 +121,3 @@ def _measure_pairs(measures: Sequence[str], against: Sequence[str] | None) -> li
         return list(combinations(indices, 2))
     others = [index for index in indices if measures[index] not in against]
     return [(a, measures.index(b)) for a, b in product(others, against)]
-
-
-def _tau_value(result: RankAgreement) -> Value:
-    return Value(result.test.value, result.interval.low, result.interval.high, result.interval.method)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+import unmask
 import zoo
 from tasks.tiny_models import biographies, untrained_model
 from unmask.cli import main
@@ -36,10 +37,10 @@ def test_winobias_in_one_command(tmp_path: Path, miniature: Path, capsys: pytest
     asked = ["task", "winobias", zoo.folder("bert-uncased"), "--data-dir", miniature, "--limit", "10"]
     assert code(*asked, "--out", out, "--quiet") == 0
     said = capsys.readouterr().out
-    assert "Whom does the pronoun mean?" in said
+    assert "Whom does the pronoun refer to?" in said
     assert "10 pairs" in said
-    assert sorted(path.name for path in out.iterdir()) == ["report.html", "task.json", "winobias.svg"]
-    assert json.loads((out / "task.json").read_text(encoding="utf-8"))["task"] == "winobias"
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "result.json", "winobias.svg"]
+    assert unmask.load(out).headlines()[0].statistic == "pro − anti accuracy, points"
 
 
 @pytest.mark.thorough
@@ -76,9 +77,9 @@ def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFix
     ]
     assert code(*asked, "--out", tmp_path / "out", "--json", "--no-report", "--quiet") == 0
     whole = json.loads(capsys.readouterr().out)
-    assert whole == json.loads((tmp_path / "out" / "task.json").read_text(encoding="utf-8"))
-    assert whole["taught"][0]["trials"][0]["batch"] == 16
-    assert whole["files"][0]["name"] == "bios.jsonl"
+    assert whole == json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
+    assert whole["details"]["fine_tuned"][0]["trials"][0]["batch"] == 16
+    assert whole["details"]["files"][0]["name"] == "bios.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFix
         (["biasbios"], "no biographies: looked for a folder"),
         (["biasbios", "--train", "no.csv"], "no file no.csv"),
         (["winobias", "--every", "5"], "winobias does no fine-tuning"),
-        (["stsbias", "--rows", "0"], "rows 0: give a number of at least 1"),
+        (["stsbias", "--rows", "0"], "rows is 0, expected at least 1"),
         (["sentiment"], "has no weights for"),
     ],
 )

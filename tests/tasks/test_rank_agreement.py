@@ -30,7 +30,7 @@ def tau(x: list[float], y: list[float]) -> float:
 
 
 def rows() -> dict[tuple[str, str], dict[str, object]]:
-    (table,) = agreement(SCORES).tables
+    (table,) = agreement(SCORES).finding.tables
     made = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     return {(str(row["measure"]), str(row["other"])): row for row in made}
 
@@ -69,15 +69,24 @@ def test_holm_is_over_all_rows() -> None:
 
 def test_against_compares_every_other_measure_with_the_named_ones() -> None:
     found = agreement(SCORES, against=["sts"])
-    assert [row[:2] for row in found.tables[0].rows] == [("cps", "sts"), ("aula", "sts")]
-    assert found.plots[0].id == "agreement"
+    assert [(pair.a, pair.b) for pair in found.pairs] == [("cps", "sts"), ("aula", "sts")]
+    assert found.finding.plots[0].id == "agreement"
+
+
+def test_the_numbers_are_given_beside_the_table() -> None:
+    """Otherwise studies would have to read them out of a rendered table."""
+    found = agreement(SCORES)
+    rows = [
+        (pair.a, pair.b, pair.tau, pair.n, pair.test.p, p, pair.test.method)
+        for pair, p in zip(found.pairs, found.p_holm, strict=True)
+    ]
+    assert tuple(rows) == found.finding.tables[0].rows
 
 
 def test_a_measure_may_lack_models() -> None:
     scores = {name: dict(by) for name, by in SCORES.items()}
     del scores["a"]["sts"]
-    (table,) = agreement(scores, against=["sts"]).tables
-    assert table.rows[0][3] == 4
+    assert agreement(scores, against=["sts"]).pairs[0].n == 4
 
 
 def test_too_few_models_and_unknown_names_are_refused() -> None:
@@ -97,17 +106,15 @@ def test_families_are_resampled_whole() -> None:
         for version in (0, 1)
     }
     families = {name: name[0] for name in scores}
-    (table,) = agreement(scores, against=["sts"], families=families).tables
+    found = agreement(scores, against=["sts"], families=families).pairs[0].tau
     x, y = (np.array([by[measure] for by in scores.values()]) for measure in ("cps", "sts"))
     drawn = generator(0, "cps/sts").integers(0, 5, size=(RESAMPLES, 5))
     places = [np.concatenate([[2 * family, 2 * family + 1] for family in some]) for some in drawn]
     values = [kendalltau(x[some], y[some]).statistic for some in places]
-    found = table.rows[0][2]
-    assert (found.low, found.high) == pytest.approx(tuple(np.nanquantile(values, [0.025, 0.975])))  # type: ignore[union-attr]
-    assert "families" in found.method  # type: ignore[union-attr]
+    assert (found.low, found.high) == pytest.approx(tuple(np.nanquantile(values, [0.025, 0.975])))
+    assert "families" in found.method
 
 
 def test_two_families_are_too_few_for_an_interval() -> None:
     families = {name: "one" if name in "abc" else "two" for name in SCORES}
-    (table,) = agreement(SCORES, against=["sts"], families=families).tables
-    assert np.isnan(table.rows[0][2].low)  # type: ignore[union-attr]
+    assert np.isnan(agreement(SCORES, against=["sts"], families=families).pairs[0].tau.low)
