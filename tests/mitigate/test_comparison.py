@@ -106,3 +106,4 @@ def test_estimates_of_an_evaluation_are_those_that_the_comparison_shows() -> Non
         estimate = by_key["language-modelling", "held-out text", "all", statistic]
         assert (estimate.value, estimate.low, estimate.n) == (row[4].value, row[4].low, row[1])  # type: ignore[union-attr]
     assert by_key["ppd", TEMPLATES, "all", "appd"].null == 0.0
+    assert by_key["ppd", WOMEN, "all", "appd"].null is None  # a gate must not reward the loss of a right lean

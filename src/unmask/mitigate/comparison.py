@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,12 @@ def compare_evaluations(
 
 
 def bias_estimates(evaluation: BiasEvaluation, *, seed: int = 0) -> list[Estimate]:
-    """The estimates of one evaluation: every measure, the size of a word's lean, language modelling."""
+    """The estimates of one evaluation: every measure, the size of a word's lean, language modelling.
+
+    Words that have a gender have no null value: for them a lean is right, and no gate must reward its loss.
+    """
     found = [
-        estimate
+        replace(estimate, null=None, p=None, p_holm=None) if name in (WOMEN, MEN) else estimate
         for (measure, name), rows in evaluation.rows.items()
         for estimate in estimates(find(measure), rows, data=name, rng_seed=seed)
         if estimate.statistic in HEADLINES and _is_compared(estimate)
