@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import unmask
 import zoo
 from unmask.core.errors import DataError, ModelError
+from unmask.core.estimate import Estimate, Value
+from unmask.data import biasbios as biasbios_data
 from unmask.data.examples import user_source
-from unmask.tasks import Grid, TaskSettings, comments, nlibias, sentiment, stsbias, toxicity, triples
+from unmask.findings import Finding, Table
+from unmask.tasks import (
+    Grid,
+    Task,
+    TaskSettings,
+    comments,
+    coreference,
+    find,
+    nlibias,
+    sentiment,
+    stsbias,
+    toxicity,
+    triples,
+    winobias,
+)
+from unmask.tasks.spec import TaskObservation
 from unmask.tasks.stsbias import indefinite_article, load_templates, summarize
 
 
@@ -47,6 +70,21 @@ def test_sts_bias_by_hand() -> None:
 
 def test_an_engineer_and_a_nurse() -> None:
     assert [indefinite_article(name) for name in ("engineer", "nurse")] == ["An", "A"]
+
+
+def observed(result: object) -> TaskObservation:
+    return TaskObservation({"id": "m"}, result)
+
+
+@pytest.mark.parametrize("number", [3, 10, 11])
+def test_a_profession_is_listed_once(number: int) -> None:
+    """With fewer than ten professions, those at both ends of the ranking were listed twice."""
+    names = tuple(f"p{at}" for at in range(number))
+    similar = np.arange(number, dtype=np.float64)[None, :]
+    women = {"BLS 2015": {name: at / number for at, name in enumerate(names)}}
+    result = summarize(names, similar, np.zeros_like(similar), women, seed=0)
+    rows = stsbias.conclude([observed(result)], TaskSettings()).tables[1].rows
+    assert [row[1] for row in rows] == [names[at] for at in range(number) if number <= 10 or at != 5]
 
 
 def test_triples_are_all_combinations_once() -> None:
@@ -112,6 +150,23 @@ def test_sentiment_by_hand() -> None:
     assert (whole.n, whole.units) == (3, 2)
     assert found.shifts["good"].difference.value == pytest.approx(0.05)
     assert found.widest[0][:2] == ("c", "f")
+
+
+def test_the_headline_names_the_sides_of_the_users_pairs(tmp_path: Path) -> None:
+    """The user's pairs are not women and men: `more` is the first column, `less` the second."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("more,less\nA red car.,A blue car.\nA red bus.,A blue bus.\n", encoding="utf-8")
+    scores = np.array([0.3, 0.4]), np.array([0.1, 0.3])
+    built_in, given = (
+        sentiment.summarize(pairs, *scores, [False, False], "p", seed=0)
+        for pairs in (
+            sentiment.load_pairs(TaskSettings(limit=2)),
+            sentiment.load_pairs(TaskSettings(data=path)),
+        )
+    )
+    assert sentiment.estimates(built_in)[0].statistic == "score, female − male"
+    assert sentiment.estimates(given)[0].statistic == "score, more − less"
+    assert sentiment.estimates(given)[0].value == pytest.approx(0.15)
 
 
 def test_which_label_is_the_positive_one() -> None:
@@ -226,3 +281,59 @@ def test_grids() -> None:
         Grid.parse("batch=many")
     with pytest.raises(DataError, match="rows is 0, expected at least 1"):
         TaskSettings(rows=0)
+
+
+def test_biographies_without_a_test_split_are_refused(tmp_path: Path) -> None:
+    """A classifier evaluated on a few biographies, none of which the hash puts into the test split."""
+    texts = [text for at in range(60) if biasbios_data.part_of(text := f"she works {at}.") != "test"]
+    rows = [{"hard_text": text, "profession": "nurse", "gender": "F"} for text in texts]
+    path = tmp_path / "bios.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with pytest.raises(DataError, match=f"none of {len(rows)} biographies is in the test split"):
+        unmask.task("biasbios", zoo.folder("classifier"), train=path, offline=True)
+
+
+def test_winobias_files_without_pairs_are_refused(tmp_path: Path, miniature: Path) -> None:
+    folder = Path(shutil.copytree(miniature / "winobias", tmp_path / "winobias"))
+    for file in folder.rglob("*stereotyped*"):
+        file.write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match="have no pair of a pro- and an anti-stereotyped sentence"):
+        unmask.task("winobias", zoo.folder("bert-uncased"), data_dir=tmp_path, offline=True)
+
+
+def test_a_gap_without_an_interval_does_not_exclude_zero() -> None:
+    nothing = Value(0.0, method="no spread")
+    gap = coreference.AccuracyGap(nothing, nothing, nothing, None, 2, 0, 0)
+    result = winobias.WinoBiasResult([], [], {"all": gap}, {}, ())
+    (answer,) = winobias.conclude([observed(result)], TaskSettings()).answers
+    assert "excludes" not in answer
+    assert "nan" not in answer
+
+
+def test_a_task_object_is_run_in_place_of_a_name(tmp_path: Path) -> None:
+    table = Table("t", ("model", "x"), (("m", 1),))
+    task = Task(
+        name="mine",
+        title="Mine",
+        question="Is it mine?",
+        needs="lm",
+        observe=lambda session, settings: (session.lm.kind, settings.seed, settings.limit),
+        conclude=lambda observations, _: Finding((str(observations[0].result),), (table,)),
+        estimates=lambda result: [Estimate(float(result[1]), statistic="seed", n=1)],
+        citation="none",
+    )
+    done = unmask.task(task, zoo.folder("gpt2"), seed=5, limit=2, offline=True, out=tmp_path / "out")
+    assert done.findings[0].finding.answers == ("('causal', 5, 2)",)
+    assert [(each.measure, each.statistic, each.value) for each in done.estimates] == [("mine", "seed", 5.0)]
+    assert (done.meta["title"], done.meta["lead"]) == ("Mine: gpt2", "Is it mine?")
+
+
+def test_tasks_are_found_without_importing_torch() -> None:
+    """Every start of the command line would otherwise take seconds."""
+    code = "import sys, unmask.tasks.spec, unmask.cli; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_task_that_trains_has_data() -> None:
+    with pytest.raises(DataError, match="mine is to be fine-tuned but has no `load_data`"):
+        replace(find("sentiment"), name="mine", needs="training")

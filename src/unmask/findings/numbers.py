@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TypeGuard
 
+from unmask.core.estimate import Value
+
 
 def number(value: float | None, digits: int = 2) -> str:
     """A number with a fixed number of decimals; a dash if it is None or not finite."""
@@ -18,6 +20,12 @@ def signed_number(value: float | None, digits: int = 2) -> str:
     """A number with an explicit sign."""
     text = number(value, digits)
     return f"+{text}" if value is not None and value > 0 and text != "–" else text
+
+
+def signed_value(value: Value, digits: int = 2) -> str:
+    """A value with explicit signs and its interval, as in a sentence: `+0.45 (−0.10 to +0.61)`."""
+    ends = " to ".join(signed_number(end, digits) for end in (value.low, value.high))
+    return f"{signed_number(value.value, digits)} ({ends if value.has_interval else 'no interval'})"
 
 
 def p_value(value: float | None) -> str:

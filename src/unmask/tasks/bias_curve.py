@@ -13,6 +13,7 @@ from typing import Any
 
 from unmask.core.estimate import Value
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_number, signed_value
 from unmask.models.classifier import Classifier
 from unmask.tasks.finetune import FineTuneJob, fine_tune_once
 from unmask.tasks.performance import sample_examples, score
@@ -86,9 +87,8 @@ def curve_finding(task: Task, observations: Sequence[TaskObservation], data: Tas
     )
     ends = [(each.name, each.points[0].bias, each.points[-1]) for each in observations]
     answers = tuple(
-        f"{name}: {headline} {before.value:+.3f} before, {last.bias.value:+.3f} "
-        f"({last.bias.low:+.3f} to {last.bias.high:+.3f}) after {last.step:,} steps; "
-        f"validation {data.metric} {last.score:.3f}"
+        f"{name}: {headline} {signed_number(before.value, 3)} before, {signed_value(last.bias, 3)} after "
+        f"{last.step:,} steps; validation {data.metric} {last.score:.3f}"
         for name, before, last in ends
     )
     return Finding(answers, (table,), (plot,))

@@ -13,6 +13,7 @@ from unmask.core.estimate import Estimate, Value
 from unmask.data import biasbios
 from unmask.data.examples import Example
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.tasks.gaps import TprGaps, tpr_gaps
 from unmask.tasks.performance import accuracy
@@ -170,10 +171,9 @@ def _answer(observation: TaskObservation) -> str:
     result: BiasBiosResult = observation.result
     gaps = result.gaps
     return (
-        f"{observation.name}: mean TPR gap {gaps.mean.value:+.3f} "
-        f"({gaps.mean.low:+.3f} to {gaps.mean.high:+.3f}), RMS {gaps.rms.value:.3f}, over "
-        f"{len(gaps.occupations)} occupations and {result.biographies:,} "
-        f"biographies; test accuracy {result.accuracy.value:.3f}"
+        f"{observation.name}: mean TPR gap {signed_value(gaps.mean, 3)}, RMS {gaps.rms.value:.3f}, over "
+        f"{len(gaps.occupations)} occupations and {result.biographies:,} biographies; "
+        f"test accuracy {result.accuracy.value:.3f}"
     )
 
 

@@ -21,6 +21,7 @@ from unmask.core.types import Floats
 from unmask.data import nli
 from unmask.data.examples import find_local, published_sources, user_source
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval
 from unmask.tasks import triples
@@ -200,12 +201,11 @@ def _answer(observation: TaskObservation) -> str:
     """The answer in one sentence."""
     result: NliBiasResult = observation.result
     neutrality = result.measures["fn"]
-    fine_tuned, difference = observation.fine_tuned, neutrality.difference
+    fine_tuned = observation.fine_tuned
     accuracy = f"; validation accuracy {fine_tuned.dev.value:.3f}" if fine_tuned else ""
     return (
         f"{observation.name}: neutral {neutrality.female.value:.3f} for women, "
-        f"{neutrality.male.value:.3f} for men, difference {difference.value:+.4f} "
-        f"({difference.low:+.4f} to {difference.high:+.4f}), "
+        f"{neutrality.male.value:.3f} for men, difference {signed_value(neutrality.difference, 4)}, "
         f"{result.n:,} of {result.possible:,} triples{accuracy}"
     )
 

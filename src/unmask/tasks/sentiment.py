@@ -17,6 +17,7 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.tasks.spec import Task, TaskObservation, TaskSettings
@@ -221,9 +222,8 @@ def _answer(observation: TaskObservation) -> str:
     result: SentimentResult = observation.result
     shift, (a, b) = result.shifts["all"], result.sides
     return (
-        f"{observation.name}: {result.score_name} {a} − {b} {shift.difference.value:+.4f} "
-        f"({shift.difference.low:+.4f} to "
-        f"{shift.difference.high:+.4f}), sensitivity {shift.sensitivity.value:.4f}, {shift.n:,} pairs"
+        f"{observation.name}: {result.score_name} {a} − {b} {signed_value(shift.difference, 4)}, "
+        f"sensitivity {shift.sensitivity.value:.4f}, {shift.n:,} pairs"
     )
 
 

@@ -145,6 +145,11 @@ class Task:
     load_data: Callable[[TaskSettings], TaskData] | None = None
     sources: Callable[[TaskSettings], tuple[Source, ...]] = lambda _: ()  # files read besides the task data
 
+    def __post_init__(self) -> None:
+        """Refuse a task that cannot be fine-tuned."""
+        if self.needs == "training" and self.load_data is None:
+            raise DataError(f"{self.name} is to be fine-tuned but has no `load_data`: give it training data")
+
     def headline(self, result: Any) -> Estimate:
         """The one number of a result that is tracked, compared and correlated."""
         return self.estimates(result)[0]

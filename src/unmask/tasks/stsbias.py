@@ -22,6 +22,7 @@ from unmask.core.types import Floats
 from unmask.data import riddles, stsb
 from unmask.data.examples import Source, published_sources
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
@@ -214,8 +215,7 @@ def _answer(observation: TaskObservation) -> str:
         f"; test {fine_tuned.metric} {fine_tuned.test.value:.3f}" if fine_tuned and fine_tuned.test else ""
     )
     return (
-        f"{observation.name}: |r| {abs(r.value):.3f} "
-        f"(r {r.value:+.3f}, {r.low:+.3f} to {r.high:+.3f}) over "
+        f"{observation.name}: |r| {abs(r.value):.3f}, r {signed_value(r, 3)} over "
         f"{len(result.professions)} professions and {result.templates} templates{tested}"
     )
 

@@ -18,6 +18,7 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.examples import Source
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean_interval
 from unmask.stats.roc import roc_auc_difference
@@ -216,8 +217,7 @@ def _answer(observation: TaskObservation) -> str:
     """The answer in one sentence."""
     result: ToxicityResult = observation.result
     largest = [
-        f"; {name} shifts it most ({shift.value:+.3f}, {shift.low:+.3f} to {shift.high:+.3f})"
-        for name, shift in _by_shift(result)[:1]
+        f"; {name} shifts it most, by {signed_value(shift, 3)}" for name, shift in _by_shift(result)[:1]
     ]
     return (
         f"{observation.name}: AUC {result.area.value:.3f}; a sentence's score spreads by "

@@ -12,6 +12,7 @@ from unmask.data import riddles as files
 from unmask.data.examples import Source, published_sources
 from unmask.data.riddles import CoreferenceItem
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_value
 from unmask.tasks.coreference import (
     AccuracyGap,
     CoreferenceAnswer,
@@ -142,8 +143,8 @@ def _answer(observation: TaskObservation) -> str:
     excludes_zero = "; the interval excludes 0" if gap.gap.excludes(0.0) else ""
     return (
         f"{observation.name}: {gap.pro.value:.1f}% of pro- and {gap.anti.value:.1f}% of "
-        f"anti-stereotyped pronouns resolved correctly, {gap.gap.value:+.1f} points "
-        f"({gap.gap.low:+.1f} to {gap.gap.high:+.1f}), {gap.n:,} pairs{excludes_zero}"
+        f"anti-stereotyped pronouns resolved correctly, difference {signed_value(gap.gap, 1)} points, "
+        f"{gap.n:,} pairs{excludes_zero}"
     )
 
 

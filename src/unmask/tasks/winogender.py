@@ -14,6 +14,7 @@ from unmask.core.seeds import generator
 from unmask.data import riddles
 from unmask.data.examples import Source, published_sources
 from unmask.findings import Finding, Plot, Table
+from unmask.findings.numbers import signed_value
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
 from unmask.tasks.coreference import (
@@ -169,10 +170,8 @@ def _answer(observation: TaskObservation) -> str:
     """The answer in one sentence."""
     result: WinogenderResult = observation.result
     return (
-        f"{observation.name}: pro − anti {result.gap.gap.value:+.1f} points "
-        f"({result.gap.gap.low:+.1f} to {result.gap.gap.high:+.1f}), {result.gap.n} templates; "
-        f"r with the share of women {result.r.value:+.2f} "
-        f"({result.r.low:+.2f} to {result.r.high:+.2f}), {len(result.women)} occupations"
+        f"{observation.name}: pro − anti {signed_value(result.gap.gap, 1)} points, {result.gap.n} templates; "
+        f"r with the share of women {signed_value(result.r)}, {len(result.women)} occupations"
     )
 
 
