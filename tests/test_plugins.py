@@ -91,15 +91,23 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return environment
 
 
+OFFERED = {
+    "measures": "first-token",
+    "data": "office-pairs",
+    "mitigations": "one-pronoun",
+    "tasks": "late",
+    "diagnoses": "longer",
+}
+SLOW = {"mitigations", "tasks", "diagnoses"}  # their packages import more
+
+
 @pytest.mark.parametrize(
-    ("what", "name"), [("measures", "first-token"), ("data", "office-pairs"), ("diagnoses", "longer")]
+    "what", [pytest.param(what, marks=[pytest.mark.thorough] if what in SLOW else []) for what in OFFERED]
 )
-def test_what_a_package_offers_is_listed_last_with_its_origin(
-    what: str, name: str, installed: Environment
-) -> None:
+def test_what_a_package_offers_is_listed_last_with_its_origin(what: str, installed: Environment) -> None:
     said = installed.unmask("list", what)
     *others, last = said.stdout.splitlines()
-    assert last.startswith(f"{name} ")
+    assert last.startswith(f"{OFFERED[what]} ")
     assert last.endswith("(from bias-extras)")
     assert not any("(from" in line for line in others)
     assert said.stderr == ""
@@ -123,8 +131,36 @@ def test_its_diagnosis_is_run(installed: Environment) -> None:
     assert (estimate["measure"], estimate["statistic"], estimate["data"]) == (
         "longer/aul",
         "share",
-        "nine-axes",
+        "office-pairs",
     )
+
+
+MITIGATE = """\
+from unmask.data.texts import load_corpus
+from unmask.mitigate import find
+from unmask.mitigate.checkpoint import make_checkpoint
+from unmask.models import Engine, open_lm
+
+made = make_checkpoint(find("one-pronoun"), Engine(open_lm()), load_corpus(()), "one")
+print(*made.details["outcome"]["merged"])
+"""
+
+
+@pytest.mark.thorough
+def test_its_mitigation_is_applied(installed: Environment) -> None:
+    """Without the measurements before and after, which take minutes."""
+    done = installed.run("-c", MITIGATE)
+    assert "he/she" in done.stdout.split(), done.stderr
+    words = ["--measure", "all-masked", "--data", "office-pairs", "--json", "--no-report", "--quiet"]
+    assert json.loads(installed.unmask("audit", "one", *words).stdout)["data"][0]["n"] == 4
+
+
+@pytest.mark.thorough
+def test_its_task_is_run(installed: Environment) -> None:
+    meta = json.loads(installed.unmask("task", "late", "builtin", "--json", "--no-report", "--quiet").stdout)
+    estimate = meta["estimates"][0]
+    assert (estimate["measure"], estimate["statistic"], estimate["n"]) == ("late", "mean-difference", 6)
+    assert estimate["low"] < estimate["value"] < estimate["high"]
 
 
 def test_a_broken_package_warns_in_one_line_each_and_replaces_nothing(tmp_path: Path) -> None:
