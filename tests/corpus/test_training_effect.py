@@ -18,9 +18,13 @@ from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options
 from unmask.corpus import training_effect
 from unmask.corpus.effect_findings import effect_estimates, effect_finding, summarize_effect
-from unmask.corpus.placebo import placebo_from_sentences, shuffle_gender
 from unmask.corpus.spec import EffectSettings
-from unmask.corpus.training_effect import TrainingPlan, measure_effect
+from unmask.corpus.training_effect import (
+    TrainingPlan,
+    measure_effect,
+    placebo_from_sentences,
+    shuffle_gender,
+)
 from unmask.findings import Value
 from unmask.measures import find
 from unmask.mitigate.evaluation import BiasEvaluation

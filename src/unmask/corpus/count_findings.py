@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
@@ -62,7 +62,7 @@ class CountSummary:
         return self.counter.terms.names
 
     @property
-    def plotted(self) -> list[ProfessionCounts]:
+    def frequent_professions(self) -> list[ProfessionCounts]:
         """The professions with a known share of women and enough words, if the first set is feminine."""
         known = [each for each in self.professions if each.women is not None and each.both >= FEWEST]
         return known if self.names[0] == FEMININE else []
@@ -70,11 +70,20 @@ class CountSummary:
     @property
     def correlation(self) -> Estimate | None:
         """Spearman's ρ of the share of feminine words and of women over the professions."""
-        if len(self.plotted) < 4:
+        known = self.frequent_professions
+        if len(known) < 4:
             return None
-        rho = spearmanr(*zip(*((each.share.value, each.women) for each in self.plotted), strict=True))
-        value, p = float(rho.statistic), float(rho.pvalue)
-        return Estimate(value, method="no interval", null=0.0, n=len(self.plotted), p=p)
+        rho = spearmanr([each.share.value for each in known], [each.women or 0.0 for each in known])
+        return Estimate(
+            float(rho.statistic),
+            method="no interval",
+            measure=MEASURE,
+            data=self.counter.terms.source,
+            statistic="spearman",
+            null=0.0,
+            n=len(known),
+            p=float(rho.pvalue),
+        )
 
 
 def summarize(counts: CorpusCounts, counter: TermCounter, *, seed: int = 0) -> CountSummary:
@@ -82,7 +91,11 @@ def summarize(counts: CorpusCounts, counter: TermCounter, *, seed: int = 0) -> C
     unit = "groups of documents" if counts.documents > GROUPS else "documents"
     women = {occupation.name: occupation.women for occupation in data.read("occupations")}
     together = zip(counter.terms.professions, counts.cooccurrences.tolist(), strict=True)
-    found = [ProfessionCounts(name, *row, women.get(name)) for name, row in together if row[0]]
+    found = [
+        ProfessionCounts(name, sentences, first, second, women.get(name))
+        for name, (sentences, first, second) in together
+        if sentences
+    ]
     return CountSummary(
         counts,
         counter,
@@ -104,7 +117,7 @@ def count_estimates(summary: CountSummary) -> Iterator[Estimate]:
     for name, share in zip(summary.names, summary.shares, strict=True):
         yield Estimate.of(share, **about, group=f"set={name}", statistic="word-share", n=words)
     if summary.correlation is not None:
-        yield replace(summary.correlation, **about, statistic="spearman")
+        yield summary.correlation
     for each in summary.professions:
         group, statistic = f"profession={each.profession}", f"{summary.names[0]}-share"
         yield Estimate.of(each.share, **about, group=group, statistic=statistic, n=each.both)
@@ -196,13 +209,13 @@ def _most_frequent(summary: CountSummary, side: int) -> list[tuple[str, int]]:
 
 
 def _plots(summary: CountSummary) -> Iterator[Plot]:
-    if len(summary.plotted) < 2:
+    if len(summary.frequent_professions) < 2:
         return
     from unmask.findings.charts import scatter
 
     rows = [
         {"x": each.women, "y": each.share.value, "label": each.profession, "series": "profession"}
-        for each in summary.plotted
+        for each in summary.frequent_professions
     ]
     chart = scatter(rows, x="share of women in it (US, 2020)", y="share of feminine words", diagonal=True)
     alt = f"A point for each of {len(rows)} professions: women in it, and feminine words beside its name."

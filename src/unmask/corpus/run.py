@@ -83,8 +83,12 @@ def bias(
             documents), or these groups themselves as `settings`, `layout`, `opening` and `options`.
     """
     from unmask.corpus.effect_findings import effect_estimates, effect_finding, summarize_effect
-    from unmask.corpus.placebo import placebo_from_sentences, shuffle_gender
-    from unmask.corpus.training_effect import TrainingPlan, measure_effect
+    from unmask.corpus.training_effect import (
+        TrainingPlan,
+        measure_effect,
+        placebo_from_sentences,
+        shuffle_gender,
+    )
 
     settings, layout, opening, run = fill_groups(
         options, settings=EffectSettings, layout=TextLayout, opening=Opening, options=Options
