@@ -58,7 +58,7 @@ class ModelAnswers:
             )
         answers = tuple(answer for _, answer in parsed)
         _check_unique([answer.prompt for answer in answers])
-        return cls(*parsed[0][0], answers)
+        return cls(**dict(zip(SETTINGS, parsed[0][0], strict=True)), answers=answers)
 
 
 def fill_prompts(
