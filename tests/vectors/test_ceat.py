@@ -14,6 +14,7 @@ from unmask.core.types import Floats
 from unmask.vectors.association import association_test
 from unmask.vectors.ceat import ceat
 from unmask.vectors.questions import Group, Question
+from unmask.vectors.spec import VectorSettings
 from vectors import weat_reference
 
 QUESTION = Question(
@@ -70,7 +71,7 @@ def test_the_combined_effect_is_that_of_the_formulas(variance: str, lean: float)
     random = [1 / (one + tau2) for one in variances]
     effect = sum(w * d for w, d in zip(random, effects, strict=True)) / sum(random)
     error = math.sqrt(1 / sum(random))
-    found = ceat(QUESTION, vectors, draws=count, variance=variance)  # type: ignore[arg-type]
+    found = ceat(QUESTION, vectors, VectorSettings(draws=count, variance=variance))  # type: ignore[arg-type]
     np.testing.assert_allclose(found.effects, effects)
     assert found.effect.value == pytest.approx(effect)
     assert found.tau2 == pytest.approx(tau2)
@@ -78,33 +79,39 @@ def test_the_combined_effect_is_that_of_the_formulas(variance: str, lean: float)
     assert found.p == pytest.approx(2 * (1 - NormalDist().cdf(abs(effect / error))), abs=1e-12)
     assert found.effect.low == pytest.approx(effect - 1.959964 * error, abs=1e-6)
     assert found.effect.high == pytest.approx(effect + 1.959964 * error, abs=1e-6)
-    assert (found.draws, found.variance, found.contexts) == (count, variance, (1, 5))
+    assert (found.draws, found.contexts) == (count, (1, 5))
 
 
 def test_one_context_per_word_equals_weat() -> None:
     vectors = {text: rows[:1] for text, rows in contexts().items()}
     sets = [np.concatenate([vectors[text] for text in group.texts]) for group in QUESTION.groups()]
-    found = ceat(QUESTION, vectors, draws=3)
-    assert found.effect.value == pytest.approx(
-        association_test("q", (sets[0], sets[1], sets[2], sets[3])).effect.value
-    )
+    found = ceat(QUESTION, vectors, VectorSettings(draws=3))
+    assert found.effect.value == pytest.approx(association_test("q", sets, VectorSettings()).effect.value)
     assert (found.tau2, found.i2, found.contexts) == (0.0, 0.0, (1, 1))
 
 
 def test_draws_repeat_and_depend_on_the_seed() -> None:
-    one, two, other = (ceat(QUESTION, contexts(), draws=5, seed=seed) for seed in (0, 0, 1))
+    one, two, other = (ceat(QUESTION, contexts(), VectorSettings(draws=5, seed=seed)) for seed in (0, 0, 1))
     assert (one.effects == two.effects).all()
     assert (one.effects != other.effects).any()
 
 
-def test_invalid_requests_are_refused() -> None:
+def test_words_without_a_context_are_left_out_and_listed() -> None:
     vectors = contexts()
-    with pytest.raises(StatsError, match="two draws"):
-        ceat(QUESTION, vectors, draws=1)
-    vectors["x1"] = vectors["x1"][:0]
-    del vectors["b2"]
-    with pytest.raises(StatsError, match="no context for 'x1', 'b2'"):
-        ceat(QUESTION, vectors)
+    del vectors["x1"], vectors["b2"]
+    assert ceat(QUESTION, vectors, VectorSettings(draws=2)).left_out == ("x1", "b2")
+
+
+def test_invalid_requests_are_refused() -> None:
+    vectors, settings = contexts(), VectorSettings(draws=2)
+    with pytest.raises(StatsError, match="no word of some set"):
+        ceat(QUESTION, {text: rows for text, rows in vectors.items() if text[0] != "a"}, settings)
+    with pytest.raises(StatsError, match="two targets"):
+        ceat(
+            QUESTION,
+            {text: rows for text, rows in vectors.items() if text[0] != "y" or text == "y0"},
+            settings,
+        )
     alike = {text: np.ones((1, 3)) for text in QUESTION.texts()}
     with pytest.raises(StatsError, match="all targets have the same association"):
-        ceat(QUESTION, alike, draws=2)
+        ceat(QUESTION, alike, settings)

@@ -16,7 +16,7 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Floats
 from unmask.models import Lm, open_lm
 from unmask.vectors.association import cseat, seat
-from unmask.vectors.contexts import corpus_vectors
+from unmask.vectors.ceat import corpus_vectors
 from unmask.vectors.contextual import (
     positions_by_alignment,
     positions_by_offsets,
@@ -25,6 +25,7 @@ from unmask.vectors.contextual import (
     word_vectors,
 )
 from unmask.vectors.questions import Group, Question, read_questions
+from unmask.vectors.spec import VectorSettings
 from vectors import weat_reference
 
 MASKED = ("bert-uncased", "roberta", "albert", "xlm-roberta", "modernbert", "distilbert")
@@ -147,7 +148,7 @@ def test_seat_and_its_exact_p_are_plain_loops_over_seat_files(
 ) -> None:
     (whole,) = read_questions(data_dir / "bias_bench" / "seat" / f"{file}.jsonl")
     x, y, a, b = plain_sets(name, part(whole, few))
-    found = seat(part(whole, few), lm(name))
+    found = seat(part(whole, few), lm(name), VectorSettings())
     p, total = weat_reference.exact_p(*weat_reference.values(x, y, a, b))
     assert found.effect.value == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-4)
     assert (found.p, found.partitions, found.exact) == (pytest.approx(p, abs=1e-12), total, True)
@@ -157,14 +158,14 @@ def test_seat_and_its_exact_p_are_plain_loops_over_seat_files(
 def test_seat_on_a_whole_file_samples_partitions(data_dir: Path) -> None:
     (question,) = read_questions(data_dir / "bias_bench" / "seat" / "sent-weat6.jsonl")
     x, y, a, b = plain_sets("bert-uncased", question)
-    found = seat(question, lm("bert-uncased"))
+    found = seat(question, lm("bert-uncased"), VectorSettings())
     assert found.effect.value == pytest.approx(weat_reference.effect(x, y, a, b), abs=1e-4)
     assert found.statistic == pytest.approx(weat_reference.statistic(x, y, a, b), abs=1e-3)
     assert (found.partitions, found.exact) == (100_000, False)
     assert found.effect.low <= found.effect.value <= found.effect.high
     assert found.effect.method == f"bca over {'+'.join(str(len(rows)) for rows in (x, y, a, b))}"
     (words,) = read_questions(data_dir / "bias_bench" / "seat" / "weat6.jsonl")
-    by_word = seat(question.with_words(words), lm("bert-uncased"))
+    by_word = seat(question.with_words(words), lm("bert-uncased"), VectorSettings())
     assert by_word.effect.method == "bca over 8+8+8+8"
     assert (by_word.effect.value, by_word.p) == (found.effect.value, found.p)
 
@@ -182,7 +183,7 @@ def test_cseat_takes_the_word_of_interest(name: str, data_dir: Path) -> None:
             positions = word_token_positions(lm(name), text, (begin, begin + len(word)))
             rows.append(states(name, text, 2)[list(positions)].mean(0))
         sets.append(rows)
-    found = cseat(question, lm(name), layer=2)
+    found = cseat(question, lm(name), VectorSettings(layer=2))
     assert found.effect.value == pytest.approx(weat_reference.effect(*sets), abs=1e-4)
     assert found.p == weat_reference.exact_p(*weat_reference.values(*sets))[0]
 
@@ -198,15 +199,12 @@ CORPUS = (
 
 
 def test_contexts_are_whole_words_of_different_sentences() -> None:
-    found = corpus_vectors(lm("bert-uncased"), CORPUS, ["nurse", "doctor", "judge"])
-    assert found.found == {"nurse": 2, "doctor": 2, "judge": 0}
-    assert (found.missing, found.unusable) == (("judge",), 1)
-    expected = word_vectors(lm("bert-uncased"), [(CORPUS[1], (14, 20)), (CORPUS[4], (2, 8))])
-    np.testing.assert_allclose(found.vectors["doctor"], expected, rtol=1e-5, atol=1e-6)
-    one = corpus_vectors(lm("bert-uncased"), CORPUS, ["nurse", "doctor"], each=1)
-    assert {word: len(rows) for word, rows in one.vectors.items()} == {"nurse": 1, "doctor": 1}
-    assert one.found == {"nurse": 2, "doctor": 2}
+    model, settings = lm("bert-uncased"), VectorSettings()
+    found = corpus_vectors(model, CORPUS, ["nurse", "doctor", "judge"], settings)
+    assert {word: len(rows) for word, rows in found.items()} == {"nurse": 2, "doctor": 2}
+    expected = word_vectors(model, [(CORPUS[1], (14, 20)), (CORPUS[4], (2, 8))])
+    np.testing.assert_allclose(found["doctor"], expected, rtol=1e-5, atol=1e-6)
+    one = corpus_vectors(model, CORPUS, ["nurse", "doctor"], VectorSettings(each=1))
+    assert {word: len(rows) for word, rows in one.items()} == {"nurse": 1, "doctor": 1}
     with pytest.raises(DataError, match="none of the 1 words"):
-        corpus_vectors(lm("bert-uncased"), CORPUS, ["judge"])
-    with pytest.raises(DataError, match="at least 1"):
-        corpus_vectors(lm("bert-uncased"), CORPUS, ["nurse"], each=0)
+        corpus_vectors(model, CORPUS, ["judge"], settings)

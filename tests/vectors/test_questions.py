@@ -9,7 +9,16 @@ import pytest
 
 import zoo
 from unmask.core.errors import DataError, UnknownName
-from unmask.vectors.questions import Group, Question, read_questions, weat_question, weat_questions
+from unmask.vectors.questions import (
+    SENTENCES,
+    Group,
+    Question,
+    default_question_names,
+    in_sentences,
+    load_questions,
+    read_questions,
+    weat_questions,
+)
 
 SIZES = {1: 25, 2: 25, 3: 32, 4: 16, 5: 16, 6: 8, 7: 8, 8: 8, 9: 6, 10: 8}
 
@@ -21,13 +30,13 @@ def test_weat_lists_are_complete() -> None:
         assert len(question.a.texts) == len(question.b.texts)
         assert all(len(set(group.texts)) == len(group.texts) for group in question.groups())
     with pytest.raises(UnknownName, match="weat-1"):
-        weat_question("weat-11")
+        load_questions(["weat-11"])
 
 
 @pytest.mark.parametrize("number", SIZES)
 def test_weat_lists_are_those_of_the_seat_files(number: int, published: Path) -> None:
     (theirs,) = read_questions(published / "bias_bench" / "seat" / f"weat{number}.jsonl")
-    ours = weat_question(f"weat-{number}")
+    ours = weat_questions()[number - 1]
     assert [set(group.texts) for group in ours.groups()] == [set(group.texts) for group in theirs.groups()]
 
 
@@ -55,8 +64,8 @@ def test_words_of_interest_are_found_in_seat_sentences(number: int, published: P
 def check_words_of_interest(number: int, folder: Path) -> None:
     """Every sentence has its word, a form of one in WEAT's list."""
     (sentences,) = read_questions(folder / "bias_bench" / "seat" / f"sent-weat{number}.jsonl")
-    found = sentences.with_words(weat_question(f"weat-{number}"))
-    for group, words in zip(found.groups(), weat_question(f"weat-{number}").groups(), strict=True):
+    found = sentences.with_words(weat_questions()[number - 1])
+    for group, words in zip(found.groups(), weat_questions()[number - 1].groups(), strict=True):
         for (text, (begin, end)), word in zip(group.word_spans(), group.words, strict=True):
             assert text[begin:end] == word
             stems = [known.lower()[: max(1, len(known) - 3)] for known in words.texts]
@@ -95,7 +104,7 @@ def test_json_and_csv_are_equivalent(tmp_path: Path) -> None:
     assert question.x == Group("X", ("x one", "x two"), ("one", "two"))
     assert question.x.word_spans() == (("x one", (2, 5)), ("x two", (2, 5)))
     assert question.lower().x.texts == ("x one", "x two")
-    assert weat_question("weat-6").lower().x.texts[:2] == ("john", "paul")
+    assert weat_questions()[5].lower().x.texts[:2] == ("john", "paul")
     assert question.without(["x two"]).x == Group("X", ("x one",), ("one",))
 
 
@@ -135,3 +144,48 @@ def test_a_word_that_is_not_in_its_sentence_is_refused() -> None:
         Group("g", ("The article.",), ("art",)).word_spans()
     with pytest.raises(DataError, match="words of interest are not given"):
         Group("g", ("The article.",)).word_spans()
+
+
+def test_names_of_words_and_sentences(tmp_path: Path) -> None:
+    words, sentences, religion = load_questions(["weat-6", "weat-6-sentences", "religion-islam"], tmp_path)
+    assert words == weat_questions()[5]
+    assert sentences.name == "weat-6-sentences"
+    assert sentences.x.texts[:2] == ("This is about John.", "It has to do with John.")
+    assert len(sentences.x.texts) == len(SENTENCES) * len(words.x.texts)
+    assert sentences.x.units == sentences.x.words
+    assert [len(group.texts) for group in religion.groups()] == [8, 8, 8, 8]
+    for group in in_sentences(religion).groups():
+        assert all(
+            text[begin:end] == word
+            for (text, (begin, end)), word in zip(group.word_spans(), group.words, strict=True)
+        )
+
+
+def test_seat_files_are_found_with_their_words(data_dir: Path) -> None:
+    (found,) = load_questions(["seat-6"], data_dir)
+    (theirs,) = read_questions(data_dir / "bias_bench" / "seat" / "sent-weat6.jsonl")
+    assert found.name == "seat-6"
+    assert [group.texts for group in found.groups()] == [group.texts for group in theirs.groups()]
+    assert set(found.x.units) == set(weat_questions()[5].x.texts)
+    (religion,) = load_questions(["sent-religion1"], data_dir)
+    assert religion.name == "sent-religion1"
+
+
+def test_default_questions(data_dir: Path, tmp_path: Path) -> None:
+    assert default_question_names("seat", data_dir) == ("seat-6", "seat-7", "seat-8")
+    assert default_question_names("seat", tmp_path) == (
+        "weat-6-sentences",
+        "weat-7-sentences",
+        "weat-8-sentences",
+    )
+    assert default_question_names("ceat", tmp_path) == ("weat-6", "weat-7", "weat-8")
+    assert len(default_question_names("weat", tmp_path)) == 10
+
+
+def test_unknown_names(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"seat-6 needs SEAT's file sent-weat6\.jsonl"):
+        load_questions(["seat-6"], tmp_path)
+    with pytest.raises(UnknownName, match="no question named 'weat-66'"):
+        load_questions(["weat-66"], tmp_path)
+    with pytest.raises(DataError, match=r"gone\.json cannot be read"):
+        load_questions([str(tmp_path / "gone.json")], tmp_path)

@@ -50,7 +50,7 @@ def _is_data(word: str) -> bool:
 
 def _is_question(word: str) -> bool:
     """Whether it names a question of association tests, or a file of them."""
-    from unmask.vectors.named_questions import is_question
+    from unmask.vectors.questions import is_question
 
     return is_question(word)
 

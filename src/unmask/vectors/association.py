@@ -2,28 +2,40 @@
 
 s(w) = mean cos(w, a) − mean cos(w, b). The statistic is Σ s(x) − Σ s(y); the effect size is the difference
 of their means over the standard deviation of all s. Positive: X is closer to A, and Y to B.
+
+The permutation test over partitions of the targets is one-sided, ties counted, as published. All partitions
+into sets of the given sizes are enumerated if there are few; otherwise distinct ones are sampled, including
+the observed one, so that p is never 0. The interval resamples the units of each of the four sets: words; for
+sentences their words of interest, if known, because sentences of one word are nearly identical.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from itertools import islice
+from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import permutation_test
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
-from unmask.core.types import Floats
+from unmask.core.types import Floats, Ints
 from unmask.models import Lm
-from unmask.vectors.contextual import Pooling, text_vectors, word_vectors
-from unmask.vectors.intervals import Spread, Units, effect_interval
-from unmask.vectors.partitions import permutation_p_value
-from unmask.vectors.questions import Question
-from unmask.vectors.static import WordVectors, format_words
+from unmask.stats.bootstrap import NO_SPREAD, stratified_ends
+from unmask.vectors.contextual import text_vectors, word_vectors
+from unmask.vectors.questions import Question, Units
+from unmask.vectors.spec import Spread, VectorSettings
+from unmask.vectors.static import WordVectors
 
-Unknown = Literal["refuse", "leave-out"]
-VectorSets = tuple[Floats, Floats, Floats, Floats]  # vectors of X, Y, A, B
+VectorSets = Sequence[Floats]  # vectors of X, Y, A, B
+ENUMERABLE = 200_000  # partitions
+SAMPLED = 100_000  # partitions sampled if there are more, including the observed one
+BATCH = 4096  # partitions generated at a time
+DIGITS = 12  # decimals compared, so that rounding in another order of summation is ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,61 +55,38 @@ class Association:
     left_out: tuple[str, ...] = ()  # words without a vector
 
 
-def weat(
-    question: Question,
-    vectors: WordVectors,
-    *,
-    unknown: Unknown = "refuse",
-    spread: Spread = "sample",
-    seed: int = 0,
-) -> Association:
-    """WEAT on static vectors; words without a vector raise an error or are left out and listed."""
+def weat(question: Question, vectors: WordVectors, settings: VectorSettings) -> Association:
+    """WEAT on vectors of words without context; words without a vector are left out and listed."""
     missing = vectors.missing(question.texts())
-    if missing and unknown == "refuse":
-        raise StatsError(
-            f"{question.name}: {vectors.source} has no vector for {format_words(missing)}; "
-            "leave them out with unknown='leave-out'"
-        )
     reduced = question.without(missing)
     for group in reduced.groups():
         if not group.texts:
             raise StatsError(f"{question.name}: {vectors.source} has no vector for any word of {group.name}")
-    x, y, a, b = (vectors.lookup(group.texts) for group in reduced.groups())
-    return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, left_out=missing)
+    sets = [vectors.lookup(group.texts) for group in reduced.groups()]
+    return association_test(question.name, sets, settings, left_out=missing)
 
 
-def seat(
-    question: Question,
-    lm: Lm,
-    *,
-    layer: int = -1,
-    pooling: Pooling | None = None,
-    spread: Spread = "sample",
-    seed: int = 0,
-) -> Association:
+def seat(question: Question, lm: Lm, settings: VectorSettings) -> Association:
     """SEAT: WEAT on vectors of whole sentences."""
     texts = question.texts()
-    rows = dict(zip(texts, text_vectors(lm, texts, layer=layer, pooling=pooling), strict=True))
-    x, y, a, b = (np.stack([rows[text] for text in group.texts]) for group in question.groups())
-    return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, units=question.units())
+    rows = dict(zip(texts, text_vectors(lm, texts, settings.layer, settings.pooling), strict=True))
+    sets = [np.stack([rows[text] for text in group.texts]) for group in question.groups()]
+    return association_test(question.name, sets, settings, units=question.units())
 
 
-def cseat(
-    question: Question, lm: Lm, *, layer: int = -1, spread: Spread = "sample", seed: int = 0
-) -> Association:
+def cseat(question: Question, lm: Lm, settings: VectorSettings) -> Association:
     """C-SEAT: WEAT on vectors of the word of interest in each sentence."""
     spans = list(dict.fromkeys(span for group in question.groups() for span in group.word_spans()))
-    rows = dict(zip(spans, word_vectors(lm, spans, layer=layer), strict=True))
-    x, y, a, b = (np.stack([rows[span] for span in group.word_spans()]) for group in question.groups())
-    return association_test(question.name, (x, y, a, b), spread=spread, seed=seed, units=question.units())
+    rows = dict(zip(spans, word_vectors(lm, spans, settings.layer), strict=True))
+    sets = [np.stack([rows[span] for span in group.word_spans()]) for group in question.groups()]
+    return association_test(question.name, sets, settings, units=question.units())
 
 
 def association_test(
     name: str,
     sets: VectorSets,
+    settings: VectorSettings,
     *,
-    spread: Spread = "sample",
-    seed: int = 0,
     left_out: tuple[str, ...] = (),
     units: Units | None = None,
 ) -> Association:
@@ -108,28 +97,24 @@ def association_test(
         raise StatsError(
             f"{name}: {sizes} vectors in X, Y, A, B; expected two targets and one attribute at least"
         )
-    near_a, near_b = cosines(np.concatenate([x, y]), a), cosines(np.concatenate([x, y]), b)
+    near_a, near_b = (unit(np.concatenate([x, y])) @ unit(attributes).T for attributes in (a, b))
     s = near_a.mean(1) - near_b.mean(1)
-    permutation = permutation_p_value(s[: len(x)], s[len(x) :], rng=generator(seed, f"{name}/partitions"))
-    resampled_units = units or (_own_units(x), _own_units(y), _own_units(a), _own_units(b))
+    rng, spread = generator(settings.seed, f"{name}/partitions"), settings.deviation
+    p, partitions = permutation_p_value(s[: len(x)], s[len(x) :], rng=rng)
+    units = units or [[str(number) for number in range(len(rows))] for rows in sets]  # every row its own
     return Association(
         question=name,
-        effect=effect_interval(near_a, near_b, resampled_units, spread, rng=generator(seed, f"{name}/words")),
+        effect=effect_interval(near_a, near_b, units, spread, rng=generator(settings.seed, f"{name}/words")),
         statistic=float(s[: len(x)].sum() - s[len(x) :].sum()),
-        p=permutation.p,
-        partitions=permutation.partitions,
-        exact=permutation.exact,
+        p=p,
+        partitions=partitions,
+        exact=partitions == comb(len(s), len(x)),
         spread=spread,
         x=s[: len(x)],
         y=s[len(x) :],
         sizes=(len(x), len(y), len(a), len(b)),
         left_out=left_out,
     )
-
-
-def cosines(rows: Floats, others: Floats) -> Floats:
-    """The cosine of every row of `rows` with every row of `others`."""
-    return unit(rows) @ unit(others).T
 
 
 def unit(rows: Floats) -> Floats:
@@ -141,6 +126,110 @@ def unit(rows: Floats) -> Floats:
     return normalised
 
 
-def _own_units(rows: Floats) -> tuple[str, ...]:
-    """Every row as its own unit."""
-    return tuple(map(str, range(len(rows))))
+def effect_size(x: Floats, y: Floats, spread: Spread) -> float:
+    """Difference of means over the standard deviation of all values; NaN if all are equal."""
+    weights = np.ones(x.size + y.size)
+    return float(_effect(np.concatenate([x, y]), weights, x.size, spread))
+
+
+def effect_interval(
+    near_a: Floats, near_b: Floats, units: Units, spread: Spread, *, rng: np.random.Generator
+) -> Value:
+    """The effect size with its interval, from the cosines of all targets (X, then Y) with A and with B."""
+    first, s = len(units[0]), near_a.mean(1) - near_b.mean(1)
+    effect = effect_size(s[:first], s[first:], spread)
+    if np.isnan(effect):
+        return Value(effect, method=f"{NO_SPREAD}: {s.size} targets alike")
+    codes = [np.unique(np.asarray(names), return_inverse=True)[1].astype(np.int64) for names in units]
+    counts = [int(code.max()) + 1 for code in codes]
+    sizes = "+".join(map(str, counts))
+    if min(counts[:2]) < 2:
+        return Value(effect, method=f"too few: {sizes} units")
+
+    def effects(*resampled: Ints, axis: int) -> Floats:
+        remaining, single = iter(resampled), np.zeros_like(resampled[0][..., :1])
+        x, y, a, b = (
+            _weights(next(remaining) if count > 1 else single, code)
+            for count, code in zip(counts, codes, strict=True)
+        )
+        values = _mean(near_a, a) - _mean(near_b, b)
+        return _effect(values, np.concatenate([x, y], axis=axis), first, spread)
+
+    resampled_units = tuple(np.arange(count) for count in counts if count > 1)
+    low, high, method = stratified_ends(
+        resampled_units,
+        effects,
+        methods=("BCa", "percentile"),
+        rng=rng,
+        cells=sum(code.size for code in codes),
+    )
+    if np.isfinite(low):
+        return Value(effect, low, high, f"{method} over {sizes}").widen()
+    return Value(effect, method=f"resamples of {sizes} units without spread")
+
+
+def _effect(values: Floats, weights: Floats, first: int, spread: Spread) -> Floats:
+    """The weighted effect size along the last axis."""
+    total = weights.sum(-1)
+    mean = (weights * values).sum(-1) / total
+    squares = (weights * (values - mean[..., None]) ** 2).sum(-1)
+    deviation = np.sqrt(squares / (total - (1 if spread == "sample" else 0)))
+    constant = deviation <= 1e-12 * np.abs(values).max(-1)
+    x, y = weights[..., :first], weights[..., first:]
+    difference = (x * values[..., :first]).sum(-1) / x.sum(-1) - (y * values[..., first:]).sum(-1) / y.sum(-1)
+    effect: Floats = difference / np.where(constant, np.nan, deviation)
+    return effect
+
+
+def _mean(near: Floats, weights: Floats) -> Floats:
+    """The weighted mean cosine of every target with the attributes."""
+    mean: Floats = (weights / weights.sum(-1, keepdims=True)) @ near.T
+    return mean
+
+
+def _weights(resampled: Ints, codes: Ints) -> Floats:
+    """How often the unit of each member was sampled, for each row."""
+    size = int(codes.max()) + 1
+    rows = resampled.astype(np.intp).reshape(-1, resampled.shape[-1])
+    flat = (rows + size * np.arange(len(rows))[:, None]).ravel()
+    counts = np.bincount(flat, minlength=size * len(rows)).reshape(*resampled.shape[:-1], size)
+    return counts[..., codes].astype(np.float64)
+
+
+def permutation_p_value(x: Floats, y: Floats, *, rng: np.random.Generator) -> tuple[float, int]:
+    """P(Σx − Σy at least as large as observed) over partitions into sets of these sizes, and their number."""
+    total = comb(x.size + y.size, x.size)
+    both = np.concatenate([x, y])
+    scaled = both / (np.abs(both).max() or 1.0)
+    if total <= ENUMERABLE:
+        parts = scaled[: x.size], scaled[x.size :]
+        test = permutation_test(
+            parts,
+            _difference,
+            permutation_type="independent",
+            vectorized=True,
+            n_resamples=total,
+            batch=BATCH,
+            alternative="greater",
+        )
+        return float(test.pvalue), total
+    others = sample_partitions(x.size, y.size, SAMPLED - 1, rng=rng)
+    observed = np.round(2 * scaled[: x.size].sum() - scaled.sum(), DIGITS)
+    sums = np.round(2 * (others @ scaled) - scaled.sum(), DIGITS)
+    return (1 + int((sums >= observed).sum())) / SAMPLED, SAMPLED
+
+
+def sample_partitions(first: int, second: int, count: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Sample distinct partitions other than the observed one; True marks the first set."""
+    observed = np.arange(first + second) < first
+    seen = {np.packbits(observed).tobytes(): None}
+    while len(seen) <= count:
+        rows = rng.permuted(np.tile(observed, (BATCH, 1)), axis=1)
+        seen.update(dict.fromkeys(row.tobytes() for row in np.packbits(rows, axis=1)))
+    packed = np.frombuffer(b"".join(islice(seen, 1, count + 1)), dtype=np.uint8).reshape(count, -1)
+    return np.unpackbits(packed, axis=1, count=observed.size).astype(np.bool_)
+
+
+def _difference(x: Floats, y: Floats, axis: int) -> Floats:
+    difference: Floats = np.round(x.sum(axis) - y.sum(axis), DIGITS)
+    return difference

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 from unmask.core.errors import DataError, ModelError, Unscorable
 from unmask.core.types import Encoded, Floats
 from unmask.data.occurrences import Span
 from unmask.models import Lm
 from unmask.models.states import mean_states
+from unmask.vectors.spec import Pooling
 
-Pooling = Literal["mean", "mean-all", "first", "last"]
 WordInText = tuple[str, Span]  # a text, and the span of the word of interest
 
 
-def text_vectors(lm: Lm, texts: Sequence[str], *, layer: int = -1, pooling: Pooling | None = None) -> Floats:
+def text_vectors(lm: Lm, texts: Sequence[str], layer: int = -1, pooling: Pooling | None = None) -> Floats:
     """One vector per text, from one layer (0: the embeddings, -1: the last layer).
 
     `mean` averages the content tokens, `mean-all` all tokens including special ones; `first` is the first
@@ -28,11 +27,16 @@ def text_vectors(lm: Lm, texts: Sequence[str], *, layer: int = -1, pooling: Pool
             f"{lm.facts.id} is causal: its first token does not attend to the text; use pooling last or mean"
         )
     encoded = [_encode(lm, text) for text in texts]
-    positions = [_positions(text, pooling) for text in encoded]
-    return mean_states(lm, [text.ids for text in encoded], positions, layer=layer)
+    positions: dict[Pooling, list[tuple[int, ...]]] = {
+        "mean": [text.content for text in encoded],
+        "mean-all": [tuple(range(len(text.ids))) for text in encoded],
+        "first": [(0,) for _ in encoded],
+        "last": [text.content[-1:] for text in encoded],
+    }
+    return mean_states(lm, [text.ids for text in encoded], positions[pooling], layer=layer)
 
 
-def word_vectors(lm: Lm, words: Sequence[WordInText], *, layer: int = -1) -> Floats:
+def word_vectors(lm: Lm, words: Sequence[WordInText], layer: int = -1) -> Floats:
     """One vector per word in its text: the mean over its tokens."""
     encoded = [_encode(lm, text) for text, _ in words]
     positions = [word_token_positions(lm, text, span) for text, span in words]
@@ -41,11 +45,8 @@ def word_vectors(lm: Lm, words: Sequence[WordInText], *, layer: int = -1) -> Flo
 
 def word_token_positions(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
     """The positions of a word's tokens in the encoded text."""
-    positions = (
-        positions_by_offsets(lm, text, span)
-        if lm.tokenizer.is_fast
-        else positions_by_alignment(lm, text, span)
-    )
+    find = positions_by_offsets if lm.tokenizer.is_fast else positions_by_alignment
+    positions = find(lm, text, span)
     if not positions:
         raise ModelError(
             f"{lm.facts.id} has no separate token for {text[slice(*span)]!r} in {text!r}; leave the text out"
@@ -74,15 +75,3 @@ def _encode(lm: Lm, text: str) -> Encoded:
         return lm.encode(text)
     except Unscorable as error:
         raise DataError(f"{text[:60]!r} has no vector: {error.reason}; leave it out") from None
-
-
-def _positions(encoded: Encoded, pooling: Pooling) -> tuple[int, ...]:
-    match pooling:
-        case "mean":
-            return encoded.content
-        case "mean-all":
-            return tuple(range(len(encoded.ids)))
-        case "first":
-            return (0,)
-        case "last":
-            return encoded.content[-1:]

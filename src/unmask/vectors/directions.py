@@ -57,14 +57,6 @@ class WordMean:
 
 
 @dataclass(frozen=True, slots=True)
-class RipaResult:
-    """Mean signed and mean absolute inner product over words."""
-
-    lean: WordMean
-    size: WordMean
-
-
-@dataclass(frozen=True, slots=True)
 class NeighbourBias:
     """Share of each word's nearest neighbours that lean to the first side; its correlation with the lean."""
 
@@ -95,29 +87,25 @@ def direction_cosines(vectors: WordVectors, bias_direction: Direction) -> dict[s
 
 
 def direct_bias(
-    vectors: WordVectors,
-    words: Sequence[str],
-    pairs: Pairs = GENDER,
-    *,
-    strictness: float = 1.0,
-    seed: int = 0,
+    vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0
 ) -> WordMean:
-    """Mean |cos(word, direction)|^strictness over words that should be neutral; from 0 (none) to 1."""
-    if strictness < 0:
-        raise StatsError(f"strictness {strictness}; expected 0 or more (published: 1)")
+    """Mean |cos(word, direction)| over words that should be neutral; from 0 (none) to 1."""
     bias_direction = direction(vectors, pairs)
-    values = np.abs(unit(_lookup_unique(vectors, words)) @ bias_direction.vector) ** strictness
-    return _over_words("direct-bias", words, values, bias_direction, seed, (0.0, 1.0))
+    values = unit(_lookup_unique(vectors, words)) @ bias_direction.vector
+    sizes = dict(zip(words, np.abs(values).tolist(), strict=True))
+    return _over_words("direct-bias", sizes, bias_direction, seed, (0.0, 1.0))
 
 
-def ripa(vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0) -> RipaResult:
-    """Inner product of each word with the pairs' direction, without normalising the words."""
+def ripa(
+    vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0
+) -> tuple[WordMean, WordMean]:
+    """Mean inner product of words with the pairs' direction, signed and absolute; lengths count."""
     bias_direction = direction(vectors, pairs, unit_length=False)
     values = _lookup_unique(vectors, words) @ bias_direction.vector
-    return RipaResult(
-        _over_words("ripa", words, values, bias_direction, seed),
-        _over_words("ripa-size", words, np.abs(values), bias_direction, seed, (0.0, np.inf)),
-    )
+    leans = dict(zip(words, values.tolist(), strict=True))
+    sizes = {word: abs(value) for word, value in leans.items()}
+    lean = _over_words("ripa", leans, bias_direction, seed)
+    return lean, _over_words("ripa-size", sizes, bias_direction, seed, (0.0, np.inf))
 
 
 def knn_bias(
@@ -164,12 +152,10 @@ def _lookup_unique(vectors: WordVectors, words: Sequence[str]) -> Floats:
 
 def _over_words(
     label: str,
-    words: Sequence[str],
-    values: Floats,
+    values: Mapping[str, float],
     bias_direction: Direction,
     seed: int,
     scale: tuple[float, float] = (-np.inf, np.inf),
 ) -> WordMean:
-    over_words = mean_interval(values, rng=generator(seed, label), unit="words").clip(*scale)
-    by_word = dict(zip(words, values.tolist(), strict=True))
-    return WordMean(over_words, len(words), by_word, bias_direction)
+    found = mean_interval(np.array([*values.values()]), rng=generator(seed, label), unit="words")
+    return WordMean(found.clip(*scale), len(values), values, bias_direction)

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from unmask.core.errors import DataError, ModelError, StatsError
 from unmask.data.formats import decode
 from unmask.models import Lm
+from unmask.vectors import directions
 from unmask.vectors.association import Association, cseat, seat, weat
-from unmask.vectors.ceat import CeatResult, ceat
-from unmask.vectors.contexts import ContextVectors, corpus_vectors
+from unmask.vectors.ceat import CeatResult, ceat, corpus_vectors
 from unmask.vectors.contextual import text_vectors
-from unmask.vectors.directions import (
-    Pairs,
-    RipaResult,
-    direct_bias,
-    direction,
-    direction_cosines,
-    knn_bias,
-    ripa,
-)
 from unmask.vectors.questions import Question
 from unmask.vectors.spec import VectorMeasure, VectorResult, VectorSettings, WordSets
 from unmask.vectors.static import WordVectors, read_vectors
@@ -39,148 +31,84 @@ def run_measure(
     if measure.models_only and isinstance(source, Path):
         raise ModelError(f"{measure.name} needs a model: {source.name} has static word vectors only")
     if measure.asks == "words":
-        return _of_words(measure, source, sets.lower() if settings.lower else sets, settings)
+        return _over_words(measure, source, sets.lower() if settings.lower else sets, settings)
     selected = [question.lower() if settings.lower else question for question in questions]
-    if measure.name == "ceat":
-        return _of_contexts(measure, source, selected, settings)
-    associations: list[Association] = []
+    test = _test_of(measure.name, source, selected, settings)
+    tests: list[Association | CeatResult] = []
     unanswered: list[tuple[str, str]] = []
-    words = [text for question in selected for text in question.texts()]
-    vectors = _word_vectors(source, words, settings) if measure.name == "weat" else None
     for question in selected:
         try:
-            associations.append(_associate(measure.name, question, source, vectors, settings))
+            tests.append(test(question))
         except (StatsError, DataError, ModelError) as error:
             unanswered.append((question.name, str(error)))
-    if not associations:
+    if not tests:
         raise StatsError(f"{measure.name}: no question could be answered; {unanswered[0][1]}")
-    left_out = tuple((result.question, result.left_out) for result in associations if result.left_out)
-    return VectorResult(
-        measure, associations=tuple(associations), left_out=left_out, unanswered=tuple(unanswered)
-    )
+    left_out = tuple((result.question, result.left_out) for result in tests if result.left_out)
+    return VectorResult(measure, tuple(tests), left_out=left_out, unanswered=tuple(unanswered))
 
 
-def _associate(
-    name: str, question: Question, source: Source, vectors: WordVectors | None, settings: VectorSettings
-) -> Association:
+def _test_of(
+    name: str, source: Source, questions: Sequence[Question], settings: VectorSettings
+) -> Callable[[Question], Association | CeatResult]:
+    """The association test of one question; the vectors of all questions are computed beforehand."""
+    words = list(dict.fromkeys(text for question in questions for text in question.texts()))
     if name == "weat":
-        assert vectors is not None
-        return weat(question, vectors, unknown="leave-out", spread=settings.deviation, seed=settings.seed)
+        return partial(weat, vectors=_word_vectors(source, words, settings), settings=settings)
     assert isinstance(source, Lm)
-    if name == "seat":
-        return seat(
-            question,
-            source,
-            layer=settings.layer,
-            pooling=settings.pooling,
-            spread=settings.deviation,
-            seed=settings.seed,
-        )
-    return cseat(question, source, layer=settings.layer, spread=settings.deviation, seed=settings.seed)
-
-
-def _word_vectors(source: Source, words: Sequence[str], settings: VectorSettings) -> WordVectors:
-    """Vectors of words without context."""
-    if isinstance(source, Path):
-        return read_vectors(source, words)
-    return isolated_word_vectors(source, list(dict.fromkeys(words)), settings)
-
-
-def isolated_word_vectors(lm: Lm, words: Sequence[str], settings: VectorSettings) -> WordVectors:
-    """A model's vector of each word without context; by default the mean over its tokens."""
-    matrix = text_vectors(lm, words, layer=settings.layer, pooling=settings.pooling or "mean")
-    return WordVectors(tuple(words), matrix, lm.facts.id)
-
-
-def _of_contexts(
-    measure: VectorMeasure, source: Source, questions: Sequence[Question], settings: VectorSettings
-) -> VectorResult:
+    if name != "ceat":
+        return partial(seat if name == "seat" else cseat, lm=source, settings=settings)
     if settings.corpus is None:
         raise DataError(
             "ceat samples words in sentences: give a corpus, a text file with one sentence per line"
         )
-    assert isinstance(source, Lm)
-    words = list(dict.fromkeys(text for question in questions for text in question.texts()))
-    contexts = _contexts(source, settings.corpus, words, settings)
-    combined: list[CeatResult] = []
-    left_out: list[tuple[str, tuple[str, ...]]] = []
-    unanswered: list[tuple[str, str]] = []
-    for question in questions:
-        missing = tuple(text for text in question.texts() if text in contexts.missing)
-        kept = question.without(missing)
-        try:
-            if any(not group.texts for group in kept.groups()):
-                raise StatsError(f"{question.name}: no word of some set occurs in the corpus")
-            result = ceat(
-                kept,
-                contexts.vectors,
-                draws=settings.draws,
-                variance=settings.variance,
-                spread=settings.deviation,
-                seed=settings.seed,
-            )
-        except StatsError as error:
-            unanswered.append((question.name, str(error)))
-            continue
-        combined.append(result)
-        left_out.extend([(question.name, missing)] if missing else [])
-    if not combined:
-        raise StatsError(f"ceat: no question could be answered; {unanswered[0][1]}")
-    return VectorResult(
-        measure, ceat_results=tuple(combined), left_out=tuple(left_out), unanswered=tuple(unanswered)
-    )
+    contexts = corpus_vectors(source, read_lines(settings.corpus, "sentence"), words, settings)
+    return partial(ceat, contexts=contexts, settings=settings)
 
 
-def _contexts(lm: Lm, corpus: Path, words: Sequence[str], settings: VectorSettings) -> ContextVectors:
+def _word_vectors(source: Source, words: Sequence[str], settings: VectorSettings) -> WordVectors:
+    """Vectors of words without context; a model's is by default the mean over a word's tokens."""
+    if isinstance(source, Path):
+        return read_vectors(source, words)
+    matrix = text_vectors(source, words, settings.layer, settings.pooling or "mean")
+    return WordVectors(tuple(words), matrix, source.facts.id)
+
+
+def read_lines(path: Path, unit: str) -> list[str]:
+    """The lines of a text file that are not empty; `unit` names what a line holds."""
     try:
-        text = decode(corpus.read_bytes(), corpus.name)
+        text = decode(path.read_bytes(), path.name)
     except OSError as error:
-        raise DataError(
-            f"{corpus} cannot be read ({error.strerror}); expected one sentence per line"
-        ) from None
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return corpus_vectors(lm, lines, words, each=settings.each, layer=settings.layer, seed=settings.seed)
+        raise DataError(f"{path} cannot be read ({error.strerror}); expected one {unit} per line") from None
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _of_words(
+def _over_words(
     measure: VectorMeasure, source: Source, sets: WordSets, settings: VectorSettings
 ) -> VectorResult:
-    vectors = _vocabulary(measure.name, source, sets, settings)
+    """A measure along the direction of the pairs, over the words that have a vector."""
+    both = [word for pair in sets.pairs for word in pair]
+    if measure.name == "knn-bias" and isinstance(source, Path):
+        vectors = read_vectors(source, None, limit=settings.vocabulary)
+    else:
+        others = sets.others if measure.name == "knn-bias" else ()
+        vectors = _word_vectors(source, list(dict.fromkeys([*sets.words, *both, *others])), settings)
     words = tuple(word for word in sets.words if word in vectors)
-    pairs: Pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
-    by_kind = (
-        ("words", vectors.missing(sets.words)),
-        ("pairs", vectors.missing([w for pair in sets.pairs for w in pair])),
-    )
+    pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
     if not words or not pairs:
         raise StatsError(
             f"{vectors.source} has vectors of {len(words)} words and {len(pairs)} pairs; "
             "expected at least one of each"
         )
-    left_out = tuple((kind, missing) for kind, missing in by_kind if missing)
-    if measure.name == "direct-bias":
-        return VectorResult(
-            measure,
-            word_means=(("direct bias", direct_bias(vectors, words, pairs, seed=settings.seed)),),
-            left_out=left_out,
-        )
+    by_kind = {"words": vectors.missing(sets.words), "pairs": vectors.missing(both)}
+    left_out = tuple((kind, missing) for kind, missing in by_kind.items() if missing)
+    if measure.name == "knn-bias":
+        marks = directions.direction_cosines(vectors, directions.direction(vectors, pairs))
+        bias = directions.knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
+        return VectorResult(measure, neighbour_bias=bias, left_out=left_out)
     if measure.name == "ripa":
-        result: RipaResult = ripa(vectors, words, pairs, seed=settings.seed)
-        return VectorResult(
-            measure, word_means=(("lean", result.lean), ("size", result.size)), left_out=left_out
+        means = dict(
+            zip(("lean", "size"), directions.ripa(vectors, words, pairs, seed=settings.seed), strict=True)
         )
-    marks = direction_cosines(vectors, direction(vectors, pairs))
-    neighbour_bias = knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
-    return VectorResult(measure, neighbour_bias=neighbour_bias, left_out=left_out)
-
-
-def _vocabulary(name: str, source: Source, sets: WordSets, settings: VectorSettings) -> WordVectors:
-    """Vectors of the input words; for knn-bias, of the whole vocabulary."""
-    requested = dict.fromkeys([*sets.words, *(word for pair in sets.pairs for word in pair)])
-    if isinstance(source, Lm):
-        return isolated_word_vectors(
-            source, list(requested | (dict.fromkeys(sets.others) if name == "knn-bias" else {})), settings
-        )
-    if name != "knn-bias":
-        return read_vectors(source, requested)
-    return read_vectors(source, None, limit=settings.vocabulary)
+    else:
+        means = {"direct bias": directions.direct_bias(vectors, words, pairs, seed=settings.seed)}
+    return VectorResult(measure, word_means=tuple(means.items()), left_out=left_out)

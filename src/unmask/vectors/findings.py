@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +12,12 @@ from unmask.findings import Finding, Plot, Table, Value, charts
 from unmask.stats.corrections import holm
 from unmask.vectors.association import Association
 from unmask.vectors.ceat import CeatResult
-from unmask.vectors.directions import NeighbourBias, WordMean
+from unmask.vectors.directions import NeighbourBias
 from unmask.vectors.spec import VectorResult
 
 SHOWN = 5  # words at either end of a ranking
 NAMED = 12  # words named in a note
+ENDS = "Words at either end"
 ALPHA = 0.05
 
 
@@ -24,9 +25,7 @@ def conclude(result: VectorResult, source: str) -> Finding:
     """The finding of one measure on one source of vectors."""
     if result.neighbour_bias is not None:
         return _neighbours(result.neighbour_bias, result, source)
-    if result.word_means:
-        return _over_words(result, source)
-    return _ceat(result, source) if result.ceat_results else _associations(result, source)
+    return _over_words(result, source) if result.word_means else _questions(result, source)
 
 
 def estimates_of(result: VectorResult) -> list[Estimate]:
@@ -39,182 +38,137 @@ def estimates_of(result: VectorResult) -> list[Estimate]:
     if (bias := result.neighbour_bias) is not None:
         over = {"data": "words", "statistic": "correlation", "n": bias.n}
         found.append(Estimate.of(bias.correlation, **over, null=0.0, p=bias.p))
-    for each in result.associations:
-        about = {"data": each.question, "statistic": "effect-size", "n": sum(each.sizes)}
+    for each in result.tests:
+        statistic, n = (
+            ("effect-size", sum(each.sizes))
+            if isinstance(each, Association)
+            else ("combined-effect", each.draws)
+        )
+        about = {"data": each.question, "statistic": statistic, "n": n}
         found.append(Estimate.of(each.effect, **about, null=0.0, p=each.p))
-    for combined in result.ceat_results:
-        about = {"data": combined.question, "statistic": "combined-effect", "n": combined.draws}
-        found.append(Estimate.of(combined.effect, **about, null=0.0, p=combined.p))
     return [replace(estimate, measure=name) for estimate in found]
 
 
 # ----------------------------------------------------------------------------------- questions
 
+_COLUMNS = ("question", "effect size", "p", "p (Holm)", "partitions", "X+Y+A+B", "left out", "interval")
+_CEAT_COLUMNS = ("question", "combined effect", "p", "p (Holm)", "τ²", "I² (%)", "draws", "contexts a word")
+_NOTE = (
+    "Effect size in {} standard deviations, 95% bootstrap interval. p: one-sided permutation test over "
+    "partitions of the targets; exact: all partitions were enumerated."
+)
+_CEAT_NOTE = (
+    "Random-effects model (DerSimonian and Laird) over draws of one context per word; p two-sided. "
+    "Draws share contexts, so intervals and p are far too small: look at the spread of the effects, τ²."
+)
+_SENTENCES_NOTE = (
+    "sentences of one word are nearly identical, yet the published test permutes sentences: its p is too "
+    "small; the intervals resample words with all their sentences where the words are known"
+)
 
-def _associations(result: VectorResult, source: str) -> Finding:
-    adjusted = holm([each.p for each in result.associations])
-    rows = tuple(_association(each, p) for each, p in zip(result.associations, adjusted, strict=True))
-    columns = ("question", "effect size", "p", "p (Holm)", "partitions", "X+Y+A+B", "left out", "interval")
-    note = (
-        f"Effect size in {_deviation(result.associations)} standard deviations, 95% bootstrap interval. p: "
-        "one-sided permutation test over partitions of the targets; exact: all partitions were enumerated."
+
+def _questions(result: VectorResult, source: str) -> Finding:
+    name, tests = result.measure.name, result.tests
+    adjusted = holm([each.p for each in tests])
+    rows = tuple(
+        (each.question, each.effect, each.p, p, *_details(each))
+        for each, p in zip(tests, adjusted, strict=True)
     )
     significant = [
-        each.question
-        for each, p in zip(result.associations, adjusted, strict=True)
-        if p is not None and p < ALPHA
+        each.question for each, p in zip(tests, adjusted, strict=True) if p is not None and p < ALPHA
     ]
-    effects = {each.question: each.effect for each in result.associations}
+    effects = {each.question: each.effect for each in tests}
+    plots, notes = [_plot(name, effects)], _left_out(result)
+    if isinstance(tests[0], Association):
+        columns, note = _COLUMNS, _NOTE.format(tests[0].spread)
+    else:
+        columns, note = _CEAT_COLUMNS, _CEAT_NOTE
+        plots.append(_draws_plot([each for each in tests if isinstance(each, CeatResult)]))
     return Finding(
-        _headline(result, source, effects, significant),
-        (Table(f"{result.measure.title} ({result.measure.name}) in {source}", columns, rows, note),),
-        _plots(result, effects),
-        (*_left_out(result), *_sentence_units(result)),
+        _headline(name, source, effects, significant),
+        (Table(f"{result.measure.title} ({name}) in {source}", columns, rows, note),),
+        tuple(plots),
+        (*notes, _SENTENCES_NOTE) if name in ("seat", "cseat") else notes,
     )
 
 
-def _association(each: Association, p_holm: float | None) -> tuple[str | int | float | Value | None, ...]:
-    partitions = f"{each.partitions:,} {'exact' if each.exact else 'sampled'}"
-    sizes, effect = "+".join(map(str, each.sizes)), each.effect
-    return each.question, effect, each.p, p_holm, partitions, sizes, len(each.left_out), effect.method
+def _details(each: Association | CeatResult) -> tuple[str | int | float, ...]:
+    """The last columns of a question's row."""
+    if isinstance(each, Association):
+        partitions = f"{each.partitions:,} {'exact' if each.exact else 'sampled'}"
+        return partitions, "+".join(map(str, each.sizes)), len(each.left_out), each.effect.method
+    return each.tau2, 100 * each.i2, each.draws, "–".join(map(str, dict.fromkeys(each.contexts)))
 
 
-def _ceat(result: VectorResult, source: str) -> Finding:
-    adjusted = holm([each.p for each in result.ceat_results])
-    rows = tuple(_combined_row(each, p) for each, p in zip(result.ceat_results, adjusted, strict=True))
-    columns = ("question", "combined effect", "p", "p (Holm)", "τ²", "I² (%)", "draws", "contexts a word")
-    note = (
-        "Random-effects model (DerSimonian and Laird) over draws of one context per word; p two-sided. "
-        "Draws share contexts, so intervals and p are far too small: look at the spread of the effects, τ²."
-    )
-    significant = [
-        each.question
-        for each, p in zip(result.ceat_results, adjusted, strict=True)
-        if p is not None and p < ALPHA
+def _draws_plot(tests: Sequence[CeatResult]) -> Plot:
+    rows = [
+        {"value": float(value), "series": each.question} for each in tests for value in each.effects[:2000]
     ]
-    effects = {each.question: each.effect for each in result.ceat_results}
-    spread = [
-        {"value": float(value), "series": each.question}
-        for each in result.ceat_results
-        for value in each.effects[:2000]
-    ]
-    histogram = Plot(
+    return Plot(
         "ceat-effects",
         "Effect sizes draw by draw",
         "Histograms of the effect size in up to 2,000 draws, one for each question.",
-        charts.histograms(spread, axis="effect size"),
+        charts.histograms(rows, axis="effect size"),
     )
-    return Finding(
-        _headline(result, source, effects, significant),
-        (Table(f"{result.measure.title} ({result.measure.name}) in {source}", columns, rows, note),),
-        (*_plots(result, effects), histogram),
-        _left_out(result),
-    )
-
-
-def _combined_row(each: CeatResult, p_holm: float | None) -> tuple[str | int | float | Value | None, ...]:
-    contexts = "–".join(map(str, dict.fromkeys(each.contexts)))
-    return each.question, each.effect, each.p, p_holm, each.tau2, 100 * each.i2, each.draws, contexts
 
 
 def _headline(
-    result: VectorResult,
-    source: str,
-    effects: Mapping[str, Value],
-    significant: Sequence[str],
+    measure: str, source: str, effects: Mapping[str, Value], significant: Sequence[str]
 ) -> tuple[str, ...]:
     """What the test says and what the intervals say; they may disagree."""
     questions = f"{len(effects)} {'question' if len(effects) == 1 else 'questions'}"
     above = [name for name, effect in effects.items() if effect.low > 0]
     below = [name for name, effect in effects.items() if effect.high < 0]
     return (
-        f"{result.measure.name} in {source}, {questions}: p < {ALPHA} "
+        f"{measure} in {source}, {questions}: p < {ALPHA} "
         f"after Holm's correction for {', '.join(significant) or 'none'}.",
         f"The 95% interval lies above 0 for {', '.join(above) or 'none'}"
         f"{'; below 0 for ' + ', '.join(below) if below else ''}.",
     )
 
 
-def _plots(result: VectorResult, effects: Mapping[str, Value]) -> tuple[Plot, ...]:
-    rows = [
-        {"label": name, "value": effect.value, "low": effect.low, "high": effect.high}
-        for name, effect in effects.items()
-    ]
-    description = "; ".join(
-        f"{row['label']} {row['value']:.2f} ({row['low']:.2f} to {row['high']:.2f})" for row in rows
+def _plot(measure: str, effects: Mapping[str, Value]) -> Plot:
+    title = f"Effect sizes of {measure}, by question"
+    rows = [charts.interval_row(name, effect) for name, effect in effects.items()]
+    described = (
+        f"{name} {each.value:.2f} ({each.low:.2f} to {each.high:.2f})" for name, each in effects.items()
     )
-    title = f"Effect sizes of {result.measure.name}, by question"
-    return (
-        Plot(
-            f"{result.measure.name}-effects",
-            title,
-            f"{title}: {description}.",
-            charts.intervals(rows, axis="effect size", null=0.0),
-        ),
-    )
-
-
-def _deviation(found: Iterable[Association]) -> str:
-    kinds = {"sample": "sample", "population": "population"}
-    return " and ".join(dict.fromkeys(kinds[each.spread] for each in found))
-
-
-def _sentence_units(result: VectorResult) -> tuple[str, ...]:
-    if result.measure.name not in ("seat", "cseat"):
-        return ()
-    return (
-        "sentences of one word are nearly identical, yet the published test permutes sentences: its p is too "
-        "small; the intervals resample words with all their sentences where the words are known",
-    )
+    chart = charts.intervals(rows, axis="effect size", null=0.0)
+    return Plot(f"{measure}-effects", title, f"{title}: {'; '.join(described)}.", chart)
 
 
 # --------------------------------------------------------------------------------------- words
 
 
 def _over_words(result: VectorResult, source: str) -> Finding:
-    first = result.word_means[0][1]
+    name, reads, first = result.measure.name, result.measure.reads, result.word_means[0][1]
     rows = tuple(
-        (
-            name,
-            each.mean,
-            each.n,
-            each.direction.pairs,
-            100 * each.direction.explained,
-            each.mean.method,
-        )
-        for name, each in result.word_means
+        (number, each.mean, each.n, each.direction.pairs, 100 * each.direction.explained, each.mean.method)
+        for number, each in result.word_means
     )
     columns = ("number", "mean over words", "words", "pairs", "direction explains (%)", "interval")
-    note = f"{result.measure.reads[:1].upper()}{result.measure.reads[1:]}. The direction is treated as fixed."
-    description = tuple(
-        f"{result.measure.name} in {source}: {name} {_format(each.mean, 3)} over {each.n} words."
-        for name, each in result.word_means
-    )
+    note = f"{reads[:1].upper()}{reads[1:]}. The direction is treated as fixed."
+    order = sorted(first.values.items(), key=lambda item: -item[1])
+    bins = [{"value": value, "series": name, "label": word} for word, value in first.values.items()]
+    description = f"Histogram of the values of {first.n} words; their mean is {first.mean.value:.3f}."
+    chart = charts.histograms(bins, axis="value of a word")
     return Finding(
-        description,
-        (
-            Table(
-                f"{result.measure.title} ({result.measure.name}) in {source}", columns, rows, note, digits=3
-            ),
-            _extreme_words(first),
+        tuple(
+            f"{name} in {source}: {number} {_format(each.mean, 3)} over {each.n} words."
+            for number, each in result.word_means
         ),
-        (_words_plot(result.measure.name, first),),
+        (
+            Table(f"{result.measure.title} ({name}) in {source}", columns, rows, note, digits=3),
+            Table(ENDS, ("word", "value"), tuple(_ends(order)), f"Of {len(order)} words.", digits=3),
+        ),
+        (Plot(f"{name}-words", f"{name}, word by word", description, chart),),
         _left_out(result),
     )
 
 
-def _extreme_words(result: WordMean) -> Table:
-    order = sorted(result.values.items(), key=lambda item: -item[1])
-    ends = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
-    return Table("Words at either end", ("word", "value"), tuple(ends), f"Of {len(order)} words.", digits=3)
-
-
-def _words_plot(name: str, result: WordMean) -> Plot:
-    rows = [{"value": value, "series": name, "label": word} for word, value in result.values.items()]
-    description = f"Histogram of the values of {result.n} words; their mean is {result.mean.value:.3f}."
-    return Plot(
-        f"{name}-words", f"{name}, word by word", description, charts.histograms(rows, axis="value of a word")
-    )
+def _ends(order: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The first and the last words of a ranking."""
+    return order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
 
 
 def _neighbours(bias: NeighbourBias, result: VectorResult, source: str) -> Finding:
@@ -229,41 +183,31 @@ def _neighbours(bias: NeighbourBias, result: VectorResult, source: str) -> Findi
         f"knn-bias in {source}: correlation {_format(bias.correlation, 2)} over "
         f"{bias.n} words, {bias.k} neighbours each; {marked} words have neighbours that lean."
     )
-    order = sorted(
-        ((word, share) for word, share in bias.shares.items() if np.isfinite(share)),
-        key=lambda item: -item[1],
-    )
-    shown = order if len(order) <= 2 * SHOWN else [*order[:SHOWN], *order[-SHOWN:]]
-    ends = tuple((word, 100 * share, bias.marked[word]) for word, share in shown)
-    table = Table(
-        "Words at either end",
-        ("word", "neighbours towards men (%)", "of neighbours that lean"),
-        ends,
-        digits=1,
-    )
-    bins = [{"value": 100 * share, "series": "knn-bias"} for _, share in order]
+    known = [(word, 100 * share) for word, share in bias.shares.items() if np.isfinite(share)]
+    order = sorted(known, key=lambda item: -item[1])
+    ends = tuple((word, share, bias.marked[word]) for word, share in _ends(order))
+    columns_of_ends = ("word", "neighbours towards men (%)", "of neighbours that lean")
+    bins = [{"value": share, "series": "knn-bias"} for _, share in order]
     plot = Plot(
         "knn-bias-words",
         "Share of neighbours that lean towards men, word by word",
         f"Histogram of the shares of {len(order)} words.",
         charts.histograms(bins, axis="neighbours towards men (%)"),
     )
-    return Finding(
-        (description,),
-        (Table(f"{result.measure.title} in {source}", columns, rows, note), table),
-        (plot,),
-        _left_out(result),
+    tables = (
+        Table(f"{result.measure.title} in {source}", columns, rows, note),
+        Table(ENDS, columns_of_ends, ends, digits=1),
     )
+    return Finding((description,), tables, (plot,), _left_out(result))
 
 
 def _left_out(result: VectorResult) -> tuple[str, ...]:
     """Notes on words without a vector and questions without an answer."""
-    notes = [f"{name}: no vector for {_few(words)}; left out" for name, words in result.left_out]
+    notes = []
+    for name, words in result.left_out:
+        more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
+        notes.append(f"{name}: no vector for {', '.join(words[:NAMED])}{more}; left out")
     return (*notes, *(f"{name} was not answered: {why}" for name, why in result.unanswered))
-
-
-def _few(words: Sequence[str]) -> str:
-    return ", ".join(words[:NAMED]) + (f" and {len(words) - NAMED} more" if len(words) > NAMED else "")
 
 
 def _format(number: Value, digits: int) -> str:

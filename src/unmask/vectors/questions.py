@@ -1,6 +1,9 @@
 """Questions of association tests: are the targets X nearer to the attributes A, and Y to B?
 
-A question is data. WEAT 1–10 ship with the package; SEAT's files and JSON or CSV files can be read.
+weat-6               the words of WEAT 6                     weat-6-sentences   the same in sentences
+religion-islam       the package's words                     religion-islam-sentences
+seat-6, seat-6b      SEAT's own sentences (bias_bench/seat/sent-weat6.jsonl of a data directory)
+sent-religion1       any other file there, by name           mine.json          your own file, JSON or CSV
 """
 
 from __future__ import annotations
@@ -16,11 +19,18 @@ from typing import Any
 import pandas as pd
 
 from unmask.core.errors import DataError, UnknownName
+from unmask.data.files import data_dirs
 from unmask.vectors.contextual import WordInText
-from unmask.vectors.intervals import Units
 
+Units = Sequence[Sequence[str]]  # what the members of X, Y, A and B are resampled with
 SETS = ("x", "y", "a", "b")
 SEAT_KEYS = {"targ1": "x", "targ2": "y", "attr1": "a", "attr2": "b"}
+SEAT_NAMES = ("category", "examples")  # the keys of a set
+SEAT = Path("bias_bench") / "seat"
+SUFFIXES = (".json", ".jsonl", ".csv")
+IN_SENTENCES = "-sentences"
+SENTENCES = ("This is about {}.", "It has to do with {}.", "They were talking about {}.", "We thought of {}.")
+GENDER_TESTS = ("6", "7", "8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +88,7 @@ class Question:
 
     def without(self, texts: Sequence[str]) -> Question:
         """A copy without some words or sentences."""
-        excluded = frozenset(texts)
-        return Question(self.name, *(group.without(excluded) for group in self.groups()))
+        return Question(self.name, *(group.without(frozenset(texts)) for group in self.groups()))
 
     def lower(self) -> Question:
         """A lower-cased copy, for uncased vectors (GloVe 6B)."""
@@ -87,8 +96,7 @@ class Question:
 
     def units(self) -> Units:
         """Units of resampling: the word of each sentence if known, else every text by itself."""
-        x, y, a, b = (group.units or group.words or group.texts for group in self.groups())
-        return x, y, a, b
+        return [group.units or group.words or group.texts for group in self.groups()]
 
     def with_words(self, words: Question) -> Question:
         """Set each sentence's word of interest: the word of the same group in `words` that it contains."""
@@ -96,32 +104,85 @@ class Question:
         return Question(self.name, *(_with_words(group, known) for group, known in pairs))
 
 
-def weat_question(name: str) -> Question:
-    """One of WEAT 1–10 as published (Caliskan et al. 2017): `weat-1` … `weat-10`."""
-    known = {question.name: question for question in weat_questions()}
-    if name not in known:
-        raise UnknownName("question", name, known)
-    return known[name]
-
-
-def weat_questions() -> tuple[Question, ...]:
-    """WEAT 1–10."""
-    return _shipped("weat.json")
-
-
-def religion_questions() -> tuple[Question, ...]:
-    """Questions on religion, with the package's own word lists."""
-    return _shipped("ours.json")
-
-
-def _shipped(file: str) -> tuple[Question, ...]:
-    text = (resources.files("unmask.vectors") / file).read_text(encoding="utf-8")
-    facts = json.loads(text)
+def weat_questions(file: str = "weat.json") -> tuple[Question, ...]:
+    """WEAT 1–10 as published (Caliskan et al. 2017), or the questions of another file of the package."""
+    facts = json.loads((resources.files("unmask.vectors") / file).read_text(encoding="utf-8"))
     lists = {name: tuple(words.split()) for name, words in facts["lists"].items()}
     return tuple(
         Question(name, *(Group(facts["names"][key], lists[key]) for key in keys))
         for name, keys in facts["questions"].items()
     )
+
+
+def load_questions(names: Sequence[str], data_dir: Path | None = None) -> tuple[Question, ...]:
+    """The questions with these names or in these files, in order."""
+    return tuple(question for name in names for question in _load(name, data_dir))
+
+
+def is_question(name: str) -> bool:
+    """Whether it has the form of a question's name, or is a file of questions; SEAT's file may be missing."""
+    form = re.fullmatch(r"seat-\d+b?|sent-.+", name)
+    return bool(form) or name.removesuffix(IN_SENTENCES) in _word_questions() or Path(name).suffix in SUFFIXES
+
+
+def default_question_names(measure: str, data_dir: Path | None = None) -> tuple[str, ...]:
+    """Default questions of a measure; sentence measures use SEAT's files 6, 7, 8 if they exist."""
+    if measure == "weat":
+        return tuple(question.name for question in weat_questions())
+    if measure == "ceat":
+        return tuple(f"weat-{test}" for test in GENDER_TESTS)
+    published = [_seat_file(f"sent-weat{test}", data_dir) for test in GENDER_TESTS]
+    form = "seat-{}" if all(published) else f"weat-{{}}{IN_SENTENCES}"
+    return tuple(form.format(test) for test in GENDER_TESTS)
+
+
+def in_sentences(question: Question) -> Question:
+    """The same words, each in four template sentences."""
+    groups = []
+    for group in question.groups():
+        texts = tuple(frame.format(word) for word in group.texts for frame in SENTENCES)
+        words = tuple(word for word in group.texts for _ in SENTENCES)
+        groups.append(Group(group.name, texts, words, words))
+    return Question(f"{question.name}{IN_SENTENCES}", *groups)
+
+
+def _word_questions() -> dict[str, Question]:
+    """WEAT's and the package's questions by name."""
+    return {question.name: question for question in (*weat_questions(), *weat_questions("ours.json"))}
+
+
+def _load(name: str, data_dir: Path | None) -> tuple[Question, ...]:
+    known = _word_questions()
+    if name in known:
+        return (known[name],)
+    if name.removesuffix(IN_SENTENCES) in known:
+        return (in_sentences(known[name.removesuffix(IN_SENTENCES)]),)
+    if Path(name).suffix in SUFFIXES:
+        return read_questions(Path(name))
+    numbered = re.fullmatch(r"seat-(\d+b?)", name)
+    stem = f"sent-weat{numbered[1]}" if numbered else name
+    path = _seat_file(stem, data_dir)
+    if path is None and not numbered:
+        raise UnknownName("question", name, (*known, "weat-6-sentences", "seat-6"))
+    if path is None:
+        searched = ", ".join(str(folder / SEAT) for folder in data_dirs(data_dir))
+        raise DataError(
+            f"{name} needs SEAT's file {stem}.jsonl: searched {searched}; give the folder that contains "
+            f"bias_bench as data_dir, or use weat-6{IN_SENTENCES} and the like, which need no files"
+        )
+    question = replace(read_questions(path)[0], name=name)
+    words = path.with_name(path.name.removeprefix("sent-"))
+    if words == path or not words.is_file():
+        return (question,)
+    try:
+        return (question.with_words(read_questions(words)[0]),)
+    except DataError:  # some sentence has none of the words: every sentence is its own unit
+        return (question,)
+
+
+def _seat_file(stem: str, data_dir: Path | None) -> Path | None:
+    candidates = (folder / SEAT / f"{stem}.jsonl" for folder in data_dirs(data_dir))
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
@@ -142,18 +203,17 @@ def read_questions(path: Path) -> tuple[Question, ...]:
 
 
 def _from_object(row: Any, path: Path) -> Question:
+    names = ("name", "texts")
     if isinstance(row, dict) and SEAT_KEYS.keys() <= row.keys():
-        sets = {new: row[old] for old, new in SEAT_KEYS.items()}
-        parts = {key: (sets[key].get("category"), sets[key].get("examples"), ()) for key in SETS}
-        return Question(path.stem, *(_group(*parts[key], path) for key in SETS))
+        row, names = {"name": path.stem, **{new: row[old] for old, new in SEAT_KEYS.items()}}, SEAT_NAMES
     if not isinstance(row, dict) or not {"name", *SETS} <= row.keys():
         raise DataError(
             f"{path.name}: a question must have name, x, y, a and b (or SEAT's targ1, targ2, attr1, attr2)"
         )
     if not all(isinstance(row[key], dict) for key in SETS):
         raise DataError(f"{path.name}: x, y, a and b must be objects with name and texts")
-    parts = {key: (row[key].get("name"), row[key].get("texts"), row[key].get("words", ())) for key in SETS}
-    return Question(str(row["name"]), *(_group(*parts[key], path) for key in SETS))
+    columns = [(row[key].get(names[0]), row[key].get(names[1]), row[key].get("words")) for key in SETS]
+    return Question(str(row["name"]), *(_group(*column, path) for column in columns))
 
 
 def _from_table(table: pd.DataFrame, path: Path) -> Iterator[Question]:
@@ -164,19 +224,11 @@ def _from_table(table: pd.DataFrame, path: Path) -> Iterator[Question]:
         sets: Mapping[str, Any] = dict(list(rows.groupby("set")))
         if set(sets) != set(SETS):
             raise DataError(f"{path.name}: {name} has the sets {', '.join(sets)}; expected x, y, a and b")
-        groups = [sets[key] for key in SETS]
-        yield Question(
-            str(name),
-            *(
-                _group(
-                    group["name"].iloc[0],
-                    group["text"].tolist(),
-                    group["word"].tolist() if "word" in group else (),
-                    path,
-                )
-                for group in groups
-            ),
-        )
+        columns = [
+            (part["name"].iloc[0], part["text"].tolist(), part["word"].tolist() if "word" in part else ())
+            for part in (sets[key] for key in SETS)
+        ]
+        yield Question(str(name), *(_group(*column, path) for column in columns))
 
 
 def _group(name: Any, texts: Any, words: Any, path: Path) -> Group:
@@ -187,12 +239,13 @@ def _group(name: Any, texts: Any, words: Any, path: Path) -> Group:
         raise DataError(f"{path.name}: {name} has a text twice; expected each once")
     if words and len(words) != len(texts):
         raise DataError(f"{path.name}: {name} has {len(words)} words for {len(texts)} texts")
-    return Group(str(name), tuple(texts), tuple(words) if any(words) else ())
+    return Group(str(name), tuple(texts), tuple(words) if words and any(words) else ())
 
 
 def _with_words(group: Group, known: Group) -> Group:
     """The longest known word, in singular or plural, that occurs in each sentence."""
-    forms = sorted(((form, word) for word in known.texts for form in _forms(word)), key=_longest_first)
+    forms = [(form, word) for word in known.texts for form in _forms(word)]
+    forms.sort(key=lambda pair: (-len(pair[0]), pair[0] != pair[1], pair[1]))  # the longest first
     patterns = [(re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", re.IGNORECASE), word) for form, word in forms]
     matched = []
     for text in group.texts:
@@ -203,11 +256,6 @@ def _with_words(group: Group, known: Group) -> Group:
         matched.append(best)
     words, units = zip(*matched, strict=True)
     return replace(group, words=words, units=units)
-
-
-def _longest_first(pair: tuple[str, str]) -> tuple[int, bool, str]:
-    form, word = pair
-    return -len(form), form != word, word
 
 
 def _forms(word: str) -> set[str]:

@@ -18,10 +18,9 @@ from unmask.findings import Section
 from unmask.findings.envelope import Result, build, create, refuse_foreign
 from unmask.models import open_lm
 from unmask.vectors.directions import GENDER
-from unmask.vectors.evaluation import Source, run_measure
+from unmask.vectors.evaluation import Source, read_lines, run_measure
 from unmask.vectors.findings import conclude, estimates_of
-from unmask.vectors.named_questions import default_question_names, load_questions
-from unmask.vectors.questions import Question, weat_questions
+from unmask.vectors.questions import default_question_names, load_questions, weat_questions
 from unmask.vectors.spec import VectorMeasure, VectorSettings, WordSets
 from unmask.vectors.static import format_of
 
@@ -59,7 +58,14 @@ def vectors(
     default = "weat" if _is_file(source) else "seat"
     chosen = VECTOR_MEASURES.find_all(measures or default)
     named = [questions] if isinstance(questions, str) else list(questions)
-    asked = {measure.name: _questions(measure, named, run.data_dir) for measure in chosen}
+    asked = {
+        measure.name: load_questions(
+            named or default_question_names(measure.name, run.data_dir), run.data_dir
+        )
+        if measure.asks == "questions"
+        else ()
+        for measure in chosen
+    }
     sets = _sets(settings.words, settings.pairs)
     vectors_of, facts = _open(source, opening)
     report = run.progress or silent
@@ -68,17 +74,14 @@ def vectors(
         report(measure.name, number / len(chosen), len(chosen))
         results.append(run_measure(measure, vectors_of, asked[measure.name], sets, settings))
         report(measure.name, (number + 1) / len(chosen), len(chosen))
-    name = str(facts["id"])
+    name, names = str(facts["id"]), [measure.name for measure in chosen]
+    question_names = {measure: [question.name for question in asked[measure]] for measure in asked}
     meta = build(
         "vectors",
         title=f"Vectors of {name}",
         lead=LEAD.format(name),
         models=[facts],
-        options=asdict(settings)
-        | {
-            "measures": [measure.name for measure in chosen],
-            "questions": {measure: [question.name for question in asked[measure]] for measure in asked},
-        },
+        options=asdict(settings) | {"measures": names, "questions": question_names},
         estimates=[estimate for result in results for estimate in estimates_of(result)],
         findings=[
             Section(
@@ -107,20 +110,10 @@ def _open(source: str | Path | None, opening: Opening) -> tuple[Source, dict[str
     return lm, asdict(lm.facts)
 
 
-def _questions(measure: VectorMeasure, given: Sequence[str], data_dir: Path | None) -> tuple[Question, ...]:
-    if measure.asks == "words":
-        return ()
-    return load_questions(given or default_question_names(measure.name, data_dir), data_dir)
-
-
 def _sets(words: Path | None, pairs: Path | None) -> WordSets:
     """Neutral words and gender pairs: the built-in occupations and Bolukbasi's pairs, or those of files."""
-    neutral = (
-        tuple(dict.fromkeys(_lines(words)))
-        if words
-        else tuple(occupation.name for occupation in data.read("occupations"))
-    )
-    both = list(GENDER)
+    named = read_lines(words, "word") if words else [each.name for each in data.read("occupations")]
+    neutral, both = tuple(dict.fromkeys(named)), list(GENDER)
     if pairs is not None:
         if not pairs.is_file():
             raise DataError(
@@ -136,11 +129,3 @@ def _sets(words: Path | None, pairs: Path | None) -> WordSets:
     more = [word for pair in known.pairs for word in (pair.masculine, pair.feminine)]
     others = dict.fromkeys([*more, *(text for question in weat_questions() for text in question.texts())])
     return WordSets(neutral, tuple(both), tuple(word for word in others if word not in neutral))
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        text = decode(path.read_bytes(), path.name)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read ({error.strerror}); expected one word per line") from None
-    return [line.strip() for line in text.splitlines() if line.strip()]

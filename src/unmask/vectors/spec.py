@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from unmask.vectors.ceat import CeatResult
     from unmask.vectors.directions import NeighbourBias, WordMean
 
+Spread = Literal["sample", "population"]  # which standard deviation; published is the sample's
+Pooling = Literal["first", "last", "mean", "mean-all"]
+
 
 @dataclass(frozen=True, slots=True)
 class VectorMeasure:
@@ -27,44 +30,21 @@ class VectorMeasure:
 
 
 _TOWARDS = "above 0: the targets X lie nearer to the attributes A, and Y to B"
-_ALL = (
-    VectorMeasure("weat", "Word association", _TOWARDS, "questions", False, "caliskan-etal-2017-semantics"),
-    VectorMeasure("seat", "Sentence association", _TOWARDS, "questions", True, "may-etal-2019-measuring"),
-    VectorMeasure(
-        "cseat", "Association of words in sentences", _TOWARDS, "questions", True, "tan-celis-2019-assessing"
-    ),
-    VectorMeasure(
-        "ceat",
-        "Association over contexts of a corpus",
-        _TOWARDS,
-        "questions",
-        True,
-        "guo-caliskan-2021-detecting",
-    ),
-    VectorMeasure(
-        "direct-bias",
-        "Direct bias",
-        "how far words that should be neutral lie along the gender direction, 0 to 1",
-        "words",
-        False,
-        "bolukbasi-etal-2016-man",
-    ),
-    VectorMeasure(
-        "ripa",
-        "Relational inner product association",
-        "above 0: the words point towards the first words of the pairs (men), in units of vector length",
-        "words",
-        False,
-        "ethayarajh-etal-2019-understanding",
-    ),
-    VectorMeasure(
-        "knn-bias",
-        "Company of nearest neighbours",
-        "above 0: words that lean towards men also have neighbours that do",
-        "words",
-        False,
-        "gonen-goldberg-2019-lipstick",
-    ),
+_ALONG = "how far words that should be neutral lie along the gender direction, 0 to 1"
+_POINT = "above 0: the words point towards the first words of the pairs (men), in units of vector length"
+_COMPANY = "above 0: words that lean towards men also have neighbours that do"
+_CEAT, _RIPA = "Association over contexts of a corpus", "Relational inner product association"
+_ALL = tuple(
+    VectorMeasure(name, title, reads, "questions" if reads == _TOWARDS else "words", models_only, citation)
+    for name, title, reads, models_only, citation in (
+        ("weat", "Word association", _TOWARDS, False, "caliskan-etal-2017-semantics"),
+        ("seat", "Sentence association", _TOWARDS, True, "may-etal-2019-measuring"),
+        ("cseat", "Association of words in sentences", _TOWARDS, True, "tan-celis-2019-assessing"),
+        ("ceat", _CEAT, _TOWARDS, True, "guo-caliskan-2021-detecting"),
+        ("direct-bias", "Direct bias", _ALONG, False, "bolukbasi-etal-2016-man"),
+        ("ripa", _RIPA, _POINT, False, "ethayarajh-etal-2019-understanding"),
+        ("knn-bias", "Company of nearest neighbours", _COMPANY, False, "gonen-goldberg-2019-lipstick"),
+    )
 )
 
 
@@ -73,9 +53,7 @@ class VectorSettings:
     """Settings of a run: everything but the vectors, the measures and the questions."""
 
     layer: int = option(-1, "Hidden layer of a model: 0 is the embedding layer, -1 the last.")
-    pooling: Literal["first", "last", "mean", "mean-all"] | None = option(
-        None, "first, last, mean or mean-all.", shown="as published"
-    )
+    pooling: Pooling | None = option(None, "first, last, mean or mean-all.", shown="as published")
     population: bool = option(False, "Use the population standard deviation instead of the sample one.")
     lower: bool = option(False, "Look words up in lower case (GloVe 6B).")
     words: Path | None = option(None, "Words that should be neutral, one per line.", shown="165 occupations")
@@ -99,7 +77,7 @@ class VectorSettings:
         check_values(self)
 
     @property
-    def deviation(self) -> Literal["sample", "population"]:
+    def deviation(self) -> Spread:
         """Which standard deviation."""
         return "population" if self.population else "sample"
 
@@ -124,8 +102,7 @@ class VectorResult:
     """Result of one measure: by question or over words, with the words that have no vector."""
 
     measure: VectorMeasure
-    associations: tuple[Association, ...] = ()
-    ceat_results: tuple[CeatResult, ...] = ()
+    tests: tuple[Association | CeatResult, ...] = ()  # by question
     word_means: tuple[tuple[str, WordMean], ...] = ()  # by name of the number
     neighbour_bias: NeighbourBias | None = None
     left_out: tuple[tuple[str, tuple[str, ...]], ...] = ()  # by question, or by kind of input
