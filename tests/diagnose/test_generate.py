@@ -25,7 +25,6 @@ from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
 from unmask.diagnose import generate as package
-from unmask.diagnose import run
 from unmask.diagnose.generate import NO_WORDNET, GenerationRules, generate, generate_file, write_proposals
 from unmask.diagnose.generate import wordnet as wordnet_module
 from unmask.diagnose.generate.candidates import fillers, likeliest_form, propose_candidates
@@ -37,6 +36,8 @@ from unmask.diagnose.paraphrase import PARAPHRASE
 from unmask.diagnose.paraphrase.families import family_set
 from unmask.measures import find
 from unmask.models import open_lm
+
+from .plainly import run
 
 OPTIONS = unmask.Options(store=False)
 MODELS = ("bert-uncased", "roberta")
