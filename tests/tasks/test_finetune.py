@@ -248,7 +248,7 @@ def test_the_result_has_the_headline_of_each_model_its_accuracy_and_its_fine_tun
     assert (first.measure, first.statistic, first.null) == ("biasbios", "mean TPR gap, women − men", 0.0)
     assert (first.value, first.n) == (wanted.result.gaps.mean.value, wanted.result.biographies)
     assert second.value == first.value
-    assert (first.model, second.model) == (twin.name, f"other/{twin.name}")  # two of one name
+    assert (first.model, second.model) == (twin.name, f"{twin.name} (2)")  # two of one name
     assert str(tmp_path) not in json.dumps(done.meta)
     rates = {
         each.group: each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -61,3 +61,9 @@ class Session:
 
     def _step(self, what: str, total: int) -> Step:
         return steps_of(self._progress, what, total)
+
+
+def unique_name(name: str, taken: Collection[str]) -> str:
+    """The name of a model, with a number if another folder of the same name was observed before."""
+    names = (name, *(f"{name} ({number})" for number in range(2, len(taken) + 2)))
+    return next(free for free in names if free not in taken)

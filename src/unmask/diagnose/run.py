@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.audit.plan import Data, engine_for, load_datasets
-from unmask.audit.session import Session
+from unmask.audit.session import Session, unique_name
 from unmask.core.errors import DataError, ModelError, UnmaskError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, fill_groups
@@ -125,7 +125,7 @@ def _observe(
 ) -> None:
     """Open one model and run every diagnosis that includes it."""
     lm = model if isinstance(model, Lm) else open_lm(model, opening)
-    name = _unique_name(lm.facts.id, cases)
+    name = unique_name(lm.facts.id, {known for case in cases for known in case.sentences_run})
     with engine_for(lm, options) as engine:
         session = Session(engine, options.progress)
         for case in cases:
@@ -150,13 +150,6 @@ def _observe(
                     facts = session.facts | {"id": name}
                     case.observations.append(DiagnosisObservation(facts, data, result))
             case.sentences_run[name] = engine.rows_run - before
-
-
-def _unique_name(name: str, cases: Sequence[DiagnosisCase]) -> str:
-    """The name of a model, with a number if another folder of the same name was observed before."""
-    taken = {known for case in cases for known in case.sentences_run}
-    names = (name, *(f"{name} ({number})" for number in range(2, len(taken) + 2)))
-    return next(free for free in names if free not in taken)
 
 
 def _conclude(

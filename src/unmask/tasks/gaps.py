@@ -45,18 +45,8 @@ class TprGaps:
     chance: float  # mean absolute gap when gender is permuted within each occupation
 
 
-def tpr_gaps(
-    truth: Sequence[str],
-    predicted: Sequence[str],
-    genders: Sequence[str],
-    *,
-    seed: int,
-    women: dict[str, float] | None = None,
-) -> TprGaps:
-    """Compute all gaps; intervals resample people within occupation and gender.
-
-    `women` gives external shares of women; by default they are computed from the data.
-    """
+def tpr_gaps(truth: Sequence[str], predicted: Sequence[str], genders: Sequence[str], *, seed: int) -> TprGaps:
+    """Compute all gaps; intervals resample people within occupation and gender."""
     right = np.array([a == b for a, b in zip(truth, predicted, strict=True)])
     true_labels, gender = np.array(truth), np.array(genders)
     names = sorted(set(truth))
@@ -76,7 +66,8 @@ def tpr_gaps(
     ).reshape(-1, 2, 2)
     resampled = _resampled_gaps(table, seed)
     gaps = _gaps(table[..., 0], table[..., 1])
-    shares = np.array([(women or {}).get(name, _share(counts[name])) for name in with_both])
+    people = table[..., 1]
+    shares = people[:, 0] / people.sum(axis=1)
     return TprGaps(
         occupations=tuple(
             OccupationGap(
@@ -126,11 +117,6 @@ def _chance_gap(table: Ints, seed: int) -> float:
 def _gaps(hits: Ints, of: Ints) -> Floats:
     rates = hits / of
     return np.asarray(rates[..., 0] - rates[..., 1], dtype=np.float64)
-
-
-def _share(counts: Sequence[tuple[int, int]]) -> float:
-    (_, female), (_, male) = counts
-    return female / (female + male)
 
 
 def _summary(

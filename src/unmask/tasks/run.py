@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from unmask.audit.plan import engine_for
-from unmask.audit.session import Session
+from unmask.audit.session import Session, unique_name
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.options import Opening, Options, fill_groups
@@ -87,8 +87,8 @@ def evaluate_models(
     for at, (name, mode) in enumerate(zip(names, modes, strict=True)):
         work = folder / f"{at}-{Path(name).name}"
         observation = _evaluate(task, name, mode, data, work, settings, opening, options)
-        distinct = _distinct_name(observation.name, name, [other.name for other in observations])
-        observations.append(replace(observation, model={**observation.model, "id": distinct}))
+        unique = unique_name(observation.name, [other.name for other in observations])
+        observations.append(replace(observation, model={**observation.model, "id": unique}))
     sources = (*(data.sources if data else ()), *task.sources(settings))
     files = {source.name: source.facts() for source in sources}
     finding = _conclude(task, observations, data, settings)
@@ -132,12 +132,6 @@ def _evaluate(  # noqa: PLR0913, PLR0917 - the parts of a run
     fine_tuned = fine_tune(job)
     result = on_main_process(lambda: task.observe(fine_tuned.classifier, settings))
     return TaskObservation(_facts(fine_tuned.classifier), result, fine_tuned)
-
-
-def _distinct_name(name: str, ref: str, others: Sequence[str]) -> str:
-    """A name of a model that no other one has: with its parent folder, or a number, where needed."""
-    candidates = (name, "/".join(Path(ref).parts[-2:]), f"{name} ({len(others) + 1})")
-    return next(candidate for candidate in candidates if candidate not in others)
 
 
 def _facts(classifier: Classifier) -> dict[str, Any]:
