@@ -13,7 +13,7 @@ import pytest
 from unmask.core.errors import StatsError
 from unmask.core.types import Row, Summary
 from unmask.stats import apply_holm, comparisons, estimates
-from unmask.stats.pairing import unit_of
+from unmask.stats.compare import unit_of
 
 from .tables import DATA, measure, normal, only, row, rows, same, triple, unscored
 from .test_corrections import reference_holm

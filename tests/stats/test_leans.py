@@ -10,7 +10,7 @@ import pytest
 
 from unmask.core.types import Row
 from unmask.stats import comparisons, estimates, gate
-from unmask.stats.crossed import crossed_mean
+from unmask.stats.means import crossed_mean
 from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, only, row, rows, unscored

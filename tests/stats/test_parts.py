@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unmask.stats.subsets import compare_subset, contrast, share_gap
+from unmask.stats.shares import compare_subset, contrast, share_gap
 from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, row

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
+from unmask.stats.samples import detectable_effect, required_pairs, required_pairs_between
 
 
 def by_hand(effect: float) -> float:

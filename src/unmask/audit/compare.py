@@ -20,7 +20,7 @@ from unmask.core.types import Measure, Row
 from unmask.findings.envelope import Result
 from unmask.stats import Comparison, GateResult, apply_holm, comparisons
 from unmask.stats import gate as gate_measure
-from unmask.stats.gates import distance_interval
+from unmask.stats.compare import distance_interval
 
 MOVER = "MOVER"
 

@@ -18,9 +18,8 @@ from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import holm
 from unmask.stats.bootstrap import resampled_items
-from unmask.stats.items import headline_statistic, item_values
 from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements
-from unmask.stats.table import ScoreTable
+from unmask.stats.table import ScoreTable, headline_statistic, item_values
 
 COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
 

@@ -17,7 +17,7 @@ from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import MEASURES, find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
 from unmask.stats import Comparison, comparisons
-from unmask.stats.subsets import SubsetComparison, compare_subset
+from unmask.stats.shares import SubsetComparison, compare_subset
 from unmask.stats.table import ScoreTable
 
 VARIANTS = ("cps-exact",)  # run on request only

@@ -20,7 +20,7 @@ from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import MEASURES, find, select_measures
 from unmask.models.builtin import builtin_models
 from unmask.stats.dose_response import DoseResponse, dose_response
-from unmask.stats.items import STATISTICS
+from unmask.stats.table import STATISTICS
 
 FEWEST = 3  # doses
 PLANTED = "occupation"  # category of the pairs about the planted bias

@@ -29,8 +29,7 @@ from unmask.diagnose.word_groups import (
 from unmask.findings import Cell, Finding, Table
 from unmask.stats import holm
 from unmask.stats.regression import PropertyRegression
-from unmask.stats.shares import Contrast
-from unmask.stats.subsets import contrast
+from unmask.stats.shares import Contrast, contrast
 
 WHAT = "word frequency"
 CORPUS = "wikipedia+bookcorpus"  # in the model column of the published numbers

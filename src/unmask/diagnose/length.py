@@ -19,8 +19,7 @@ from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats import Comparison, comparisons
 from unmask.stats.regression import PropertyRegression, correlation
-from unmask.stats.shares import Contrast, bias_score, share_gap
-from unmask.stats.subsets import SubsetComparison, compare_subset
+from unmask.stats.shares import Contrast, SubsetComparison, bias_score, compare_subset, share_gap
 from unmask.stats.table import ScoreTable
 
 WHAT = "sentence length"

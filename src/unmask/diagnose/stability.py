@@ -20,8 +20,15 @@ from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import comparisons
 from unmask.stats.means import mean_interval
-from unmask.stats.power import detectable_effect, required_pairs, required_pairs_between
-from unmask.stats.samples import HALVES, SampleScores, sample_scores, spearman_brown
+from unmask.stats.samples import (
+    HALVES,
+    SampleScores,
+    detectable_effect,
+    required_pairs,
+    required_pairs_between,
+    sample_scores,
+    spearman_brown,
+)
 from unmask.stats.shares import wilson
 from unmask.stats.table import ScoreTable
 

@@ -1,24 +1,23 @@
-"""Paired comparison of two runs: what changed, and is it worse?"""
+"""Paired comparison of two runs: what changed, and is it worse by more than noise (a gate for CI)?"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
-from unmask.stats.bootstrap import NO_CHANGE
+from unmask.stats.bootstrap import NO_CHANGE, NO_SPREAD
 from unmask.stats.corrections import holm
-from unmask.stats.crossed import CROSSED, crossed_mean
-from unmask.stats.items import STATISTICS
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
-from unmask.stats.means import mean, mean_interval, mean_test
-from unmask.stats.pairing import PairedRuns, paired_groups, unit_of
-from unmask.stats.triples import by_term, icat_change_interval, overall
+from unmask.stats.means import CROSSED, crossed_mean, mean, mean_interval, mean_test
+from unmask.stats.table import STATISTICS, ScoreTable, headline_statistic, item_values
+from unmask.stats.triples import UNIT, by_term, icat_change_interval, overall
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,32 @@ class GateResult:
     worse: bool  # low > tolerance
 
 
+@dataclass(frozen=True, slots=True)
+class PairedRuns:
+    """The items of both runs in the same order; `left_out` counts the others."""
+
+    a: ScoreTable
+    b: ScoreTable
+    left_out: int
+
+    @property
+    def flips(self) -> int:
+        """Number of items on which the runs disagree whether the stereotyping sentence wins."""
+        return int((self.a.wins != self.b.wins).sum())
+
+    def restrict_to(self, statistic: str) -> Self:
+        """Keep items that count in both runs: those in the denominator of a bias score, else those scored."""
+        a, b = self.a, self.b
+        kept = a.is_counted & b.is_counted if statistic == "bias-score" else a.is_scored & b.is_scored
+        return replace(self, a=a.take(kept), b=b.take(kept), left_out=self.left_out + int((~kept).sum()))
+
+    def values(self, statistic: str) -> tuple[Floats, Floats]:
+        """The values the statistic averages, in each run: by pair (of those restricted to), or by term."""
+        if statistic in ("lms", "ss"):
+            return getattr(by_term(self.a), statistic), getattr(by_term(self.b), statistic)
+        return item_values(self.a, statistic), item_values(self.b, statistic)
+
+
 class Change(NamedTuple):
     """A statistic in two runs, and b − a with its p-value."""
 
@@ -85,12 +110,31 @@ def comparisons(
     measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str, rng_seed: int
 ) -> tuple[Comparison, ...]:
     """Every statistic that can be compared item by item, the headline (group `all`) first."""
-    groups = list(paired_groups(measure, a, b, data=data))
-    return tuple(
-        _comparison(pair.restrict_to(statistic), statistic, group=group, seed=rng_seed)
-        for statistic in STATISTICS[measure.summary]
-        for group, pair in groups
-    )
+    groups, found = list(paired_groups(measure, a, b, data=data)), []
+    for statistic in STATISTICS[measure.summary]:
+        for group, whole in groups:
+            pair = whole.restrict_to(statistic)
+            result = change(pair, statistic, rng=generator(rng_seed, group))
+            difference = result.difference
+            found.append(
+                Comparison(
+                    measure=measure.name,
+                    data=data,
+                    group=group,
+                    statistic=statistic,
+                    a_value=result.a,
+                    b_value=result.b,
+                    change=difference.value,
+                    low=difference.low,
+                    high=difference.high,
+                    n=pair.a.items.size,
+                    flips=pair.flips,
+                    left_out=pair.left_out,
+                    method=difference.method,
+                    p=result.p,
+                )
+            )
+    return tuple(found)
 
 
 def apply_holm(uncorrected: Sequence[Comparison]) -> tuple[Comparison, ...]:
@@ -108,39 +152,119 @@ def change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Cha
     a, b = pair.values(statistic)
     if statistic in CROSSED:
         return Change(mean(a), mean(b), *crossed_mean(b - a, pair.a, rng=rng))
-    p = _mcnemar(pair) if statistic == "bias-score" else mean_test(b - a, 0.0)
-    return Change(mean(a), mean(b), _mean_change(b - a, rng, statistic), p)
+    difference = mean_interval(b - a, rng=rng, unit=unit_of(statistic))
+    if a.size and not (b - a).any():
+        difference = Value(0.0, 0.0, 0.0, NO_CHANGE)
+    p = mean_test(b - a, 0.0)
+    if statistic == "bias-score":  # McNemar's exact test: did equally many items flip in both directions?
+        p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins), exact=True)
+        p = 1.0 if p is None and a.size else p
+    return Change(mean(a), mean(b), difference, p)
 
 
-def _mean_change(changes: Floats, rng: np.random.Generator, statistic: str) -> Value:
-    if changes.size and not changes.any():
-        return Value(0.0, 0.0, 0.0, NO_CHANGE)
-    return mean_interval(changes, rng=rng, unit=unit_of(statistic))
-
-
-def _comparison(pair: PairedRuns, statistic: str, *, group: str, seed: int) -> Comparison:
-    result = change(pair, statistic, rng=generator(seed, group))
-    return Comparison(
-        measure=pair.a.measure.name,
-        data=pair.a.data,
-        group=group,
+def gate(
+    measure: Measure,
+    baseline: Sequence[Row],
+    candidate: Sequence[Row],
+    *,
+    data: str,
+    rng_seed: int,
+    tolerance: float = 0.0,
+) -> GateResult:
+    """Compare the headline over items both runs scored; worse if the low end exceeds `tolerance`."""
+    statistic = headline_statistic(measure)
+    _, whole = next(paired_groups(measure, baseline, candidate, data=data))
+    pair = whole.restrict_to(statistic)
+    result = worsening(pair, statistic, rng=generator(rng_seed, "all"))
+    return GateResult(
+        measure=measure.name,
+        data=data,
         statistic=statistic,
         a_value=result.a,
         b_value=result.b,
-        change=result.difference.value,
+        null=measure.null,
+        worsening=result.difference.value,
         low=result.difference.low,
         high=result.difference.high,
+        tolerance=tolerance,
         n=pair.a.items.size,
-        flips=pair.flips,
         left_out=pair.left_out,
         method=result.difference.method,
-        p=result.p,
+        worse=result.difference.low > tolerance,
     )
 
 
-def _mcnemar(pair: PairedRuns) -> float | None:
-    """McNemar's exact test: did equally many items flip in both directions? 1 if none flipped."""
-    if not pair.a.items.size:
-        return None
-    p = mcnemar_p(cross_tabulate(pair.a.wins, pair.b.wins), exact=True)
-    return 1.0 if p is None else p
+def worsening(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> Change:
+    """How much worse b is than a, in the statistic's own sense of worse (see `GateResult`)."""
+    if statistic in ("bias-score", "ss", *CROSSED):
+        return _distance(pair, statistic, rng)
+    result = change(pair, statistic, rng=rng)
+    if statistic == "asld":
+        return result
+    rise = result.difference
+    return result._replace(difference=Value(-rise.value, -rise.high, -rise.low, rise.method))
+
+
+def distance_interval(less: tuple[float, float], plus: tuple[float, float]) -> tuple[float, float]:
+    """Ends for |B| − |A| from the intervals of B − A and of B + A; see `_distance`."""
+    low = max(min(less[0], plus[0]), min(-less[1], -plus[1]))
+    return low, min(max(less[1], -plus[0]), max(plus[1], -less[0]))
+
+
+def _distance(pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Change:
+    """|b − null| − |a − null|, with an interval that is robust to the kinks at the null.
+
+    With B = b − null and A = a − null it equals max over the sign s of min over the sign t of sB + tA, and
+    also min max. Each sB + tA is a mean with an interval of its own; the low end is the max min of their
+    low ends, the high end the min max of their high ends, which is the wider choice. (In simulations of
+    CrowS-Pairs' size this has at most 2.7% false alarms; BCa of the distance itself up to 8%.)
+    """
+    measure = pair.a.measure
+    if (null := measure.null) is None:
+        raise StatsError(f"{measure.name} has no null value to compare with; gate on another measure")
+    a, b = pair.values(statistic)
+    value = abs(mean(b) - null) - abs(mean(a) - null)
+    if not (b - a).any():
+        return Change(mean(a), mean(b), Value(0.0, 0.0, 0.0, NO_CHANGE), None)
+    less, plus = (_plain(column, pair, statistic, rng) for column in (b - a, a + b - 2 * null))
+    low, high = distance_interval((less.low, less.high), (plus.low, plus.high))
+    return Change(mean(a), mean(b), Value(value, low, high, less.method).widen(), None)
+
+
+def _plain(values: Floats, pair: PairedRuns, statistic: str, rng: np.random.Generator) -> Value:
+    """A mean with its interval, which has zero width if the values do not vary."""
+    if statistic in CROSSED:
+        return crossed_mean(values, pair.a, rng=rng)[0]
+    found = mean_interval(values, rng=rng, unit=unit_of(statistic))
+    return replace(found, low=found.value, high=found.value) if found.method.startswith(NO_SPREAD) else found
+
+
+def unit_of(statistic: str) -> str:
+    """Name of the resampled unit in the method; empty for pairs."""
+    return UNIT if statistic in ("lms", "ss", "icat") else ""
+
+
+def paired_groups(
+    measure: Measure, a: Sequence[Row], b: Sequence[Row], *, data: str
+) -> Iterator[tuple[str, PairedRuns]]:
+    """The runs joined by item: group `all`, then each category; StatsError if no item is scored in both."""
+    first, second = (ScoreTable.of(measure, rows, data=data) for rows in (a, b))
+    whole = _joined(first.headline_rows(), second.headline_rows())
+    if not (whole.a.is_scored & whole.b.is_scored).any():
+        raise StatsError(
+            f"no item of {data} is scored by {measure.name} in both runs; compare runs on the same data"
+        )
+    others = dict(second.split_by("category"))
+    yield "all", whole
+    for group, part in first.split_by("category"):
+        yield group, _joined(part, others.get(group, second.take(np.empty(0, dtype=np.intp))))
+
+
+def _joined(a: ScoreTable, b: ScoreTable) -> PairedRuns:
+    for table in (a, b):
+        if np.unique(table.items).size < table.items.size:
+            raise StatsError(f"an item of {table.data} occurs twice in one run; runs are joined by item")
+    items, in_a, in_b = np.intersect1d(a.items, b.items, assume_unique=True, return_indices=True)
+    left_out = a.items.size + b.items.size - 2 * items.size
+    mine = a.take(in_a)
+    return PairedRuns(mine, replace(b.take(in_b), labels=mine.labels), left_out)

@@ -1,31 +1,83 @@
-"""Mean score differences within pairs, signed and absolute: effect sizes beside the shares."""
+"""Mean score differences: within pairs, signed and absolute; in template data by category, goal and word.
+
+And the probability of a template's third word, such as they, by the same groups.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
-from unmask.stats.items import item_values
-from unmask.stats.means import mean_interval, mean_test
-from unmask.stats.table import ScoreTable
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import bootstrap_value
+from unmask.stats.means import crossed_mean, mean_interval, mean_test
+from unmask.stats.table import STATISTICS, ScoreTable, item_values
+
+MIN_WORDS = 3  # fewest words for which an effect size is computed
 
 
-def difference_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
-    """`mean-difference` overall and by category."""
-    return [_estimate(part, "mean-difference", group, seed) for group, part in table.all_and_categories()]
+def difference_estimates(table: ScoreTable, seed: int, statistic: str = "mean-difference") -> list[Estimate]:
+    """`mean-difference` or `asld` overall and by category; the null of `asld`, 0, is the edge: no test."""
+    found = []
+    for group, part in table.all_and_categories():
+        values = item_values(part, statistic)[part.is_scored]
+        value, p = mean_interval(values, rng=generator(seed, group)), mean_test(values, 0.0)
+        if statistic == "asld":
+            value, p = value.clip(0.0, np.inf), None
+        found.append(part.estimate(value, statistic, group, null=0.0, p=p))
+    return found
 
 
-def magnitude_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
-    """`asld`, then `mean-difference`, both overall and by category."""
-    sizes = [_estimate(part, "asld", group, seed) for group, part in table.all_and_categories()]
-    return [*sizes, *difference_estimates(table, seed)]
+def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
+    """Mean over words whose goal is no lean; by category, goal, word, and template with several rows."""
+    (statistic,) = STATISTICS[table.measure.summary]
+    groups = [
+        *table.all_and_categories(),
+        *((group, part) for group, part in table.split_by("goal") if group != "goal=zero"),
+        *table.split_by("word"),
+        *((group, part) for group, part in table.split_by("template") if part.items.size > 1),
+    ]
+    found = []
+    for group, part in groups:
+        values = item_values(part, statistic)[part.is_scored]
+        value, p = crossed_mean(values, part, rng=generator(seed, group))
+        found.append(part.estimate(value, statistic, group, null=0.0, p=p))
+    return found
 
 
-def _estimate(table: ScoreTable, statistic: str, group: str, seed: int) -> Estimate:
-    """The mean with its interval; no test for `asld`, whose null of 0 is the edge of its scale."""
-    values = item_values(table, statistic)[table.is_scored]
-    least = 0.0 if statistic == "asld" else -np.inf
-    value = mean_interval(values, rng=generator(seed, group)).clip(least, np.inf)
-    p = None if statistic == "asld" else mean_test(values, 0.0)
-    return table.estimate(value, statistic, group, null=0.0, p=p)
+def effect_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
+    """`effect-size` overall and by category: mean of the words' means over their standard deviation."""
+    return [_effect(part, group, seed) for group, part in table.all_and_categories()]
+
+
+def third_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
+    """`third`, the third word's mean probability, overall and by category; empty if no item has one."""
+    if not np.isfinite(table.unrelated).any():
+        return []
+    found = []
+    for group, part in table.all_and_categories():
+        held = part.take(np.isfinite(part.unrelated))
+        values = held.unrelated[held.is_scored]
+        value, _ = crossed_mean(values, held, rng=generator(seed, f"third {group}"))
+        counts = {"n": values.size, "ties": 0, "unscored": len(part.items) - values.size}
+        found.append(part.estimate(value, "third", group, **counts))
+    return found
+
+
+def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
+    words = np.array(
+        [part.difference[part.is_scored].mean() for _, part in table.split_by("word") if part.is_scored.any()]
+    )
+    value = Value(NAN, method=f"too few: {words.size} words")
+    if words.size >= MIN_WORDS and np.ptp(words) > 0:
+        rng = generator(seed, f"effect {group}")
+        found = bootstrap_value(float(_size(words)), (words,), _size, rng=rng, unit="words")
+        # A resample of one word has no standard deviation: no interval then.
+        value = found if found.has_interval else Value(found.value, method=value.method)
+    return table.estimate(value, "effect-size", group, null=0.0, n=words.size)
+
+
+def _size(words: Floats, axis: int = -1) -> Floats:
+    spread = np.where(np.ptp(words, axis) > 0, words.std(axis, ddof=1), np.nan)
+    return np.asarray(words.mean(axis) / spread)

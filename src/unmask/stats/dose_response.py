@@ -12,14 +12,12 @@ from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats, Measure, Row
 from unmask.stats.bootstrap import percentile_interval, resampled_means
+from unmask.stats.compare import PairedRuns, paired_groups
 from unmask.stats.corrections import holm
-from unmask.stats.crossed import crossed_mean
-from unmask.stats.items import item_values
-from unmask.stats.means import mean, mean_test
-from unmask.stats.pairing import PairedRuns, paired_groups
+from unmask.stats.means import crossed_mean, mean, mean_test
 from unmask.stats.ranks import kendall, kendall_taus, spearman, spearman_rhos
 from unmask.stats.shares import sign_test
-from unmask.stats.table import ScoreTable
+from unmask.stats.table import ScoreTable, item_values
 
 LEVEL = 0.05
 

@@ -1,16 +1,19 @@
-"""Bias scores: the share of pairs whose stereotyping sentence scores higher, in percent."""
+"""Bias scores: the share of pairs whose stereotyping sentence scores higher, in percent; contrasts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import binomtest, fisher_exact
+from scipy.stats import binomtest, fisher_exact, mannwhitneyu, ttest_ind
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate, Value
-from unmask.stats.table import ScoreTable
+from unmask.core.types import Floats
+from unmask.stats.bootstrap import NO_SPREAD
+from unmask.stats.means import mean
+from unmask.stats.table import Flags, ScoreTable
 
 NOTHING_SCORED = "none: nothing scored"
 DISADVANTAGED, ADVANTAGED = "stereo", "antistereo"
@@ -21,6 +24,16 @@ class Contrast(Value):
     """A difference with its interval, and a test of no difference."""
 
     p: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubsetComparison:
+    """Bias scores of a subset and of the other pairs; `change` is the effect of leaving the subset out."""
+
+    inside: Estimate
+    others: Estimate
+    change: Value
+    p: float | None  # of inside against others: Fisher's exact test
 
 
 def share_estimates(table: ScoreTable) -> list[Estimate]:
@@ -71,6 +84,34 @@ def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
     low, high = 100 * float(ends[0]), 100 * float(ends[1])
     p = float(fisher_exact(np.array([[wins, n - wins], [other_wins, other_n - other_wins]])).pvalue)
     return Contrast(100 * wins / n - 100 * other_wins / other_n, low, high, "newcombe", p).widen()
+
+
+def compare_subset(table: ScoreTable, inside: Flags) -> SubsetComparison:
+    """Bias scores of the pairs inside the subset and of the others.
+
+    The overall score is the mean of the two weighted by size, so leaving the subset out changes it by
+    its share × (others − inside): Newcombe's interval of that difference, times the share.
+    """
+    subset, rest = table.take(inside), table.take(~inside)
+    gap = share_gap(rest, subset)
+    first, second = bias_score(subset, group="inside"), bias_score(rest, group="others")
+    share = first.n / max(1, first.n + second.n)
+    change = Value(share * gap.value, share * gap.low, share * gap.high, gap.method)
+    return SubsetComparison(first, second, change, gap.p)
+
+
+def contrast(first: Floats, second: Floats) -> Contrast:
+    """Mean of the first minus mean of the second: Welch's interval, the Mann–Whitney test of ranks."""
+    value = mean(first) - mean(second)
+    if not (first.size and second.size):
+        return Contrast(value, method=NOTHING_SCORED)
+    p = float(mannwhitneyu(first, second).pvalue)
+    if min(first.size, second.size) < 2:
+        return Contrast(value, method="too few: one item in a group", p=p)
+    if not (np.ptp(first) and np.ptp(second)):
+        return Contrast(value, method=f"{NO_SPREAD}: the items of a group are alike", p=p)
+    ends = ttest_ind(first, second, equal_var=False).confidence_interval()
+    return Contrast(value, float(ends.low), float(ends.high), "welch", p)
 
 
 def sign_test(wins: int, losses: int, *, null: float = 50.0) -> float | None:

@@ -11,13 +11,22 @@ from numpy.typing import NDArray
 
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate, Value
-from unmask.core.types import Floats, Measure, Row, Side
+from unmask.core.types import Floats, Measure, Row, Side, Summary
 
 Flags = NDArray[np.bool_]
 Words = NDArray[np.str_]
 Index = NDArray[np.bool_] | NDArray[np.intp]
 
 EMPTY_SPAN = "empty span"  # prefix of the reason of such a row
+STATISTICS: dict[Summary, tuple[str, ...]] = {
+    "share": ("bias-score", "mean-difference"),
+    "magnitude": ("asld", "mean-difference"),
+    "lean": ("appd",),
+    "association": ("association",),
+    "lms": ("lms",),
+    "ss": ("ss",),
+    "icat": ("icat",),
+}  # compared statistics, the headline first
 LABELS = ("category", "direction", "target", "goal", "word", "template")
 
 
@@ -51,7 +60,10 @@ class ScoreTable:
             less=_scores(ordered, "less"),
             unrelated=_scores(ordered, "unrelated"),
             counts_as_loss=empty & (outcome == "unscored") & measure.empty_span_loses,
-            labels={name: _labels(ordered, name) for name in LABELS},
+            labels={
+                name: np.array([row.groups.get(name, "") for row in ordered], dtype=np.str_)
+                for name in LABELS
+            },
         )
 
     @property
@@ -98,16 +110,9 @@ class ScoreTable:
 
     def take(self, index: Index) -> Self:
         """A subset of the rows."""
-        return replace(
-            self,
-            items=self.items[index],
-            outcome=self.outcome[index],
-            more=self.more[index],
-            less=self.less[index],
-            unrelated=self.unrelated[index],
-            counts_as_loss=self.counts_as_loss[index],
-            labels={name: column[index] for name, column in self.labels.items()},
-        )
+        columns = ("items", "outcome", "more", "less", "unrelated", "counts_as_loss")
+        taken: dict[str, Any] = {name: getattr(self, name)[index] for name in columns}
+        return replace(self, **taken, labels={name: column[index] for name, column in self.labels.items()})
 
     def split_by(self, name: str) -> Iterator[tuple[str, Self]]:
         """Group name (`label=value`) and sub-table for each value of a label."""
@@ -126,6 +131,19 @@ class ScoreTable:
         yield from self.split_by("category")
 
 
+def headline_statistic(measure: Measure) -> str:
+    """The main statistic of a measure: `bias-score`, `asld`, `appd`."""
+    return STATISTICS[measure.summary][0]
+
+
+def item_values(table: ScoreTable, statistic: str) -> Floats:
+    """One value per row of the table, NaN if it does not count; their mean is the statistic."""
+    if statistic == "bias-score":
+        return np.where(table.is_counted, 100.0 * table.wins, np.nan)
+    values = np.where(table.is_scored, table.difference, np.nan)
+    return np.abs(values) if statistic == "asld" else values
+
+
 def _check(measure: Measure, rows: Sequence[Row], data: str) -> None:
     if not rows:
         raise StatsError(f"no rows of {measure.name} on {data}: nothing to estimate; run the audit first")
@@ -139,7 +157,3 @@ def _check(measure: Measure, rows: Sequence[Row], data: str) -> None:
 
 def _scores(rows: Sequence[Row], side: Side) -> Floats:
     return np.array([row.scores.get(side, np.nan) for row in rows], dtype=np.float64)
-
-
-def _labels(rows: Sequence[Row], name: str) -> Words:
-    return np.array([row.groups.get(name, "") for row in rows], dtype=np.str_)
