@@ -14,9 +14,8 @@ import pytest
 
 from unmask.core.errors import DataError
 from unmask.core.options import TextLayout
-from unmask.data.documents import read_documents
+from unmask.data.documents import Problems, read_documents
 from unmask.data.sentences import split_sentences
-from unmask.data.text_files import Problems
 
 TEXTS = ["She is a nurse.", "Él y ella — “no”.", "The last one."]
 

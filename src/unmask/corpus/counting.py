@@ -25,8 +25,7 @@ from unmask.corpus.cooccurrence import count_cooccurrences
 from unmask.corpus.matching import Matcher
 from unmask.corpus.ranges import FilePart, document_starts, file_parts, read_range
 from unmask.corpus.terms import TermSets
-from unmask.data.documents import read_file
-from unmask.data.text_files import TABLES, Problems, existing_files, file_format
+from unmask.data.documents import TABLES, Problems, existing_files, file_format, read_file
 
 GROUPS = 1_000  # groups of documents, the units of the intervals
 SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting

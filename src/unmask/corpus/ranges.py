@@ -12,7 +12,7 @@ import numpy as np
 from unmask.core.errors import DataError
 from unmask.core.options import Unit
 from unmask.core.types import Ints
-from unmask.data.text_files import is_plain_text, refuse_utf16
+from unmask.data.documents import is_plain_text, refuse_utf16
 
 RANGE_BYTES = 16 << 20  # approximate size of a range
 _STEP = 1 << 16  # bytes read at a time when searching the end of a document

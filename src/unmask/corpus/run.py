@@ -16,7 +16,7 @@ from unmask.corpus.counting import TermCounter, count_files
 from unmask.corpus.per_document import document_writer
 from unmask.corpus.spec import CountSettings, EffectSettings
 from unmask.corpus.terms import TermSets, builtin_terms, read_lists, read_terms
-from unmask.data.text_files import existing_files
+from unmask.data.documents import existing_files
 from unmask.data.texts import load_corpus
 from unmask.findings import Section
 from unmask.findings.envelope import Result, build, create, refuse_foreign

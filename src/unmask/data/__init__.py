@@ -79,10 +79,8 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
     for file, location in zip(given, located, strict=True):
         if not location.verified:
             sums = f"sha256 {location.sha256[:12]}…, expected {file.sha256[:12]}…"
-            warnings = (
-                f"{file.name} is not the published file ({sums}): numbers on it are unverified",
-                *warnings,
-            )
+            first = f"{file.name} is not the published file ({sums}): numbers on it are unverified"
+            warnings = (first, *warnings)
     verified = all(location.verified for location in located)
     return Dataset(source.card, items, files.digest(located), verified, warnings)
 
@@ -119,9 +117,14 @@ def get(
         offline: raise DataError instead of downloading.
     """
     chosen, folder = card(name), _folder(data_dir)
-    if offline:
-        return tuple(_verified_paths(chosen, folder))
-    return tuple(files.fetch(chosen, file, data_dir=folder, force=force) for file in chosen.files)
+    if not offline:
+        return tuple(files.fetch(chosen, file, data_dir=folder, force=force) for file in chosen.files)
+    located = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
+    for path in (each.path for each in located if not each.verified):
+        raise DataError(
+            f"{path} is not the published file of {chosen.name}, and it cannot be downloaded offline"
+        )
+    return tuple(each.path for each in located)
 
 
 def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
@@ -162,14 +165,3 @@ def _own_name(text: str) -> str:
 def _folder(data_dir: Path | str | None) -> Path | None:
     """A data directory as a path."""
     return Path(data_dir).expanduser() if data_dir else None
-
-
-def _verified_paths(chosen: Card, folder: Path | None) -> list[Path]:
-    """The published files on this machine, without using the network."""
-    located = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
-    for file in located:
-        if not file.verified:
-            raise DataError(
-                f"{file.path} is not the published file of {chosen.name}, and it cannot be downloaded offline"
-            )
-    return [file.path for file in located]

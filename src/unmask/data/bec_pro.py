@@ -6,34 +6,28 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile, Pair
+from unmask.core.types import Card, Pair
 from unmask.data.formats import decode, table
-from unmask.data.items import DatasetSource, LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
 from unmask.data.pairs import slug
-
-CITATION = """\
-@inproceedings{bartl-etal-2020-unmasking,
-  title = {Unmasking Contextual Stereotypes: Measuring and Mitigating {BERT}'s Gender Bias},
-  author = {Bartl, Marion and Nissim, Malvina and Gatt, Albert},
-  booktitle = {Proceedings of the Second Workshop on Gender Bias in Natural Language Processing},
-  year = {2020},
-}"""
 
 CARD = Card(
     name="bec-pro",
     title="BEC-Pro",
     folder="bec_pro",
-    files=(
-        DataFile(
-            name="BEC-Pro_EN.tsv",
-            url="https://raw.githubusercontent.com/marionbartl/gender-bias-BERT/"
-            "c1e28434555f79b59e13e3f5ff87846e653fb553/BEC-Pro/BEC-Pro_EN.tsv",
-            sha256="228b44c62d7830fec13a1eee52bbe8afff82be455abb9d8a07c17d9d0b48e20f",
-        ),
+    files=github_files(
+        "marionbartl/gender-bias-BERT/c1e28434555f79b59e13e3f5ff87846e653fb553/BEC-Pro/",
+        {"BEC-Pro_EN.tsv": "228b44c62d7830fec13a1eee52bbe8afff82be455abb9d8a07c17d9d0b48e20f"},
     ),
     licence="CC BY 4.0",
     languages=("en",),
-    citation=CITATION,
+    citation="""\
+@inproceedings{bartl-etal-2020-unmasking,
+  title = {Unmasking Contextual Stereotypes: Measuring and Mitigating {BERT}'s Gender Bias},
+  author = {Bartl, Marion and Nissim, Malvina and Gatt, Albert},
+  booktitle = {Proceedings of the Second Workshop on Gender Bias in Natural Language Processing},
+  year = {2020},
+}""",
     source="marionbartl/gender-bias-BERT@c1e2843:BEC-Pro/BEC-Pro_EN.tsv",
     size=2700,
     problems=(
@@ -43,17 +37,13 @@ CARD = Card(
         "women in the US in 2019: male, female or balanced."
     ),
 )
-COUPLES = {
-    "He": "She",
-    "man": "woman",
-    "brother": "sister",
-    "son": "daughter",
-    "husband": "wife",
-    "boyfriend": "girlfriend",
-    "father": "mother",
-    "uncle": "aunt",
-    "dad": "mom",
-}
+COUPLES = dict(
+    zip(
+        ("He", "man", "brother", "son", "husband", "boyfriend", "father", "uncle", "dad"),
+        ("She", "woman", "sister", "daughter", "wife", "girlfriend", "mother", "aunt", "mom"),
+        strict=True,
+    )
+)
 Row = Mapping[str, str]
 _COLUMNS = ("Sentence", "Template", "Person", "Profession", "Prof_Gender")
 

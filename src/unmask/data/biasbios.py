@@ -20,19 +20,9 @@ from unmask.data.formats import SUFFIXES
 FOLDERS = ("biasbios", "bias_in_bios", "biasbios_sample")
 PROFESSIONS = (
     *("accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist", "dietitian"),
-    *(
-        "dj",
-        "filmmaker",
-        "interior_designer",
-        "journalist",
-        "model",
-        "nurse",
-        "painter",
-        "paralegal",
-        "pastor",
-    ),
-    *("personal_trainer", "photographer", "physician", "poet", "professor", "psychologist", "rapper"),
-    *("software_engineer", "surgeon", "teacher", "yoga_teacher"),
+    *("dj", "filmmaker", "interior_designer", "journalist", "model", "nurse", "painter", "paralegal"),
+    *("pastor", "personal_trainer", "photographer", "physician", "poet", "professor", "psychologist"),
+    *("rapper", "software_engineer", "surgeon", "teacher", "yoga_teacher"),
 )
 _GENDERS = {"f": "female", "female": "female", "1": "female", "m": "male", "male": "male", "0": "male"}
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“])")
@@ -69,11 +59,7 @@ def part_of(text: str) -> str:
 
 def without_first_sentence(text: str) -> str:
     """The text after the first sentence, which names the occupation; empty if there is only one."""
-    return (
-        _SENTENCE.split(text.strip(), maxsplit=1)[-1]
-        if len(_SENTENCE.split(text.strip(), maxsplit=1)) > 1
-        else ""
-    )
+    return "".join(_SENTENCE.split(text.strip(), maxsplit=1)[1:])
 
 
 def scrubber(words: Iterable[str]) -> Callable[[str], str]:
@@ -85,7 +71,15 @@ def scrubber(words: Iterable[str]) -> Callable[[str], str]:
 
 def _examples(source: Source, allow_pickle: bool) -> list[Example]:
     if source.path.suffix.lower() == ".pkl":
-        return [_from_pickle_record(row) for row in _read_pickle(source, allow_pickle)]
+        return [
+            Example(
+                str(row["raw"])[int(row["start_pos"]) :].strip(),  # after the first sentence
+                None,
+                _job(row["title"], "pickle"),
+                {"gender": _gender(row["gender"], "pickle")},
+            )
+            for row in _read_pickle(source, allow_pickle)
+        ]
     rows = rows_of(source)
     job = column(rows, ("profession", "title", "occupation"), source)
     gender = column(rows, ("gender",), source)
@@ -115,12 +109,6 @@ def _gender(value: object, where: str) -> str:
     if gender is None:
         raise DataError(f"{where}: gender {value!r}, expected F or M, female or male, 1 or 0")
     return gender
-
-
-def _from_pickle_record(row: Mapping[str, Any]) -> Example:
-    """A record of the original pickle; the biography starts after its first sentence."""
-    text = str(row["raw"])[int(row["start_pos"]) :].strip()
-    return Example(text, None, _job(row["title"], "pickle"), {"gender": _gender(row["gender"], "pickle")})
 
 
 def _read_pickle(source: Source, allow_pickle: bool) -> list[Mapping[str, Any]]:

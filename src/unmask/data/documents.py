@@ -6,7 +6,9 @@ is skipped and recorded with its file and number; a file that cannot be read at 
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import io
 import json
 import lzma
@@ -14,15 +16,19 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from unmask.core.errors import DataError
 from unmask.core.options import TextLayout
-from unmask.data.text_files import COMPRESSED, Problems, existing_files, file_format, iter_lines, open_binary
 
+COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+MAX_REPORTED = 20  # problems reported with file and row; the others are only counted
 USUAL_COLUMNS = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
 _BATCH = 1024  # rows of Parquet read at a time
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
@@ -35,6 +41,74 @@ class Document:
     text: str
     file: str
     row: int  # from 0: the document of a text file, the row of a table
+
+
+@dataclass(slots=True)
+class Problems:
+    """Rows that could not be read: how many, and where the first ones are."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, file: str, row: int, why: str) -> None:
+        """Record a problem; rows count from 0."""
+        self.count += 1
+        if len(self.first) < MAX_REPORTED:
+            self.first.append(f"{file}, row {row} (from 0): {why}")
+
+    def merge(self, other: Problems) -> None:
+        """Add the problems of another part of the corpus."""
+        self.count += other.count
+        self.first = [*self.first, *other.first][:MAX_REPORTED]
+
+
+def existing_files(paths: Iterable[str | Path]) -> list[Path]:
+    """The paths; DataError if one is missing or none is given."""
+    files = [Path(path) for path in paths]
+    for path in files:
+        if not path.is_file():
+            raise DataError(f"no file {str(path)!r}: give text, JSON lines, CSV, TSV or Parquet files")
+    if not files:
+        raise DataError("no files given: give text, JSON lines, CSV, TSV or Parquet files")
+    return files
+
+
+def file_format(path: Path) -> str:
+    """The suffix of the format, without that of the compression."""
+    bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return bare.suffix.lower()
+
+
+def is_plain_text(path: Path) -> bool:
+    """Is the file neither a table nor compressed, so that its bytes are its text?"""
+    return path.suffix.lower() not in COMPRESSED and file_format(path) not in TABLES
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading bytes, decompressed."""
+    suffix = path.suffix.lower()
+    if suffix == ".zst":
+        import pyarrow as pa
+
+        packed = pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
+        return cast(BinaryIO, io.BufferedReader(packed))
+    openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+    return cast(BinaryIO, openers.get(suffix, open)(path, "rb"))
+
+
+def iter_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines without their ends; UTF-16 is refused, a byte-order mark dropped."""
+    with closing(open_binary(path)) as stream:
+        for number, line in enumerate(stream):
+            if number == 0:
+                refuse_utf16(line, path)
+            yield (line if number else line.removeprefix(b"\xef\xbb\xbf")).rstrip(b"\r\n")
+
+
+def refuse_utf16(first: bytes, path: Path) -> None:
+    """Refuse UTF-16: read as UTF-8 it would seem to contain no words."""
+    if first.startswith(_WIDE_MARKS):
+        raise DataError(f"{path.name} is UTF-16; expected UTF-8, save it again as UTF-8")
 
 
 def read_documents(
@@ -122,7 +196,7 @@ def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple
         first = text.readline()
         tabs = file_format(path) == ".tsv" or first.count("\t") > first.count(",")
         style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
-        reader = csv.reader(_chained(first, text), **style)
+        reader = csv.reader(chain([first], text), **style)
         header = next(reader, []) if layout.header else []
         columns, width = _column_indices(header, path, layout), len(header) or None
         row = 0
@@ -143,11 +217,6 @@ def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple
             else:
                 yield row, "\n".join(cells[column] for column in columns)
             row += 1
-
-
-def _chained(first: str, rest: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def _column_indices(header: Sequence[str], path: Path, layout: TextLayout) -> list[int]:

@@ -52,7 +52,12 @@ def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline:
     path = cache_dir() / card.folder / file.name
     if path.is_file():
         return _require_published(card, file, path, f"run `unmask data get {card.name}` to fetch it again")
-    raise DataError(_not_found(card, file, [*given, cache_dir()], offline))
+    where = ", ".join(map(str, [*given, cache_dir()]))
+    raise DataError(
+        f"{card.name} is not on this machine: looked for {card.folder}/{file.name} in {where}; run "
+        f"`unmask data get {card.name}`{' while online' if offline else ''}, or set data_dir (--data-dir) to "
+        "a folder that has it"
+    )
 
 
 def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bool = False) -> Path:
@@ -116,16 +121,6 @@ def _require_published(card: Card, file: DataFile, path: Path, remedy: str) -> L
     return LocatedFile(path, digest, verified=True)
 
 
-def _not_found(card: Card, file: DataFile, looked: list[Path], offline: bool) -> str:
-    """The error message: what is missing, where it was searched, what to do."""
-    where = ", ".join(str(folder) for folder in looked)
-    get = f"run `unmask data get {card.name}`" + (" while online" if offline else "")
-    return (
-        f"{card.name} is not on this machine: looked for {card.folder}/{file.name} in {where}; "
-        f"{get}, or set data_dir (--data-dir) to a folder that has it"
-    )
-
-
 def _download(card: Card, file: DataFile, path: Path) -> None:
     """Download to a temporary file, check its sha256, then move it into place."""
     import pooch
@@ -144,15 +139,12 @@ def _download(card: Card, file: DataFile, path: Path) -> None:
         )
         downloads.fetch(file.name, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
     except (ValueError, OSError) as error:
+        reason = " ".join(str(error).split())
+        if "does not match the known hash" in reason:
+            reason = "the bytes received do not have the published sha256"
+        elif len(reason) > 200:
+            reason = f"{type(error).__name__} ({reason[:200]}…)"
         raise DataError(
-            f"{file.name} could not be fetched from {url}: {_reason(error)}; try again later, "
+            f"{file.name} could not be fetched from {url}: {reason}; try again later, "
             f"or put the published file at {path}"
         ) from None
-
-
-def _reason(error: Exception) -> str:
-    """The cause of the error in one short line."""
-    text = " ".join(str(error).split())
-    if "does not match the known hash" in text:
-        return "the bytes received do not have the published sha256"
-    return text if len(text) <= 200 else f"{type(error).__name__} ({text[:200]}…)"

@@ -20,7 +20,6 @@ DIRECTION = ("stereo_type", "stereo_antistereo", "direction", "stereo/anti")
 CATEGORY = ("bias_type", "category")
 _SIDES = {"sent_more": "more", "more": "more", "sent_less": "less", "less": "less"}
 _DIRECTIONS = {"stereo": "stereo", "antistereo": "antistereo", "anti": "antistereo"}
-Key = tuple[str, str, str]  # bias type, original, paraphrase
 
 
 def is_finspector(records: Sequence[Any]) -> bool:
@@ -34,42 +33,31 @@ def is_finspector(records: Sequence[Any]) -> bool:
 
 def pair_rows(records: Sequence[Mapping[str, Any]], where: str) -> list[dict[str, str]]:
     """Join two rows into one pair, ordered by the first of them, with `original` and `paraphrase`."""
-    pairs: dict[Key, dict[str, str]] = {}
+    pairs: dict[tuple[str, str, str], dict[str, str]] = {}
     for row, record in enumerate(records):
         at = f"{where}, row {row} (from 0)"
         fields = {_name(column): _text(value) for column, value in record.items()}
-        category = _first_value(fields, CATEGORY)
-        key = (
-            category,
-            _required_value(fields, ("sent_index",), at),
-            _required_value(fields, ("para_index",), at),
-        )
-        pair = pairs.setdefault(key, _groups(key))
-        side = _side(_required_value(fields, SIDE, at), at)
+        category, direction = (_cell(fields, names).strip() for names in (CATEGORY, DIRECTION))
+        needed = (("sent_index",), ("para_index",), SIDE)
+        original, number, side = (_required_cell(fields, names, at).strip() for names in needed)
+        if side.lower() not in _SIDES:
+            raise DataError(f"{at}: {side!r} for the side, expected 'sent_more' or 'sent_less'")
+        name, side = f"{category}/{original}" if category else original, _SIDES[side.lower()]
+        groups = {"category": category, ORIGINAL: name, NUMBER: number}
+        pair = pairs.setdefault((category, original, number), groups)
         if side in pair:
-            raise DataError(f"{at}: a second {side} sentence of {_describe(key)}; expected one of each side")
-        pair[side] = _required_value(fields, SENTENCE, at)
-        pair["direction"] = pair.get("direction") or _DIRECTIONS.get(
-            _first_value(fields, DIRECTION).lower(), ""
-        )
-    for key, pair in pairs.items():
+            which = f"sentence {original}, paraphrase {number}"
+            raise DataError(f"{at}: a second {side} sentence of {which}; expected one of each side")
+        pair[side] = _required_cell(fields, SENTENCE, at)  # exactly as written
+        pair["direction"] = pair.get("direction") or _DIRECTIONS.get(direction.lower(), "")
+    for (_, original, number), pair in pairs.items():
         lacking = {"more", "less"} - pair.keys()
         if lacking:
             raise DataError(
-                f"{where}: {_describe(key)} has no row with sent_{lacking.pop()}; expected sent_more "
-                "and sent_less for every original and paraphrase"
+                f"{where}: sentence {original}, paraphrase {number} has no row with sent_{lacking.pop()}; "
+                "expected sent_more and sent_less for every original and paraphrase"
             )
     return list(pairs.values())
-
-
-def _groups(key: Key) -> dict[str, str]:
-    category, original, number = key
-    name = f"{category}/{original}" if category else original
-    return {"category": category, ORIGINAL: name, NUMBER: number}
-
-
-def _describe(key: Key) -> str:
-    return f"sentence {key[1]}, paraphrase {key[2]}"
 
 
 def _name(column: object) -> str:
@@ -85,19 +73,13 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _first_value(fields: Mapping[str, str], names: Sequence[str]) -> str:
-    return next((fields[name].strip() for name in names if fields.get(name, "").strip()), "")
+def _cell(fields: Mapping[str, str], names: Sequence[str]) -> str:
+    """The first cell of these columns that is not empty."""
+    return next((fields[name] for name in names if fields.get(name, "").strip()), "")
 
 
-def _required_value(fields: Mapping[str, str], names: Sequence[str], at: str) -> str:
-    """The first non-empty cell of these columns, exactly as written."""
-    cell = next((fields[name] for name in names if fields.get(name, "").strip()), "")
-    if not cell:
+def _required_cell(fields: Mapping[str, str], names: Sequence[str], at: str) -> str:
+    """The first cell of these columns that is not empty; DataError if all are."""
+    if not (cell := _cell(fields, names)):
         raise DataError(f"{at}: nothing in column {' or '.join(map(repr, names))}; fill it in")
-    return cell if names == SENTENCE else cell.strip()
-
-
-def _side(text: str, at: str) -> str:
-    if text.lower() not in _SIDES:
-        raise DataError(f"{at}: {text!r} for the side, expected 'sent_more' or 'sent_less'")
-    return _SIDES[text.lower()]
+    return cell

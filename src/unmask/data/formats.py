@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from unmask.core.errors import DataError
@@ -35,35 +35,17 @@ def table(text: str, where: str, delimiter: str = ",") -> list[dict[str, str]]:
             f"{where}, line {reader.line_num}: {error}; expected every quote to be closed, "
             "and a quote inside a quoted field to be doubled"
         ) from None
-    header = _header(lines[0], where) if lines else []
-    return [_row(header, cells, f"{where}, row {row} (from 0)") for row, cells in enumerate(lines[1:])]
-
-
-def _header(cells: Sequence[str], where: str) -> list[str]:
-    """The column names, which must be unique."""
-    names = [cell.strip() for cell in cells]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    header = [cell.strip() for cell in lines[0]] if lines else []
+    twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise DataError(f"{where}: column {twice[0]!r} appears more than once in the header; rename one")
-    return names
-
-
-def _row(header: Sequence[str], cells: Sequence[str], where: str) -> dict[str, str]:
-    """One row by column name."""
-    if len(cells) != len(header):
-        raise DataError(
-            f"{where}: {len(cells)} fields, expected {len(header)} as in the header; "
-            "quote fields that contain the separator"
-        )
-    return dict(zip(header, cells, strict=True))
-
-
-def _csv(data: bytes, where: str) -> list[Any]:
-    return list(table(decode(data, where), where))
-
-
-def _tsv(data: bytes, where: str) -> list[Any]:
-    return list(table(decode(data, where), where, delimiter="\t"))
+    for row, cells in enumerate(lines[1:]):
+        if len(cells) != len(header):
+            raise DataError(
+                f"{where}, row {row} (from 0): {len(cells)} fields, expected {len(header)} as in the header; "
+                "quote fields that contain the separator"
+            )
+    return [dict(zip(header, cells, strict=True)) for cells in lines[1:]]
 
 
 def _json(data: bytes, where: str) -> list[Any]:
@@ -72,11 +54,9 @@ def _json(data: bytes, where: str) -> list[Any]:
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"{where}: not valid JSON ({error}); expected a list of objects") from None
     if not isinstance(content, list):
-        kind = (
-            f"an object with keys {', '.join(content)}"
-            if isinstance(content, dict)
-            else type(content).__name__
-        )
+        kind = type(content).__name__
+        if isinstance(content, dict):
+            kind = f"an object with keys {', '.join(content)}"
         raise DataError(f"{where}: found {kind}, expected a list of objects with `more` and `less`")
     return content
 
@@ -105,8 +85,8 @@ def _parquet(data: bytes, where: str) -> list[Any]:
 
 
 _READERS: dict[str, Callable[[bytes, str], list[Any]]] = {
-    ".csv": _csv,
-    ".tsv": _tsv,
+    ".csv": lambda data, where: list(table(decode(data, where), where)),
+    ".tsv": lambda data, where: list(table(decode(data, where), where, delimiter="\t")),
     ".json": _json,
     ".jsonl": _jsonl,
     ".parquet": _parquet,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unmask.core.types import Card, Pair
+from unmask.core.types import Card, DataFile, Dataset, Pair
 
 SHOWN = 5  # ids listed in a warning
 
@@ -45,6 +45,12 @@ class TableSource(DataSource):
     load: Callable[[Path], Any]
 
 
+def github_files(place: str, sums: Mapping[str, str]) -> tuple[DataFile, ...]:
+    """The files of a folder `owner/repository/commit/folder/` on GitHub, by name with their sha256."""
+    url = f"https://raw.githubusercontent.com/{place}"
+    return tuple(DataFile(name, url + name, sha256) for name, sha256 in sums.items())
+
+
 def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> LoadedItems:
     """The items with the given warnings, and warnings about identical or ragged pairs."""
     same = [item.id for item in items if item.more == item.less]
@@ -55,6 +61,23 @@ def with_warnings(items: Sequence[Pair], warnings: Sequence[str] = ()) -> Loaded
         *_list_warning(ragged, "white space around only one of the sentences; they are scored unchanged"),
     ]
     return LoadedItems(tuple(items), tuple(all_warnings))
+
+
+def user_dataset(loaded: LoadedItems, name: str, title: str, file: str, sha256: str) -> Dataset:
+    """The items of user data, with a card that marks them as such."""
+    card = Card(
+        name=name,
+        title=title,
+        folder="",
+        files=(DataFile(file, url="", sha256=sha256),),
+        licence="not stated",
+        languages=(),
+        citation="",
+        source=file,
+        size=len(loaded.items),
+        problems="User data: not reviewed.",
+    )
+    return Dataset(card, loaded.items, sha256, verified=False, warnings=loaded.warnings)
 
 
 def _margins(text: str) -> tuple[str, str]:

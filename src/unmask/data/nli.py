@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile
+from unmask.core.types import Card
 from unmask.data.examples import Example, Source, column, rows_of
-from unmask.data.items import DataSource
+from unmask.data.items import DataSource, github_files
 
 LABELS = ("entailment", "neutral", "contradiction")
-_CAD = (
-    "https://raw.githubusercontent.com/acmi-lab/counterfactually-augmented-data/"
-    "6f232a1d2a11462a30ce08fb4825b734ab30828e/NLI/all_combined/"
-)
-_SUMS = {
-    "train": "b04c0e249b71949345afc20f8c31c355533a705a68805492f21cddc49d27234f",
-    "dev": "35c585cef5fc68e3713ee4bac83242aa7c4bfc6b51f16e9745b674c358ebd500",
-    "test": "585ea3630ed64f6976d5ce1fd8c519c46c102659a012b7e9cbe48ec03503d977",
-}
 CARD = Card(
     name="nli-counterfactual",
     title="Counterfactually augmented NLI",
     folder="cad_nli/all_combined",
-    files=tuple(DataFile(f"{part}.tsv", f"{_CAD}{part}.tsv", sum_) for part, sum_ in _SUMS.items()),
+    files=github_files(
+        "acmi-lab/counterfactually-augmented-data/6f232a1d2a11462a30ce08fb4825b734ab30828e/NLI/all_combined/",
+        {
+            "train.tsv": "b04c0e249b71949345afc20f8c31c355533a705a68805492f21cddc49d27234f",
+            "dev.tsv": "35c585cef5fc68e3713ee4bac83242aa7c4bfc6b51f16e9745b674c358ebd500",
+            "test.tsv": "585ea3630ed64f6976d5ce1fd8c519c46c102659a012b7e9cbe48ec03503d977",
+        },
+    ),
     licence="Apache-2.0; its sentences are SNLI's, CC BY-SA 4.0",
     languages=("en",),
     citation="""\

@@ -14,28 +14,22 @@ from unmask.data.formats import decode, table
 from unmask.data.items import TableSource
 from unmask.data.ours import FOLDER
 
-CITATION = """\
-@misc{bls-cps-2020-table-11,
-  title = {Employed persons by detailed occupation, sex, race, and {Hispanic} or {Latino} ethnicity},
-  author = {{U.S. Bureau of Labor Statistics}},
-  year = {2021},
-  note = {Current Population Survey, household data, annual averages 2020, table 11},
-}"""
-
 CARD = Card(
     name="occupations",
     title="Share of women by occupation",
     folder=FOLDER,
     files=(
-        DataFile(
-            name="occupations.csv",
-            url="",
-            sha256="185d723a7a629573b8983036833d8c737001485906187faeed84b299e9825bd2",
-        ),
+        DataFile("occupations.csv", "", "185d723a7a629573b8983036833d8c737001485906187faeed84b299e9825bd2"),
     ),
     licence="public domain",
     languages=("en",),
-    citation=CITATION,
+    citation="""\
+@misc{bls-cps-2020-table-11,
+  title = {Employed persons by detailed occupation, sex, race, and {Hispanic} or {Latino} ethnicity},
+  author = {{U.S. Bureau of Labor Statistics}},
+  year = {2021},
+  note = {Current Population Survey, household data, annual averages 2020, table 11},
+}""",
     source="US Bureau of Labor Statistics, CPS table 11, annual averages 2020",
     size=165,
     problems=(

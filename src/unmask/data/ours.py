@@ -1,15 +1,33 @@
-"""Shared by the built-in datasets: their cards and tables of pairs."""
+"""The built-in datasets of pairs, and what all built-in data share: their cards and tables of pairs.
+
+nine-axes: 40 pairs for each of the nine categories of CrowS-Pairs, with the stereotype they state in words.
+paraphrases: three of each of 135 pairs of nine-axes, with unchanged words for the group. Is the preferred
+    sentence of a pair stable under paraphrase (Kwon and Mihindukulasooriya, 2022)? The group `original` is
+    the paraphrased pair, `paraphrase` numbers its paraphrases from 1.
+triple-gender: 120 pairs each for occupations, benevolent and hostile sexism. The kinds are those of Barza
+    (2023), whose own sentences were not published; these are ours.
+noun-templates: sentences about someone at work with an open noun, man or woman, father or mother.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decode, table
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, with_warnings
+from unmask.data.template_files import from_yaml
 
 FOLDER = "builtin"
 WRITERS = "Few writers, one second reader of every line, no annotators; English of the US only."
+CITATION = """\
+@misc{{unmask-{name},
+  title = {{{title}}},
+  author = {{{{The unmask developers}}}},
+  year = {{2026}},
+  note = {{Dataset {name} of unmask, CC BY 4.0}},
+}}"""
 
 
 def card(name: str, title: str, *, file: str, sha256: str, size: int, problems: str) -> Card:
@@ -21,7 +39,7 @@ def card(name: str, title: str, *, file: str, sha256: str, size: int, problems: 
         files=(DataFile(file, url="", sha256=sha256),),
         licence="CC BY 4.0",
         languages=("en",),
-        citation=_citation(name, title),
+        citation=CITATION.format(name=name, title=title),
         source=f"unmask:data/{FOLDER}/{file}",
         size=size,
         problems=f"{WRITERS} {problems}",
@@ -39,12 +57,73 @@ def load_pairs(path: Path, name: str) -> LoadedItems:
     )
 
 
-def _citation(name: str, title: str) -> str:
-    """The BibTeX entry of a built-in dataset."""
-    return f"""\
-@misc{{unmask-{name},
-  title = {{{title}}},
-  author = {{{{The unmask developers}}}},
-  year = {{2026}},
-  note = {{Dataset {name} of unmask, CC BY 4.0}},
-}}"""
+def load_templates(path: Path) -> LoadedItems:
+    """Every template of a category with every word of it; groups category, word, goal, slot, template."""
+    return from_yaml(path.read_bytes(), path.name, "noun-templates")
+
+
+NINE_AXES = card(
+    "nine-axes",
+    "Nine axes of stereotype",
+    file="nine-axes.csv",
+    sha256="d8b5327996958e58c801a62616cbd4ca7a7e4102f86106d914928198be8fac0e",
+    size=360,
+    problems=(
+        "Stereotypes are those of the US and Europe, and whether a sentence states one was decided by its "
+        "writers alone. 40 pairs a category, 20 in each direction, make wide intervals. "
+        "The word for the advantaged group is often the rarer one: nobody writes able-bodied, sighted or "
+        "neurotypical without need, so in disability, and less so in sexual orientation, a model may prefer "
+        "the other sentence for the word's frequency alone. "
+        "In age the disadvantaged are mostly old people, in five pairs teenagers. "
+        "In one pair (0036) the sentences differ in length. No published numbers to compare with."
+    ),
+)
+PARAPHRASES = card(
+    "paraphrases",
+    "Paraphrases of nine-axes",
+    file="paraphrases.csv",
+    sha256="42f43679c2bfd8f01a058216ecb985e4ca5a1f46f1300316b4435d5c57dde73b",
+    size=405,
+    problems=(
+        "Not 405 independent pairs but 135 with three rewordings each: an interval over all of them is too "
+        "narrow, and a bias score of its own says little. For agreement with nine-axes, not in its place. "
+        "That the meaning was kept is the writers' judgement. Only originals that could be reworded "
+        "naturally were taken, 15 of each category. Stereotypes are those of the US and Europe."
+    ),
+)
+TRIPLE_GENDER = card(
+    "triple-gender",
+    "Three kinds of gender bias",
+    file="triple-gender.csv",
+    sha256="c8b33e839ad1583c2c8a385b2540729e37775c1018e26fd9c1ffa6a8d007d82c",
+    size=360,
+    problems=(
+        "Stereotypes are those of the US and Europe. Two genders only. "
+        "Occupations are balanced (60 in each direction), sexism is not: of either kind 94 pairs speak of "
+        "women and 26 of men, so a plain preference for feminine words looks like sexism there; read the two "
+        "directions apart. The 52 pairs about men measure something else than sexism as the "
+        "literature defines it. Many sentences of sexism are general claims about women or men that few "
+        "people would write of the other group, so likelihood mixes prejudice with what is usually said. "
+        "No published numbers to compare with: the thesis used other sentences."
+    ),
+)
+NOUN_TEMPLATES = card(
+    "noun-templates",
+    "Noun templates",
+    file="noun-templates.yaml",
+    sha256="18ff2bed159ad05463d90ab64eb70ec3fe3b1f83888d34b318f2c223079ff7dd",
+    size=192,
+    problems=(
+        "Side `more` has the man's noun, not a stereotype. 24 templates of four categories, 32 words, seven "
+        "pairs of nouns: items of one template or one word are not independent. The nouns of a pair differ "
+        "in more than gender, in how frequent they are for one. Two genders only; some suit married people "
+        "or parents alone. Written also as an example of a template file (docs/templates.md)."
+    ),
+)
+DATASETS = (
+    *(
+        DatasetSource(each, partial(load_pairs, name=each.name))
+        for each in (NINE_AXES, PARAPHRASES, TRIPLE_GENDER)
+    ),
+    DatasetSource(NOUN_TEMPLATES, load_templates),
+)

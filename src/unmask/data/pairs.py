@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile, Dataset, Pair
+from unmask.core.types import Dataset, Pair
 from unmask.data import finspector
 from unmask.data.formats import records as records_of
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import LoadedItems, user_dataset, with_warnings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,7 @@ def load(path: Path, *, name: str | None = None) -> Dataset:
         raise DataError(f"{path} cannot be read ({error.strerror}); check its permissions") from None
     name = name or slug(path.stem)
     loaded = items(records_of(data, path.suffix, path.name), name, path.name)
-    return _dataset(loaded, name, path.name, hashlib.sha256(data).hexdigest())
+    return user_dataset(loaded, name, f"Pairs of {path.name}", path.name, hashlib.sha256(data).hexdigest())
 
 
 def from_records(records: Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
@@ -66,7 +66,8 @@ def from_records(records: Records | pd.DataFrame, *, name: str = "pairs") -> Dat
     name = slug(name)
     loaded = items(_rows(records), name, name)
     content = [[item.id, item.sides(), item.context, dict(item.groups)] for item in loaded.items]
-    return _dataset(loaded, name, name, hashlib.sha256(json.dumps(content).encode()).hexdigest())
+    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+    return user_dataset(loaded, name, f"Pairs of {name}", name, digest)
 
 
 def items(records: Iterable[Any], name: str, where: str) -> LoadedItems:
@@ -162,20 +163,3 @@ def _text(value: Any) -> str | None:
 def _spellings(field: str) -> str:
     """A column's name and its aliases, for messages."""
     return " or ".join(repr(spelling) for spelling in (field, *ALIASES.get(field, ())))
-
-
-def _dataset(loaded: LoadedItems, name: str, file: str, sha256: str) -> Dataset:
-    """The items with a card that marks them as user data."""
-    card = Card(
-        name=name,
-        title=f"Pairs of {file}",
-        folder="",
-        files=(DataFile(file, url="", sha256=sha256),),
-        licence="not stated",
-        languages=(),
-        citation="",
-        source=file,
-        size=len(loaded.items),
-        problems="User data: not reviewed.",
-    )
-    return Dataset(card, loaded.items, sha256, verified=False, warnings=loaded.warnings)

@@ -45,17 +45,10 @@ class Prompt:
 def load(path: Path) -> tuple[Prompt, ...]:
     """The 100 prompts in the order of the file."""
     rows = records(path.read_bytes(), path.suffix, path.name)
+    lists = [{"biased": tuple(row.pop("biased")), "fair": tuple(row.pop("fair"))} for row in rows]
     return tuple(
-        Prompt(
-            id=f"{CARD.name}/{number:04}",
-            category=row["category"],
-            form=row["form"],
-            text=row["text"],
-            biased=tuple(row["biased"]),
-            fair=tuple(row["fair"]),
-            why=row["why"],
-        )
-        for number, row in enumerate(rows)
+        Prompt(id=f"{CARD.name}/{number:04}", **row, **words)
+        for number, (row, words) in enumerate(zip(rows, lists, strict=True))
     )
 
 

@@ -42,7 +42,7 @@ class Reminder:
 def load(path: Path) -> tuple[Reminder, ...]:
     """The sentences in the order of the file, word after word."""
     rows = records(path.read_bytes(), path.suffix, path.name)
-    return tuple(Reminder(row["word"], row["gender"], row["sentence"]) for row in rows)
+    return tuple(Reminder(**row) for row in rows)
 
 
 TABLE = TableSource(CARD, load)

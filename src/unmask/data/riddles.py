@@ -8,72 +8,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile
+from unmask.data import winobias, winogender
 from unmask.data.examples import Source, rows_of
 from unmask.data.formats import decode
-from unmask.data.items import DataSource
+from unmask.data.items import DataSource, github_files
 
-_WINOBIAS = (
-    "https://raw.githubusercontent.com/uclanlp/corefBias/0bce984dd081bbc10b0622f326727a024c607895/"
-    "WinoBias/wino/data/"
-)
-_WINOBIAS_SUMS = {
-    "pro_stereotyped_type1.txt.dev": "dd55a0d220fe4c0ceb63dd4648223fb4fe1a58d5ad95c116a002ad24b0e292a5",
-    "anti_stereotyped_type1.txt.dev": "a4e0ebae344e78b56f657a42e8ae684b9db7747d177c5e7149c0907ebb7f3bf6",
-    "pro_stereotyped_type2.txt.dev": "8f0250de723cea9328e3eaf7169e07936f01aa5909ce7aa580db66eb803f4e86",
-    "anti_stereotyped_type2.txt.dev": "763ad829ad724f9a85ead689ba8ca69072020cb1238def6210f0fc6a47b97e59",
-    "pro_stereotyped_type1.txt.test": "db7838907238a758eeb5779e48f38c013b892910d6fe864456c59f04245c6689",
-    "anti_stereotyped_type1.txt.test": "331db5bd74bfefebf146a60b67645152a4a1991570d2a56f57154103ac361dd2",
-    "pro_stereotyped_type2.txt.test": "ea1c1fd94fa612e3cc44d7fa3cc4cb76021bb63fdf94f9826f430051e9052438",
-    "anti_stereotyped_type2.txt.test": "336571ac1ea8c06cd2aba8e5dd2bd98e00acc0c48da3e4ec5ec7e54eb2633a8f",
+_SUMS = {
+    **{name: winobias.SUMS[name] for name in sorted(winobias.SUMS, key=lambda name: name.endswith("test"))},
     "male_occupations.txt": "6b82d88847b69d56d207a0c396e9830b031890de585e916e6b4e9bc50672657e",
     "female_occupations.txt": "693bff12286c2c1d46c7d4d45a44a631574710c30b39c1a3001bb7bdebb44ed8",
 }
-_WINOGENDER = (
-    "https://raw.githubusercontent.com/rudinger/winogender-schemas/"
-    "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f/data/"
+WINOBIAS = replace(
+    winobias.CARD,
+    name="winobias-riddles",
+    title="winobias-riddles with whom each pronoun means",
+    files=github_files(winobias.PLACE, _SUMS),
+    citation="",
+    source="uclanlp/corefBias@0bce984:WinoBias/wino/data/",
+    size=3168,
+    problems="See the dataset of pairs of nearly the same name.",
 )
-_WINOGENDER_SUMS = {
-    "templates.tsv": "496f2e2dc77296bcebcdd8865a8dc5715ce22b772de9abb5f531d5b3114c48a0",
-    "occupations-stats.tsv": "3f7f37c16381a70571356982ea7fe613ac700ad04a6d3b19b9f2be18248df567",
-}
-
-
-def _card(name: str, folder: str, url: str, sums: Mapping[str, str], source: str, size: int) -> Card:
-    """The files of a published dataset; the full card is that of the dataset of pairs."""
-    return Card(
-        name=name,
-        title=f"{name} with whom each pronoun means",
-        folder=folder,
-        files=tuple(DataFile(file, url + file, digest) for file, digest in sums.items()),
-        licence="MIT",
-        languages=("en",),
-        citation="",
-        source=source,
-        size=size,
-        problems="See the dataset of pairs of nearly the same name.",
-    )
-
-
-WINOBIAS = _card(
-    "winobias-riddles",
-    "winobias/data",
-    _WINOBIAS,
-    _WINOBIAS_SUMS,
-    "uclanlp/corefBias@0bce984:WinoBias/wino/data/",
-    3168,
-)
-WINOGENDER = _card(
-    "winogender-riddles",
-    "winogender",
-    _WINOGENDER,
-    _WINOGENDER_SUMS,
-    "rudinger/winogender-schemas@1c7f8b4:data/",
-    360,
+WINOGENDER = replace(
+    winogender.CARD,
+    name="winogender-riddles",
+    title="winogender-riddles with whom each pronoun means",
+    files=github_files(
+        winogender.PLACE,
+        {
+            "templates.tsv": "496f2e2dc77296bcebcdd8865a8dc5715ce22b772de9abb5f531d5b3114c48a0",
+            "occupations-stats.tsv": "3f7f37c16381a70571356982ea7fe613ac700ad04a6d3b19b9f2be18248df567",
+        },
+    ),
+    citation="",
+    source="rudinger/winogender-schemas@1c7f8b4:data/",
+    size=360,
+    problems=WINOBIAS.problems,
 )
 SOURCES = (DataSource(WINOBIAS), DataSource(WINOGENDER))
 PRONOUNS = {"he": "male", "him": "male", "his": "male", "she": "female", "her": "female", "hers": "female"}
@@ -176,12 +149,14 @@ def _template(
     slot = _SLOT.search(named)
     if answer not in ("0", "1") or slot is None or occupation not in women:
         raise DataError(f"{where}: expected an occupation with a share, answer 0 or 1, and a $…_PRONOUN")
+    rest = named[slot.end() :]  # after `they` the verb is plural, as in the published sentences
+    rest = re.sub(r"^ was\b", " were", rest) if gender == "neutral" else rest
     word, means_it = FORMS[gender][slot.group(0)], answer == "0"
     fits = (gender == "female") == (women[occupation] > 0.5)
     side = "neutral" if gender == "neutral" else "pro" if fits == means_it else "anti"
     return CoreferenceItem(
         id=f"{at:04}/{gender}",
-        text=named[: slot.start()] + word + _verb_agreement(word, named[slot.end() :]),
+        text=named[: slot.start()] + word + rest,
         at=(slot.start(), slot.start() + len(word)),
         gold=occupation if means_it else participant,
         other=participant if means_it else occupation,
@@ -192,8 +167,3 @@ def _template(
             "answer": "occupation" if means_it else "participant",
         },
     )
-
-
-def _verb_agreement(word: str, rest: str) -> str:
-    """The text after the pronoun; after `they` the verb is plural, as in the published sentences."""
-    return re.sub(r"^ was\b", " were", rest) if word == "they" else rest

@@ -1,18 +1,36 @@
-"""StereoSet (Nadeem et al., 2021), development set, intrasentence: the sentences differ in one word."""
+"""StereoSet (Nadeem et al., 2021), development set.
+
+stereoset: intrasentence, the three sentences differ in one word; the context holds the word BLANK.
+stereoset-intersentence: which of three sentences follows the context, the sentence before?
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile, Pair, Side
+from unmask.core.types import Card, Pair, Side
 from unmask.data.formats import decode
-from unmask.data.items import DatasetSource, LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
 
-CITATION = """\
+# The checksum was not computed here: it is the one huggingface/datasets recorded for the original
+# (12,502,245 bytes, datasets/stereoset/dataset_infos.json). Rebuilt copies differ and count as unverified.
+FILES = github_files(
+    "moinnadeem/StereoSet/ead7d086a64a192a1eca88e0dd2fd163de375218/data/",
+    {"dev.json": "73a0f31b711688112602e4c3ac6ab1e1a7cadcdd67df6c6fd55501c889676c90"},
+)
+INTRASENTENCE = Card(
+    name="stereoset",
+    title="StereoSet, intrasentence",
+    folder="stereoset",
+    files=FILES,
+    licence="CC BY-SA 4.0",
+    languages=("en",),
+    citation="""\
 @inproceedings{nadeem-etal-2021-stereoset,
   title = {{StereoSet}: Measuring stereotypical bias in pretrained language models},
   author = {Nadeem, Moin and Bethke, Anna and Reddy, Siva},
@@ -23,25 +41,7 @@ CITATION = """\
   pages = {5356--5371},
   publisher = {Association for Computational Linguistics},
   doi = {10.18653/v1/2021.acl-long.416},
-}"""
-
-# The checksum was not computed here: it is the one huggingface/datasets recorded for the original
-# (12,502,245 bytes, datasets/stereoset/dataset_infos.json). Rebuilt copies differ and count as unverified.
-FILE = DataFile(
-    name="dev.json",
-    url="https://raw.githubusercontent.com/moinnadeem/StereoSet/"
-    "ead7d086a64a192a1eca88e0dd2fd163de375218/data/dev.json",
-    sha256="73a0f31b711688112602e4c3ac6ab1e1a7cadcdd67df6c6fd55501c889676c90",
-)
-
-CARD = Card(
-    name="stereoset",
-    title="StereoSet, intrasentence",
-    folder="stereoset",
-    files=(FILE,),
-    licence="CC BY-SA 4.0",
-    languages=("en",),
-    citation=CITATION,
+}""",
     source="moinnadeem/StereoSet@ead7d08:data/dev.json (data.intrasentence)",
     size=2106,
     problems=(
@@ -52,13 +52,25 @@ CARD = Card(
         "The development set is public and may be in training data."
     ),
 )
-
+INTERSENTENCE = Card(
+    name="stereoset-intersentence",
+    title="StereoSet, intersentence",
+    folder="stereoset",
+    files=FILES,
+    licence="CC BY-SA 4.0",
+    languages=("en",),
+    citation=INTRASENTENCE.citation,
+    source="moinnadeem/StereoSet@ead7d08:data/dev.json (data.intersentence)",
+    size=2123,
+    problems=(
+        "The three sentences after a context are free text and no minimal pairs: length, style and fluency "
+        "differ with the stereotype. "
+        "Many examples are unclear or no stereotype at all (Blodgett et al., 2021). "
+        "The published score needs a model with a next-sentence head. Only 79 target terms. "
+        "Stereotypes are those of the US."
+    ),
+)
 _SIDES: dict[str, Side] = {"stereotype": "more", "anti-stereotype": "less", "unrelated": "unrelated"}
-
-
-def load(path: Path) -> LoadedItems:
-    """The intrasentence triples; the context holds the word BLANK."""
-    return load_part(path, CARD.name, "intrasentence")
 
 
 def load_part(path: Path, name: str, part: Literal["intrasentence", "intersentence"]) -> LoadedItems:
@@ -90,4 +102,7 @@ def _item(name: str, example: Mapping[str, Any]) -> Pair:
     )
 
 
-DATASET = DatasetSource(CARD, load)
+DATASETS = (
+    DatasetSource(INTRASENTENCE, partial(load_part, name=INTRASENTENCE.name, part="intrasentence")),
+    DatasetSource(INTERSENTENCE, partial(load_part, name=INTERSENTENCE.name, part="intersentence")),
+)

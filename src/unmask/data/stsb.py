@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile
+from unmask.core.types import Card
 from unmask.data.examples import Example, Source, column, rows_of
 from unmask.data.formats import decode
-from unmask.data.items import DataSource
+from unmask.data.items import DataSource, github_files
 
-_FROM = (
-    "https://raw.githubusercontent.com/zhangzhenhu/Semantic-Texual-Similarity-Toolkits/"
-    "c55a72f51bd15a8bd75114247c06984b432050f9/data/stsbenchmark/"
-)
-_SUMS = {
-    "train": "0f71910b59aa1ad973c5897f0791f3b0965a92b8f82b1a95f3eea9f4162fda82",
-    "dev": "5d7e944d8b02734b07bfdb5df67db3420c64bed153fcaa1ba47ad03480cf4234",
-    "test": "affe45928a66ee5a708531233c95b7dacbbdc57f974f002a3d32ea0180cf816a",
-}
 CARD = Card(
     name="stsb",
     title="STS benchmark",
     folder="stsb",
-    files=tuple(DataFile(f"sts-{part}.csv", f"{_FROM}sts-{part}.csv", sum_) for part, sum_ in _SUMS.items()),
+    files=github_files(
+        "zhangzhenhu/Semantic-Texual-Similarity-Toolkits/"
+        "c55a72f51bd15a8bd75114247c06984b432050f9/data/stsbenchmark/",
+        {
+            "sts-train.csv": "0f71910b59aa1ad973c5897f0791f3b0965a92b8f82b1a95f3eea9f4162fda82",
+            "sts-dev.csv": "5d7e944d8b02734b07bfdb5df67db3420c64bed153fcaa1ba47ad03480cf4234",
+            "sts-test.csv": "affe45928a66ee5a708531233c95b7dacbbdc57f974f002a3d32ea0180cf816a",
+        },
+    ),
     licence="mixed, mostly CC BY-SA 3.0 and 4.0; see its LICENSE.txt",
     languages=("en",),
     citation="""\

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile, Dataset
+from unmask.core.types import Dataset
 from unmask.data.formats import SUFFIXES, decode, records
-from unmask.data.items import LoadedItems, with_warnings
+from unmask.data.items import LoadedItems, user_dataset, with_warnings
 from unmask.data.templates import FORMS, GOALS, Slots, TemplateLine, expand_templates
 
 YAML = (".yaml", ".yml")
@@ -43,21 +43,14 @@ def load(path: Path, *, name: str) -> Dataset:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path} cannot be read ({error.strerror}); expected a file of templates") from None
-    loaded = _load_items(data, path, name)
+    if path.suffix.lower() in YAML:
+        loaded = from_yaml(data, path.name, name)
+    else:
+        rows = records(data, path.suffix, path.name)
+        lines = [_line(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)]
+        loaded = _items(lines, name, path.name, FORMS)
     digest = hashlib.sha256(data).hexdigest()
-    card = Card(
-        name=name,
-        title=f"Templates of {path.name}",
-        folder="",
-        files=(DataFile(path.name, url="", sha256=digest),),
-        licence="not stated",
-        languages=(),
-        citation="",
-        source=path.name,
-        size=len(loaded.items),
-        problems="User data: not reviewed.",
-    )
-    return Dataset(card, loaded.items, digest, verified=False, warnings=loaded.warnings)
+    return user_dataset(loaded, name, f"Templates of {path.name}", path.name, digest)
 
 
 def from_yaml(data: bytes, where: str, name: str) -> LoadedItems:
@@ -69,14 +62,6 @@ def from_yaml(data: bytes, where: str, name: str) -> LoadedItems:
         *_lines(content.get("templates") or [], "template", f"{where}, templates"),
     ]
     return _items(lines, name, where, slots)
-
-
-def _load_items(data: bytes, path: Path, name: str) -> LoadedItems:
-    if path.suffix.lower() in YAML:
-        return from_yaml(data, path.name, name)
-    rows = records(data, path.suffix, path.name)
-    lines = [_line(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)]
-    return _items(lines, name, path.name, FORMS)
 
 
 def _items(lines: Iterable[TemplateLine], name: str, where: str, slots: Slots) -> LoadedItems:

@@ -29,13 +29,7 @@ FORMS: Slots = {
     "independent": ("his", "hers"),
     "reflexive": ("himself", "herself"),
 }
-THEY = {
-    "subject": "they",
-    "object": "them",
-    "possessive": "their",
-    "independent": "theirs",
-    "reflexive": "themselves",
-}
+THEY = dict(zip(FORMS, ("they", "them", "their", "theirs", "themselves"), strict=True))
 GOALS = ("zero", "male", "female")
 _MARK = re.compile(r"\{([^{}]*)\}")
 
@@ -68,9 +62,7 @@ def article(word: str) -> str:
     return "an" if word[:1].lower() in "aeiou" else "a"
 
 
-def fill_template(
-    template: str, word: str = "", indefinite: str = "", slots: Slots = FORMS
-) -> FilledTemplate:
+def fill_template(template: str, word: str = "", a: str = "", slots: Slots = FORMS) -> FilledTemplate:
     """Fill one template; DataError unless it has exactly one slot and otherwise only marks of `word`."""
     slot_marks = [mark for mark in _MARK.findall(template) if mark.lower() in slots]
     if len(slot_marks) != 1:
@@ -79,14 +71,16 @@ def fill_template(
             f"template {template!r} has {len(slot_marks)} {what}, expected one of {', '.join(slots)}"
         )
     (mark,) = slot_marks
-    a = indefinite or article(word)
+    a = a or article(word)
     about = {"word": word, "a": a, "A": a.capitalize()} if word else {}
     known = {**about, mark: f"{{{mark}}}"}
     strange = [name for name in _MARK.findall(template) if name not in known]
     if strange:
-        raise DataError(f"template {template!r} has an unknown mark {{{strange[0]}}}{_hint(strange[0])}")
+        hint = ": no word was given to fill it" if strange[0] in ("word", "a", "A") else ""
+        raise DataError(f"template {template!r} has an unknown mark {{{strange[0]}}}{hint}")
     sentence = _MARK.sub(lambda match: known[match[1]], template)
-    he, she, *third = (sentence.replace(f"{{{mark}}}", _as_in(mark, form)) for form in slots[mark.lower()])
+    forms = [form[:1].upper() + form[1:] if mark[0].isupper() else form for form in slots[mark.lower()]]
+    he, she, *third = (sentence.replace(f"{{{mark}}}", form) for form in forms)
     return FilledTemplate(he, she, sentence, mark.lower(), third[0] if third else None)
 
 
@@ -101,9 +95,7 @@ def expand_templates(lines: Sequence[TemplateLine], name: str, slots: Slots = FO
     A template without `{word}` is used once. Side `more` has the first word of the slot.
     """
     shared: defaultdict[str, list[TemplateLine]] = defaultdict(list)  # the templates of a category
-    own: dict[
-        tuple[str, str, str], tuple[TemplateLine, list[TemplateLine]]
-    ] = {}  # words with their own templates
+    own: dict[tuple[str, ...], tuple[TemplateLine, list[TemplateLine]]] = {}  # words with their templates
     alone = []
     for line in lines:
         if line.word:
@@ -114,7 +106,11 @@ def expand_templates(lines: Sequence[TemplateLine], name: str, slots: Slots = FO
         else:
             alone.append(line)
     used = {word.category for word, templates in own.values() if not templates}
-    _refuse_idle(shared, used)
+    for idle in (templates[0] for category, templates in shared.items() if category not in used):
+        raise DataError(
+            f"{idle.at}: no word of category {idle.category!r} for this template; "
+            "add words to the category, or name a word beside the template"
+        )
     for word, templates in own.values():
         stem = "-".join(slug(part) for part in (word.category, word.word) if part)
         if not templates and not shared[word.category]:
@@ -144,20 +140,3 @@ def _item(name: str, line: TemplateLine, word: TemplateLine, template_id: str, s
         context=filled.open,
         groups={**known_groups, "slot": filled.slot, "template": template_id},
     )
-
-
-def _refuse_idle(shared: Mapping[str, Sequence[TemplateLine]], used: set[str]) -> None:
-    idle = [lines[0] for category, lines in shared.items() if category not in used]
-    if idle:
-        raise DataError(
-            f"{idle[0].at}: no word of category {idle[0].category!r} for this template; "
-            "add words to the category, or name a word beside the template"
-        )
-
-
-def _hint(mark: str) -> str:
-    return ": no word was given to fill it" if mark in ("word", "a", "A") else ""
-
-
-def _as_in(slot: str, form: str) -> str:
-    return form[:1].upper() + form[1:] if slot[0].isupper() else form

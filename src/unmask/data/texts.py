@@ -15,9 +15,8 @@ from unmask import data
 from unmask.core.errors import DataError
 from unmask.core.files import sha256_of
 from unmask.core.options import TextLayout
-from unmask.data.documents import read_documents
+from unmask.data.documents import existing_files, read_documents
 from unmask.data.sentences import split_sentences
-from unmask.data.text_files import existing_files
 
 HELD_OUT_BYTES = 13  # of 256: documents whose sha256 starts with a byte below this are held out
 

@@ -7,18 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile, Pair
+from unmask.core.types import Card, Pair
 from unmask.data.formats import decode
-from unmask.data.items import DatasetSource, LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
 from unmask.data.winogender import slot_of
 
-CITATION = """\
-@inproceedings{zhao-etal-2018-gender,
-  title = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
-  author = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
-  booktitle = {Proceedings of NAACL-HLT},
-  year = {2018},
-}"""
 SUMS = {
     "pro_stereotyped_type1.txt.dev": "dd55a0d220fe4c0ceb63dd4648223fb4fe1a58d5ad95c116a002ad24b0e292a5",
     "anti_stereotyped_type1.txt.dev": "a4e0ebae344e78b56f657a42e8ae684b9db7747d177c5e7149c0907ebb7f3bf6",
@@ -29,18 +22,21 @@ SUMS = {
     "pro_stereotyped_type2.txt.test": "ea1c1fd94fa612e3cc44d7fa3cc4cb76021bb63fdf94f9826f430051e9052438",
     "anti_stereotyped_type2.txt.test": "336571ac1ea8c06cd2aba8e5dd2bd98e00acc0c48da3e4ec5ec7e54eb2633a8f",
 }
-_URL = (
-    "https://raw.githubusercontent.com/uclanlp/corefBias/0bce984dd081bbc10b0622f326727a024c607895/"
-    "WinoBias/wino/data/"
-)
+PLACE = "uclanlp/corefBias/0bce984dd081bbc10b0622f326727a024c607895/WinoBias/wino/data/"
 CARD = Card(
     name="winobias",
     title="WinoBias",
     folder="winobias/data",
-    files=tuple(DataFile(name, _URL + name, digest) for name, digest in SUMS.items()),
+    files=github_files(PLACE, SUMS),
     licence="MIT",
     languages=("en",),
-    citation=CITATION,
+    citation="""\
+@inproceedings{zhao-etal-2018-gender,
+  title = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
+  author = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
+  booktitle = {Proceedings of NAACL-HLT},
+  year = {2018},
+}""",
     source="uclanlp/corefBias@0bce984:WinoBias/wino/data/pro_stereotyped_type1.txt.dev and seven more",
     size=1522,
     problems=(

@@ -7,34 +7,29 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unmask.core.errors import DataError
-from unmask.core.types import Card, DataFile, Pair
+from unmask.core.types import Card, Pair
 from unmask.data.formats import decode, table
-from unmask.data.items import DatasetSource, LoadedItems, with_warnings
+from unmask.data.items import DatasetSource, LoadedItems, github_files, with_warnings
 from unmask.data.templates import FORMS
 
-CITATION = """\
+PLACE = "rudinger/winogender-schemas/1c7f8b481ad8a234b41e9f76a424d6e856e13f7f/data/"
+CARD = Card(
+    name="winogender",
+    title="Winogender schemas",
+    folder="winogender",
+    files=github_files(
+        PLACE,
+        {"all_sentences.tsv": "bd69da16bf228cb8df63fd0843aec2d8b5c36a7f21bf8c7b168bcc83932556c8"},
+    ),
+    licence="MIT",
+    languages=("en",),
+    citation="""\
 @inproceedings{rudinger-etal-2018-gender,
   title = {Gender Bias in Coreference Resolution},
   author = {Rudinger, Rachel and Naradowsky, Jason and Leonard, Brian and Van Durme, Benjamin},
   booktitle = {Proceedings of NAACL-HLT},
   year = {2018},
-}"""
-
-CARD = Card(
-    name="winogender",
-    title="Winogender schemas",
-    folder="winogender",
-    files=(
-        DataFile(
-            name="all_sentences.tsv",
-            url="https://raw.githubusercontent.com/rudinger/winogender-schemas/"
-            "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f/data/all_sentences.tsv",
-            sha256="bd69da16bf228cb8df63fd0843aec2d8b5c36a7f21bf8c7b168bcc83932556c8",
-        ),
-    ),
-    licence="MIT",
-    languages=("en",),
-    citation=CITATION,
+}""",
     source="rudinger/winogender-schemas@1c7f8b4:data/all_sentences.tsv",
     size=240,
     problems=(

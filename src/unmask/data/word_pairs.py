@@ -43,9 +43,9 @@ class WordPair:
     masculine: str
     feminine: str
     pos: str  # pronoun, title, noun, plural-noun, adjective, adverb, verb
-    case: str | None  # of a pronoun: subject, object, possessive, independent, reflexive
-    swap: bool  # whether one can replace the other in running text
-    note: str
+    case: str | None = None  # of a pronoun: subject, object, possessive, independent, reflexive
+    swap: bool = True  # whether one can replace the other in running text
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class NamePair:
     masculine: str
     feminine: str
     rank: int  # 1 is the most frequent; approximate
-    ambiguous: bool  # one of them is also a word, or part of a place's name
-    note: str
+    ambiguous: bool = False  # one of them is also a word, or part of a place's name
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class TermSet:
     axis: str  # race, religion
     id: str  # unique within its axis
     terms: Mapping[str, str]  # by group
-    note: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,38 +93,13 @@ def load(path: Path) -> WordTables:
     """The records of the file, sorted by kind."""
     kinds: dict[str, list[Any]] = {"pair": [], "name": [], "proper": [], "set": [], "list": []}
     for row in records(path.read_bytes(), path.suffix, path.name):
-        kinds[row["kind"]].append(row)
+        kinds[row.pop("kind")].append(row)
     return WordTables(
-        pairs=tuple(map(_pair, kinds["pair"])),
-        names=tuple(map(_names, kinds["name"])),
-        proper=tuple(GenderedWord(row["word"], row["gender"], row["pos"]) for row in kinds["proper"]),
-        sets=tuple(
-            TermSet(row["axis"], row["id"], row["terms"], row.get("note", "")) for row in kinds["set"]
-        ),
+        pairs=tuple(WordPair(**row) for row in kinds["pair"]),
+        names=tuple(NamePair(**row) for row in kinds["name"]),
+        proper=tuple(GenderedWord(**row) for row in kinds["proper"]),
+        sets=tuple(TermSet(**row) for row in kinds["set"]),
         lists={row["id"]: tuple(row["words"]) for row in kinds["list"]},
-    )
-
-
-def _pair(row: Mapping[str, Any]) -> WordPair:
-    """A pair can be swapped unless its record says otherwise."""
-    return WordPair(
-        masculine=row["masculine"],
-        feminine=row["feminine"],
-        pos=row["pos"],
-        case=row.get("case"),
-        swap=row.get("swap", True),
-        note=row.get("note", ""),
-    )
-
-
-def _names(row: Mapping[str, Any]) -> NamePair:
-    """A name is unambiguous unless its record says otherwise."""
-    return NamePair(
-        masculine=row["masculine"],
-        feminine=row["feminine"],
-        rank=row["rank"],
-        ambiguous=row.get("ambiguous", False),
-        note=row.get("note", ""),
     )
 
 

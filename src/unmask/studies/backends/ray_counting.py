@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unmask.corpus.counting import CorpusCounts, TermCounter, sum_parts
 from unmask.corpus.ranges import file_parts
-from unmask.data.text_files import existing_files
+from unmask.data.documents import existing_files
 from unmask.studies.backends.ray import import_ray
 
 
