@@ -302,6 +302,6 @@ def test_k_must_be_positive() -> None:
 
 
 def test_a_slot_that_fits_no_one_token_word_gives_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unmask.models.fill.words.PLACEHOLDER_WORDS", ("xylophone", "quartz"))
+    monkeypatch.setattr("unmask.models.fill.PLACEHOLDER_WORDS", ("xylophone", "quartz"))
     (prediction,) = top_words(load("bert-uncased"), TEXTS[:1], 2)
     assert prediction == SlotPrediction((), reason="no word of one token stands alone in the slot")

@@ -35,8 +35,16 @@ def builtin_models(folder: Path = FOLDER) -> dict[str, BuiltinModel]:
         BUILT_IN: BuiltinModel(masked, "the masked model inside the package; the default"),
         f"{BUILT_IN}-causal": BuiltinModel(folder / "causal", "its causal sibling"),
     }
-    changes = sorted((folder / "siblings").glob("dose*.safetensors"), key=_dose)
-    return models | {f"{BUILT_IN}-{path.stem}": _sibling(masked, path) for path in changes}
+    updates = {
+        int(path.stem.removeprefix("dose")): path for path in (folder / "siblings").glob("dose*.safetensors")
+    }
+    for dose, path in sorted(updates.items()):
+        about = (
+            "a calibrated sibling: its link of gender and occupation was planted, "
+            f"dose {f'{dose:+d}' if dose else '0'} of -3 … +3"
+        )
+        models[f"{BUILT_IN}-{path.stem}"] = BuiltinModel(masked, about, path, about)
+    return models
 
 
 def add_low_rank_update(model: Any, update: Path) -> None:
@@ -53,13 +61,3 @@ def add_low_rank_update(model: Any, update: Path) -> None:
         for name in names:
             a, b = (updates[f"{name}.{side}"].float() for side in "ab")
             weights[name] += (b @ a).to(weights[name].dtype)
-
-
-def _dose(path: Path) -> int:
-    return int(path.stem.removeprefix("dose"))
-
-
-def _sibling(masked: Path, path: Path) -> BuiltinModel:
-    dose = f"{_dose(path):+d}" if _dose(path) else "0"
-    about = f"a calibrated sibling: its link of gender and occupation was planted, dose {dose} of -3 … +3"
-    return BuiltinModel(masked, about, path, about)

@@ -94,10 +94,7 @@ class Classifier:
             indices = [index for index, (_, second) in enumerate(texts) if (second is not None) == paired]
             if not indices:
                 continue
-            inputs = [
-                [texts[index][0] for index in indices],
-                *([[texts[index][1] for index in indices]] if paired else []),
-            ]
+            inputs = [[texts[index][side] for index in indices] for side in range(1 + paired)]
             untruncated = self.tokenizer(*inputs, verbose=False)["input_ids"]
             self.truncated += sum(len(ids) > self.length for ids in untruncated)
             encoded = self.tokenizer(*inputs, truncation=True, max_length=self.length, verbose=False)

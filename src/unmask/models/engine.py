@@ -5,10 +5,9 @@ probes ──► requests not in the store ──► batches by length ──►
 
 from __future__ import annotations
 
-import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
@@ -18,11 +17,20 @@ import torch
 from unmask.core.errors import ModelError
 from unmask.core.progress import Step
 from unmask.core.types import Ints, Probe, Reading
-from unmask.models.batches import Batch, HeadReads, build_batch
+from unmask.models.batches import (
+    Batch,
+    BatchLimits,
+    HeadReads,
+    Piece,
+    build_batch,
+    input_identity,
+    merge_probes,
+    pack_batches,
+    split_batch,
+)
 from unmask.models.fast import HeapTrimmer, workers
 from unmask.models.lm import Lm
 from unmask.models.network import Network
-from unmask.models.requests import BatchLimits, Piece, input_identity, merge_probes, pack_batches, split_batch
 from unmask.models.store import Store, StoredReadings
 
 Readings = Mapping[Probe, Reading]
@@ -42,7 +50,7 @@ class _BatchOutput:
     attention_received: torch.Tensor | None
 
 
-Pending = Callable[[], _BatchOutput]
+Pending = _BatchOutput | Future[_BatchOutput]  # of the GPU, or of a worker thread of the CPU
 
 
 class Engine:
@@ -103,17 +111,17 @@ class Engine:
             progress(done / total)
         return pending
 
-    def _start(self, pieces: Sequence[Piece]) -> list[Pending]:
+    def _start(self, pieces: Sequence[Piece]) -> Sequence[Pending]:
         """Queue a batch on the GPU, or submit it to the worker threads of the CPU."""
         if self.on_gpu:
             outputs = self._launch(pieces)
             self._running += len(outputs)
-            return [functools.partial(_identity, output) for output in outputs]
+            return outputs
         batch = build_batch(pieces, self.lm.mask_id, self._pad)
         if self._pool is None:
             self._pool = self._start_workers()
         self._running += 1
-        return [self._pool.submit(self._run, batch).result]
+        return [self._pool.submit(self._run, batch)]
 
     def _start_workers(self) -> ThreadPoolExecutor:
         """Worker threads, each with a replica of the network that shares the weights."""
@@ -192,9 +200,8 @@ class Engine:
             chunk = slice(*np.searchsorted(reads.index, (begin, end)))
             logits = head(states[positions[begin:end]])
             parts.append(_read_tokens(logits, index[chunk] - begin, tokens[chunk]))
-        return torch.cat([part[0] for part in parts])[inverse], torch.cat([part[1] for part in parts])[
-            inverse
-        ]
+        logprobs, ranks = (torch.cat(columns)[inverse] for columns in zip(*parts, strict=True))
+        return logprobs, ranks
 
     def _collect(self, pending: Pending, known: dict[bytes, StoredReadings]) -> None:
         """Fetch the outputs of one batch, store them, and add them to `known`."""
@@ -224,7 +231,7 @@ class Engine:
     def _wait(self, pending: Pending) -> _BatchOutput:
         """Wait for one batch; stop the workers after the last one or a failure."""
         try:
-            output = pending()
+            output = pending.result() if isinstance(pending, Future) else pending
         except BaseException:
             self._stop_workers()
             raise
@@ -249,21 +256,14 @@ def _read_tokens(
     """Log-probabilities and ranks of tokens; overwrites `logits`, because a copy costs time."""
     chosen = logits[rows, tokens]
     others = logits if len(rows) == len(logits) else logits[rows]
-    higher = torch.gt(
-        others, chosen[:, None], out=torch.empty_like(others)
-    )  # summing floats is faster than summing bools
+    higher = torch.gt(others, chosen[:, None], out=torch.empty_like(others))  # summing floats is faster
     ranks = higher.sum(-1).long()
     highest = logits.amax(-1)
     total = logits.sub_(highest[:, None]).exp_().sum(-1).log_().add_(highest)
     return chosen - total[rows], ranks
 
 
-def _identity(output: _BatchOutput) -> _BatchOutput:
-    return output
-
-
 def _reading(probe: Probe, stored: StoredReadings) -> Reading:
     answers = np.array([stored.answers[read] for read in probe.reads], dtype=np.float64).reshape(-1, 2)
-    return Reading(
-        answers[:, 0], answers[:, 1].astype(np.int64), stored.attention_received if probe.attention else None
-    )
+    received = stored.attention_received if probe.attention else None
+    return Reading(answers[:, 0], answers[:, 1].astype(np.int64), received)

@@ -251,11 +251,10 @@ def record_states(model: Any, layer: int) -> Iterator[list[Tensor]]:
     def record_output(_: nn.Module, __: Any, output: Any) -> None:
         states.append(output if isinstance(output, Tensor) else output[0])
 
-    hook = (
-        module.register_forward_pre_hook(record_input, with_kwargs=True)
-        if before
-        else module.register_forward_hook(record_output)
-    )
+    if before:
+        hook = module.register_forward_pre_hook(record_input, with_kwargs=True)
+    else:
+        hook = module.register_forward_hook(record_output)
     try:
         yield states
     finally:

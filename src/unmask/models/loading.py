@@ -22,7 +22,7 @@ from unmask.core.types import Kind
 from unmask.models.builtin import BUILT_IN, BuiltinModel, add_low_rank_update, builtin_models
 from unmask.models.classifier import MAX_LENGTH, Classifier
 from unmask.models.eraser import FILE as ERASER
-from unmask.models.eraser import attach, attached_eraser, erased_fingerprint, read_eraser
+from unmask.models.eraser import Eraser, attach, attached_eraser, erased_fingerprint, read_eraser
 from unmask.models.lm import Lm, ModelFacts, ModelKind, max_length
 from unmask.models.network import Network
 from unmask.models.weights import fingerprint, namespace_of, refuse_bad_weights
@@ -53,7 +53,7 @@ class _Checkpoint:
 def open_lm(ref: str | Path | None = None, how: Opening | None = None) -> Lm:
     """Load a hub model (`name@revision`), a folder, or a built-in model (None: the default one)."""
     checkpoint = _find_checkpoint(ref, how or Opening())
-    model, tokenizer, facts = _load_lm(checkpoint)
+    model, tokenizer, facts = _load(checkpoint)
     next_sentence = _next_sentence(checkpoint, model) if facts.kind == "masked" else None
     device = device_for(checkpoint.how.device)
     model.to(device).eval()
@@ -99,7 +99,7 @@ def new_classifier(
     """
     import torch
 
-    lm, tokenizer, facts = _load_lm(_find_checkpoint(ref, replace(how, dtype="fp32")))
+    lm, tokenizer, facts = _load(_find_checkpoint(ref, replace(how, dtype="fp32")))
     config = copy.deepcopy(lm.config)
     config.num_labels = max(1, len(labels))
     if labels:
@@ -163,29 +163,31 @@ def _find_checkpoint(ref: str | Path | None, how: Opening) -> _Checkpoint:
     return _Checkpoint(name, path, revision, builtin, how, source, config)
 
 
-def _load_lm(checkpoint: _Checkpoint) -> tuple[Any, Any, ModelFacts]:
-    return _load(checkpoint, _kind(checkpoint.config, checkpoint.how.kind, checkpoint.name))
+def _load(checkpoint: _Checkpoint, kind: ModelKind | None = None) -> tuple[Any, Any, ModelFacts]:
+    """The model on the CPU with its eraser attached, its tokenizer, and its metadata; or a ModelError.
 
-
-def _load(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, Any, ModelFacts]:
-    """The model on the CPU with its eraser attached, its tokenizer, and its metadata; or a ModelError."""
+    Without `kind` it is a language model, masked or causal.
+    """
     import torch
 
     how, name, builtin = checkpoint.how, checkpoint.name, checkpoint.builtin
+    kind = kind or _kind(checkpoint.config, how.kind, name)
     with quiet(), readable_errors(name, how):
         model, loading = _load_weights(checkpoint, kind)
-        tokenizer = _tokenizer(checkpoint.source)
+        tokenizer = _auto("AutoTokenizer").from_pretrained(**checkpoint.source)
+        if tokenizer.is_fast:  # padding and truncation may be stored in its file
+            tokenizer.backend_tokenizer.no_padding()
+            tokenizer.backend_tokenizer.no_truncation()
         refuse_bad_weights(model, loading, name, classifier=kind == "classifier")
         if builtin is not None and builtin.update is not None:
             add_low_rank_update(model, builtin.update)
-        eraser_file = _optional_file(checkpoint, ERASER)
     _refuse_bad_tokenizer(tokenizer, model, kind, name)
     device = device_for(how.device)
     if device.type == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = how.tf32
         torch.backends.cudnn.allow_tf32 = how.tf32
     digest = fingerprint(model, tokenizer, kind)
-    eraser = read_eraser(eraser_file) if eraser_file is not None else None
+    eraser = _read_eraser(checkpoint)
     if eraser is not None:
         attach(model, eraser)
         digest = erased_fingerprint(digest, eraser)
@@ -203,12 +205,18 @@ def _load(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, Any, ModelFact
 
 
 def _facts(model: Any, tokenizer: Any, kind: ModelKind, **known: Any) -> ModelFacts:
+    if kind != "causal":
+        begin_rule = "not a causal model"
+    elif tokenizer.bos_token is None:
+        begin_rule = "no begin-of-text token: the first token is context only"
+    else:
+        begin_rule = f"every sentence is preceded by {tokenizer.bos_token}"
     return ModelFacts(
         kind=kind,
         architecture=type(model).__name__,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         max_length=max_length(model, tokenizer),
-        begin_rule=_begin_rule(tokenizer, kind),
+        begin_rule=begin_rule,
         **known,
     )
 
@@ -269,27 +277,14 @@ def _load_weights(checkpoint: _Checkpoint, kind: ModelKind) -> tuple[Any, dict[s
     return model, loading
 
 
-def _tokenizer(source: dict[str, Any]) -> Any:
-    """The tokenizer, with any padding and truncation stored in its file disabled."""
-    tokenizer = _auto("AutoTokenizer").from_pretrained(**source)
-    if tokenizer.is_fast:
-        tokenizer.backend_tokenizer.no_padding()
-        tokenizer.backend_tokenizer.no_truncation()
-    return tokenizer
-
-
-def _optional_file(checkpoint: _Checkpoint, file: str) -> Path | None:
-    """A file of the folder or hub repository; None if it has none of that name."""
+def _read_eraser(checkpoint: _Checkpoint) -> Eraser | None:
+    """The eraser saved in the folder or hub repository; None if there is none."""
     from transformers.utils.hub import cached_file
 
-    found = cached_file(
-        checkpoint.path,
-        file,
-        revision=checkpoint.source["revision"],
-        local_files_only=checkpoint.source["local_files_only"],
-        _raise_exceptions_for_missing_entries=False,
-    )
-    return None if found is None else Path(found)
+    where = {key: checkpoint.source[key] for key in ("revision", "local_files_only")}
+    with quiet(), readable_errors(checkpoint.name, checkpoint.how):
+        found = cached_file(checkpoint.path, ERASER, **where, _raise_exceptions_for_missing_entries=False)
+    return None if found is None else read_eraser(Path(found))
 
 
 def _next_sentence(checkpoint: _Checkpoint, model: Any) -> Any:
@@ -298,12 +293,10 @@ def _next_sentence(checkpoint: _Checkpoint, model: Any) -> Any:
 
     if type(checkpoint.config) not in AutoModelForNextSentencePrediction._model_mapping:
         return None
+    safe = None if checkpoint.how.allow_pickle else True
     with quiet(), readable_errors(checkpoint.name, checkpoint.how):
         head, loading = AutoModelForNextSentencePrediction.from_pretrained(
-            **checkpoint.source,
-            dtype=model.dtype,
-            use_safetensors=None if checkpoint.how.allow_pickle else True,
-            output_loading_info=True,
+            **checkpoint.source, dtype=model.dtype, use_safetensors=safe, output_loading_info=True
         )
     if loading["missing_keys"] or loading["mismatched_keys"]:
         return None
@@ -338,14 +331,6 @@ def device_for(name: str | None) -> Any:
         reason = str(error).splitlines()[0]
         raise ModelError(f"no device {name!r} here ({reason}): give cpu, cuda or cuda:N") from error
     return device
-
-
-def _begin_rule(tokenizer: Any, kind: ModelKind) -> str:
-    if kind != "causal":
-        return "not a causal model"
-    if tokenizer.bos_token is None:
-        return "no begin-of-text token: the first token is context only"
-    return f"every sentence is preceded by {tokenizer.bos_token}"
 
 
 def _commit(path: str, revision: str | None) -> str | None:
@@ -407,9 +392,7 @@ def readable_errors(name: str, how: Opening) -> Iterator[None]:
         if isinstance(error, SafetensorError):
             advice = "the weights file is damaged or truncated: download it again"
         elif "safetensors" in reason or "pytorch_model.bin" in reason:
-            advice = (
-                "only safetensors are loaded by default; set allow_pickle to load pickled weights you trust"
-            )
+            advice = "only safetensors are loaded by default; set allow_pickle for pickled weights you trust"
         elif "trust_remote_code" in reason:
             advice = "it needs its own code; read that code, then set trust_remote_code"
         elif offline:

@@ -61,7 +61,8 @@ class Store:
         if path is not None:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                self._open()
+                with self._rebuilding():
+                    self._connect()
             except OSError as error:
                 self._disable(error)
 
@@ -78,15 +79,10 @@ class Store:
         with self._rebuilding():
             damaged = self._fetch_into(readings, keys)
             if damaged:
-                warnings.warn(
-                    f"{len(damaged)} damaged readings in {self.path} are computed again",
-                    StoreWarning,
-                    stacklevel=2,
-                )
+                _warn(f"{len(damaged)} damaged readings in {self.path} are computed again")
+                rows = [(key,) for key in damaged]
                 with self._connection:
-                    self._connection.executemany(
-                        "DELETE FROM readings WHERE key = ?", [(key,) for key in damaged]
-                    )
+                    self._connection.executemany("DELETE FROM readings WHERE key = ?", rows)
         return readings
 
     def save(self, new: Mapping[bytes, StoredReadings]) -> None:
@@ -113,11 +109,7 @@ class Store:
     def _disable(self, error: Exception) -> None:
         """Continue without a store."""
         self.close()
-        warnings.warn(
-            f"readings cannot be stored in {self.path} ({error}); continuing without a store",
-            StoreWarning,
-            stacklevel=3,
-        )
+        _warn(f"readings cannot be stored in {self.path} ({error}); continuing without a store")
 
     def _fetch_into(self, readings: dict[bytes, StoredReadings], keys: Sequence[bytes]) -> list[bytes]:
         assert self._connection is not None
@@ -132,10 +124,6 @@ class Store:
                 else:
                     damaged.append(key)
         return damaged
-
-    def _open(self) -> None:
-        with self._rebuilding():
-            self._connect()
 
     def _connect(self) -> None:
         assert self.path is not None
@@ -159,11 +147,7 @@ class Store:
                 self.path.replace(aside)
             for suffix in ("-wal", "-shm"):
                 Path(f"{self.path}{suffix}").unlink(missing_ok=True)
-            warnings.warn(
-                f"the store {self.path} is damaged ({error}): moved to {aside.name}, a new one started",
-                StoreWarning,
-                stacklevel=3,
-            )
+            _warn(f"the store {self.path} is damaged ({error}): moved to {aside.name}, a new one started")
             self._connect()
 
 
@@ -171,11 +155,8 @@ def list_stores() -> list[tuple[str, int, int]]:
     """All stores of this user: name, size in bytes, number of readings."""
     rows = []
     for path in sorted(store_dir().glob("*.sqlite")):
-        size = sum(
-            Path(f"{path}{suffix}").stat().st_size
-            for suffix in ("", "-wal")
-            if Path(f"{path}{suffix}").exists()
-        )
+        parts = (path, Path(f"{path}-wal"))
+        size = sum(part.stat().st_size for part in parts if part.exists())
         rows.append((path.stem, size, _count(path)))
     return rows
 
@@ -205,9 +186,8 @@ def _count(path: Path) -> int:
 def _pack(key: bytes, stored: StoredReadings) -> tuple[Any, ...]:
     rows = [(*read, *answer) for read, answer in stored.answers.items()]
     reads = np.array(rows, dtype=_READ).tobytes()
-    received = (
-        None if stored.attention_received is None else stored.attention_received.astype("<f4").tobytes()
-    )
+    weights = stored.attention_received
+    received = None if weights is None else weights.astype("<f4").tobytes()
     return key, _checksum(key, reads, received), reads, received
 
 
@@ -219,3 +199,7 @@ def _unpack(reads: bytes, received: bytes | None) -> StoredReadings:
 
 def _checksum(key: bytes, reads: bytes, received: bytes | None) -> int:
     return zlib.crc32(key + reads + (received or b""))
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, StoreWarning, stacklevel=4)

@@ -12,8 +12,14 @@ from typing import Any
 from unmask.core.errors import ModelError
 
 STORE_FORMAT = 1  # increase when the meaning of stored readings changes
-
-
+_NOT_CONTENT = (
+    "_name_or_path",
+    "architectures",
+    "_commit_hash",
+    "transformers_version",
+    "torch_dtype",
+    "dtype",
+)
 _LM_ADVICE = (
     "they would be random, and so would every score; give a checkpoint saved with its LM head "
     "(not a bare encoder, a sentence embedder or a classifier)"
@@ -37,7 +43,11 @@ def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str, *, classi
             f"{name} could not be loaded completely: {' '.join(str(loading['error_msgs']).split())[:300]}"
         )
     _refuse_untied(model, name)
-    _refuse_not_finite(model, name)
+    bad = [key for key, tensor in model.named_parameters() if not tensor.isfinite().all()]
+    if bad:
+        raise ModelError(
+            f"{name} has NaN or infinite weights in {_format_names(bad)}: the checkpoint is damaged"
+        )
 
 
 def fingerprint(model: Any, tokenizer: Any, kind: str) -> str:
@@ -59,16 +69,6 @@ def namespace_of(digest: str, dtype: str) -> str:
     libraries = "/".join(version(package) for package in ("torch", "transformers"))
     suffix = hashlib.blake2b(f"{libraries}/{dtype}/{STORE_FORMAT}".encode(), digest_size=4).hexdigest()
     return f"{digest}-{suffix}"
-
-
-_NOT_CONTENT = {
-    "_name_or_path",
-    "transformers_version",
-    "architectures",
-    "torch_dtype",
-    "dtype",
-    "_commit_hash",
-}
 
 
 def _tensor_digest(name: str, tensor: Any) -> bytes:
@@ -94,14 +94,6 @@ def _refuse_untied(model: Any, name: str) -> None:
             f"{name} says tie_word_embeddings=true, but its checkpoint holds an output matrix that differs "
             "from its embeddings: one of them is stale; set the flag to false in config.json if "
             "the output matrix is the right one"
-        )
-
-
-def _refuse_not_finite(model: Any, name: str) -> None:
-    bad = [key for key, tensor in model.named_parameters() if not tensor.isfinite().all()]
-    if bad:
-        raise ModelError(
-            f"{name} has NaN or infinite weights in {_format_names(bad)}: the checkpoint is damaged"
         )
 
 

@@ -10,7 +10,7 @@ from unmask.core.errors import DataError
 from unmask.data.formats import records
 from unmask.data.pairs import slug
 from unmask.data.prompts import Prompt
-from unmask.models.fill.words import split_at_slot
+from unmask.models.fill import split_at_slot
 
 FORMS = ("completion", "question")
 COLUMNS = ("text", "category", "form", "biased", "fair", "why")
