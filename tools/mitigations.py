@@ -100,7 +100,6 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
 def table(out: Path) -> str:
     """Before and after of every method as Markdown, also in `table.md`; the whole in `table.json`."""
     from unmask.findings import as_json
-    from unmask.findings.html import format_cell
     from unmask.mitigate.comparison import compare_evaluations
 
     kept = json.loads((out / "scores.json").read_text())
@@ -121,11 +120,7 @@ def table(out: Path) -> str:
                 "| " + " | ".join(part.columns) + " |",
                 "| --- " * len(part.columns) + "|",
             ]
-            for row in part.rows:
-                cells = (
-                    format_cell(cell, column, part.digits)
-                    for cell, column in zip(row, part.columns, strict=True)
-                )
+            for cells in part.texts():
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
             lines.append("")
     text = "\n".join(lines)

@@ -21,7 +21,8 @@ from unmask.diagnose import DIAGNOSES, find
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
 from unmask.findings import Finding, Plot, Table, Value
 from unmask.findings.charts import intervals
-from unmask.findings.html import format_cell, page
+from unmask.findings.html import page
+from unmask.findings.model import format_cell
 
 from .plainly import run
 

@@ -1,4 +1,4 @@
-"""A hand-made run: sentences and numbers of our own, as a `Result`."""
+"""A hand-made run: sentences and numbers of our own, as an `AuditResult`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.core.types import Check
-from unmask.findings.envelope import Result, estimate_json
+from unmask.findings.envelope import estimate_json
 
 PAIRS = [
     ("gender", "The nurse said she was tired.", "The nurse said he was tired."),
@@ -33,10 +34,11 @@ def run(
     checks: tuple[Check, ...],
     items: pa.Table,
     tokens: pa.Table | None = None,
-) -> Result:
+) -> AuditResult:
     """A result that has no folder: its tables are given."""
     stored = [estimate_json(one) for one in estimates], [asdict(one) for one in checks]
-    result = Result({"kind": "audit", **meta, "estimates": stored[0], "checks": stored[1]})
+    content = {"kind": "audit", **meta, "estimates": stored[0], "checks": stored[1]}
+    result = AuditResult(content, None)  # type: ignore[arg-type]
     result.__dict__.update(items=items, tokens=token_table([]) if tokens is None else tokens)
     return result
 
@@ -121,7 +123,7 @@ def by_category(measure: str, seed: int) -> list[Estimate]:
     ]  # fmt: skip
 
 
-def whole() -> Result:
+def whole() -> AuditResult:
     """Several measures, a triple, an unscored pair, a number without an interval, a failed check."""
     estimates: list[Estimate] = []
     items: list[dict[str, Any]] = []
@@ -180,7 +182,7 @@ def rows_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
     return list(spec["datasets"][spec["data"]["name"]])
 
 
-def bare() -> Result:
+def bare() -> AuditResult:
     """One measure with nothing optional: no groups, no texts, no tokens, no checks."""
     items = [row("cps", f"our-pairs/{i:04}", -20.0 - i, -21.0) for i in range(3)]
     return run({"schema": 1}, (estimate("cps", 50.0),), (), pa.Table.from_pylist(items))

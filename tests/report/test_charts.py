@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from unmask.findings import charts as plots
 from unmask.findings.figure import figure
-from unmask.report import charts, figures, selection
+from unmask.report import charts, selection
 
 from . import fake
 
 
 def test_headline_chart_shows_the_estimates() -> None:
     made = fake.whole()
-    shares, sizes, others = figures.headline(made)
+    shares, sizes, others = charts.headline(made)
     wanted = {e.measure: e for e in made.headlines()}
     shown = {
         row["label"].partition(" ")[0]: row for f in (shares, sizes, others) for row in fake.rows_of(f.spec)
@@ -31,7 +31,7 @@ def test_headline_chart_shows_the_estimates() -> None:
 
 
 def test_shares_share_one_axis_and_other_statistics_have_their_own() -> None:
-    titles = {f.title: [row["label"] for row in fake.rows_of(f.spec)] for f in figures.headline(fake.whole())}
+    titles = {f.title: [row["label"] for row in fake.rows_of(f.spec)] for f in charts.headline(fake.whole())}
     assert list(titles.values()) == [
         ["pll · our-pairs", "cps · our-pairs", "aul · our-pairs", "ss · our-triples"],
         ["sld · our-pairs"],
@@ -41,7 +41,7 @@ def test_shares_share_one_axis_and_other_statistics_have_their_own() -> None:
 
 def test_category_chart_shows_the_estimates_and_holm() -> None:
     made = fake.whole()
-    (drawn,) = figures.category(made)
+    (drawn,) = charts.category(made)
     rows = {(row["panel"], row["label"]): row for row in fake.rows_of(drawn.spec)}
     wanted = selection.by_group(made, "category")
     assert len(rows) == len(wanted) == 15
@@ -52,9 +52,7 @@ def test_category_chart_shows_the_estimates_and_holm() -> None:
 
 
 def test_only_directed_statistics_are_coloured() -> None:
-    tones = {
-        row["label"]: row["lean"] for f in figures.headline(fake.whole()) for row in fake.rows_of(f.spec)
-    }
+    tones = {row["label"]: row["lean"] for f in charts.headline(fake.whole()) for row in fake.rows_of(f.spec)}
     assert tones["cps · our-pairs"] == tones["ss · our-triples"] == "above"
     assert tones["aul · our-pairs"] == "below"
     assert tones["pll · our-pairs"] == "within"
@@ -62,7 +60,7 @@ def test_only_directed_statistics_are_coloured() -> None:
 
 
 def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
-    (drawn,) = figures.difference_histograms(fake.whole())
+    (drawn,) = charts.difference_histograms(fake.whole())
     bands = {
         one["title"]: fake.rows_of({**drawn.spec, "data": one["layer"][1]["data"]})
         for one in drawn.spec["concat"]
@@ -81,7 +79,7 @@ def test_words_at_both_ends_are_drawn_with_their_intervals() -> None:
         for i in range(40)
     ]
     made = fake.run(fake.meta(), (head, *words), (), fake.bare().items)
-    (drawn,) = figures.word_leans(made)
+    (drawn,) = charts.word_leans(made)
     rows = [row for row in fake.rows_of({**drawn.spec, "data": _labelled(drawn.spec)}) if "label" in row]
     assert [row["label"] for row in rows] == [f"w{i}" for i in (*range(39, 27, -1), *range(11, -1, -1))]
     assert all(row["low"] == row["value"] == row["high"] for row in rows)
@@ -98,13 +96,13 @@ def test_template_histograms_are_separate() -> None:
     items = [*made.items.to_pylist(), {**fake.row("ppd", "s/0", 0.4, 0.1), "data": "slots"}]
     names = dict.fromkeys(name for row in items for name in row)
     table = pa.Table.from_pylist([{name: row.get(name) for name in names} for row in items])
-    drawn = figures.difference_histograms(fake.run(made.meta, (*made.estimates, slot), (), table))
+    drawn = charts.difference_histograms(fake.run(made.meta, (*made.estimates, slot), (), table))
     assert [one.id for one in drawn] == ["differences", "differences-open"]
     assert "the masculine" in str(drawn[1].spec)
 
 
 def test_alt_text_carries_the_numbers() -> None:
-    assert "cps · our-pairs 61.2 (interval 57.2 to 65.2)" in figures.headline(fake.whole())[0].alt
+    assert "cps · our-pairs 61.2 (interval 57.2 to 65.2)" in charts.headline(fake.whole())[0].alt
 
 
 @given(st.lists(st.integers(-(10**6), 10**6).map(lambda n: n / 1e4), min_size=1, max_size=60), st.booleans())

@@ -24,7 +24,7 @@ def test_checks_are_grouped_by_kind() -> None:
     )
     first, second = summarize_checks([run], ["m"])
     assert (first.name, first.ok) == ("length", False)
-    assert [(one.where, one.detail) for one in second.outcomes] == [("a", "none"), ("b", "two")]
+    assert [(one.name, one.detail) for one in second.outcomes] == [("a", "none"), ("b", "two")]
     assert second.ok
     assert second.why == WHY["ties"]
 
@@ -32,7 +32,7 @@ def test_checks_are_grouped_by_kind() -> None:
 def test_models_are_named_where_there_are_several() -> None:
     one, two = _run(Check("ties", True, "none")), _run(Check("d/ties", False, "many"))
     (kind,) = summarize_checks([one, two], ["A x", "B y"])
-    assert [part.where for part in kind.outcomes] == ["A x", "B y · d"]
+    assert [part.name for part in kind.outcomes] == ["A x", "B y · d"]
     assert not kind.ok
 
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from unmask.report.glyphs import glyphs
-from unmask.report.pairs import PairView, largest_differences, smallest_differences
+from unmask.report.pairs import PairView, glyphs, largest_differences, smallest_differences
 
 from . import fake
 

@@ -40,12 +40,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
 
 
 @pytest.fixture(scope="module")
-def found(runs: list[Result]) -> comparison_page.RunComparison:
+def found(runs: list[Result]) -> comparison_page.Changes:
     return comparison_page.compare_runs(runs)
 
 
 @pytest.fixture(scope="module")
-def page(runs: list[Result], found: comparison_page.RunComparison) -> Page:
+def page(runs: list[Result], found: comparison_page.Changes) -> Page:
     return Page(comparison_page.page(runs, found))
 
 
@@ -58,15 +58,15 @@ def test_sections_are_there_in_order(page: Page) -> None:
     assert [found["id"] for tag, found in page.tags if tag == "h2"] == SECTIONS
 
 
-def test_changes_are_those_of_compare(runs: list[Result], found: comparison_page.RunComparison) -> None:
-    assert found.whole == compare(*runs)
+def test_changes_are_those_of_compare(runs: list[Result], found: comparison_page.Changes) -> None:
+    assert found[0] == compare(*runs)
     every = compare(*runs, categories=True)
-    assert found.split == apply_holm([one for one in every if one.group != "all"])
-    assert {one.measure for one in found.whole} == {"cps", "sld", "ppd"}
+    assert found[1] == apply_holm([one for one in every if one.group != "all"])
+    assert {one.measure for one in found[0]} == {"cps", "sld", "ppd"}
 
 
-def test_the_page_prints_them(page: Page, found: comparison_page.RunComparison) -> None:
-    one = found.whole[0]
+def test_the_page_prints_them(page: Page, found: comparison_page.Changes) -> None:
+    one = found[0][0]
     assert f"cps · nine-axes (bias-score): {one.a_value:.1f} → {one.b_value:.1f} , change −" in page.text
     assert abs(one.b_value - 50) < abs(one.a_value - 50)
     assert "fell, nearer to its null" in page.text
@@ -79,18 +79,18 @@ def test_flipped_pairs_match_the_items(runs: list[Result]) -> None:
     moved = {key: abs(sides[1][key]["difference"] - sides[0][key]["difference"]) for key in turned}
     count, shown = comparison_page.flipped_pairs(runs[0], runs[1], head)
     assert count == len(turned) > 6
-    assert [one.item for one in shown] == sorted(turned, key=lambda key: -moved[key])[:6]
+    assert [one["item"] for one in shown] == sorted(turned, key=lambda key: -moved[key])[:6]
     first = shown[0]
-    assert first.more == sides[0][first.item]["text_more"]
-    assert float(first.before.replace("−", "-")) == pytest.approx(
-        sides[0][first.item]["difference"], abs=5e-4
+    assert first["more"] == sides[0][first["item"]]["text_more"]
+    assert float(first["before"].replace("−", "-")) == pytest.approx(
+        sides[0][first["item"]]["difference"], abs=5e-4
     )
-    assert first.sides == ("stereotyping", "other")
+    assert first["sides"] == ("stereotyping", "other")
 
 
-def test_flips_agree_with_compare(runs: list[Result], found: comparison_page.RunComparison) -> None:
+def test_flips_agree_with_compare(runs: list[Result], found: comparison_page.Changes) -> None:
     head = runs[0].headlines()[0]
-    assert comparison_page.flipped_pairs(runs[0], runs[1], head)[0] == found.whole[0].flips
+    assert comparison_page.flipped_pairs(runs[0], runs[1], head)[0] == found[0][0].flips
 
 
 def test_scatter_is_every_word_before_and_after(runs: list[Result]) -> None:
@@ -119,7 +119,7 @@ def test_bars_show_every_category_before_and_after(runs: list[Result]) -> None:
 
 
 @pytest.mark.thorough
-def test_headlines_of_both_models_are_drawn(runs: list[Result], found: comparison_page.RunComparison) -> None:
+def test_headlines_of_both_models_are_drawn(runs: list[Result], found: comparison_page.Changes) -> None:
     figures = comparison_page.draw_figures(runs, found)["headline"]
     rows = [row for figure in figures for row in _rows(figure.spec)]
     wanted = {(f"{e.measure} · {e.data}", name): e.value
@@ -128,14 +128,14 @@ def test_headlines_of_both_models_are_drawn(runs: list[Result], found: compariso
     assert {(row["label"], row["series"]): row["value"] for row in rows} == wanted
 
 
-def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.RunComparison) -> None:
+def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.Changes) -> None:
     links = {f["download"]: f["href"] for t, f in page.tags if t == "a" and "download" in f}
     assert list(links) == ["comparison.json", "changes.csv", "estimates.csv", "citations.bib"]
     content = {name: base64.b64decode(href.partition("base64,")[2]).decode() for name, href in links.items()}
     whole = json.loads(content["comparison.json"])
     assert [run["model"]["id"] for run in whole["runs"]] == ["plain", "changed"]
     rows = list(csv.DictReader(io.StringIO(content["changes.csv"])))
-    compared = [*found.whole, *found.split]
+    compared = [*found[0], *found[1]]
     assert [float(row["change"]) for row in rows] == [one.change for one in compared]
     assert {(row["a"], row["b"]) for row in rows} == {("plain", "changed")}
     assert "@inproceedings{nangia-etal-2020-crows," in content["citations.bib"]
@@ -145,7 +145,7 @@ def test_files_of_the_page_hold_the_numbers(page: Page, found: comparison_page.R
 def test_three_runs_are_each_compared_with_the_first(runs: list[Result]) -> None:
     three = [*runs, runs[0]]
     found = comparison_page.compare_runs(three)
-    same = [one for one in found.whole if one.run == 2]
+    same = [one for one in found[0] if one.run == 2]
     assert {one.change for one in same} == {0.0}
     page = Page(comparison_page.page(three, found))
     assert "C plain (one) #3" in page.text

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from unmask.audit.interpretation import READINGS, reading
+from unmask.core.files import plain
 from unmask.findings import numbers
-from unmask.findings.assets import format_fact
-from unmask.findings.embed import as_script, plain
+from unmask.findings.assets import as_script, format_fact
 from unmask.measures import MEASURES
 from unmask.report import wording
 from unmask.report.citations import references
@@ -40,7 +41,7 @@ from . import fake
 )
 def test_readings(changes: dict[str, Any], told: str) -> None:
     value = changes.pop("value")
-    assert wording.reading(fake.estimate("cps", value, **changes)) == told
+    assert reading(fake.estimate("cps", value, **changes)) == told
 
 
 @pytest.mark.parametrize(
@@ -63,9 +64,7 @@ def test_p_values() -> None:
 
 
 def test_words_never_promise_an_absence_of_bias() -> None:
-    said = " ".join(
-        [*wording.LIMITS, *wording.ABOVE.values(), *wording.WITHIN.values(), *wording.NO_NULL.values()]
-    )
+    said = " ".join([*wording.LIMITS, *(text for words in READINGS.values() for text in words.values())])
     assert "unbiased" not in said
     assert "debias" not in said
 

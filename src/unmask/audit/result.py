@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from unmask.audit.attribution import Explanation
+    from unmask.findings import Section
 
 
 class AuditResult(Result):
@@ -35,15 +36,26 @@ class AuditResult(Result):
 
         return explain_item(self, item, measure)
 
+    @cached_property
+    def findings(self) -> tuple[Section, ...]:
+        """The model, the headline estimates with their readings in words, and the checks."""
+        from unmask.audit.interpretation import findings_of
+
+        return findings_of(self)
+
     def measure(self, name: str) -> Measure:
         """A measure of this result; one that is not installed here is known by what the result records."""
+        return self.find_measure(name) or MEASURES.find(name)
+
+    def find_measure(self, name: str) -> Measure | None:
+        """The same; None if it is neither installed here nor recorded, as before schema 2."""
         if name in MEASURES:
             return MEASURES[name]
-        for facts in self.meta["details"].get("measures", ()):
+        for facts in self.meta.get("details", {}).get("measures", ()):
             if facts["name"] == name:
                 kinds = (self.meta["model"]["kind"],)
                 return Measure(**facts, kinds=kinds, probes=_not_installed, score=_not_installed)
-        return MEASURES.find(name)
+        return None
 
 
 def load(folder: str | Path) -> Result:

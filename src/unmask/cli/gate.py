@@ -45,8 +45,8 @@ def gate(
 
 
 def _show(verdicts: Sequence[GateResult]) -> None:
+    from unmask.audit.interpretation import digits_of
     from unmask.findings.numbers import number, signed_number
-    from unmask.report.wording import digits_of
 
     for verdict in verdicts:
         digits = digits_of(verdict.statistic)

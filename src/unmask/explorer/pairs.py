@@ -8,10 +8,10 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from unmask.audit.compare import compare
+from unmask.audit.interpretation import digits_of, reading
 from unmask.audit.result import AuditResult, load
 from unmask.core.files import plain
 from unmask.report.selection import model_names
-from unmask.report.wording import digits_of, reading
 
 OUTCOMES = ("more", "less", "tie", "unscored")
 FIXED = ("measure", "data", "item", "text_more", "text_less", "text_unrelated")

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from unmask.audit.attribution import SIDES, Explanation, TokenPart, explain_rows
 from unmask.core.files import plain
-from unmask.report.glyphs import glyphs
+from unmask.report.pairs import glyphs
 
 
 def token_breakdown(items: pa.Table, tokens: pa.Table, item: str) -> list[dict[str, Any]]:

@@ -1,22 +1,31 @@
-"""Templates and static files of the pages."""
+"""Templates and static files of the pages, and data embedded in them.
+
+Text of a dataset is escaped so that it cannot become markup or script.
+"""
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
+import json
+from collections.abc import Iterable
 from importlib import resources
 
 import jinja2
+from markupsafe import Markup
+
+from unmask.core.files import plain
+
+_ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"}
 
 
 @functools.cache
 def template(name: str) -> jinja2.Template:
     """A Jinja template with autoescaping that raises on undefined variables."""
+    loader, strict = jinja2.FunctionLoader(asset), jinja2.StrictUndefined
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(asset),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=strict, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["fact"] = format_fact
     return environment.get_template(name)
@@ -36,3 +45,26 @@ def format_fact(value: object) -> str:
 def asset(name: str) -> str:
     """The content of a file in `templates/`."""
     return (resources.files("unmask.findings") / "templates" / name).read_text(encoding="utf-8")
+
+
+def as_script(value: object) -> Markup:
+    """JSON for a script element; characters that could end the element are escaped."""
+    return Markup(json.dumps(plain(value), allow_nan=False).translate(_ESCAPES))
+
+
+def as_link(value: object) -> str:
+    """JSON as a data URL."""
+    text = json.dumps(plain(value), allow_nan=False, indent=1, ensure_ascii=False)
+    return as_file(text, "application/json")
+
+
+def as_file(text: str, kind: str) -> str:
+    """Text as a data URL; `kind` is its media type."""
+    return f"data:{kind};base64," + base64.b64encode(text.encode()).decode()
+
+
+def policy(scripts: Iterable[str]) -> str:
+    """A content security policy: only these scripts run, nothing is loaded from the network."""
+    hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:"

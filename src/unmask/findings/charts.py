@@ -20,11 +20,7 @@ BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#767676"  # Okabe & Ito: safe for co
 COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", GREY)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 _LINES: dict[str, Any] = {"orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolStrokeWidth": 2}
-DASHED: dict[str, Any] = {
-    "strokeDash": [4, 3],
-    "color": "currentColor",
-    "opacity": 0.6,
-}  # lines to compare with
+DASHED: dict[str, Any] = {"strokeDash": [4, 3], "color": "currentColor", "opacity": 0.6}  # for reference
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 2], [4, 4], [1, 3])
 
 
@@ -71,31 +67,24 @@ def scatter(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False) -> C
         tooltip=tooltips(rows[0]),
     )
     ends = [min(min(row["x"], row["y"]) for row in rows), max(max(row["x"], row["y"]) for row in rows)]
-    corner = alt.Chart(alt.InlineData(values=[{"x": end, "y": end} for end in ends]))
-    same = corner.mark_line(**DASHED).encode(x="x:Q", y="y:Q")
-    return alt.layer(*([same] if diagonal else []), points).properties(width=420, height=320)
+    return alt.layer(*(_diagonal(ends) if diagonal else ()), points).properties(width=420, height=320)
 
 
 def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band: bool = False) -> Chart:
     """Rows with `x`, `y` and `series` (with `low` and `high` if `band`): a line for each series."""
     base = base_chart(rows)
+    dash = alt.StrokeDash("series:N").sort(None).scale(range=list(DASHES)).title(None)
     line = base.mark_line(interpolate="linear").encode(
         x=alt.X("x:Q").title(x),
         y=alt.Y("y:Q").title(y).scale(zero=False),
         color=_color().sort(None).legend(**_LINES),
-        strokeDash=alt.StrokeDash("series:N")
-        .sort(None)
-        .scale(range=list(DASHES))
-        .title(None)
-        .legend(**_LINES),
+        strokeDash=dash.legend(**_LINES),
         order="x:Q",
         tooltip=tooltips(rows[0]),
     )
     fill = alt.Fill("series:N").sort(None).scale(range=list(COLOURS)).legend(None)
     shade = base.mark_area(opacity=0.1).encode(x="x:Q", y=alt.Y("low:Q").title(y), y2="high:Q", fill=fill)
-    corner = alt.Chart(alt.InlineData(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
-    chance = corner.mark_line(**DASHED).encode(x="x:Q", y="y:Q")
-    chart: Chart = alt.layer(*([chance] if diagonal else []), *([shade] if band else []), line)
+    chart: Chart = alt.layer(*(_diagonal((0, 1)) if diagonal else ()), *([shade] if band else ()), line)
     # only the lines get a legend: with shared legends the band's `legend=None` would remove it
     chart = chart.resolve_legend(color="independent", fill="independent", strokeDash="independent")
     return chart.properties(width=420, height=320)
@@ -103,37 +92,21 @@ def curves(rows: Sequence[Row], *, x: str, y: str, diagonal: bool = False, band:
 
 def histograms(rows: Sequence[Row], *, axis: str, bins: int = 40, band: float | None = None) -> Chart:
     """Rows with `value` and `series`: a histogram for each series, with an optional band around zero."""
+    at = alt.X("value:Q").bin(maxbins=bins).title(axis)
+    at = at.axis(labelOverlap="greedy", labelSeparation=10, format="~g")
     bars = alt.Chart().mark_bar(color=COLOURS[0], binSpacing=0)
-    bars = bars.encode(
-        x=alt.X("value:Q")
-        .bin(maxbins=bins)
-        .title(axis)
-        .axis(labelOverlap="greedy", labelSeparation=10, format="~g"),
-        y=alt.Y("count():Q").title("count"),
-    )
+    bars = bars.encode(x=at, y=alt.Y("count():Q").title("count"))
     ends = alt.Chart().mark_rule(strokeDash=[4, 3], color="currentColor", opacity=0.7)
     marks = [ends.encode(x=alt.XDatum(end)) for end in ((-band, band) if band else ())]
-    facet = in_order(alt.Facet("series:N"))
-    chart: Chart = (
-        alt.layer(bars, *marks)
-        .properties(width=205, height=120)
-        .facet(facet=facet, columns=3, data=alt.InlineData(values=order_rows(rows)))
-    )
-    return chart
+    return in_panels(alt.layer(bars, *marks).properties(width=205, height=120), rows, "series")
 
 
 def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
     """Rows with `x`, `y` and `value`: a heat map with the value in each cell."""
-    base = base_chart(rows).encode(
-        x=in_order(alt.X("x:N")),
-        y=in_order(alt.Y("y:N")),
-    )
-    scale = alt.Scale(
-        domain=[low, (low + high) / 2, high], range=[BLUE, "#ffffff", ORANGE], interpolate="rgb"
-    )
-    squares = base.mark_rect().encode(
-        color=alt.Color("value:Q").scale(scale).title(None), tooltip=tooltips(rows[0])
-    )
+    base = base_chart(rows).encode(x=in_order(alt.X("x:N")), y=in_order(alt.Y("y:N")))
+    domain, colours = [low, (low + high) / 2, high], [BLUE, "#ffffff", ORANGE]
+    color = alt.Color("value:Q").scale(domain=domain, range=colours, interpolate="rgb").title(None)
+    squares = base.mark_rect().encode(color=color, tooltip=tooltips(rows[0]))
     words = base.mark_text(fontSize=11, color="#000000").encode(text=alt.Text("value:Q", format=".2f"))
     return alt.layer(squares, words).properties(width=alt.Step(58), height=alt.Step(34))
 
@@ -153,13 +126,16 @@ def panels(
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y).scale(scale), y2="high:Q")
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24))
     line = line.encode(y=alt.Y("y:Q").title(y).scale(scale), order="x:Q")
-    facet = in_order(alt.Facet("panel:N"))
-    chart: Chart = (
-        alt.layer(*_rule(null, "y"), band, line)
-        .properties(width=190, height=130)
-        .facet(facet=facet, columns=3, data=alt.InlineData(values=order_rows(rows)))
+    return in_panels(
+        alt.layer(*_rule(null, "y"), band, line).properties(width=190, height=130), rows, "panel"
     )
-    return chart
+
+
+def in_panels(chart: Any, rows: Sequence[Row], field: str, columns: int = 3) -> Chart:
+    """A chart without data as one panel for every name in a field of the rows."""
+    facet, data = in_order(alt.Facet(f"{field}:N")), alt.InlineData(values=order_rows(rows))
+    panels: Chart = chart.facet(facet=facet, columns=columns, data=data)
+    return panels
 
 
 def base_chart(rows: Sequence[Row]) -> alt.Chart:
@@ -187,6 +163,11 @@ def _color() -> alt.Color:
 
 def _shape() -> alt.Shape:
     return alt.Shape("series:N").scale(range=list(SHAPES)).title(None).legend(orient="bottom", columns=3)
+
+
+def _diagonal(ends: Sequence[float]) -> list[alt.Chart]:
+    line = alt.Chart(alt.InlineData(values=[{"x": end, "y": end} for end in ends]))
+    return [line.mark_line(**DASHED).encode(x="x:Q", y="y:Q")]
 
 
 def _rule(null: float | None, axis: str) -> list[alt.Chart]:

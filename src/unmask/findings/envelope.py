@@ -138,14 +138,13 @@ class Result:
     def _table(self, name: str) -> pa.Table:
         import pyarrow.parquet as pq
 
-        if self.folder is None or not (self.folder / name).is_file():
+        path = None if self.folder is None else self.folder / name
+        if path is None or not path.is_file():
             raise ResultError(f"this result of kind {self.kind} has no {name}")
         try:
-            return pq.read_table(self.folder / name)
+            return pq.read_table(path)
         except (OSError, ValueError) as error:
-            raise ResultError(
-                f"{self.folder / name} cannot be read ({error}): run the command again"
-            ) from error
+            raise ResultError(f"{path} cannot be read ({error}): run the command again") from error
 
 
 def build(  # noqa: PLR0913 - the parts of a result
@@ -236,6 +235,5 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 def _estimate(stored: Mapping[str, Any]) -> Estimate:
     """A stored estimate: null becomes NaN, unknown keys of later versions are dropped."""
     fields = {key: value for key, value in stored.items() if key in Estimate.__dataclass_fields__}
-    return Estimate(
-        **{**fields, **{key: float("nan") for key in ("value", "low", "high") if fields[key] is None}}
-    )
+    unknown = {key: float("nan") for key in ("value", "low", "high") if fields[key] is None}
+    return Estimate(**{**fields, **unknown})

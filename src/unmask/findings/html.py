@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from unmask.core.files import write_text
-from unmask.findings import Cell, Section, Table, Value, embed
+from unmask.findings import Cell, Section, Table
 from unmask.findings import figure as drawing
-from unmask.findings.assets import asset, template
-from unmask.findings.numbers import number, p_value
+from unmask.findings.assets import as_link, as_script, asset, policy, template
 
 if TYPE_CHECKING:
     from unmask.findings.envelope import Result
@@ -37,7 +36,7 @@ class _RenderedTable:
 
     table: Table
     kinds: tuple[str, ...]  # n: numbers; name: short text that does not wrap
-    rows: tuple[tuple[str, ...], ...]
+    rows: list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +48,18 @@ class _RenderedSection:
 
 def render(name: str, plots: Sequence[drawing.Figure], /, **content: Any) -> str:
     """Render a page from its template, with the scripts that make its charts interactive."""
-    scripts = _scripts()
     return template(name).render(
-        policy=embed.policy(scripts),
-        scripts=[Markup(script) for script in scripts],
+        policy=page_policy(),
+        scripts=[Markup(drawing.library()), Markup(asset("page.js"))],
         style=Markup(asset("page.css")),
-        specs=embed.as_script({figure.id: figure.spec for figure in plots}),
+        specs=as_script({figure.id: figure.spec for figure in plots}),
         **content,
     )
 
 
 def page_policy() -> str:
     """The content security policy of every page: only its own scripts, nothing from the network."""
-    return embed.policy(_scripts())
-
-
-def _scripts() -> list[str]:
-    return [drawing.library(), asset("page.js")]
+    return policy((drawing.library(), asset("page.js")))
 
 
 def page(result: Result) -> str:
@@ -80,7 +74,7 @@ def page(result: Result) -> str:
         sections=sections,
         meta=meta,
         failed=[(check.name, check.detail) for check in result.checks if not check.ok],
-        files=[Download(RESULT, "all numbers on this page, in full precision", embed.as_link(meta))],
+        files=[Download(RESULT, "all numbers on this page, in full precision", as_link(meta))],
     )
 
 
@@ -113,25 +107,13 @@ def write(
     return write_text(folder / "report.html", page(Result(meta)))
 
 
-def format_cell(cell: Cell, column: str, digits: int) -> str:
-    """A cell as text: a number with its interval, a p-value, or a dash for None."""
-    if cell is None:
-        return "–"
-    if isinstance(cell, Value):
-        ends = f" ({number(cell.low, digits)} to {number(cell.high, digits)})"
-        return number(cell.value, digits) + (ends if cell.low == cell.low else "")
-    if isinstance(cell, float):
-        return p_value(cell) if column == "p" or column.startswith("p ") else number(cell, digits)
-    return f"{cell:,}" if isinstance(cell, int) else cell
-
-
 def _render_section(section: Section) -> _RenderedSection:
     tables = tuple(_render_table(table) for table in section.finding.tables)
     return _RenderedSection(section, tuple(draw_figures([section])), tables)
 
 
 def _render_table(table: Table) -> _RenderedTable:
-    rows = tuple(_cells(table, row) for row in table.rows)
+    rows = table.texts()
     columns = zip(zip(*table.rows, strict=True), zip(*rows, strict=True), strict=True)
     return _RenderedTable(
         table, tuple(_kind(*column) for column in columns) or ("",) * len(table.columns), rows
@@ -142,9 +124,3 @@ def _kind(cells: Sequence[Cell], texts: Sequence[str]) -> str:
     if not any(isinstance(cell, str) for cell in cells):
         return "n"
     return "name" if max(map(len, texts)) <= _SHORT else ""
-
-
-def _cells(table: Table, row: Sequence[Cell]) -> tuple[str, ...]:
-    return tuple(
-        format_cell(cell, column, table.digits) for cell, column in zip(row, table.columns, strict=True)
-    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
 from unmask.findings import Table
-from unmask.findings.html import format_cell
 
 _ESCAPES = str.maketrans(
     {
@@ -28,8 +28,6 @@ _ESCAPES = str.maketrans(
 )
 _PREAMBLE = "% Needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}; long tables also longtable."
 LONG = 45  # more rows than this do not fit on a page
-_NUMERIC = {"value", "95% interval", "null", "n", "ties", "unscored", "p", "p (Holm)", "before", "after"}
-_NUMERIC |= {"change", "flips", "left out"}
 
 
 def document(tables: Sequence[Table]) -> str:
@@ -39,19 +37,13 @@ def document(tables: Sequence[Table]) -> str:
 
 def table(of: Table) -> str:
     """One table; a long one may break across pages."""
-    rows = [
-        [text(format_cell(c, name, of.digits)) for c, name in zip(r, of.columns, strict=True)]
-        for r in of.rows
-    ]
+    rows = [[text(cell) for cell in row] for row in of.texts()]
     styler = pd.DataFrame(rows, columns=[text(name) for name in of.columns]).style.hide(axis="index")
     caption = " ".join(part for part in (f"{text(of.title)}.", text(of.note)) if part)
-    columns = "".join("r" if name in _NUMERIC else "l" for name in of.columns)
-    if len(of.rows) > LONG:
-        latex = styler.to_latex(hrules=True, caption=caption, column_format=columns, environment="longtable")
-    else:
-        latex = styler.to_latex(
-            hrules=True, caption=caption, column_format=columns, position="t", position_float="centering"
-        )
+    columns = "".join("r" if of.is_numeric(index) else "l" for index in range(len(of.columns)))
+    short: dict[str, Any] = {"position": "t", "position_float": "centering"}
+    place = {"environment": "longtable"} if len(of.rows) > LONG else short
+    latex = styler.to_latex(hrules=True, caption=caption, column_format=columns, **place)
     return str(latex).strip()
 
 

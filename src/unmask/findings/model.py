@@ -6,12 +6,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from unmask.core.estimate import Value
+from unmask.findings.numbers import number, p_value
 
 if TYPE_CHECKING:
     from unmask.findings.charts import Chart
 
 
 Cell = str | int | float | Value | None  # None: unknown or not applicable
+NUMERIC = {
+    "score",
+    "value",
+    "95% interval",
+    "null",
+    "n",
+    "ties",
+    "unscored",
+    "p",
+    "p (Holm)",
+}  # numbers as text
+NUMERIC |= {"before", "after", "change", "flips", "left out"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +36,30 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     digits: int = 2  # decimals shown; JSON keeps full precision
+
+    def texts(self) -> list[tuple[str, ...]]:
+        """The rows with every cell as text."""
+        return [
+            tuple(format_cell(*cell, self.digits) for cell in zip(row, self.columns, strict=True))
+            for row in self.rows
+        ]
+
+    def is_numeric(self, column: int) -> bool:
+        """Whether a column shows numbers: by its cells or, where these are text, by its name."""
+        named = self.columns[column] in NUMERIC
+        return named or any(not isinstance(row[column], str | None) for row in self.rows)
+
+
+def format_cell(cell: Cell, column: str, digits: int) -> str:
+    """A cell as text: a number with its interval, a p-value, or a dash for None."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, Value):
+        ends = f" ({number(cell.low, digits)} to {number(cell.high, digits)})"
+        return number(cell.value, digits) + (ends if cell.low == cell.low else "")
+    if isinstance(cell, float):
+        return p_value(cell) if column == "p" or column.startswith("p ") else number(cell, digits)
+    return f"{cell:,}" if isinstance(cell, int) else cell
 
 
 @dataclass(frozen=True, slots=True)

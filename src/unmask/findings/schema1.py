@@ -16,18 +16,8 @@ LEGACY_FILES = {
     "findings.json": "study",
 }
 _SECTIONS = ("findings", "sections", "finding", "judged")  # where the findings of a kind were
-_ENVELOPE = {
-    "schema",
-    "unmask",
-    "model",
-    "models",
-    "data",
-    "options",
-    "settings",
-    "versions",
-    "estimates",
-    "checks",
-}
+_ENVELOPE = {"schema", "unmask", "model", "models", "data", "options", "settings", "versions"}
+_ENVELOPE |= {"estimates", "checks", *_SECTIONS}
 
 
 def upgrade(file: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -54,5 +44,5 @@ def upgrade(file: str, meta: Mapping[str, Any]) -> dict[str, Any] | None:
         "estimates": meta.get("estimates", []),
         "checks": meta.get("checks", []),
         "findings": [sections] if isinstance(sections, Mapping) else list(sections),
-        "details": {key: value for key, value in details.items() if key not in _SECTIONS},
+        "details": details,
     }

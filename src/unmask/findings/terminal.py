@@ -59,14 +59,10 @@ def _print(finding: Finding, screen: Console) -> None:
 def _grid(table: Table) -> Grid:
     from rich.table import Table as Grid
 
-    from unmask.findings.html import format_cell
-
     grid = Grid(title=table.title, title_justify="left", title_style="bold", caption=table.note)
     grid.caption_justify = "left"
     for index, name in enumerate(table.columns):
-        numeric = any(not isinstance(row[index], str | None) for row in table.rows)
-        grid.add_column(name, justify="right" if numeric else "left")
-    for row in table.rows:
-        cells = zip(row, table.columns, strict=True)
-        grid.add_row(*(format_cell(cell, name, table.digits) for cell, name in cells))
+        grid.add_column(name, justify="right" if table.is_numeric(index) else "left")
+    for row in table.texts():
+        grid.add_row(*row)
     return grid

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from unmask.audit.result import AuditResult
 from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
+from unmask.core.files import plain
 from unmask.findings import markdown
-from unmask.findings.envelope import Result
-from unmask.measures import MEASURES
 from unmask.report import selection, tables, wording
 
 BEGIN, END = "<!-- unmask: begin -->", "<!-- unmask: end -->"
@@ -23,7 +23,7 @@ MADE = "unmask"  # metric argument that marks an entry as written by unmask
 _OURS = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 
 
-def write(result: Result, path: Path) -> Path:
+def write(result: AuditResult, path: Path) -> Path:
     """Add the run to the model card at `path`, keeping its other content; create it if there is none."""
     section = f"{BEGIN}\n{text(result)}\n{END}"
     existing = _load_card(path) if path.exists() else None
@@ -40,20 +40,17 @@ def write(result: Result, path: Path) -> Path:
     return path
 
 
-def metrics(result: Result) -> list[EvalResult]:
+def metrics(result: AuditResult) -> list[EvalResult]:
     """The headline estimates as `EvalResult`s; estimates that are not finite are left out."""
     cards = {card.get("name"): card for card in result.meta.get("data") or []}
-    estimates = result.headlines()
-    return [
-        _metric(estimate, result, cards.get(estimate.data, {}))
-        for estimate in estimates
-        if math.isfinite(estimate.value)
-    ]
+    finite = [estimate for estimate in result.headlines() if math.isfinite(estimate.value)]
+    return [_metric(estimate, result, cards.get(estimate.data, {})) for estimate in finite]
 
 
-def text(result: Result) -> str:
+def text(result: AuditResult) -> str:
     """The section for readers: what was measured, the estimates, the checks and the limits."""
     names = selection.model_names([result])
+    checks = tables.check_table([result], names)
     failed = [check for check in result.checks if not check.ok]
     warning = f"**{len(failed)} of {len(result.checks)} checks failed: do not quote these numbers.**\n\n"
     parts = [
@@ -61,7 +58,7 @@ def text(result: Result) -> str:
         (warning if failed else "") + markdown.text(" ".join(wording.introduction(result))),
         markdown.table(tables.headline_table([result], names)),
         markdown.text(tables.NULL),
-        *_checks(result, names),
+        *(["### Checks", markdown.table(checks)] if checks.rows else []),
         "### Limits of these numbers",
         "\n".join(f"* {markdown.text(line)}" for line in wording.LIMITS),
         f"Measured by unmask {markdown.text(str(result.meta.get('unmask', '')))}.",
@@ -69,16 +66,11 @@ def text(result: Result) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _metric(estimate: Estimate, result: Result, card: Mapping[str, Any]) -> EvalResult:
+def _metric(estimate: Estimate, result: AuditResult, card: Mapping[str, Any]) -> EvalResult:
     kind = str((result.meta.get("model") or {}).get("kind", ""))
-    title = MEASURES[estimate.measure].title if estimate.measure in MEASURES else estimate.measure
-    interval = {
-        "low": _finite_or_none(estimate.low),
-        "high": _finite_or_none(estimate.high),
-        "null": estimate.null,
-        "n": estimate.n,
-    }
-    counts = {"ties": estimate.ties, "unscored": estimate.unscored, "method": estimate.method}
+    measure = result.find_measure(estimate.measure)
+    names = ("low", "high", "null", "n", "ties", "unscored", "method")
+    numbers = {name: plain(getattr(estimate, name)) for name in names}
     facts = {"sha256": card.get("sha256"), "items": card.get("n"), "verified": card.get("verified")}
     return EvalResult(
         task_type=TASKS.get(kind, "other"),
@@ -87,16 +79,11 @@ def _metric(estimate: Estimate, result: Result, card: Mapping[str, Any]) -> Eval
         dataset_name=str(card.get("title") or estimate.data),
         dataset_args={key: value for key, value in facts.items() if value is not None},
         metric_type=estimate.statistic,
-        metric_name=f"{estimate.measure}: {title}",
+        metric_name=f"{estimate.measure}: {measure.title if measure else estimate.measure}",
         metric_config=estimate.measure,
         metric_value=estimate.value,
-        metric_args={MADE: str(result.meta.get("unmask", "")), **interval, **counts},
+        metric_args={MADE: str(result.meta.get("unmask", "")), **numbers},
     )
-
-
-def _checks(result: Result, names: Sequence[str]) -> list[str]:
-    table = tables.check_table([result], names)
-    return ["### Checks", markdown.table(table)] if table.rows else []
 
 
 def _load_card(path: Path) -> ModelCard:
@@ -115,9 +102,5 @@ def _check(content: str, count: int) -> None:
         )
 
 
-def _model(result: Result) -> str:
+def _model(result: AuditResult) -> str:
     return str((result.meta.get("model") or {}).get("id") or "model")
-
-
-def _finite_or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None

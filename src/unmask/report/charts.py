@@ -1,47 +1,137 @@
-"""Charts of one run: intervals against the null, intervals by group, histograms of differences."""
+"""The charts of one run: intervals against the null, intervals by group, histograms of differences."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import altair as alt
 import numpy as np
 
-from unmask.core.estimate import Estimate
-from unmask.findings.charts import (
-    BLUE,
-    DASHED,
-    GREY,
-    ORANGE,
-    Chart,
-    Row,
-    base_chart,
-    in_order,
-    order_rows,
-    tooltips,
+from unmask.audit.interpretation import (
+    CHANGE,
+    DIFFERS,
+    DIRECTED,
+    PERCENT,
+    SAME,
+    STATISTICS,
+    UNTESTED,
+    digits_of,
+    holm,
+    interval,
+    lean,
+    reading,
 )
-from unmask.findings.envelope import Result
+from unmask.audit.result import AuditResult
+from unmask.core.estimate import Estimate
+from unmask.findings import charts as plots
+from unmask.findings.charts import BLUE, DASHED, GREY, ORANGE, Chart, Row, base_chart, in_order, tooltips
+from unmask.findings.figure import Figure, figure
 from unmask.findings.numbers import number
-from unmask.report import wording
+from unmask.report import selection
 from unmask.report.selection import BAND, group_name, label, reach
 
 LEANS = {"above": ORANGE, "within": GREY, "below": BLUE, "no interval": GREY, "no direction": GREY}
-HOLM = {wording.DIFFERS: "diamond", wording.SAME: "circle", wording.UNTESTED: "square"}
+HOLM = {DIFFERS: "diamond", SAME: "circle", UNTESTED: "square"}
 BINS = 40
-TIP: Row = {
-    "label": "",
-    "value": 0,
-    "low": 0,
-    "high": 0,
-    "null": 0,
-    "n": 0,
-    "reading": "",
-}  # fields of a tooltip
+TIP: Row = {"label": "", "value": 0, "low": 0, "high": 0, "null": 0, "n": 0, "reading": ""}  # of a tooltip
+SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
+SCALES = ("Other scores out of 100; 100 is ideal", None)
+ENDS = 12  # words shown at each end of the ranking
 Named = tuple[str, Sequence[float], bool]  # measure, its differences, whether to draw the near-zero band
 
 
-def intervals(estimates: Sequence[Estimate], run: Result) -> Chart:
+def headline(result: AuditResult) -> list[Figure]:
+    """One chart for each kind of headline statistic; shares of pairs share one chart."""
+    figures = []
+    for i, (title, estimates) in enumerate(panels(result.headlines())):
+        values = "; ".join(f"{label(e, result)} {_value_text(e)}" for e in estimates)
+        chart = intervals(estimates, result)
+        figures.append(figure(f"headline-{i}", title, chart, f"{title}: {values}."))
+    return figures
+
+
+def category(result: AuditResult) -> list[Figure]:
+    """One chart by category for every dataset and kind of headline statistic."""
+    figures: list[Figure] = []
+    for data in dict.fromkeys(estimate.data for estimate in result.headlines()):
+        of_data = [estimate for estimate in selection.by_group(result, "category") if estimate.data == data]
+        for title, estimates in panels(of_data):
+            named = f"{title} on {data}"
+            alt_text = f"{named}, by category, with intervals; the same numbers are in the table."
+            figures.append(figure(f"category-{len(figures)}", named, groups(estimates), alt_text))
+    return figures
+
+
+def word_leans(result: AuditResult) -> list[Figure]:
+    """For template data: the words with the largest values in either direction."""
+    figures: list[Figure] = []
+    for head in (estimate for estimate in result.headlines() if selection.is_open(estimate)):
+        by_word = [
+            e for e in selection.by_group(result, "word") if (e.measure, e.data) == (head.measure, head.data)
+        ]
+        ranked = sorted((e for e in by_word if math.isfinite(e.value)), key=lambda e: -e.value)
+        shown = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
+        if shown:
+            rows = [point(e, group_name(e.group)) for e in shown]
+            title = (
+                f"{head.measure} on {head.data}: the words that lean most to either side, of {len(ranked)}"
+            )
+            values = "; ".join(f"{group_name(e.group)} {_value_text(e)}" for e in shown)
+            chart = plots.intervals(rows, axis=unit(head), null=head.null)
+            figures.append(figure(f"words-{len(figures)}", title, chart, f"{title}: {values}."))
+    return figures
+
+
+def difference_histograms(result: AuditResult) -> list[Figure]:
+    """Histograms of differences; measures that duplicate an earlier one are left out."""
+    twins = selection.duplicate_measures(result)
+    distinct = [e for e in result.headlines() if (e.measure, e.data) not in twins]
+    alt_text = (
+        "Histograms of the differences of the two scores, one per measure; the table gives their spread."
+    )
+    figures: list[Figure] = []
+    for slot, name, more, less in (
+        (False, "differences", "stereotyping sentence", "other"),
+        (True, "differences-open", "masculine word", "feminine word"),
+    ):
+        title = f"Score of the {more} minus score of the {less}"
+        of_kind = [e for e in distinct if selection.is_open(e) == slot]
+        named = [(label(e, result), *histogram_of(result, e)) for e in of_kind]
+        named = [histogram for histogram in named if histogram[1]]
+        if named:
+            figures.append(figure(name, title, differences(named, slot=slot), f"{title}. {alt_text}"))
+    return figures
+
+
+def histogram_of(result: AuditResult, estimate: Estimate) -> tuple[list[float], bool]:
+    """The differences of one measure, and whether to draw the near-zero band."""
+    return selection.differences(result, estimate), selection.in_nats(result, estimate.measure)
+
+
+def panels(estimates: Iterable[Estimate]) -> list[tuple[str, list[Estimate]]]:
+    """Group estimates that can share an axis, by axis title; shares of pairs come first."""
+    by_axis: dict[tuple[str, float | None], list[Estimate]] = {SHARES: []}
+    for estimate in estimates:
+        by_axis.setdefault(_axis(estimate), []).append(estimate)
+    return [(axis[0], members) for axis, members in by_axis.items() if members]
+
+
+def _axis(estimate: Estimate) -> tuple[str, float | None]:
+    if estimate.statistic in ("bias-score", "ss") and estimate.null == SHARES[1]:
+        return SHARES
+    if estimate.statistic in ("lms", "icat"):
+        return SCALES
+    title = STATISTICS.get(estimate.statistic, estimate.statistic)
+    return title[:1].upper() + title[1:], estimate.null
+
+
+def _value_text(estimate: Estimate) -> str:
+    digits = digits_of(estimate.statistic)
+    return f"{number(estimate.value, digits)} (interval {interval(estimate, digits)})"
+
+
+def intervals(estimates: Sequence[Estimate], run: AuditResult) -> Chart:
     """One line per measure: its value and interval against the null."""
     base = base_chart([_row(estimate, label(estimate, run)) for estimate in estimates])
     text = base.mark_text(dy=-10, fontSize=11, color="currentColor")
@@ -51,16 +141,14 @@ def intervals(estimates: Sequence[Estimate], run: Result) -> Chart:
 
 def groups(estimates: Sequence[Estimate]) -> Chart:
     """One panel per measure, one line per group; the shape shows significance after Holm's correction."""
-    rows = [_row(e, group_name(e.group)) | {"panel": e.measure, "holm": wording.holm(e)} for e in estimates]
+    rows = [_row(e, group_name(e.group)) | {"panel": e.measure, "holm": holm(e)} for e in estimates]
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
     shape = shape.title("after Holm's correction, it").legend(
         orient="bottom", titleOrient="left", titleLimit=0
     )
     *lines, points = _layers(alt.Chart(), estimates)
-    count = len({row["panel"] for row in rows})
     chart = alt.layer(*lines, points.encode(shape=shape)).properties(width=205, height=alt.Step(20))
-    data = alt.InlineData(values=order_rows(rows))
-    return chart.facet(facet=in_order(alt.Facet("panel:N")), columns=min(3, count), data=data)
+    return plots.in_panels(chart, rows, "panel", columns=min(3, len({row["panel"] for row in rows})))
 
 
 def differences(named: Sequence[Named], *, slot: bool = False, columns: int = 3) -> Chart:
@@ -102,13 +190,13 @@ _LEANS = "{above: 'above the null', within: 'around the null', below: 'below the
 def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     """The layers of an interval chart: the null, the intervals and the values."""
     known = any(estimate.null is not None for estimate in estimates)
-    directed = estimates[0].statistic in wording.DIRECTED
+    directed = estimates[0].statistic in DIRECTED
     legend = alt.Legend(
         values=["above", "within", "below"], labelExpr=_LEANS, orient="bottom", titleOrient="left"
     )
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
     color = color.title("the interval lies").legend(legend if directed else None)
-    dashed = "no change" if estimates[0].statistic == wording.CHANGE else "the null"
+    dashed = "no change" if estimates[0].statistic == CHANGE else "the null"
     title = unit(estimates[0]) + (f"; dashed: {dashed}" if known else "")
     scale = alt.Scale(domain=_domain(estimates), nice=False, zero=False)
     axes = {name: alt.X(f"{name}:Q", scale=scale, title=title) for name in ("null", "low", "value")}
@@ -120,39 +208,39 @@ def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     ]
 
 
+def tone(estimate: Estimate) -> str:
+    """The lean of a directed statistic (stereotype or its opposite); `no direction` for the others."""
+    return lean(estimate) if estimate.statistic in DIRECTED else "no direction"
+
+
 def unit(estimate: Estimate) -> str:
     """The unit of an axis; never text of the result, because Vega evaluates titles as expressions."""
     units = {"asld": "nats", "association": "nats", "appd": "difference of probabilities"}
-    if estimate.statistic in wording.PERCENT:
+    if estimate.statistic in PERCENT:
         return "%"
-    return units.get(estimate.statistic, "change" if estimate.statistic == wording.CHANGE else "value")
+    return units.get(estimate.statistic, "change" if estimate.statistic == CHANGE else "value")
 
 
 def point(estimate: Estimate, name: str, series: str | None = None) -> Row:
     """An estimate as a row of a chart of the kit."""
-    ends = interval_ends(estimate.value, estimate.low, estimate.high)
+    at, bounded = estimate.value, estimate.has_interval  # without an interval no line is drawn
+    ends = {"value": at, "low": estimate.low if bounded else at, "high": estimate.high if bounded else at}
     return {"label": name, **ends, **({} if series is None else {"series": series})}
-
-
-def interval_ends(value: float, low: float, high: float) -> dict[str, float]:
-    """Without an interval both ends are the value, so that no line is drawn."""
-    known = math.isfinite(low) and math.isfinite(high)
-    return {"value": value, "low": low if known else value, "high": high if known else value}
 
 
 def _row(estimate: Estimate, name: str) -> Row:
     numbers = {key: getattr(estimate, key) for key in ("value", "low", "high", "null")}
-    shown = number(estimate.value, wording.digits_of(estimate.statistic))
-    texts = {"shown": shown, "lean": wording.tone(estimate), "reading": wording.reading(estimate)}
+    shown = number(estimate.value, digits_of(estimate.statistic))
+    texts = {"shown": shown, "lean": tone(estimate), "reading": reading(estimate)}
     return {"label": name, "n": estimate.n, **numbers, **texts}
 
 
 def _domain(estimates: Sequence[Estimate]) -> list[float]:
     """Percentages span ten points or more on either side of the null; undirected statistics start at 0."""
-    percent, null = estimates[0].statistic in wording.PERCENT, estimates[0].null
+    percent, null = estimates[0].statistic in PERCENT, estimates[0].null
     ends = [v for e in estimates for v in (e.low, e.high, e.value, e.null)]
     known = [v for v in ends if v is not None and math.isfinite(v)] or [0.0, 1.0]
-    if estimates[0].statistic not in wording.DIRECTED:
+    if estimates[0].statistic not in DIRECTED:
         return [0.0, 100.0] if percent else [min(0.0, *known), 1.08 * max(*known, 0.1)]
     reach, middle = (10.0, null or 50.0) if percent else (0.1, null or 0.0)
     low, high = min(*known, middle - reach), max(*known, middle + reach)

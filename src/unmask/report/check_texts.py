@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from unmask.core.types import Check
 from unmask.findings.envelope import Result
 
 WHY: Mapping[str, str] = {
@@ -33,21 +34,12 @@ WHY: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class CheckOutcome:
-    """One check on one dataset of one model."""
-
-    where: str
-    ok: bool
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class CheckSummary:
-    """One kind of check, why it matters, and its outcome on every dataset and model."""
+    """One kind of check, why it matters, and its outcomes, named by dataset and model."""
 
     name: str
     why: str
-    outcomes: tuple[CheckOutcome, ...]
+    outcomes: tuple[Check, ...]
 
     @property
     def ok(self) -> bool:
@@ -57,11 +49,11 @@ class CheckSummary:
 
 def summarize_checks(runs: Sequence[Result], names: Sequence[str]) -> list[CheckSummary]:
     """Group the checks of all runs by kind, in their order; kinds with a failure first."""
-    outcomes: dict[str, list[CheckOutcome]] = {}
+    outcomes: dict[str, list[Check]] = {}
     for name, run in zip(names, runs, strict=True):
         for check in run.checks:
             data, _, kind = check.name.rpartition("/")
             where = " · ".join(part for part in ((name if len(runs) > 1 else ""), data) if part)
-            outcomes.setdefault(kind, []).append(CheckOutcome(where, check.ok, check.detail))
+            outcomes.setdefault(kind, []).append(Check(where, check.ok, check.detail))
     summaries = [CheckSummary(kind, WHY.get(kind, ""), tuple(results)) for kind, results in outcomes.items()]
     return sorted(summaries, key=lambda summary: summary.ok)

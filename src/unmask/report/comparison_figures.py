@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
-from unmask.findings.envelope import Result
+from unmask.findings.charts import Chart
 from unmask.findings.figure import Figure, figure
-from unmask.report import charts, comparison_wording, figures, selection
-from unmask.report.comparison_wording import LETTERS
+from unmask.report import charts, comparison_wording, selection
+from unmask.report.comparison_wording import LETTERS, as_estimate
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
 
 Rows = list[dict[str, Any]]
-BEFORE, AFTER = "before", "after"
 GOALS = {"zero": "gender-neutral words", "female": "words for women", "male": "words for men"}
+KINDS = {"lms": "lms and icat", "icat": "lms and icat"} | dict.fromkeys(
+    ("bias-score", "ss"), "the share of pairs"
+)
+UNITS = dict.fromkeys(("bias-score", "ss", "lms", "icat"), "points") | {"asld": "nats"}
+UNITS |= {"appd": "difference of probabilities", "association": "nats"}
 
 
-def side_by_side(runs: Sequence[Result], names: Sequence[str]) -> list[Figure]:
+def side_by_side(runs: Sequence[AuditResult], names: Sequence[str]) -> list[Figure]:
     """The headline estimates of all models, one chart for each kind of statistic."""
-    figures_made: list[Figure] = []
+    drawn: list[Figure] = []
     by_run = [run.headlines() for run in runs]
-    for title, members in figures.panels(estimate for estimates in by_run for estimate in estimates):
+    for title, members in charts.panels(estimate for estimates in by_run for estimate in estimates):
         wanted = {id(estimate) for estimate in members}
         rows = [
             charts.point(estimate, f"{estimate.measure} · {estimate.data}", name)
@@ -33,61 +38,49 @@ def side_by_side(runs: Sequence[Result], names: Sequence[str]) -> list[Figure]:
             for estimate in estimates
             if id(estimate) in wanted
         ]
-        chart = plots.intervals(_by_label(rows), axis=charts.unit(members[0]), null=members[0].null)
-        alt_text = f"{title}, by model; the same numbers are in the table."
-        figures_made.append(figure(f"headline-{len(figures_made)}", title, chart, alt_text))
-    return figures_made
+        chart = plots.intervals(by_label(rows), axis=charts.unit(members[0]), null=members[0].null)
+        _add(drawn, "headline", title, chart, ", by model; the same numbers are in the table.")
+    return drawn
 
 
 def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bool) -> list[Figure]:
     """The paired change of every headline estimate from the first run, against no change."""
-    figures_made: list[Figure] = []
-    for kind, members in _by_kind(first_of_each(compared)).items():
-        rows = [
-            {
-                "label": comparison_wording.label(comparison, several=several),
-                **charts.interval_ends(comparison.change, comparison.low, comparison.high),
-                **(
-                    {"series": f"{LETTERS[comparison.run]} {names[comparison.run]}"} if len(names) > 2 else {}
-                ),
-            }
-            for comparison in members
-        ]
+    drawn: list[Figure] = []
+    by_kind: dict[str, list[Comparison]] = {}
+    for change in first_of_each(compared):
+        by_kind.setdefault(KINDS.get(change.statistic, change.statistic), []).append(change)
+    for kind, members in by_kind.items():
+        rows = []
+        for change in members:
+            series = f"{LETTERS[change.run]} {names[change.run]}" if len(names) > 2 else None
+            rows.append(
+                charts.point(as_estimate(change), comparison_wording.label(change, several=several), series)
+            )
         title = f"Change of {kind} from A, over the items both runs scored; dashed: no change"
-        chart = plots.intervals(_by_label(rows), axis=UNITS.get(members[0].statistic, "change"), null=0.0)
-        figures_made.append(
-            figure(f"changes-{len(figures_made)}", title, chart, f"{title}. The table has the numbers.")
-        )
-    return figures_made
+        chart = plots.intervals(by_label(rows), axis=UNITS.get(members[0].statistic, "change"), null=0.0)
+        _add(drawn, "changes", title, chart, ". The table has the numbers.")
+    return drawn
 
 
 def by_category(compared: Sequence[Comparison], names: Sequence[str]) -> list[Figure]:
     """The change in every category, one chart for each run, dataset and kind of statistic."""
-    figures_made: list[Figure] = []
-    heads = {
-        (comparison.run, comparison.measure, comparison.data, comparison.statistic)
-        for comparison in first_of_each(compared)
-    }
+    drawn: list[Figure] = []
+    heads = {(each.run, each.measure, each.data, each.statistic) for each in first_of_each(compared)}
     parts: dict[tuple[int, str, str], list[Estimate]] = {}
-    for comparison in compared:
-        if (
-            comparison.group != "all"
-            and (comparison.run, comparison.measure, comparison.data, comparison.statistic) in heads
-        ):
-            key = (comparison.run, comparison.data, KINDS.get(comparison.statistic, comparison.statistic))
-            parts.setdefault(key, []).append(comparison_wording.as_estimate(comparison))
+    for each in compared:
+        if each.group != "all" and (each.run, each.measure, each.data, each.statistic) in heads:
+            key = (each.run, each.data, KINDS.get(each.statistic, each.statistic))
+            parts.setdefault(key, []).append(as_estimate(each))
     for (number, data, kind), estimates in parts.items():
         title = f"{LETTERS[number]} − A: change of {kind} on {data}, by category"
-        alt_text = f"{title} ({names[number]} against {names[0]}); the same numbers are in the table."
-        figures_made.append(
-            figure(f"category-{len(figures_made)}", title, charts.groups(estimates), alt_text)
-        )
-    return figures_made
+        rest = f" ({names[number]} against {names[0]}); the same numbers are in the table."
+        _add(drawn, "category", title, charts.groups(estimates), rest)
+    return drawn
 
 
-def templates(first: Result, other: Result, number: int) -> list[Figure]:
+def templates(first: AuditResult, other: AuditResult, number: int) -> list[Figure]:
     """For template measures: bars by category, and every word before against after."""
-    figures: list[Figure] = []
+    drawn: list[Figure] = []
     for head in (estimate for estimate in first.headlines() if selection.is_open(estimate)):
         before, after = (_estimates_by_group(run, head) for run in (first, other))
         shared = [group for group in before if group in after]
@@ -96,51 +89,46 @@ def templates(first: Result, other: Result, number: int) -> list[Figure]:
             charts.point(estimates[group], _group_label(group), series)
             for group in shared
             if not group.startswith(("word=", "template="))
-            for estimates, series in ((before, f"A {BEFORE}"), (after, f"{letter} {AFTER}"))
+            for estimates, series in ((before, "A before"), (after, f"{letter} after"))
         ]
         if bars:
-            title = (
-                f"{where} by category, before (A) and after ({letter}); "
-                "above 0: towards men, below: towards women"
-            )
+            signs = "above 0: towards men, below: towards women"
+            title = f"{where} by category, before (A) and after ({letter}); {signs}"
             chart = plots.bars(bars, axis=charts.unit(head))
-            figures.append(figure(f"bars-{number}-{len(figures)}", title, chart, f"{title}. See the tables."))
-        words_of = [group for group in shared if group.startswith("word=")]
-        points = _scatter_points(before, after, words_of, _goals(first, head))
+            _add(drawn, f"bars-{number}", title, chart, ". See the tables.")
+        goals = _goals(first, head)
+        points = [
+            {
+                "x": before[group].value,
+                "y": after[group].value,
+                "label": word,
+                "series": goals.get(word, "word"),
+            }
+            for group in shared
+            if group.startswith("word=")
+            for word in (selection.group_name(group),)
+        ]
         if points:
             title = f"{where} of every word, before (A) against after ({letter}); dashed: no change"
             chart = plots.scatter(points, x="before", y="after", diagonal=True)
-            figures.append(
-                figure(f"words-{number}-{len(figures)}", title, chart, f"{title}. See the tables.")
-            )
-    return figures
+            _add(drawn, f"words-{number}", title, chart, ". See the tables.")
+    return drawn
 
 
-def difference_histograms(runs: Sequence[Result]) -> list[Figure]:
+def difference_histograms(runs: Sequence[AuditResult]) -> list[Figure]:
     """Histograms of differences, the models side by side."""
-    figures_made: list[Figure] = []
+    drawn: list[Figure] = []
     twins = selection.duplicate_measures(runs[0])
-    for head in (
-        estimate for estimate in runs[0].headlines() if (estimate.measure, estimate.data) not in twins
-    ):
+    for head in (e for e in runs[0].headlines() if (e.measure, e.data) not in twins):
         named = [
-            (
-                f"{LETTERS[i]} · {head.measure} · {head.data}",
-                selection.differences(run, head),
-                selection.in_nats(head.measure),
-            )
-            for i, run in enumerate(runs)
+            (f"{letter} · {head.measure} · {head.data}", *charts.histogram_of(run, head))
+            for letter, run in zip(LETTERS, runs, strict=False)
         ]
         if all(values for _, values, _ in named):
-            slot = selection.is_open(head)
             title = f"{head.measure} on {head.data}: differences of the two scores, by model"
-            chart = charts.differences(named, slot=slot, columns=min(3, len(runs)))
-            figures_made.append(
-                figure(
-                    f"differences-{len(figures_made)}", title, chart, f"{title}. The table has their spread."
-                )
-            )
-    return figures_made
+            chart = charts.differences(named, slot=selection.is_open(head), columns=min(3, len(runs)))
+            _add(drawn, "differences", title, chart, ". The table has their spread.")
+    return drawn
 
 
 def first_of_each(compared: Iterable[Comparison]) -> list[Comparison]:
@@ -151,64 +139,32 @@ def first_of_each(compared: Iterable[Comparison]) -> list[Comparison]:
     return list(first.values())
 
 
-KINDS = {
-    "bias-score": "the share of pairs",
-    "ss": "the share of pairs",
-    "lms": "lms and icat",
-    "icat": "lms and icat",
-}
-UNITS = {"bias-score": "points", "ss": "points", "lms": "points", "icat": "points", "asld": "nats"}
-UNITS |= {"appd": "difference of probabilities", "association": "nats"}
+def _add(drawn: list[Figure], name: str, title: str, chart: Chart, rest: str) -> None:
+    """Add a figure; its alternative text is the title and the rest of a sentence."""
+    drawn.append(figure(f"{name}-{len(drawn)}", title, chart, f"{title}{rest}"))
 
 
-def _by_kind(compared: Iterable[Comparison]) -> dict[str, list[Comparison]]:
-    by_kind: dict[str, list[Comparison]] = {}
-    for comparison in compared:
-        by_kind.setdefault(KINDS.get(comparison.statistic, comparison.statistic), []).append(comparison)
-    return by_kind
-
-
-def _by_label(rows: Rows) -> Rows:
+def by_label(rows: Rows) -> Rows:
     """Sort rows so that the models of one measure are adjacent, measures in order of appearance."""
     order = {label: index for index, label in enumerate(dict.fromkeys(row["label"] for row in rows))}
     return sorted(rows, key=lambda row: order[row["label"]])
 
 
-def _estimates_by_group(run: Result, head: Estimate) -> dict[str, Estimate]:
-    estimates = [
-        e
-        for e in run.estimates
-        if (e.measure, e.data, e.statistic) == (head.measure, head.data, head.statistic)
-    ]
+def _estimates_by_group(run: AuditResult, head: Estimate) -> dict[str, Estimate]:
+    key = (head.measure, head.data, head.statistic)
+    estimates = [e for e in run.estimates if (e.measure, e.data, e.statistic) == key]
     return {e.group: e for e in estimates if math.isfinite(e.value)}
 
 
-def _goals(run: Result, head: Estimate) -> Mapping[str, str]:
-    """The expected direction of every word, if the data specify it."""
+def _goals(run: AuditResult, head: Estimate) -> dict[str, str]:
+    """The kind of every word by its expected direction, if the data specify it."""
     rows = selection.items_of(run, head)
     if not {"word", "goal"} <= set(rows.column_names):
         return {}
-    return dict(zip(rows["word"].to_pylist(), rows["goal"].to_pylist(), strict=True))
-
-
-def _scatter_points(
-    before: Mapping[str, Estimate],
-    after: Mapping[str, Estimate],
-    groups: Sequence[str],
-    goals: Mapping[str, str],
-) -> Rows:
-    return [
-        {
-            "x": before[group].value,
-            "y": after[group].value,
-            "label": selection.group_name(group),
-            "series": GOALS.get(goals.get(selection.group_name(group), ""), "word"),
-        }
-        for group in groups
-    ]
+    goals = zip(rows["word"].to_pylist(), rows["goal"].to_pylist(), strict=True)
+    return {word: GOALS.get(goal, "word") for word, goal in goals}
 
 
 def _group_label(group: str) -> str:
-    if group == "all":
-        return "all gender-neutral words"
-    return GOALS.get(selection.group_name(group), selection.group_name(group))
+    name = selection.group_name(group)
+    return "all gender-neutral words" if group == "all" else GOALS.get(name, name)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from unmask.audit.interpretation import ALPHA, CHANGE, digits_of
 from unmask.core.estimate import Estimate
 from unmask.findings import numbers
 from unmask.findings.envelope import Result
-from unmask.report import selection, wording
-from unmask.report.selection import ALPHA
+from unmask.report import selection
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
@@ -34,7 +34,7 @@ def is_significant(comparison: Comparison) -> bool:
     """Whether the change is significant: by the Holm-corrected p-value, else by the interval."""
     if comparison.p_holm is not None and math.isfinite(comparison.p_holm):
         return comparison.p_holm < ALPHA
-    return math.isfinite(comparison.low) and not comparison.low <= 0 <= comparison.high
+    return comparison.difference.excludes(0)
 
 
 def reading(comparison: Comparison, null: float | None) -> str:
@@ -56,26 +56,24 @@ def reading(comparison: Comparison, null: float | None) -> str:
 
 def row(comparison: Comparison, known: Nulls, *, several: bool) -> dict[str, Any]:
     """One change as a row of the page's tables."""
-    digits = wording.digits_of(comparison.statistic)
+    digits, signed = digits_of(comparison.statistic), numbers.signed_number
+    ends = f"{signed(comparison.low, digits)} to {signed(comparison.high, digits)}"
+    marked = is_significant(comparison)
+    null = known.get((comparison.measure, comparison.data, comparison.statistic))
     return {
         "label": label(comparison, several=several),
-        "statistic": comparison.statistic,
+        **{name: getattr(comparison, name) for name in ("data", "measure", "statistic", "method")},
         "group": selection.group_name(comparison.group),
         "letter": LETTERS[comparison.run],
         "before": numbers.number(comparison.a_value, digits),
         "after": numbers.number(comparison.b_value, digits),
-        "change": numbers.signed_number(comparison.change, digits),
-        "interval": wording.change_interval(comparison.low, comparison.high, digits),
+        "change": signed(comparison.change, digits),
+        "interval": ends if comparison.difference.has_interval else "none",
         "p_holm": numbers.p_value(comparison.p_holm),
-        "n": f"{comparison.n:,}",
-        "flips": f"{comparison.flips:,}",
-        "left_out": f"{comparison.left_out:,}",
-        "method": comparison.method,
-        "marked": is_significant(comparison),
-        "lean": "" if not is_significant(comparison) else "above" if comparison.change > 0 else "below",
-        "reading": reading(
-            comparison, known.get((comparison.measure, comparison.data, comparison.statistic))
-        ),
+        **{name: f"{getattr(comparison, name):,}" for name in ("n", "flips", "left_out")},
+        "marked": marked,
+        "lean": "" if not marked else "above" if comparison.change > 0 else "below",
+        "reading": reading(comparison, null),
     }
 
 
@@ -86,19 +84,6 @@ def label(comparison: Comparison, *, several: bool) -> str:
 
 def as_estimate(comparison: Comparison) -> Estimate:
     """A change as an estimate with null 0, for the charts."""
-    return Estimate(
-        measure=comparison.measure,
-        data=comparison.data,
-        group=comparison.group,
-        statistic=wording.CHANGE,
-        value=comparison.change,
-        low=comparison.low,
-        high=comparison.high,
-        null=0.0,
-        n=comparison.n,
-        ties=0,
-        unscored=comparison.left_out,
-        method=comparison.method,
-        p=comparison.p,
-        p_holm=comparison.p_holm,
-    )
+    same = {name: getattr(comparison, name) for name in ("measure", "data", "group", "n", "p", "p_holm")}
+    left_out = comparison.left_out
+    return Estimate.of(comparison.difference, statistic=CHANGE, null=0.0, unscored=left_out, **same)

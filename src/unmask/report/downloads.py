@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from unmask.findings import embed
-from unmask.findings.envelope import Result
+from unmask.audit.result import AuditResult
+from unmask.findings.assets import as_file, as_link
 from unmask.findings.html import Download
-from unmask.measures import MEASURES
 from unmask.report import selection, tables
 from unmask.report.citations import bibliography
 
@@ -24,45 +23,39 @@ CITED = (  # in the text of every page
 )
 
 
-def of_one(result: Result, bibtex: str) -> list[Download]:
+def of_one(result: AuditResult, bibtex: str) -> list[Download]:
     """The files of the page of one run."""
-    (name,) = selection.model_names([result])
-    numbers = tables.as_csv(tables.estimate_frame([result], [name]))
-    return [
-        Download("result.json", "everything on this page except single items", embed.as_link(result.meta)),
-        Download("estimates.csv", "every estimate with its interval", _csv(numbers)),
-        *_bib(bibtex),
-    ]
+    content = Download("result.json", "everything on this page except single items", as_link(result.meta))
+    numbers = tables.estimate_frame([result], selection.model_names([result]))
+    return [content, _csv("estimates.csv", "every estimate with its interval", numbers), *_bib(bibtex)]
 
 
 def of_several(
-    runs: Sequence[Result], names: Sequence[str], compared: Sequence[Comparison], bibtex: str
+    runs: Sequence[AuditResult], names: Sequence[str], compared: Sequence[Comparison], bibtex: str
 ) -> list[Download]:
     """The files of a page that compares runs."""
     changes = tables.change_records(compared, names)
     content = {"runs": [run.meta for run in runs], "changes": changes}
-    numbers = tables.as_csv(tables.estimate_frame(runs, names))
     return [
-        Download("comparison.json", "the runs and their changes", embed.as_link(content)),
-        Download("changes.csv", "every paired change", _csv(tables.as_csv(pd.DataFrame(changes)))),
-        Download("estimates.csv", "every estimate of every run", _csv(numbers)),
+        Download("comparison.json", "the runs and their changes", as_link(content)),
+        _csv("changes.csv", "every paired change", pd.DataFrame(changes)),
+        _csv("estimates.csv", "every estimate of every run", tables.estimate_frame(runs, names)),
         *_bib(bibtex),
     ]
 
 
-def collect_bibtex(runs: Iterable[Result]) -> str:
+def collect_bibtex(runs: Sequence[AuditResult]) -> str:
     """Collect the BibTeX of every measure and dataset of the runs, and of what the page itself cites."""
-    listed = list(runs)
-    measures = dict.fromkeys(estimate.measure for result in listed for estimate in result.headlines())
-    keys = [MEASURES[name].citation for name in measures if name in MEASURES]
-    data = [str(card.get("citation") or "") for result in listed for card in result.meta.get("data") or []]
+    found = {e.measure: run.find_measure(e.measure) for run in runs for e in run.headlines()}
+    keys = [measure.citation for measure in found.values() if measure]
+    data = [str(card.get("citation") or "") for run in runs for card in run.meta.get("data") or []]
     return bibliography([*keys, *CITED], data)
 
 
-def _csv(text: str) -> str:
-    return embed.as_file(text, "text/csv;charset=utf-8")
+def _csv(name: str, description: str, table: pd.DataFrame) -> Download:
+    return Download(name, description, as_file(tables.as_csv(table), "text/csv;charset=utf-8"))
 
 
 def _bib(bibtex: str) -> list[Download]:
-    link = embed.as_file(f"{bibtex}\n", "text/plain;charset=utf-8")
+    link = as_file(f"{bibtex}\n", "text/plain;charset=utf-8")
     return [Download("citations.bib", "BibTeX entries to cite", link)] if bibtex else []

@@ -1,7 +1,8 @@
-"""The pairs with the largest and smallest differences, with each token's contribution."""
+"""The pairs with the largest and smallest differences, with each token's contribution, as plain text."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,7 @@ from unmask.audit.attribution import Explanation, TokenPart
 from unmask.core.estimate import Estimate
 from unmask.findings.envelope import Result
 from unmask.findings.numbers import is_number, number, signed_number
-from unmask.report.glyphs import glyphs
-from unmask.report.selection import is_open, items_of
+from unmask.report.selection import groups_of, is_open, items_of
 
 SHOWN = 8  # pairs with the largest differences, per measure
 UNDECIDED = 4  # pairs with the smallest differences
@@ -22,6 +22,8 @@ NO_SUM = (
     "do not add up to the difference."
 )
 FAINT = 0.05  # contributions below this share of the largest get no colour
+_SPACES = ("Ġ", "▁", " ")  # byte-level BPE, SentencePiece, plain
+_PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +64,8 @@ class PairView:
 
 SIDES = {"more": "stereotyping", "less": "other", "unrelated": "unrelated"}
 OPEN_SIDES = {"more": "masculine word", "less": "feminine word"}
-TOWARDS = {
-    "more": "towards the stereotyping sentence",
-    "less": "towards the other sentence",
-    "": "towards neither",
-}
-OPEN_TOWARDS = {
-    "more": "towards the masculine word",
-    "less": "towards the feminine word",
-    "": "towards neither",
-}
+TOWARDS = {"more": "the stereotyping sentence", "less": "the other sentence", "": "neither"}
+OPEN_TOWARDS = {"more": "the masculine word", "less": "the feminine word", "": "neither"}
 
 
 def largest_differences(run: Result, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
@@ -109,12 +103,11 @@ def _pair_view(row: Mapping[str, Any], found: Explanation, *, slot: bool) -> Pai
         )
         for side, tokens in sides.items()
     ]
-    groups = " · ".join(str(row[name]) for name in ("category", "direction", "word") if row.get(name))
     note = NO_TOKENS if not totals else "" if found.adds_up else NO_SUM
     lean = "more" if found.difference > 0 else "less" if found.difference < 0 else ""
-    towards = (OPEN_TOWARDS if slot else TOWARDS)[lean]
+    towards = f"towards {(OPEN_TOWARDS if slot else TOWARDS)[lean]}"
     difference = signed_number(found.difference, 3)
-    return PairView(found.item, groups, lean, towards, difference, note, tuple(sentences))
+    return PairView(found.item, groups_of(row), lean, towards, difference, note, tuple(sentences))
 
 
 def _tokens(tokens: Sequence[TokenPart], totals: Mapping[int, float], largest: float) -> tuple[Token, ...]:
@@ -133,3 +126,31 @@ def _title(token: TokenPart, totals: Mapping[int, float]) -> str:
     if token.block is None or token.contribution is None:
         return product
     return f"{product}; with its counterpart in the other sentence {signed_number(totals[token.block], 3)}"
+
+
+def glyphs(tokens: Sequence[str]) -> list[tuple[str, bool]]:
+    """Every token without the tokenizer's markers, and whether it joins the previous one without a space.
+
+    If spaces are marked, a token without the mark is joined; WordPiece marks joined tokens instead.
+    """
+    marked = any(token.startswith(_SPACES) for token in tokens)
+    byte_level = any(token.startswith("Ġ") for token in tokens)
+    shown = []
+    for token in tokens:
+        bare = token.removeprefix("##").lstrip("".join(_SPACES))
+        joined = not token.startswith(_SPACES) if marked else token.startswith("##")
+        shown.append(((_from_bytes(bare) if byte_level else bare) or "␣", joined))
+    return shown
+
+
+def _from_bytes(text: str) -> str:
+    """Byte-level BPE maps every byte to a printable character; an incomplete character is shown as �."""
+    table = _bytes()
+    known = all(character in table for character in text)
+    return bytes(table[character] for character in text).decode("utf-8", "replace") if known else text
+
+
+@functools.cache
+def _bytes() -> dict[str, int]:
+    others = [byte for byte in range(256) if byte not in _PRINTABLE]
+    return {chr(b): b for b in _PRINTABLE} | {chr(256 + i): b for i, b in enumerate(others)}

@@ -9,15 +9,14 @@ from typing import Literal
 import pandas as pd
 
 from unmask.audit.compare import compare
-from unmask.audit.result import load
+from unmask.audit.result import AuditResult, load
 from unmask.core.errors import ResultError
 from unmask.core.files import write_text
-from unmask.findings import Finding, Plot, Section, Table, charts, export, html, latex, markdown
+from unmask.findings import Finding, Plot, Section, charts, html, latex, markdown
 from unmask.findings.envelope import Result, build
-from unmask.findings.figure import Figure
+from unmask.findings.figure import Figure, export
 from unmask.report import audit_page, comparison_page, tables
 from unmask.report.selection import model_names
-from unmask.stats import Comparison
 
 Format = Literal["html", "md", "latex", "csv"]
 TableName = Literal["headline", "category", "changes", "checks"]
@@ -48,8 +47,8 @@ def report(
     text = _page(results) if format == "html" else _tables(results, format, names)
     path = Path(out) if out is not None else PAGE if format == "html" else None
     if figures is not None:
-        export.write(_figures(results), Path(figures))
-    if card is not None:
+        export(_figures(results), Path(figures))
+    if card is not None and isinstance(results[0], AuditResult):
         from unmask.report import card as cards
 
         cards.write(results[0], Path(card))
@@ -88,7 +87,7 @@ def _validate(
 
 
 def _page(results: Sequence[Result]) -> str:
-    audits = [result for result in results if result.kind == "audit"]
+    audits = [result for result in results if isinstance(result, AuditResult)]
     if not audits:
         return html.page(results[0] if len(results) == 1 else _compared(results))
     if len(audits) == 1:
@@ -97,7 +96,7 @@ def _page(results: Sequence[Result]) -> str:
 
 
 def _figures(results: Sequence[Result]) -> list[Figure]:
-    audits = [result for result in results if result.kind == "audit"]
+    audits = [result for result in results if isinstance(result, AuditResult)]
     if not audits:
         whole = results[0] if len(results) == 1 else _compared(results)
         return html.draw_figures(whole.findings)
@@ -113,13 +112,7 @@ def _compared(results: Sequence[Result]) -> Result:
     names = model_names(results)
     changes = compare(*results, categories=True)
     rows = [
-        {
-            "label": f"{each.measure} · {each.data} · {each.statistic}",
-            "series": name,
-            "value": each.value,
-            "low": each.low,
-            "high": each.high,
-        }
+        charts.interval_row(f"{each.measure} · {each.data} · {each.statistic}", each, name)
         for name, result in zip(names, results, strict=True)
         for each in result.headlines()
     ]
@@ -142,36 +135,24 @@ def _compared(results: Sequence[Result]) -> Result:
 def _tables(results: Sequence[Result], format: Format, chosen: Sequence[TableName]) -> str:
     names = model_names(results)
     changes = compare(*results, categories=True) if "changes" in chosen else ()
-    if format == "csv":
-        return tables.as_csv(_frame(results, names, chosen, changes))
-    built: list[Table] = []
-    if results[0].kind == "audit":
-        builders = {
-            "headline": lambda: tables.headline_table(results, names),
-            "category": lambda: tables.category_table(results, names),
-            "changes": lambda: tables.change_table(changes, names),
-            "checks": lambda: tables.check_table(results, names),
+    if format == "csv":  # one table in full precision; all estimates if none was selected
+        if "changes" in chosen:
+            return tables.as_csv(pd.DataFrame(tables.change_records(changes, names)))
+        if "checks" in chosen:
+            return tables.as_csv(tables.check_frame(results, names))
+        frame = tables.estimate_frame(results, names)
+        groups = {"headline": frame["group"] == "all", "category": frame["group"].str.startswith("category=")}
+        return tables.as_csv(frame[groups[chosen[0]]] if chosen else frame)
+    audits = [result for result in results if isinstance(result, AuditResult)]
+    if audits:
+        built = {
+            "headline": tables.headline_table(audits, names),
+            "category": tables.category_table(audits, names),
+            "changes": tables.change_table(changes, names),
+            "checks": tables.check_table(audits, names),
         }
-        built = [builders[name]() for name in chosen]
+        listed = [built[name] for name in chosen]
     else:
-        built = [tables.change_table(changes, names)] if "changes" in chosen else []
-        built += [table for result in results for part in result.findings for table in part.finding.tables]
-    return latex.document(built) if format == "latex" else markdown.document(built)
-
-
-def _frame(
-    results: Sequence[Result],
-    names: Sequence[str],
-    chosen: Sequence[TableName],
-    changes: Sequence[Comparison],
-) -> pd.DataFrame:
-    """One table in full precision; all estimates if none was selected."""
-    if "changes" in chosen:
-        return pd.DataFrame(tables.change_records(changes, names))
-    if "checks" in chosen:
-        return tables.check_frame(results, names)
-    frame = tables.estimate_frame(results, names)
-    if not chosen:
-        return frame
-    by_category = frame["group"].str.startswith("category=")
-    return frame[frame["group"] == "all" if "headline" in chosen else by_category]
+        listed = [tables.change_table(changes, names)]  # without rows if not chosen
+        listed += [table for result in results for part in result.findings for table in part.finding.tables]
+    return latex.document(listed) if format == "latex" else markdown.document(listed)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings.envelope import Result
-from unmask.measures import MEASURES
 
 BAND = 0.25  # differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
-ALPHA = 0.05
 
 
 def secondary_estimates(run: Result) -> list[Estimate]:
@@ -32,16 +32,18 @@ def split_columns(run: Result) -> list[str]:
 def by_group(run: Result, column: str) -> list[Estimate]:
     """The headline estimates for every group of one column."""
     wanted = {(e.measure, e.data, e.statistic) for e in run.headlines()}
-    return [
-        e
-        for e in run.estimates
-        if e.group.startswith(f"{column}=") and (e.measure, e.data, e.statistic) in wanted
-    ]
+    split = [e for e in run.estimates if e.group.startswith(f"{column}=")]
+    return [e for e in split if (e.measure, e.data, e.statistic) in wanted]
 
 
 def group_name(group: str) -> str:
     """`gender` of `category=gender`."""
     return group.partition("=")[2] or group
+
+
+def groups_of(row: Mapping[str, Any]) -> str:
+    """Category, direction and word of an item, as the pages show them."""
+    return " · ".join(str(row[name]) for name in ("category", "direction", "word") if row.get(name))
 
 
 def is_open(estimate: Estimate) -> bool:
@@ -78,9 +80,10 @@ def differences(run: Result, estimate: Estimate) -> list[float]:
     return [float(value.as_py()) for value in items_of(run, estimate)["difference"]]
 
 
-def in_nats(name: str) -> bool:
+def in_nats(run: AuditResult, name: str) -> bool:
     """Whether the measure's scores are sums of log-probabilities, so that the near-zero band applies."""
-    return name in MEASURES and MEASURES[name].in_nats
+    measure = run.find_measure(name)
+    return measure is not None and measure.in_nats
 
 
 def reach(values: Sequence[float], *, banded: bool) -> float:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from unmask.audit.interpretation import DIFFERS, digits_of, holm, interval, reading
+from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import Table, numbers
 from unmask.findings.envelope import Result, estimate_json
-from unmask.report import comparison_wording, selection, wording
+from unmask.report import comparison_wording, selection
+from unmask.report.charts import tone
 from unmask.report.selection import BAND
 
 if TYPE_CHECKING:
@@ -27,30 +30,32 @@ TITLES = {"interval": "95% interval", "p_holm": "p (Holm)", "left_out": "left ou
 _FORMULA = ("=", "+", "-", "@")
 
 
-def estimate_row(estimate: Estimate, result: Result) -> dict[str, Any]:
+def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
     """One estimate as a table row."""
-    digits = wording.digits_of(estimate.statistic)
+    digits, group = digits_of(estimate.statistic), selection.group_name(estimate.group)
+    marked = holm(estimate) == DIFFERS
     return {
         "label": selection.label(estimate, result),
+        "data": estimate.data,
         "measure": estimate.measure,
-        "group": selection.group_name(estimate.group),
+        "group": group,
+        "category": group,
         "statistic": estimate.statistic,
         "value": numbers.number(estimate.value, digits),
-        "interval": wording.interval(estimate, digits),
+        "interval": interval(estimate, digits),
         "null": numbers.number(estimate.null, 0),
-        "n": f"{estimate.n:,}",
-        "ties": f"{estimate.ties:,}",
-        "unscored": f"{estimate.unscored:,}",
+        **{name: f"{getattr(estimate, name):,}" for name in ("n", "ties", "unscored")},
         "method": estimate.method,
         "p": numbers.p_value(estimate.p),
         "p_holm": numbers.p_value(estimate.p_holm),
-        "marked": wording.holm(estimate) == wording.DIFFERS,
-        "lean": wording.tone(estimate),
-        "reading": wording.reading(estimate),
+        "marked": marked,
+        "mark": "*" if marked else "",
+        "lean": tone(estimate),
+        "reading": reading(estimate),
     }
 
 
-def headlines_by_dataset(result: Result) -> list[tuple[str, list[dict[str, Any]]]]:
+def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, Any]]]]:
     """The headline rows of every dataset, with its title."""
     cards = result.meta.get("data") or []
     titles = {card.get("name"): card.get("title") or card.get("name") for card in cards}
@@ -60,57 +65,46 @@ def headlines_by_dataset(result: Result) -> list[tuple[str, list[dict[str, Any]]
     return [(str(titles.get(data, data)), rows) for data, rows in by_dataset.items()]
 
 
-def spread_row(estimate: Estimate, result: Result) -> dict[str, str]:
+def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
     """Size of the differences between the two scores of a pair, for one measure."""
     sizes = np.abs(np.array(selection.differences(result, estimate)))
     name = selection.label(estimate, result)
     if not sizes.size:
         return {"label": name, "n": "0", "inside": "–", "median": "–", "largest": "–", "beyond": "–"}
-    inside = int(np.sum(sizes <= BAND))
-    share = f"{inside:,} ({numbers.number(100 * inside / sizes.size, 0)}%)"
-    limit = selection.reach(sizes.tolist(), banded=selection.in_nats(estimate.measure))
+    banded, inside = selection.in_nats(result, estimate.measure), int(np.sum(sizes <= BAND))
+    limit = selection.reach(sizes.tolist(), banded=banded)
     return {
         "label": name,
         "n": f"{sizes.size:,}",
-        "inside": share if selection.in_nats(estimate.measure) else "–",
+        "inside": f"{inside:,} ({numbers.number(100 * inside / sizes.size, 0)}%)" if banded else "–",
         "median": numbers.number(float(np.median(sizes)), 3),
         "largest": numbers.number(float(sizes.max()), 2),
         "beyond": f"{int(np.sum(sizes > limit)):,}",
     }
 
 
-def headline_table(results: Sequence[Result], names: Sequence[str]) -> Table:
+def headline_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimate of every measure, dataset and model."""
-    records = [
-        {"model": name, "data": estimate.data, **estimate_row(estimate, result)}
-        for name, result in zip(names, results, strict=True)
-        for estimate in result.headlines()
-    ]
+    pairs = [(name, run, e) for name, run in zip(names, results, strict=True) for e in run.headlines()]
     columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p")
-    return _table("Headline estimates", columns, records, NULL)
+    return _table("Headline estimates", columns, _with_model(pairs), NULL)
 
 
-def category_table(results: Sequence[Result], names: Sequence[str]) -> Table:
+def category_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimates by category, marked if significant after Holm's correction."""
-    rows = [
-        {"model": name, "data": estimate.data, **estimate_row(estimate, result)}
-        for name, result in zip(names, results, strict=True)
-        for estimate in selection.by_group(result, "category")
+    pairs = [
+        (name, run, e)
+        for name, run in zip(names, results, strict=True)
+        for e in selection.by_group(run, "category")
     ]
-    records = [row | {"category": row["group"], "mark": "*" if row["marked"] else ""} for row in rows]
     columns = _model_first(names, "data", "measure", "category", *NUMBERS, "p_holm", "mark")
-    return _table("By category", columns, records, HOLM)
+    return _table("By category", columns, _with_model(pairs), HOLM)
 
 
 def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
     """Every paired comparison with the first run."""
     records = [
-        {
-            "model": names[change.run],
-            "data": change.data,
-            "measure": change.measure,
-            **comparison_wording.row(change, {}, several=False),
-        }
+        {"model": names[change.run], **comparison_wording.row(change, {}, several=False)}
         for change in compared
     ]
     columns = ("model", "data", "measure", "statistic", "group", *CHANGES)
@@ -120,14 +114,8 @@ def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
 def check_table(results: Sequence[Result], names: Sequence[str]) -> Table:
     """The checks of all runs."""
     records = [
-        {
-            "model": name,
-            "result": "passed" if check.ok else "FAILED",
-            "check": check.name,
-            "detail": check.detail,
-        }
-        for name, result in zip(names, results, strict=True)
-        for check in result.checks
+        {**record, "check": record["name"], "result": "passed" if record["ok"] else "FAILED"}
+        for record in check_frame(results, names).to_dict("records")
     ]
     return _table("Checks", _model_first(names, "result", "check", "detail"), records)
 
@@ -164,6 +152,11 @@ def as_csv(table: pd.DataFrame) -> str:
 
 def _escape_formula(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_FORMULA) else cell
+
+
+def _with_model(found: Iterable[tuple[str, AuditResult, Estimate]]) -> list[dict[str, Any]]:
+    """The rows of estimates, with the name of their model."""
+    return [{"model": name, **estimate_row(estimate, run)} for name, run, estimate in found]
 
 
 def _model_first(names: Sequence[str], *columns: str) -> tuple[str, ...]:

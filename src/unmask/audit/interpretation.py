@@ -1,0 +1,177 @@
+"""What the estimates of an audit say in plain words, and the findings that `print` and the command show.
+
+A score near its null is "no preference found by this measure", never "no bias".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from unmask.core.estimate import Estimate
+from unmask.findings import Cell, Finding, Section, Table
+from unmask.findings.numbers import number, signed_number
+
+if TYPE_CHECKING:
+    from unmask.audit.result import AuditResult
+
+ALPHA = 0.05
+SHOWN = 3  # words shown at each end of a ranking
+DIFFERS, SAME, UNTESTED = "differs", "does not differ", "was not tested"
+CHANGE = "change"  # of any statistic between two runs; its null is 0
+DIRECTED = ("bias-score", "stereo-score", "antistereo-score", "ss", "mean-difference", CHANGE)
+PERCENT = ("bias-score", "stereo-score", "antistereo-score", "lms", "ss", "icat", "direction-gap")
+COLUMNS = ("measure", "score", "95% interval", "n", "ties", "unscored", "what it means")
+
+STATISTICS: Mapping[str, str] = {
+    "bias-score": "pairs in which the stereotyping sentence scores higher (%)",
+    "ss": "stereotyping word preferred to the anti-stereotyping one, mean over target terms (%)",
+    "lms": "meaningful words preferred to unrelated ones, mean over target terms (%)",
+    "icat": "language modelling ability and absence of preference combined, out of 100",
+    "asld": "mean absolute difference of the two sentences' scores (nats)",
+    "mean-difference": "mean difference of the two sentences' scores",
+    "appd": "probability of the masculine minus that of the feminine word, mean over templates and words",
+    "association": "how much more a word raises the probability of the masculine than of the feminine word "
+    "(nats)",
+    "effect-size": "mean association over words, in standard deviations",
+    "third": "probability of a template's third word (they), mean over templates and words",
+}
+READINGS: Mapping[str, Mapping[str, str]] = {  # by place of the interval and statistic; "": all others
+    "above": {
+        "": "leans towards stereotypes",
+        "lms": "prefers meaningful words to unrelated ones",
+        "asld": "mean size of the difference within a pair; it has no direction",
+        "direction-gap": "scores differ between pairs about advantaged and disadvantaged groups",
+        "appd": "leans towards men",
+        "association": "the words are associated with men",
+        "effect-size": "the words are associated with men",
+    },
+    "within": {
+        "": "no preference found by this measure",
+        "lms": "meaningful and unrelated words are not distinguished",
+        "asld": "no difference found by this measure",
+        "direction-gap": "no difference found between pairs about advantaged and disadvantaged groups",
+    },
+    "below": {
+        "": "leans against stereotypes",
+        "lms": "prefers unrelated words to meaningful ones",
+        "appd": "leans towards women",
+        "association": "the words are associated with women",
+        "effect-size": "the words are associated with women",
+    },
+    "no interval": {"": "no interval could be computed: do not read a preference into it"},
+    "no null": {
+        "": "has no null to compare with",
+        "icat": "100 would be perfect language modelling without a preference",
+    },
+}
+
+
+def digits_of(statistic: str) -> int:
+    """Decimals to show: one for percentages, three otherwise."""
+    return 1 if statistic in PERCENT else 3
+
+
+def interval(estimate: Estimate, digits: int) -> str:
+    """`58.0 to 62.9`, or `none`."""
+    ends = f"{number(estimate.low, digits)} to {number(estimate.high, digits)}"
+    return ends if estimate.has_interval else "none"
+
+
+def lean(estimate: Estimate) -> str:
+    """Where the interval lies relative to the null."""
+    if estimate.null is None or not estimate.has_interval:
+        return "no null" if estimate.null is None else "no interval"
+    if estimate.low > estimate.null:
+        return "above"
+    return "below" if estimate.high < estimate.null else "within"
+
+
+def reading(estimate: Estimate) -> str:
+    """What the estimate says, in plain words."""
+    if not math.isfinite(estimate.value):
+        return "not measured"
+    words = READINGS[lean(estimate)]
+    return words.get(estimate.statistic, words[""])
+
+
+def holm(estimate: Estimate) -> str:
+    """Whether a group differs from the null after Holm's correction."""
+    if estimate.p_holm is None or not math.isfinite(estimate.p_holm):
+        return UNTESTED
+    return DIFFERS if estimate.p_holm < ALPHA else SAME
+
+
+def findings_of(result: AuditResult) -> tuple[Section, ...]:
+    """The model, the headline estimates of every dataset with their readings, and the checks."""
+    model = result.meta["model"]
+    size = f"{model['parameters']:,} parameters" if "parameters" in model else ""
+    place = f"{model['dtype']} on {model['device']}" if "dtype" in model else ""
+    facts = ", ".join(filter(None, (model.get("architecture"), size, place)))
+    title = f"{model['id']} ({facts})" if facts else model["id"]
+    rule = (f"begin-of-text rule: {model['begin_rule']}",) if model.get("kind") == "causal" else ()
+    return (
+        Section("model", title, "", Finding(rule, (), notes=tuple(model.get("warnings", ())))),
+        *(_dataset(result, card) for card in result.meta["data"]),
+        Section("checks", "checks", "", Finding(tuple(_check_lines(result)), ())),
+    )
+
+
+def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
+    broken = any(not check.ok and "accuracy" in check.name for check in result.checks)
+    rows: list[tuple[Cell, ...]] = []
+    for e in result.headlines():
+        if e.data == card["name"]:
+            digits, measure = digits_of(e.statistic), result.find_measure(e.measure)
+            meaning = "a check failed: do not interpret this number" if broken else reading(e)
+            meaning += f" ({measure.reads})" if measure else ""
+            score = number(e.value, digits)
+            rows.append((e.measure, score, interval(e, digits), e.n, e.ties, e.unscored, meaning))
+    unverified = ", unverified copy" if card.get("verified") is False else ""
+    title = f"{card['title']} ({card['n']:,} items{unverified})"
+    words = _leaning_words(result, str(card["name"]))
+    finding = Finding(words, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
+    return Section(str(card["name"]), title, "", finding)
+
+
+def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:
+    """For template data: the words with the largest values, and the mean over words that have a gender."""
+    found = [e for e in result.estimates if e.data == data and e.statistic in ("appd", "third")]
+    found = [e for e in found if e.measure == found[0].measure]  # of several such measures, the first
+    by_group = {e.group: e.value for e in found if e.statistic == "appd"}
+    if not by_group:
+        return ()
+    neutral = {f"word={row['word']}" for row in result.items.to_pylist() if row.get("goal") == "zero"}
+    words = sorted((value, group) for group, value in by_group.items() if group in neutral)
+    if not words:
+        return ()
+    lines = [
+        f"furthest towards {whom}: "
+        + ", ".join(f"{group.partition('=')[2]} {signed_number(value)}" for value, group in ranked)
+        for whom, ranked in (("men", words[: -SHOWN - 1 : -1]), ("women", words[:SHOWN]))
+    ]
+    lines += [
+        f"mean probability of the third word: {number(e.value, 3)} ({interval(e, 3)}, n {e.n})"
+        for e in found
+        if (e.statistic, e.group) == ("third", "all")
+    ]
+    proper = {"women": by_group.get("goal=female"), "men": by_group.get("goal=male")}
+    gendered = ", ".join(
+        f"for {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None
+    )
+    return (*lines, *([f"gendered words {gendered}: these should lean"] if gendered else ()))
+
+
+def _check_lines(result: AuditResult) -> list[str]:
+    """All checks of one dataset; of several, the failed ones and one summary line for each dataset."""
+    if len(result.meta["data"]) == 1:
+        return [f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.detail}" for check in result.checks]
+    lines = [f"FAIL {check.name}: {check.detail}" for check in result.checks if not check.ok]
+    for card in result.meta["data"]:
+        passed = [check for check in result.checks if check.ok and check.name.startswith(f"{card['name']}/")]
+        known = [
+            each.detail for each in passed if each.name.endswith(("/masked-accuracy", "/next-token-accuracy"))
+        ]
+        lines.append(f"ok   {card['name']}: {len(passed)} passed{f'; {known[0]}' if known else ''}")
+    return lines

@@ -1,0 +1,65 @@
+"""What an audit prints, in Python and by the command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import unmask
+import zoo
+from unmask.audit.result import AuditResult
+from unmask.cli import main
+from unmask.findings.html import fragment
+
+
+def audited(folder: Path, *data: str) -> AuditResult:
+    """A result folder of a tiny model on the first items of datasets."""
+    options = unmask.Options(limit=4, store=False)
+    return unmask.audit(zoo.folder("gpt2"), data=data, out=folder, options=options)
+
+
+def test_printing_a_result_shows_what_the_command_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["audit", str(zoo.folder("gpt2")), "--data", "nine-axes", "pronoun-templates", "--limit", "4"]
+    with pytest.raises(SystemExit) as left:
+        main([*words, "--no-report", "--no-store", "--quiet", "--out", str(tmp_path / "command")])
+    assert not left.value.code
+    printed = capsys.readouterr().out
+    result = audited(tmp_path / "python", "nine-axes", "pronoun-templates")
+    assert str(result).splitlines() == printed.splitlines()
+    assert str(unmask.load(tmp_path / "command")) == str(result)
+    for estimate in result.headlines():
+        assert result.measure(estimate.measure).name in printed
+    for said in (
+        "gpt2 (GPT2LMHeadModel",
+        "begin-of-text rule",
+        "Nine axes",
+        "what it means",
+        "furthest towards",
+    ):
+        assert said in printed
+
+
+def test_a_notebook_shows_the_same_tables(tmp_path: Path) -> None:
+    result = audited(tmp_path, "nine-axes")
+    html = result._repr_html_()
+    assert html == fragment(result.findings)
+    assert "Nine axes of stereotype (4 items)</summary>" in html
+    assert html.count("<tr>") == 1 + len(result.headlines())
+
+
+def test_a_measure_that_is_not_installed_is_shown_by_what_the_result_records(tmp_path: Path) -> None:
+    result = audited(tmp_path, "nine-axes")
+    name = result.measures()[0]
+    own = {"name": "own", "title": "Our own", "reads": "as we say", "citation": "us", "in_nats": True}
+    recorded = next(each for each in result.meta["details"]["measures"] if each["name"] == name)
+    meta = result.meta | {"details": {"measures": [{**recorded, **own}]}}
+    meta["estimates"] = [{**each, "measure": "own"} for each in meta["estimates"] if each["measure"] == name]
+    renamed = replace(result, meta=meta)
+    assert "(as we say)" in " ".join(str(renamed).split())
+    unknown = replace(renamed, meta=meta | {"details": {}})
+    assert "own" in str(unknown)
+    assert "as we say" not in str(unknown)
