@@ -143,7 +143,7 @@ def read_scores(stored: dict[str, Any]) -> Any:
 
     from unmask.core.types import Row
     from unmask.mitigate.evaluation import BiasEvaluation
-    from unmask.training.perplexity import Ability
+    from unmask.training.utility import Ability
 
     rows: dict[tuple[str, str], list[Row]] = {}
     for row in stored["rows"]:

@@ -29,7 +29,7 @@ from unmask.findings import Value
 from unmask.measures import find
 from unmask.mitigate.evaluation import BiasEvaluation
 from unmask.models import Engine, open_lm
-from unmask.training.perplexity import measure_ability
+from unmask.training.utility import measure_ability
 
 TEXTS = [
     f"The {job} said that he was tired of the {thing}."

@@ -10,7 +10,7 @@ from unmask.core.types import Row
 from unmask.mitigate.comparison import bias_estimates, compare_evaluations
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, templates
 from unmask.mitigate.leans import lean_size, word_leans
-from unmask.training.perplexity import Ability
+from unmask.training.utility import Ability
 
 
 def row(

@@ -12,7 +12,7 @@ from unmask.core.progress import Progress, steps_of
 from unmask.core.types import Dataset, Kind, Row
 from unmask.measures import find
 from unmask.models import Engine
-from unmask.training.perplexity import Ability, measure_ability
+from unmask.training.utility import Ability, measure_ability
 
 TEMPLATES, WOMEN, MEN = "pronoun-templates", "words said of women", "words said of men"
 PAIRS = ("triple-gender", "nine-axes")

@@ -29,12 +29,10 @@ def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
 
 def claim_folder(folder: Path, settings: TrainSettings, rows: int, key: str) -> None:
     """Mark the folder with a hash of this training run; refuse checkpoints of another run."""
-    options = {
-        name: value for name, value in asdict(settings).items() if name not in ("save_every", "report_to")
-    }
+    options = asdict(settings)
+    del options["save_every"], options["report_to"]
     identity = {"settings": options, "rows": rows, "key": key, "processes": world_size()}
-    text = json.dumps(identity, sort_keys=True)
-    digest = hashlib.sha256(text.encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / OWNER
     if path.exists() and _checkpoints(folder) and path.read_text(encoding="utf-8") != digest:

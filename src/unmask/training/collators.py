@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,11 +114,6 @@ def _special_tokens(tokenizer: Any, *, causal: bool) -> tuple[list[int], list[in
 
 
 def _encode(texts: Iterable[str], tokenizer: Any) -> Iterator[list[int]]:
-    group: list[str] = []
-    for text in texts:
-        group.append(text)
-        if len(group) == _TEXTS_PER_CALL:
-            yield from tokenizer(group, add_special_tokens=False, verbose=False)["input_ids"]
-            group = []
-    if group:
+    remaining = iter(texts)
+    while group := list(islice(remaining, _TEXTS_PER_CALL)):
         yield from tokenizer(group, add_special_tokens=False, verbose=False)["input_ids"]

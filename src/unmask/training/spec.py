@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     Batch = Mapping[str, Tensor]
-    Collator = Callable[
-        [Sequence[Any], np.random.Generator], Batch
-    ]  # random choices only from the given generator
+    # a collator makes random choices only from the given generator
+    Collator = Callable[[Sequence[Any], np.random.Generator], Batch]
     LossFunction = Callable[[Any, Batch], Tensor]  # of model and batch
 
 

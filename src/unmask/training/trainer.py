@@ -90,7 +90,8 @@ def run(job: TrainingJob) -> TrainResult:
     losses = tuple(
         (int(entry["step"]), float(entry["loss"])) for entry in trainer.state.log_history if "loss" in entry
     )
-    if not all(torch.isfinite(weight).all() for weight in job.model.parameters()) or not _finite(losses):
+    finite = all(math.isfinite(loss) for _, loss in losses)
+    if not finite or not all(torch.isfinite(weight).all() for weight in job.model.parameters()):
         raise ModelError("the training diverged (a weight or loss is not finite): use a lower learning rate")
     on_main_process(lambda: remove_checkpoints(job.folder))
     resumed = int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0
@@ -138,10 +139,8 @@ class _StepCallback(TrainerCallback):
 
     def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
         """Announce an epoch before its first step, and after resuming."""
-        consumed = (
-            state.global_step * args.train_batch_size * args.gradient_accumulation_steps * args.world_size
-        )
-        epoch = consumed // len(self._job.rows)
+        rows_per_step = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
+        epoch = state.global_step * rows_per_step // len(self._job.rows)
         if epoch != self._epoch:
             self._epoch = epoch
             if self._job.on_epoch_begin is not None:
@@ -162,6 +161,7 @@ class _StepCallback(TrainerCallback):
 
 def _arguments(job: TrainingJob) -> TrainingArguments:
     settings, device = job.settings, next(job.model.parameters()).device
+    constant_with_warmup = settings.warmup and settings.schedule == "constant"
     arguments = TrainingArguments(
         output_dir=str(job.folder),
         max_steps=job.steps,
@@ -173,9 +173,7 @@ def _arguments(job: TrainingJob) -> TrainingArguments:
         weight_decay=settings.decay,
         max_grad_norm=settings.clip,
         adam_epsilon=settings.epsilon,
-        lr_scheduler_type=settings.schedule
-        if not (settings.warmup and settings.schedule == "constant")
-        else "constant_with_warmup",
+        lr_scheduler_type="constant_with_warmup" if constant_with_warmup else settings.schedule,
         optim="adamw_torch",
         bf16=settings.bf16,
         save_strategy="steps",
@@ -194,10 +192,6 @@ def _arguments(job: TrainingJob) -> TrainingArguments:
     if arguments.n_gpu > 1:  # several GPUs need `accelerate launch`, one process each
         arguments._n_gpu = 1
     return arguments
-
-
-def _finite(losses: Sequence[tuple[int, float]]) -> bool:
-    return all(math.isfinite(loss) for _, loss in losses)
 
 
 @contextmanager
