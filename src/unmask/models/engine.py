@@ -204,8 +204,18 @@ class Engine:
         return logprobs, ranks
 
     def _collect(self, pending: Pending, known: dict[bytes, StoredReadings]) -> None:
-        """Fetch the outputs of one batch, store them, and add them to `known`."""
-        output = self._wait(pending)
+        """Wait for the outputs of one batch, store them, and add them to `known`.
+
+        The workers are stopped after the last batch or a failure.
+        """
+        try:
+            output = pending.result() if isinstance(pending, Future) else pending
+        except BaseException:
+            self._stop_workers()
+            raise
+        self._running -= 1
+        if self._running == 0:
+            self._stop_workers()
         batch, new = output.batch, dict[bytes, StoredReadings]()
         self.rows_run += len(batch.ids)
         answers = list(zip(output.logprobs.tolist(), output.ranks.tolist(), strict=True))
@@ -227,18 +237,6 @@ class Engine:
                 known[key] = stored
         if not self.on_gpu:
             self._heap.trim()
-
-    def _wait(self, pending: Pending) -> _BatchOutput:
-        """Wait for one batch; stop the workers after the last one or a failure."""
-        try:
-            output = pending.result() if isinstance(pending, Future) else pending
-        except BaseException:
-            self._stop_workers()
-            raise
-        self._running -= 1
-        if self._running == 0:
-            self._stop_workers()
-        return output
 
     def _to_device(self, *arrays: Ints) -> list[torch.Tensor]:
         """Copy arrays to the device; to a GPU in one transfer, because latency dominates."""

@@ -154,7 +154,13 @@ def attach(model: Any, eraser: Eraser) -> None:
 
 
 def _erasing_forward(erasing: _EraserModule, module: Any, *args: Any, **kwargs: Any) -> Any:
-    return _erase_output(erasing, type(module).forward(module, *args, **kwargs))
+    output = type(module).forward(module, *args, **kwargs)
+    if isinstance(output, Tensor):
+        return erasing(output)
+    if isinstance(output, tuple):
+        return (erasing(output[0]), *output[1:])
+    output.last_hidden_state = erasing(output.last_hidden_state)
+    return output
 
 
 def _save_pretrained(model: Any, folder: str | Path, *args: Any, **kwargs: Any) -> None:
@@ -228,15 +234,6 @@ def _erase_input(
     if args:
         return (erasing(args[0]), *args[1:]), kwargs
     return args, {**kwargs, "hidden_states": erasing(kwargs["hidden_states"])}
-
-
-def _erase_output(erasing: _EraserModule, output: Any) -> Any:
-    if isinstance(output, Tensor):
-        return erasing(output)
-    if isinstance(output, tuple):
-        return (erasing(output[0]), *output[1:])
-    output.last_hidden_state = erasing(output.last_hidden_state)
-    return output
 
 
 @contextmanager

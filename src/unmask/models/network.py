@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -63,13 +61,12 @@ class Network:
         Mean over layers, heads and query positions; padding queries are excluded.
         """
         module = self.model if self.shortcuts is None else self.shortcuts.body
-        with self._eager():
-            output = module(
-                input_ids=ids,
-                attention_mask=attention_mask,
-                output_attentions=True,
-                **self._segments(segments),
-            )
+        inputs = {"input_ids": ids, "attention_mask": attention_mask, **self._segments(segments)}
+        self.model.set_attn_implementation("eager")  # fused attention returns no weights
+        try:
+            output = module(**inputs, output_attentions=True)
+        finally:
+            self.model.set_attn_implementation(self.attention)
         attention_mask = torch.ones_like(ids) if attention_mask is None else attention_mask
         queries = attention_mask.float() / attention_mask.sum(-1, keepdim=True)
         layers = [
@@ -91,12 +88,3 @@ class Network:
 
     def _segments(self, segments: Tensor | None) -> dict[str, Tensor]:
         return {"token_type_ids": segments} if self.takes_segments and segments is not None else {}
-
-    @contextmanager
-    def _eager(self) -> Iterator[None]:
-        """Fused attention returns no weights: use the eager implementation for one call."""
-        self.model.set_attn_implementation("eager")
-        try:
-            yield
-        finally:
-            self.model.set_attn_implementation(self.attention)

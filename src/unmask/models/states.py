@@ -56,8 +56,7 @@ def mean_states(
         rows_of.setdefault(row, []).append(number)
     distinct, means = list(rows_of), dict[int, Floats]()
     for indices, ids in batches_by_length(lm, distinct):
-        batch = _eraser_inputs(lm, ids, layer) if for_eraser else _layer_states(lm, ids, layer)
-        for index, states in zip(indices, batch, strict=True):
+        for index, states in zip(indices, _states(lm, ids, layer, for_eraser=for_eraser), strict=True):
             for number in rows_of[distinct[index]]:
                 means[number] = states[list(positions[number])].double().mean(0).cpu().numpy()
     return np.stack([means[number] for number in range(len(rows))]) if rows else np.empty((0, 0))
@@ -73,7 +72,12 @@ def distributions(lm: Lm, slots: Sequence[tuple[TokenIds, int]]) -> Iterator[tup
             yield index, logits.double().softmax(-1).cpu().numpy()
 
 
-def _layer_states(lm: Lm, ids: Tensor, layer: int) -> Tensor:
+def _states(lm: Lm, ids: Tensor, layer: int, *, for_eraser: bool) -> Tensor:
+    """The states of a batch at one layer, or those that an eraser there receives."""
+    if for_eraser:
+        with record_states(lm.network.model, layer) as recorded:
+            lm.network.model.base_model(input_ids=ids)
+        return recorded[-1]
     layers = all_layers(lm.network.model, ids)
     if not -len(layers) <= layer < len(layers):
         raise ModelError(
@@ -81,9 +85,3 @@ def _layer_states(lm: Lm, ids: Tensor, layer: int) -> Tensor:
             f"there is no layer {layer}"
         )
     return layers[layer]
-
-
-def _eraser_inputs(lm: Lm, ids: Tensor, layer: int) -> Tensor:
-    with record_states(lm.network.model, layer) as recorded:
-        lm.network.model.base_model(input_ids=ids)
-    return recorded[-1]

@@ -46,10 +46,8 @@ class PropertyRegression:
     @property
     def r_squared(self) -> Value:
         """The explained share of the variance; its interval is that of the correlation, squared."""
-        squares = sorted((self.r.low**2, self.r.high**2))
-        return Value(
-            self.r.value**2, 0.0 if self.r.low <= 0 <= self.r.high else squares[0], squares[1], self.r.method
-        )
+        size = abs(self.r)
+        return Value(size.value**2, size.low**2, size.high**2, size.method)
 
 
 def fit_line(x: Floats, y: Floats) -> LinearFit:

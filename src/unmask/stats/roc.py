@@ -9,7 +9,7 @@ from scipy.stats import mannwhitneyu, norm, rankdata
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from unmask.core.errors import StatsError
-from unmask.core.estimate import NAN, Value
+from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats.bootstrap import NO_SPREAD, stratified_ends
 from unmask.stats.table import Flags
@@ -41,8 +41,14 @@ def roc_auc(labels: Flags, scores: Floats, *, rng: np.random.Generator) -> RocAu
     _check(labels, scores)
     value = float(roc_auc_score(labels, scores))
     p = None if np.ptp(scores) == 0 else float(mannwhitneyu(scores[labels], scores[~labels]).pvalue)
-    ends = _auc_ends(scores[labels], scores[~labels], rng)
-    return RocAuc(value, *ends, p, int(labels.sum()), int((~labels).sum())).widen()
+    groups = scores[labels], scores[~labels]
+    sizes = {"positives": groups[0].size, "negatives": groups[1].size}
+    if min(sizes.values()) < 2:
+        return RocAuc(value, method=FEW, p=p, **sizes)
+    low, high, _ = stratified_ends(groups, _areas, methods=("percentile",), rng=rng)
+    if low == high:
+        return RocAuc(value, method=f"{NO_SPREAD}: every resample gives the same area", p=p, **sizes)
+    return RocAuc(value, low, high, "percentile, stratified", p, **sizes).widen()
 
 
 def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
@@ -65,15 +71,6 @@ def roc_auc_difference(labels: Flags, a: Floats, b: Floats) -> RocAuc:
     reach = float(norm.ppf(0.975)) * error
     p = float(2 * norm.sf(abs(value) / error))
     return RocAuc(value, value - reach, value + reach, "delong", p, positives, negatives)
-
-
-def _auc_ends(positives: Floats, negatives: Floats, rng: np.random.Generator) -> tuple[float, float, str]:
-    if min(positives.size, negatives.size) < 2:
-        return NAN, NAN, FEW
-    low, high, _ = stratified_ends((positives, negatives), _areas, methods=("percentile",), rng=rng)
-    if low == high:
-        return NAN, NAN, f"{NO_SPREAD}: every resample gives the same area"
-    return low, high, "percentile, stratified"
 
 
 def _areas(positives: Floats, negatives: Floats, axis: int = -1) -> Floats:

@@ -50,30 +50,6 @@ def bias_score(table: ScoreTable, *, group: str) -> Estimate:
     return _share(table, group=group, statistic="bias-score", n=int(table.is_counted.sum()))
 
 
-def decided_score(table: ScoreTable, *, statistic: str) -> Estimate:
-    """100 × wins / (wins + losses): how crows-pairs prints its two scores by direction."""
-    n = int(table.wins.sum() + table.losses.sum())
-    return _share(table, group="all", statistic=statistic, n=n)
-
-
-def direction_gap(advantaged: ScoreTable, disadvantaged: ScoreTable) -> Estimate:
-    """|advantaged − disadvantaged| bias score (Kaneko & Bollegala 2022, Table 3).
-
-    Newcombe's (1998) interval of the signed difference, folded at zero; Fisher's exact test.
-    """
-    signed = share_gap(advantaged, disadvantaged)
-    return advantaged.estimate(
-        abs(signed),
-        "direction-gap",
-        "all",
-        null=0.0,
-        n=int(advantaged.is_counted.sum() + disadvantaged.is_counted.sum()),
-        ties=advantaged.n_ties + disadvantaged.n_ties,
-        unscored=advantaged.n_unscored + disadvantaged.n_unscored,
-        p=signed.p,
-    )
-
-
 def share_gap(first: ScoreTable, second: ScoreTable) -> Contrast:
     """Bias score of the first minus that of the second: Newcombe's interval, Fisher's exact test."""
     wins, n = int(first.wins.sum()), int(first.is_counted.sum())
@@ -144,13 +120,27 @@ def signed_estimate(estimate: Estimate) -> Estimate:
 
 
 def _direction_scores(table: ScoreTable) -> list[Estimate]:
+    """100 × wins / (wins + losses) by direction, as crows-pairs prints it, and the gap between directions.
+
+    The gap is |advantaged − disadvantaged| bias score (Kaneko & Bollegala 2022, Table 3): Newcombe's (1998)
+    interval of the signed difference, folded at zero; Fisher's exact test.
+    """
     parts = dict(table.split_by("direction"))
-    names = {DISADVANTAGED: "stereo-score", ADVANTAGED: "antistereo-score"}
-    known = {value: parts[f"direction={value}"] for value in names if f"direction={value}" in parts}
-    scores = [decided_score(part, statistic=names[value]) for value, part in known.items()]
-    if len(known) < 2:
+    scores = []
+    for direction, statistic in ((DISADVANTAGED, "stereo-score"), (ADVANTAGED, "antistereo-score")):
+        if (part := parts.get(f"direction={direction}")) is not None:
+            n = int(part.wins.sum() + part.losses.sum())
+            scores.append(_share(part, group="all", statistic=statistic, n=n))
+    if len(scores) < 2:
         return scores
-    return [*scores, direction_gap(known[ADVANTAGED], known[DISADVANTAGED])]
+    advantaged, disadvantaged = (parts[f"direction={name}"] for name in (ADVANTAGED, DISADVANTAGED))
+    signed = share_gap(advantaged, disadvantaged)
+    counts = {
+        "n": int(advantaged.is_counted.sum() + disadvantaged.is_counted.sum()),
+        "ties": advantaged.n_ties + disadvantaged.n_ties,
+        "unscored": advantaged.n_unscored + disadvantaged.n_unscored,
+    }
+    return [*scores, table.estimate(abs(signed), "direction-gap", "all", null=0.0, p=signed.p, **counts)]
 
 
 def _share(table: ScoreTable, *, group: str, statistic: str, n: int) -> Estimate:
