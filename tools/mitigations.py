@@ -71,14 +71,13 @@ def _run(args: argparse.Namespace) -> None:
 
 def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> dict[str, Any]:
     """One method: its checkpoint is scored and thrown away, unless it is to be kept."""
-    from unmask.mitigate import at, cda, cds, dropout
+    from unmask.mitigate import find
     from unmask.mitigate.evaluation import evaluate_model
     from unmask.mitigate.spec import MitigationContext, MitigationOptions
     from unmask.models import Engine, open_lm
     from unmask.training import TrainSettings
     from unmask.training.checkpoints import save_model
 
-    known = {"at": at.AT, "cda": cda.CDA, "cds": cds.CDS, "dropout": dropout.DROPOUT}
     corpus = _gap(args) if name == "cds" else wiki
     epochs = args.epochs or EPOCHS[name]
     settings = TrainSettings(
@@ -87,7 +86,7 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
     folder = args.out / name
     shutil.rmtree(folder, ignore_errors=True)
     context = MitigationContext(engine, folder, settings, MitigationOptions(), _print_steps(name))
-    outcome = known[name].apply(context, corpus)
+    outcome = find(name).apply(context, corpus)
     save_model(outcome.model, engine.lm.tokenizer, folder)
     seen = evaluate_model(Engine(open_lm(folder)), wiki.held_out_sentences, seed=args.seed)
     if not args.keep:

@@ -7,9 +7,8 @@ import pytest
 from tools.mitigations import read_scores, scores_json
 
 from unmask.core.types import Row
-from unmask.mitigate.comparison import bias_estimates, compare_evaluations
+from unmask.mitigate.comparison import bias_estimates, compare_evaluations, lean_size, word_leans
 from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation, templates
-from unmask.mitigate.leans import lean_size, word_leans
 from unmask.training.utility import Ability
 
 

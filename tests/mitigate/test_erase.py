@@ -17,8 +17,16 @@ from unmask.core.options import Opening
 from unmask.core.types import Floats
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import METHODS, find, inlp, oscar, projection
-from unmask.mitigate.erase.fit import erase_states, fit_eraser, probe_accuracy, split_by_word
-from unmask.mitigate.erase.states import GenderedStates, find_contexts, pair_states, word_pairs
+from unmask.mitigate.erase import (
+    GenderedStates,
+    erase_states,
+    find_contexts,
+    fit_eraser,
+    pair_states,
+    probe_accuracy,
+    split_by_word,
+    word_pairs,
+)
 from unmask.mitigate.inlp import fit_inlp
 from unmask.mitigate.oscar import fit_oscar
 from unmask.mitigate.projection import fit_projection

@@ -17,8 +17,7 @@ from unmask.mitigate.swap import (
     default_lexicon,
     read_lexicon,
 )
-from unmask.mitigate.swap.grammar import tagger
-from unmask.mitigate.swap.patterns import article, match_case
+from unmask.mitigate.swap.grammar import article, match_case, tagger
 from unmask.models import Engine, open_lm
 
 SWAP = Swapper(default_lexicon(names=True))

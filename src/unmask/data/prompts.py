@@ -45,10 +45,11 @@ class Prompt:
 def load(path: Path) -> tuple[Prompt, ...]:
     """The 100 prompts in the order of the file."""
     rows = records(path.read_bytes(), path.suffix, path.name)
-    lists = [{"biased": tuple(row.pop("biased")), "fair": tuple(row.pop("fair"))} for row in rows]
     return tuple(
-        Prompt(id=f"{CARD.name}/{number:04}", **row, **words)
-        for number, (row, words) in enumerate(zip(rows, lists, strict=True))
+        Prompt(
+            f"{CARD.name}/{number:04}", **{**row, "biased": tuple(row["biased"]), "fair": tuple(row["fair"])}
+        )
+        for number, row in enumerate(rows)
     )
 
 

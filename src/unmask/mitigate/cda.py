@@ -1,29 +1,80 @@
-"""`cda`: counterfactual data augmentation, two-sided: every text, and its counterfactual where it has one."""
+"""Counterfactual data augmentation and substitution of whole documents.
+
+`cda`: two-sided augmentation: every text, and its counterfactual where it has one.
+`cds`: substitution: each document is replaced by its counterfactual with p = 0.5, names included.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from unmask.core.errors import DataError
+from unmask.core.seeds import generator
 from unmask.data.texts import TrainingCorpus
-from unmask.mitigate.augment import count_changed, counterfactuals
 from unmask.mitigate.mlm import train_language_model
 from unmask.mitigate.spec import Method, MitigationContext, Outcome
+from unmask.mitigate.swap import GroupSwapper, ModelPronounChooser, Swapper, default_lexicon, read_lexicon
 
 
-def apply(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
+def augment(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     """Train on the corpus and its counterfactuals."""
     texts = [" ".join(document) for document in corpus.documents]
     swapped, grammar = counterfactuals(context, texts, names=False)
-    changed = count_changed(texts, swapped, context.options.axis)
+    changed = sum(text != other for text, other in zip(texts, swapped, strict=True))
     both = [text for pair in zip(texts, swapped, strict=True) for text in dict.fromkeys(pair)]
-    return train_language_model(
-        context, both, {"documents": len(texts), "counterfactuals": changed, "pronouns": grammar}
-    )
+    facts = {"documents": len(texts), "counterfactuals": changed, "pronouns": grammar}
+    return train_language_model(context, both, facts)
+
+
+def substitute(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
+    """Train on the corpus with about half of its documents substituted, names included."""
+    texts = [" ".join(document) for document in corpus.documents]
+    swapped, grammar = counterfactuals(context, texts, names=True)
+    chosen = generator(context.settings.seed, 2).random(len(texts)) < 0.5
+    mixed = [other if swap else text for text, other, swap in zip(texts, swapped, chosen, strict=True)]
+    changed = sum(text != new for text, new in zip(texts, mixed, strict=True))
+    facts = {"documents": len(texts), "substituted": changed, "pronouns": grammar}
+    return train_language_model(context, mixed, facts)
+
+
+def counterfactuals(
+    context: MitigationContext, texts: Sequence[str], *, names: bool
+) -> tuple[list[str], str]:
+    """Swap the words of the axis in every text; also return how ambiguous pronouns were resolved."""
+    options = context.options
+    if options.axis != "gender":
+        if options.pairs is not None:
+            raise DataError(f"pairs applies to the axis gender only; {options.axis} uses sets of terms")
+        swapped = GroupSwapper(options.axis).swap_randomly(texts, context.settings.seed)
+        grammar = "terms of sets"
+    else:
+        names = names if options.names is None else options.names
+        pairs = options.pairs
+        lexicon = default_lexicon(names=names) if pairs is None else read_lexicon(pairs, names=names)
+        swap = Swapper(lexicon, None if context.causal else ModelPronounChooser(context.engine))
+        swapped, grammar = swap.swap_all(texts), swap.grammar
+    if swapped == texts:
+        raise DataError(
+            f"none of the {len(texts):,} texts contains a {options.axis} word that can be swapped: "
+            "give another corpus, or more of it"
+        )
+    return swapped, grammar
 
 
 CDA = Method(
     name="cda",
     title="Counterfactual data augmentation",
     about="further training on every text and on its counterfactual, gendered words exchanged both ways",
-    apply=apply,
+    apply=augment,
     citation="webster-etal-2020-measuring",
+    axes=("gender", "race", "religion"),
+)
+
+CDS = Method(
+    name="cds",
+    title="Counterfactual data substitution",
+    about="further training on text half of whose documents are replaced by their counterfactual, names too",
+    apply=substitute,
+    citation="hall-maudslay-etal-2019-name",
     axes=("gender", "race", "religion"),
 )

@@ -20,22 +20,17 @@ Entries = Sequence[tuple[str, str]]  # (masculine, feminine) in lower case, in l
 
 def counterfactual_copies(sentence: str, entries: Entries) -> list[str]:
     """The counterfactual copies that the published code writes."""
-    tokens = sentence.split()
-    lowered = [token.lower() for token in tokens]
+    replaced = sentence.split()
+    lowered = [token.lower() for token in replaced]
     present = set(lowered)
-    replaced = list(tokens)
-    for masculine, feminine in entries:
-        if feminine in present:
-            replaced = [
-                masculine if token == feminine else old for token, old in zip(lowered, replaced, strict=True)
-            ]
     copies = []
-    for masculine, feminine in entries:
-        if masculine in present:
+    both_ways = [*((feminine, masculine) for masculine, feminine in entries), *entries]
+    for number, (word, counterpart) in enumerate(both_ways):
+        if word in present:
             replaced = [
-                feminine if token == masculine else old for token, old in zip(lowered, replaced, strict=True)
+                counterpart if token == word else old for token, old in zip(lowered, replaced, strict=True)
             ]
-            copies.append(" ".join(replaced))
+            copies += [" ".join(replaced)] if number >= len(entries) else []
     return copies
 
 

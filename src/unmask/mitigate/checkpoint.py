@@ -92,21 +92,15 @@ def request_of(
     method: Method, lm: Lm, corpus: TrainingCorpus, settings: TrainSettings, choices: MitigationOptions
 ) -> dict[str, Any]:
     """Everything that determines a checkpoint; a finished or interrupted run is recognised by it."""
-    request: dict[str, Any] = plain(
-        {
-            "method": method.name,
-            "model": {
-                name: getattr(lm.facts, name) for name in ("id", "revision", "fingerprint", "architecture")
-            },
-            "data": {
-                "files": corpus.files,
-                "documents": len(corpus.documents),
-                "held_out": len(corpus.held_out),
-            },
-            "options": {**asdict(settings), **asdict(choices)},
-        }
-    )
-    return request
+    sizes = {"documents": len(corpus.documents), "held_out": len(corpus.held_out)}
+    identity = ("id", "revision", "fingerprint", "architecture")
+    request: dict[str, Any] = {
+        "method": method.name,
+        "model": {name: getattr(lm.facts, name) for name in identity},
+        "data": {"files": corpus.files, **sizes},
+        "options": {**asdict(settings), **asdict(choices)},
+    }
+    return dict(plain(request))
 
 
 def finished_details(folder: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -149,12 +143,8 @@ def _details_of_schema1(meta: Mapping[str, Any]) -> dict[str, Any]:
     old, settings = dict(meta["details"]), dict(meta["options"])
     settings["lr"] = settings.pop("rate")
     del settings["limit"]
-    request = {
-        "method": old["method"],
-        "model": meta["model"],
-        "data": meta["data"][0],
-        "options": {**settings, **old["choices"]},
-    }
+    options = {**settings, **old["choices"]}
+    request = {"method": old["method"], "model": meta["model"], "data": meta["data"][0], "options": options}
     same = ("behaviour", "citation", "steps", "losses", "processes", "changed")
     return {"request": request, "outcome": old["did"], **{name: old[name] for name in same}}
 
@@ -167,17 +157,16 @@ def _weight_changes(before: Mapping[str, torch.Tensor], model: Any) -> dict[str,
     """How many weights changed and how far; ModelError if none did and there is no eraser."""
     eraser: Eraser | None = attached_eraser(model)
     after = _copy_weights(model)
-    changed_weights = {name: int((tensor != after[name]).sum()) for name, tensor in before.items()}
-    if not any(changed_weights.values()) and eraser is None:
+    pairs = [(tensor, after[name]) for name, tensor in before.items()]
+    counts = [int((old != new).sum()) for old, new in pairs]
+    if not any(counts) and eraser is None:
         raise ModelError("no weight changed, so there is no mitigated model: give more text")
-    distance = sum(
-        float((tensor.double() - after[name].double()).pow(2).sum()) for name, tensor in before.items()
-    )
-    length = sum(float(tensor.double().pow(2).sum()) for tensor in before.values())
+    distance = sum(float((old.double() - new.double()).pow(2).sum()) for old, new in pairs)
+    length = sum(float(old.double().pow(2).sum()) for old, _ in pairs)
     return {
-        "weights": sum(changed_weights.values()),
-        "of": sum(tensor.numel() for tensor in before.values()),
-        "tensors": sum(bool(count) for count in changed_weights.values()),
+        "weights": sum(counts),
+        "of": sum(old.numel() for old, _ in pairs),
+        "tensors": sum(map(bool, counts)),
         "relative_distance": (distance / length) ** 0.5,
         "eraser": eraser.description if eraser is not None else None,
     }

@@ -3,24 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from unmask.core.estimate import NAN, Estimate, Value
 from unmask.core.seeds import generator
+from unmask.core.types import Floats, Row
 from unmask.findings import Cell, Finding, Plot, Table
 from unmask.measures import find
-from unmask.mitigate.evaluation import MEN, TEMPLATES, WOMEN, BiasEvaluation
-from unmask.mitigate.leans import LeanSizes, WordLeans, lean_size, word_leans
-from unmask.stats import Comparison, apply_holm, comparisons, estimates
+from unmask.mitigate.evaluation import HEADLINES, MEN, TEMPLATES, WOMEN, BiasEvaluation, compare_headlines
+from unmask.stats import Comparison, estimates
 from unmask.stats.means import mean_interval, mean_test
 from unmask.training.utility import accuracy, accuracy_change, perplexity, perplexity_change
 
-HEADLINES = ("appd", "asld", "bias-score")
 SINGLE_WORDS = ((WOMEN, "pregnant"), (WOMEN, "breastfeeding"), (MEN, "beard"))
 HELD_OUT = "held-out text"
+
+
+@dataclass(frozen=True, slots=True)
+class WordLeans:
+    """The mean difference of each word before and after; rows follow `words`."""
+
+    words: tuple[str, ...]
+    categories: tuple[str, ...]
+    before: Floats
+    after: Floats
+
+
+def word_leans(before: Sequence[Row], after: Sequence[Row]) -> WordLeans:
+    """The mean difference of each word over the templates scored in both evaluations."""
+    scored_before = {row.item: row for row in before if row.scores}
+    by_word: dict[str, list[tuple[float, float]]] = {}
+    category: dict[str, str] = {}
+    for row in after:
+        if row.scores and row.item in scored_before:
+            word, both = row.groups["word"], (scored_before[row.item].difference, row.difference)
+            by_word.setdefault(word, []).append(both)
+            category[word] = row.groups["category"]
+    means = np.array([np.mean(differences, axis=0) for differences in by_word.values()]).reshape(-1, 2)
+    return WordLeans(tuple(by_word), tuple(category.values()), means[:, 0], means[:, 1])
+
+
+@dataclass(frozen=True, slots=True)
+class LeanSizes:
+    """Mean absolute lean of words, before and after."""
+
+    before: Value
+    after: Value
+    change: Value
+    n: int
+    p: float | None
+
+
+def lean_size(leans: WordLeans, seed: int) -> LeanSizes:
+    """Mean of |APPD| over words; the bootstrap resamples words."""
+    a, b = np.abs(leans.before), np.abs(leans.after)
+    return LeanSizes(
+        mean_interval(a, rng=generator(seed, "size before")),
+        mean_interval(b, rng=generator(seed, "size after")),
+        mean_interval(b - a, rng=generator(seed, "size change")),
+        len(leans.words),
+        mean_test(b - a, 0.0),
+    )
 
 
 def compare_evaluations(
@@ -32,20 +78,16 @@ def compare_evaluations(
     probe: Mapping[str, Any] | None = None,
 ) -> Finding:
     """Compare two evaluations in tables, sentences and plots; `probe` is the record of an eraser's probe."""
-    compared = _comparisons(before, after, seed)
-    leans = word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES])
-    size = lean_size(leans, seed)
-    tables = [
-        _bias(compared, size),
-        _proper(compared, before, after, seed),
-        _utility(before, after, seed),
-    ]
+    compared = compare_headlines(before, after, _is_compared, seed=seed)
+    size = lean_size(word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES]), seed)
+    proper = _proper(compared, before, after, seed)
+    tables = [_bias(compared, size), proper, _utility(before, after, seed)]
     answers = list(_answers(compared, size, before, after, seed))
     if probe is not None:
-        accuracies = {when: _probe_value(probe[when]) for when in ("before", "after")}
-        tables.append(_probe_table(**accuracies, chance=probe["chance"]))
-        answers.append(_probe_answer(**accuracies, chance=probe["chance"]))
-    charts = _plots(leans, before, after) if plots else ()
+        table, answer = _probe(probe)
+        tables.append(table)
+        answers.append(answer)
+    charts = _plots(before, after) if plots else ()
     return Finding(tuple(answers), tuple(tables), charts, _NOTES)
 
 
@@ -78,62 +120,43 @@ def _is_compared(each: Estimate | Comparison) -> bool:
     return each.group == "all" or (each.data in (WOMEN, MEN) and each.group.startswith("category="))
 
 
-def _probe_table(before: Value, after: Value, chance: float) -> Table:
+def _probe(probe: Mapping[str, Any]) -> tuple[Table, str]:
     """Accuracy of a newly fitted linear probe on the hidden states before and after the eraser."""
-    return Table(
+    stored = [{**probe[when]} for when in ("before", "after")]  # null in JSON stands for NaN
+    ends = [[NAN if each[end] is None else each[end] for end in ("low", "high")] for each in stored]
+    before, after = (
+        Value(each["value"], *both, each["method"]) for each, both in zip(stored, ends, strict=True)
+    )
+    table = Table(
         "Can gender still be read from the states?",
         ("figure", "before", "after", "chance"),
-        (("probe accuracy, %", before, after, chance),),
+        (("probe accuracy, %", before, after, probe["chance"]),),
         "A newly fitted linear probe on gendered words that neither it nor the eraser was fitted on.",
         digits=1,
     )
-
-
-def _probe_answer(before: Value, after: Value, chance: float) -> str:
-    return (
+    return table, (
         f"A linear probe predicts the gender of {before.value:.0f}% of unseen words before and "
-        f"{after.value:.0f}% after ({after.low:.0f} to {after.high:.0f}; chance is {chance:.0f})."
+        f"{after.value:.0f}% after ({after.low:.0f} to {after.high:.0f}; chance is {probe['chance']:.0f})."
     )
 
 
-def _probe_value(stored: Mapping[str, Any]) -> Value:
-    """A stored accuracy; null in JSON stands for NaN."""
-    low, high = (NAN if stored[end] is None else stored[end] for end in ("low", "high"))
-    return Value(stored["value"], low, high, stored["method"])
-
-
-def _comparisons(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> list[Comparison]:
-    headlines = [
-        comparison
-        for (measure, name), rows in before.rows.items()
-        for comparison in comparisons(
-            find(measure), rows, after.rows[measure, name], data=name, rng_seed=seed
-        )
-        if comparison.statistic in HEADLINES and _is_compared(comparison)
-    ]
-    return list(apply_holm(headlines))
+def _cells(row: Comparison) -> tuple[Cell, ...]:
+    """The cells of a comparison: n, before, after, change, p."""
+    return row.n, row.a_value, row.b_value, row.difference, row.p_holm
 
 
 def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
-    rows = [
-        (row.measure, row.statistic, row.data, row.n, row.a_value, row.b_value, row.difference, row.p_holm)
+    rows: list[tuple[Cell, ...]] = [
+        (row.measure, row.statistic, row.data, *_cells(row))
         for row in compared
         if row.data not in (WOMEN, MEN)
     ]
-    words = (
-        "ppd",
-        "mean |APPD| of a word",
-        TEMPLATES,
-        size.n,
-        size.before.value,
-        size.after.value,
-        size.change,
-        size.p,
-    )
+    sizes = (size.n, size.before.value, size.after.value, size.change, size.p)
+    rows.insert(1, ("ppd", "mean |APPD| of a word", TEMPLATES, *sizes))
     return Table(
         "Bias, before and after",
         ("measure", "statistic", "data", "n", "before", "after", "change", "p"),
-        (rows[0], words, *rows[1:]),
+        tuple(rows),
         "no preference: 0 for appd and asld, 50 for bias-score; paired 95% intervals; p Holm-corrected, "
         "except for a word's lean. n: items, or words",
         digits=3,
@@ -144,15 +167,7 @@ def _proper(
     compared: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation, seed: int
 ) -> Table:
     groups = [
-        (
-            row.data,
-            row.group.removeprefix("category="),
-            row.n,
-            row.a_value,
-            row.b_value,
-            row.difference,
-            row.p_holm,
-        )
+        (row.data, row.group.removeprefix("category="), *_cells(row))
         for row in compared
         if row.data in (WOMEN, MEN)
     ]
@@ -179,15 +194,8 @@ def _single(
         return None
     changes = leans[1] - leans[0]
     change = mean_interval(changes, rng=generator(seed, f"word {word}"))
-    return (
-        name,
-        f"the word {word}",
-        leans[0].size,
-        leans[0].mean(),
-        leans[1].mean(),
-        change,
-        mean_test(changes, 0.0),
-    )
+    means = leans[0].mean(), leans[1].mean()
+    return (name, f"the word {word}", leans[0].size, *means, change, mean_test(changes, 0.0))
 
 
 def _utility(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
@@ -215,10 +223,11 @@ def _answers(
 ) -> tuple[str, ...]:
     by_key = {(row.measure, row.data, row.statistic, row.group): row for row in compared}
     lean = by_key["ppd", TEMPLATES, "appd", "all"]
+    sexes = ["men" if value > 0 else "women" for value in (lean.a_value, lean.b_value)]
     women = by_key["ppd", WOMEN, "appd", "category=gender-word"]
     gap = accuracy_change(before.ability, after.ability, seed=seed)
     return (
-        f"Professions: {_direction(lean.a_value)} before, {_direction(lean.b_value)} after (APPD "
+        f"Professions: {sexes[0]} are expected before, {sexes[1]} are expected after (APPD "
         f"{lean.a_value:+.3f} to {lean.b_value:+.3f}, change {_format_change(lean.difference)}).",
         f"A word leans by {size.before.value:.3f} before and {size.after.value:.3f} after, whichever way "
         f"(change {_format_change(size.change)}; {size.n} words).",
@@ -228,18 +237,16 @@ def _answers(
     )
 
 
-def _plots(leans: WordLeans, before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:
+def _plots(before: BiasEvaluation, after: BiasEvaluation) -> tuple[Plot, ...]:
     from unmask.findings import charts as plots
 
-    rows = [
-        {"x": float(a), "y": float(b), "label": word, "series": category}
-        for word, category, a, b in zip(leans.words, leans.categories, leans.before, leans.after, strict=True)
-    ]
-    for name in (WOMEN, MEN):
-        gendered = word_leans(before.rows["ppd", name], after.rows["ppd", name])
+    rows = []
+    for name in (TEMPLATES, WOMEN, MEN):
+        leans = word_leans(before.rows["ppd", name], after.rows["ppd", name])
+        series = leans.categories if name == TEMPLATES else [name] * len(leans.words)
         rows += [
-            {"x": float(a), "y": float(b), "label": word, "series": name}
-            for word, a, b in zip(gendered.words, gendered.before, gendered.after, strict=True)
+            {"x": float(a), "y": float(b), "label": word, "series": each}
+            for word, each, a, b in zip(leans.words, series, leans.before, leans.after, strict=True)
         ]
     chart = plots.scatter(rows, x="APPD before", y="APPD after", diagonal=True)
     alt = "Every word's mean pronoun probability difference after mitigation against that before it."
@@ -248,10 +255,6 @@ def _plots(leans: WordLeans, before: BiasEvaluation, after: BiasEvaluation) -> t
 
 def _format_change(change: Value, digits: int = 3) -> str:
     return f"{change.value:+.{digits}f}, {change.low:+.{digits}f} to {change.high:+.{digits}f}"
-
-
-def _direction(value: float) -> str:
-    return "men are expected" if value > 0 else "women are expected"
 
 
 _NOTES = (

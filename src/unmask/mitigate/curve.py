@@ -62,7 +62,14 @@ def measure_curve(  # noqa: PLR0913 - everything that determines a curve
     progress: Progress | None = None,
 ) -> Result:
     """Train from the original model for every size and draw; draws that `out` has already are reused."""
-    _check_sizes(sizes, draws, corpus)
+    available = len(corpus.sentences)
+    if draws < 1 or min(sizes) < 1:
+        raise DataError("a curve needs sizes of at least 1 sentence, and at least one draw")
+    if max(sizes) > available:
+        raise DataError(
+            f"a sample of {max(sizes):,} sentences was asked for, but the corpus has {available:,}: "
+            "give more text or smaller sizes"
+        )
     lm = open_model()
     request = {**request_of(method, lm, corpus, settings, choices), "curve": DATA}
     asld_by_size = _load_draws(out, request)
@@ -75,25 +82,21 @@ def measure_curve(  # noqa: PLR0913 - everything that determines a curve
             if str(draw) in asld_by_size.setdefault(str(size), {}):
                 continue
             label = f"{size:,} sentences, draw {draw + 1} of {draws}"
-            context = MitigationContext(
-                Engine(open_model()), out / WORK, settings, choices, with_label(progress, label)
-            )
+            step = with_label(progress, label)
+            context = MitigationContext(Engine(open_model()), out / WORK, settings, choices, step)
             outcome = method.apply(context, sample_corpus(corpus, size, draw, settings.seed))
-            asld_by_size[str(size)][str(draw)] = asld(Engine(_with_model(context.lm, outcome.model)))
+            changed = replace(context.lm, network=Network(outcome.model.eval()), _encoded={})
+            asld_by_size[str(size)][str(draw)] = asld(Engine(changed))
             shutil.rmtree(out / WORK, ignore_errors=True)
             create(build_meta(method, lm, corpus, details), out)
     values = {size: np.array(list(asld_by_size[str(size)].values())) for size in (0, *sizes)}
-    means = {size: _mean(draws, settings.seed) for size, draws in values.items()}
+    means = {
+        size: mean_interval(each, rng=generator(settings.seed, "curve"), unit="draws")
+        for size, each in values.items()
+    }
+    about: dict[str, Any] = {"measure": "sld", "data": DATA, "statistic": "asld", "null": 0.0}
     estimates = [
-        Estimate.of(
-            means[size],
-            measure="sld",
-            data=DATA,
-            group=f"sentences={size}",
-            statistic="asld",
-            null=0.0,
-            n=values[size].size,
-        )
+        Estimate.of(means[size], **about, group=f"sentences={size}", n=values[size].size)
         for size in reversed(means)  # the headline is that of the most text
     ]
     section = Section(method.name, *TITLE_AND_LEAD, curve_finding(method.name, values, means))
@@ -129,21 +132,6 @@ def curve_finding(method: str, values: Mapping[int, Floats], means: Mapping[int,
     return Finding((answer,), (table,), (plot,))
 
 
-def _mean(values: Floats, seed: int) -> Value:
-    return mean_interval(values, rng=generator(seed, "curve"), unit="draws")
-
-
-def _check_sizes(sizes: Sequence[int], draws: int, corpus: TrainingCorpus) -> None:
-    available = len(corpus.sentences)
-    if draws < 1 or min(sizes) < 1:
-        raise DataError("a curve needs sizes of at least 1 sentence, and at least one draw")
-    if max(sizes) > available:
-        raise DataError(
-            f"a sample of {max(sizes):,} sentences was asked for, but the corpus has {available:,}: "
-            "give more text or smaller sizes"
-        )
-
-
 def _load_draws(out: Path, request: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """The ASLD by size and draw that an earlier run of the same request measured."""
     if not (out / RESULT).exists():
@@ -152,8 +140,3 @@ def _load_draws(out: Path, request: Mapping[str, Any]) -> dict[str, dict[str, fl
     if details is None:
         raise ResultError(f"{out} was made with another model, corpus or settings: give another folder")
     return dict(details["asld"])
-
-
-def _with_model(lm: Lm, model: Any) -> Lm:
-    """The same model with the changed weights and an empty cache of encodings."""
-    return replace(lm, network=Network(model.eval()), _encoded={})

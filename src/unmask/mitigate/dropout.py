@@ -15,13 +15,8 @@ from unmask.models.eraser import attach, attached_eraser
 
 HIDDEN, ATTENTION = 0.20, 0.15
 _HIDDEN = (
-    "hidden_dropout_prob",
-    "hidden_dropout",
-    "dropout",
-    "resid_pdrop",
-    "embd_pdrop",
-    "embedding_dropout",
-    "mlp_dropout",
+    *("hidden_dropout_prob", "hidden_dropout", "dropout", "resid_pdrop", "embd_pdrop"),
+    *("embedding_dropout", "mlp_dropout"),
 )
 _ATTENTION = ("attention_probs_dropout_prob", "attention_dropout", "attn_pdrop")
 _BIAS_BENCH = {"albert": (0.05, 0.05), "gpt2": (0.15, 0.15)}
@@ -30,9 +25,9 @@ _BIAS_BENCH = {"albert": (0.05, 0.05), "gpt2": (0.15, 0.15)}
 def with_dropout(model: Any, hidden: float, attention: float) -> tuple[Any, dict[str, float]]:
     """Copy the model with other dropout rates; also return the changed entries of its configuration."""
     config = copy.deepcopy(model.config)
-    changed = {name: hidden for name in _HIDDEN if isinstance(getattr(config, name, None), int | float)}
-    changed |= {
-        name: attention for name in _ATTENTION if isinstance(getattr(config, name, None), int | float)
+    rates = {**dict.fromkeys(_HIDDEN, hidden), **dict.fromkeys(_ATTENTION, attention)}
+    changed = {
+        name: rate for name, rate in rates.items() if isinstance(getattr(config, name, None), int | float)
     }
     if not changed:
         raise ModelError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from unmask import data
@@ -12,10 +12,11 @@ from unmask.core.progress import Progress, steps_of
 from unmask.core.types import Dataset, Kind, Row
 from unmask.measures import find
 from unmask.models import Engine
+from unmask.stats import Comparison, apply_holm, comparisons
 from unmask.training.utility import Ability, measure_ability
 
 TEMPLATES, WOMEN, MEN = "pronoun-templates", "words said of women", "words said of men"
-PAIRS = ("triple-gender", "nine-axes")
+HEADLINES = ("appd", "asld", "bias-score")
 _MEASURES: dict[Kind, tuple[tuple[str, str], ...]] = {
     "masked": (("sld", "triple-gender"), ("aul", "triple-gender"), ("aul", "nine-axes")),
     "causal": (("sld", "triple-gender"), ("ll", "triple-gender"), ("ll", "nine-axes")),
@@ -43,11 +44,26 @@ def evaluate_model(
     return BiasEvaluation(rows, measure_ability(engine, held_out, seed=seed))
 
 
+def compare_headlines(
+    a: BiasEvaluation, b: BiasEvaluation, keep: Callable[[Comparison], bool], *, seed: int
+) -> tuple[Comparison, ...]:
+    """Paired comparisons of the headline statistics that `keep` accepts; p-values corrected by Holm."""
+    return apply_holm(
+        [
+            comparison
+            for (measure, name), rows in a.rows.items()
+            for comparison in comparisons(
+                find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed
+            )
+            if comparison.statistic in HEADLINES and keep(comparison)
+        ]
+    )
+
+
 def templates() -> tuple[Dataset, ...]:
     """Pronoun templates of words that should be neutral, then of words said of women and of men."""
-    whole = data.load(TEMPLATES)
-    parts = {TEMPLATES: "zero", WOMEN: "female", MEN: "male"}
-    return tuple(_part(whole, name, goal) for name, goal in parts.items())
+    whole, goals = data.load(TEMPLATES), {TEMPLATES: "zero", WOMEN: "female", MEN: "male"}
+    return tuple(_part(whole, name, goal) for name, goal in goals.items())
 
 
 def _part(whole: Dataset, name: str, goal: str) -> Dataset:

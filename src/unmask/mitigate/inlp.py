@@ -15,8 +15,14 @@ from sklearn.linear_model import LogisticRegression
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase.fit import Facts, accuracy_by_pair, apply, split_by_word, subspace_eraser
-from unmask.mitigate.erase.states import GenderedStates
+from unmask.mitigate.erase import (
+    Facts,
+    GenderedStates,
+    accuracy_by_pair,
+    apply,
+    split_by_word,
+    subspace_eraser,
+)
 from unmask.mitigate.projection import remove_subspace
 from unmask.mitigate.spec import Method
 from unmask.models import Lm
@@ -57,9 +63,10 @@ def nullspace(
         below = bool(values.mean() <= 50.0)
         at_goal = below or (p is not None and p > ENOUGH)
         if len(removed) >= max_directions or (not fixed and (at_goal or _no_gain(accuracies))):
-            return _nullspace(
-                removed, accuracies, below or (p is not None and p > SURE), fixed=fixed or at_goal
-            )
+            at_chance = below or (p is not None and p > SURE)
+            fewest = next(n for n, accuracy in enumerate(accuracies) if accuracy <= min(accuracies) + WORTH)
+            count = len(removed) if fixed or at_goal else fewest  # the fewest that do as well
+            return Nullspace(removed[:count], tuple(accuracies), at_chance)
         classifier = LogisticRegression(max_iter=2000).fit(remove_subspace(states, removed), genders)
         removed = orthonormal(np.concatenate([removed, classifier.coef_]))
 
@@ -68,13 +75,6 @@ def _no_gain(accuracies: Sequence[float]) -> bool:
     """Whether the last rounds lowered the accuracy by less than `WORTH` points."""
     earlier = accuracies[:-PATIENCE]
     return bool(earlier) and min(accuracies[-PATIENCE:]) > min(earlier) - WORTH
-
-
-def _nullspace(removed: Floats, accuracies: Sequence[float], chance: bool, *, fixed: bool) -> Nullspace:
-    """All directions if the number is fixed or chance is reached, else the fewest that do as well."""
-    near = next(at for at, accuracy in enumerate(accuracies) if accuracy <= min(accuracies) + WORTH)
-    count = len(removed) if fixed else near
-    return Nullspace(removed[:count], tuple(accuracies), chance)
 
 
 def orthonormal(rows: Floats) -> Floats:

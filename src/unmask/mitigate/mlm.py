@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from unmask import data
-from unmask.data.reminders import Reminder
 from unmask.mitigate.spec import MitigationContext, Outcome
 from unmask.models.network import Network
 from unmask.training import train
@@ -16,8 +15,7 @@ from unmask.training.collators import MaskedTokenLoss, TokenRow, collator_for, e
 
 def reminders(times: int) -> list[str]:
     """The package's sentences on gendered words, repeated `times` times."""
-    shipped: tuple[Reminder, ...] = data.read("reminders")
-    return [reminder.sentence for reminder in shipped] * times
+    return [reminder.sentence for reminder in data.read("reminders")] * times
 
 
 def tokenize_texts(context: MitigationContext, texts: Iterable[str]) -> list[TokenRow]:

@@ -17,8 +17,7 @@ from sklearn.decomposition import PCA
 from unmask import data
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase.fit import Facts, apply
-from unmask.mitigate.erase.states import GenderedStates, word_states
+from unmask.mitigate.erase import Facts, GenderedStates, apply, word_states
 from unmask.mitigate.projection import subspace
 from unmask.mitigate.spec import Method
 from unmask.models import Lm

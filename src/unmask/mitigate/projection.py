@@ -13,8 +13,7 @@ import numpy as np
 
 from unmask.core.errors import DataError, StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase.fit import Facts, apply, subspace_eraser
-from unmask.mitigate.erase.states import GenderedStates
+from unmask.mitigate.erase import Facts, GenderedStates, apply, subspace_eraser
 from unmask.mitigate.spec import Method
 from unmask.models import Lm
 from unmask.models.eraser import Eraser

@@ -42,25 +42,12 @@ class AtCollator:
         targets = [example.target for example in examples]
         ids, mask = pad_rows([target.ids for target in targets], self.pad)
         attribute_ids, attribute_mask = pad_rows([example.attribute.ids for example in examples], self.pad)
-        at = (
-            _published_weights(targets, ids.shape[1])
-            if self.shifted
-            else token_weights(targets, ids.shape[1])
-        )
-        batch = {
-            "targets": ids,
-            "target_mask": mask,
-            "at": at,
-            "attributes": attribute_ids,
-            "attribute_mask": attribute_mask,
-        }
+        at = (_published_weights if self.shifted else token_weights)(targets, ids.shape[1])
+        batch = {"targets": ids, "target_mask": mask, "at": at}
+        batch |= {"attributes": attribute_ids, "attribute_mask": attribute_mask}
         rows = [row for example in examples for row in example.reminders]
-        if rows:
-            batch |= {
-                f"remind_{name}": tensor
-                for name, tensor in MaskedLMCollator(self.tokenizer)(rows, rng).items()
-            }
-        return batch
+        reminders = MaskedLMCollator(self.tokenizer)(rows, rng) if rows else {}
+        return batch | {f"remind_{name}": tensor for name, tensor in reminders.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +66,16 @@ class AtLoss:
         current = all_layers(model, batch["attributes"], masks[1])
         with torch.no_grad():
             reference = all_layers(self.original, batch["attributes"], masks[1])
-        preservation = self._preservation(current, reference, batch["attribute_mask"])
+        squared = torch.stack([(new - old).pow(2) for new, old in zip(current, reference, strict=True)])
+        if self.as_code:
+            preservation = squared.mean()
+        else:
+            preservation = squared.sum(-1)[:, batch["attribute_mask"].bool()].mean()
         share = self.options.strength
         loss = share * projection + (1 - share) * preservation
-        if "remind_input_ids" in batch:
-            inputs = {
-                name.removeprefix("remind_"): tensor
-                for name, tensor in batch.items()
-                if name.startswith("remind_")
-            }
-            loss = loss + model(**inputs).loss
-        return loss
+        remind = "remind_"
+        inputs = {name.removeprefix(remind): batch[name] for name in batch if name.startswith(remind)}
+        return loss + model(**inputs).loss if inputs else loss
 
     def _projection(self, layers: tuple[Tensor, ...], batch: Batch) -> Tensor:
         """Mean squared inner product of the target's states with every attribute vector."""
@@ -105,15 +91,6 @@ class AtLoss:
         if self.as_code:  # averaged over layers and batch, and only then squared
             return inner.mean((0, 1)).pow(2).sum()
         return inner.pow(2).mean()
-
-    def _preservation(
-        self, current: tuple[Tensor, ...], reference: tuple[Tensor, ...], mask: Tensor
-    ) -> Tensor:
-        """Mean squared distance of the states of attribute sentences from the original model's."""
-        squared = torch.stack([(new - old).pow(2) for new, old in zip(current, reference, strict=True)])
-        if self.as_code:
-            return squared.mean()
-        return squared.sum(-1)[:, mask.bool()].mean()
 
 
 def _published_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:

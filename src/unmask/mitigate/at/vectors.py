@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,25 +30,23 @@ def token_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:
 
 def attribute_vectors(model: Any, rows: Sequence[WordOccurrence], pad: int, *, by_word: bool) -> Tensor:
     """Means over sentences of the mean over a word's tokens: (layers, words or groups, dimensions)."""
-    chosen = _first_sentences(rows)
-    names = sorted({_name(row, by_word) for row in chosen})
-    index = {name: number for number, name in enumerate(names)}
+    chosen = sorted(_first_sentences(rows), key=lambda row: len(row.ids))
+    owners = [row.word if by_word else row.group for row in chosen]
+    index = {name: number for number, name in enumerate(sorted(set(owners)))}
+    device = next(model.parameters()).device
     sums: Tensor | None = None
-    counts = torch.zeros(len(names), device=next(model.parameters()).device)
-    for batch in _batches(chosen):
-        ids, mask = (tensor.to(counts.device) for tensor in pad_rows([row.ids for row in batch], pad))
+    counts = torch.zeros(len(index), device=device)
+    for begin in range(0, len(chosen), _BATCH):
+        batch = chosen[begin : begin + _BATCH]
+        ids, mask = (tensor.to(device) for tensor in pad_rows([row.ids for row in batch], pad))
         layers = torch.stack(all_layers(model, ids, mask))
-        mean = torch.einsum(
-            "bt,lbtd->lbd", token_weights(batch, ids.shape[1]).to(counts.device), layers.float()
-        )
-        owner = torch.tensor([index[_name(row, by_word)] for row in batch], device=counts.device)
-        sums = (
-            torch.zeros(len(layers), len(names), mean.shape[-1], device=counts.device)
-            if sums is None
-            else sums
-        )
+        weights = token_weights(batch, ids.shape[1]).to(device)
+        mean = torch.einsum("bt,lbtd->lbd", weights, layers.float())
+        owner = torch.tensor([index[name] for name in owners[begin : begin + _BATCH]], device=device)
+        if sums is None:
+            sums = torch.zeros(len(layers), len(index), mean.shape[-1], device=device)
         sums.index_add_(1, owner, mean)
-        counts.index_add_(0, owner, torch.ones(len(batch), device=counts.device))
+        counts.index_add_(0, owner, torch.ones(len(batch), device=device))
     assert sums is not None
     return sums / counts[None, :, None]
 
@@ -66,9 +64,8 @@ class AttributeVectors:
     def update(self, epoch: int, model: Any) -> None:
         """Compute the vectors at the start of an epoch, or load them when a training is resumed."""
         path = self._folder / f"vectors-{epoch}.safetensors"
-        self.current = on_main_process(lambda: self._load_or_compute(model, path)).to(
-            next(model.parameters()).device
-        )
+        vectors = on_main_process(lambda: self._load_or_compute(model, path))
+        self.current = vectors.to(next(model.parameters()).device)
 
     def _load_or_compute(self, model: Any, path: Path) -> Tensor:
         from safetensors.torch import load_file, save_file
@@ -76,9 +73,8 @@ class AttributeVectors:
         if path.exists():
             return load_file(path)["vectors"]
         vectors = attribute_vectors(model, self._rows, self._pad, by_word=self._by_word)
-        vectors = (
-            (torch.nn.functional.normalize(vectors, dim=-1) if self._unit else vectors).contiguous().cpu()
-        )
+        vectors = torch.nn.functional.normalize(vectors, dim=-1) if self._unit else vectors
+        vectors = vectors.contiguous().cpu()
         with partial_file(path) as partial:
             save_file({"vectors": vectors}, partial)
         return vectors
@@ -98,13 +94,3 @@ def _first_sentences(rows: Sequence[WordOccurrence]) -> list[WordOccurrence]:
         if len(by_word[row.word]) < MAX_SENTENCES:
             by_word[row.word].append(row)
     return [row for occurrences in by_word.values() for row in occurrences]
-
-
-def _name(row: WordOccurrence, by_word: bool) -> str:
-    return row.word if by_word else row.group
-
-
-def _batches(rows: Sequence[WordOccurrence]) -> Iterator[Sequence[WordOccurrence]]:
-    ordered = sorted(rows, key=lambda row: len(row.ids))
-    for begin in range(0, len(ordered), _BATCH):
-        yield ordered[begin : begin + _BATCH]

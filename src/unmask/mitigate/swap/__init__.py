@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from unmask.mitigate.swap.groups import AXES, GroupSwapper
 from unmask.mitigate.swap.lexicon import Lexicon, default_lexicon, package_words, read_lexicon
-from unmask.mitigate.swap.pronoun_choice import ModelPronounChooser
-from unmask.mitigate.swap.swapper import PronounChooser, PronounSlot, Swapper
+from unmask.mitigate.swap.swapper import ModelPronounChooser, PronounChooser, PronounSlot, Swapper
 
 __all__ = [
     "AXES",

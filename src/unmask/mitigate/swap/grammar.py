@@ -1,7 +1,7 @@
-"""Case of a pronoun: `her` becomes him or his, `his` becomes her or hers. The next words mostly decide.
+"""Letter case, article and sentence start of a replaced word, and the case of pronouns.
 
-Where they do not, a part-of-speech tagger decides if one is installed, else a masked model by likelihood,
-else the more frequent form is used.
+`her` becomes him or his, `his` becomes her or hers. The next words mostly decide; where they do not, a
+part-of-speech tagger if one is installed, else a masked model by likelihood, else the more frequent form.
 """
 
 from __future__ import annotations
@@ -18,6 +18,29 @@ WINDOW = 200  # characters of context on either side of a pronoun for the tagger
 _NEXT = re.compile(r"\s+[\"'“‘(\[*_]*([^\W_][\w'’-]*)|(\s*$)|(\s*[^\w\s]\s*)")
 _OF = re.compile(r"(?i)\b(?:an?|some|any|no|that|this|another|every) (?:[\w-]+ ){1,2}of $")
 _WORD = re.compile(r"\s+([^\W_][\w'’-]*)")
+_VOWEL = re.compile(r"(?i)(?!eu|uni|use|one\b)[aeiou]")
+# what precedes the first word of a sentence
+SENTENCE_START = re.compile(r"(?:^|[.!?][\"'”’)]*\s+|\n\s*)[\"'“‘(]*$")
+
+
+def match_case(word: str, model: str, *, opens: bool = False) -> str:
+    """The word in the letter case of `model`: lower, Capitalised or UPPER."""
+    letters = [letter for letter in model if letter.isalpha()]
+    if len(letters) > 1 and all(letter.isupper() for letter in letters):
+        return word.upper()
+    if model[:1].isupper() or opens:
+        return word[:1].upper() + word[1:]
+    return word
+
+
+def article(old: str, word: str) -> str:
+    """`a` or `an` as the next word requires, in the letter case of the old article."""
+    return match_case("an" if _VOWEL.match(word.lstrip("\"'“‘(")) else "a", old)
+
+
+def starts_sentence(text: str, position: int) -> bool:
+    """Whether a sentence starts at this position."""
+    return SENTENCE_START.search(text, max(0, position - 12), position) is not None if position else True
 
 
 @dataclass(frozen=True, slots=True)

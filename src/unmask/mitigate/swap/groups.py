@@ -11,8 +11,8 @@ from unmask.core.errors import UnknownName
 from unmask.core.seeds import generator
 from unmask.data.occurrences import any_of
 from unmask.data.word_pairs import TermSet
+from unmask.mitigate.swap.grammar import article, starts_sentence
 from unmask.mitigate.swap.lexicon import package_words
-from unmask.mitigate.swap.patterns import article, starts_sentence
 from unmask.mitigate.swap.word_lists import CLOSED, PEOPLE
 
 AXES = ("race", "religion")
@@ -94,9 +94,8 @@ class GroupSwapper:
     @staticmethod
     def _is_about_people(text: str, match: re.Match[str], term: str) -> bool:
         """`black` and `white` also describe things: people must follow, or Black be capitalised."""
-        if term.lower() not in _COLOURS or (
-            term == "Black" and not starts_sentence(text, match.start("term"))
-        ):
+        proper = term == "Black" and not starts_sentence(text, match.start("term"))
+        if term.lower() not in _COLOURS or proper:
             return True
         following = _AFTER.match(text, match.end())
         return following is not None and following[1].lower() in PEOPLE

@@ -44,24 +44,16 @@ def read_lexicon(path: str | Path, *, names: bool = False) -> Lexicon:
     path = Path(path)
     if not path.is_file():
         raise DataError(f"no file {str(path)!r}: give a CSV of word pairs, two words per line")
+    delimiter = "\t" if path.suffix == ".tsv" else ","
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        rows = [
-            row for row in csv.reader(stream, delimiter="\t" if path.suffix == ".tsv" else ",") if any(row)
-        ]
+        rows = [row for row in csv.reader(stream, delimiter=delimiter) if any(row)]
     if rows and {cell.strip().lower() for cell in rows[0][:2]} & {"masculine", "male", "first", "a"}:
         rows = rows[1:]
-    bad = next(
-        (
-            number
-            for number, row in enumerate(rows)
-            if len(row) < 2 or not (row[0].strip() and row[1].strip())
-        ),
-        None,
-    )
-    if bad is not None or not rows:
-        raise DataError(f"{path}: {'no pairs' if not rows else f'pair {bad} (from 0) has no second word'}; "
-                        "expected two words per line")  # fmt: skip
-    pairs = [WordPair(row[0].strip(), row[1].strip(), "", None, True, "") for row in rows]
+    bad = [number for number, row in enumerate(rows) if len([cell for cell in row[:2] if cell.strip()]) < 2]
+    if bad or not rows:
+        problem = f"pair {bad[0]} (from 0) has no second word" if bad else "no pairs"
+        raise DataError(f"{path}: {problem}; expected two words per line")
+    pairs = [WordPair(row[0].strip(), row[1].strip(), pos="") for row in rows]
     return build_lexicon(pairs, package_words().names if names else ())
 
 
@@ -75,21 +67,14 @@ def build_lexicon(pairs: Sequence[WordPair], names: Iterable[NamePair] = ()) -> 
         target = titles if pair.pos == "title" else exact if cased else words
         target.setdefault(pair.masculine, pair.feminine)
         target.setdefault(pair.feminine, pair.masculine)
-    plurals = [
-        word for pair in pairs if pair.pos == "plural-noun" for word in (pair.masculine, pair.feminine)
-    ]
-    both_ways = [
-        pair for name in names for pair in ((name.masculine, name.feminine), (name.feminine, name.masculine))
-    ]
-    ambiguous = frozenset(
-        word for name in names if name.ambiguous for word in (name.masculine, name.feminine)
-    )
+    plurals = [pair for pair in pairs if pair.pos == "plural-noun"]
+    named = [(name.masculine, name.feminine, name.ambiguous) for name in names]
     return Lexicon(
         words,
         exact,
         titles,
-        dict(both_ways),
-        ambiguous,
-        frozenset(word for word in plurals if word.endswith("s")),
+        dict(pair for a, b, _ in named for pair in ((a, b), (b, a))),
+        frozenset(word for *both, ambiguous in named if ambiguous for word in both),
+        frozenset(word for pair in plurals for word in (pair.masculine, pair.feminine) if word[-1:] == "s"),
         possessives={"her", "his"} <= words.keys(),
     )

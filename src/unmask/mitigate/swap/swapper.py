@@ -6,13 +6,26 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
+from unmask.core.errors import Unscorable
+from unmask.core.types import Probe
 from unmask.data.occurrences import any_of
-from unmask.mitigate.swap.grammar import pronoun_case, tagged_possessive, tagger
+from unmask.mitigate.swap.grammar import (
+    WINDOW,
+    article,
+    match_case,
+    pronoun_case,
+    tagged_possessive,
+    tagger,
+)
 from unmask.mitigate.swap.lexicon import Lexicon
-from unmask.mitigate.swap.patterns import article, match_case
 from unmask.mitigate.swap.word_lists import EXACT_IDIOMS, IDIOMS, PLACES
+
+if TYPE_CHECKING:
+    from unmask.models import Engine
 
 _EDGE, _END = r"(?<![\w@#])", r"(?![\w@])"
 _SURNAME = re.compile(r"\s+([A-Z][\w'’-]+)")
@@ -34,6 +47,37 @@ class PronounChooser(Protocol):
 
     def __call__(self, cases: Sequence[tuple[str, PronounSlot]]) -> Sequence[str]:
         """The chosen form for every text and slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPronounChooser:
+    """Chooses by a masked model; forms of several tokens cannot be scored and are left unchanged."""
+
+    engine: Engine
+
+    def __call__(self, cases: Sequence[tuple[str, PronounSlot]]) -> list[str]:
+        """The more likely form for every text and slot."""
+        probes = [self._probe(text, slot) for text, slot in cases]
+        readings = self.engine.read([probe for probe in probes if probe is not None])
+        return [
+            slot.options[int(probe is not None and np.argmax(readings[probe].logprobs))]
+            for (_, slot), probe in zip(cases, probes, strict=True)
+        ]
+
+    def _probe(self, text: str, slot: PronounSlot) -> Probe | None:
+        """Mask the slot in its context and read both forms."""
+        lm = self.engine.lm
+        begin = max(0, slot.begin - WINDOW)
+        window = text[begin : slot.end + WINDOW]
+        try:
+            sentence = lm.encode(window)
+            positions = lm.token_positions(window, slot.begin - begin, slot.end - begin)
+        except Unscorable:
+            return None
+        forms = [lm.pieces(f" {option}" if lm.marks_spaces else option) for option in slot.options]
+        if len(positions) != 1 or any(len(form) != 1 for form in forms):
+            return None
+        return Probe(sentence.ids, tuple((positions[0], form[0]) for form in forms), positions)
 
 
 @dataclass(frozen=True)
@@ -150,10 +194,8 @@ def _pronoun(text: str, begin: int, end: int, lowered: str) -> tuple[str, str | 
     """The replacement of her or his, and the alternative where it is ambiguous."""
     case = pronoun_case(text[end:], text[max(0, begin - 40) : begin])
     forms = ("his", "him") if lowered == "her" else ("her", "hers")
-    possessive, ambiguous = (
-        case.possessive,
-        not case.sure and (lowered == "her" or text[:begin].endswith("of ")),
-    )
+    possessive = case.possessive
+    ambiguous = not case.sure and (lowered == "her" or text[:begin].endswith("of "))
     if ambiguous and lowered == "her":  # taggers tag `his` as PRP$ whatever follows
         by_tag = tagged_possessive(text, begin)
         if by_tag is not None:

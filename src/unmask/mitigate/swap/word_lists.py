@@ -48,7 +48,6 @@ ED_ADJECTIVES = frozenset(_ED.split())  # adjectives, not past-tense verbs
 LY_ADJECTIVES = frozenset(_LY.split())  # adjectives and nouns, not adverbs
 PLACES = frozenset(_PLACES.split())  # after a name that is also a place name
 PEOPLE = frozenset(_PEOPLE.split())  # nouns that make black and white refer to people
-IDIOMS = tuple(
-    idiom.strip() for idiom in _IDIOMS.split("|")
-)  # in which a gendered word does not refer to a person
+# in which a gendered word does not refer to a person
+IDIOMS = tuple(idiom.strip() for idiom in _IDIOMS.split("|"))
 EXACT_IDIOMS = ("the Lord", "Our Lady", "Oh man", "oh man", "Isle of Man", "Burning Man", "Virgin Mary")
