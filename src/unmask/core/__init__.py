@@ -1,1 +1,1 @@
-"""Used by all other packages: types, errors, paths."""
+"""Used by all other packages: types, errors, options, files."""

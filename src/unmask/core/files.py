@@ -1,4 +1,4 @@
-"""Write files atomically, JSON that every reader accepts, and checksums."""
+"""Write files atomically, JSON that every reader accepts, checksums, and the cache folder."""
 
 from __future__ import annotations
 
@@ -65,3 +65,12 @@ def sha256_of(path: Path) -> str:
     """The sha256 of a file, in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def cache_dir() -> Path:
+    """The cache of datasets and model outputs: `$UNMASK_CACHE_DIR`, else the user's cache folder."""
+    if chosen := os.environ.get("UNMASK_CACHE_DIR"):
+        return Path(chosen)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("unmask"))

@@ -12,8 +12,7 @@ from typing import Any
 
 import vl_convert
 
-from unmask.core.files import write_text
-from unmask.core.paths import cache_dir
+from unmask.core.files import cache_dir, write_text
 from unmask.findings.charts import Chart
 
 ROOM = {"left": 30, "right": 30, "top": 8, "bottom": 8}  # the reader's font may be wider

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from unmask.core.paths import cache_dir
+from unmask.core.files import cache_dir
 from unmask.core.types import Floats
 
 Answers = dict[tuple[int, int], tuple[float, int]]  # (position, token) → (log-probability, rank)
