@@ -118,10 +118,9 @@ def explain(
     if item is not None:
         return (explain_item(result, item, measure),)
     name = measure or result.measures()[0]
-    rows = [
-        row for row in result.items.to_pylist() if row["measure"] == name and row["outcome"] != "unscored"
-    ]
-    return tuple(explain_rows(largest_differences(rows, top), result.tokens))
+    rows = [row for row in result.items.to_pylist() if row["measure"] == name]
+    scored = [row for row in rows if row["outcome"] != "unscored"]
+    return tuple(explain_rows(largest_differences(scored, top), result.tokens))
 
 
 def explain_item(result: Result, item: str, measure: str | None = None) -> Explanation:

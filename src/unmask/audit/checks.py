@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -47,7 +47,18 @@ class Evidence:
     def add_items(self, items: Sequence[Pair], lm: Lm) -> None:
         """Count tokens, unknown tokens, length differences and ambiguous alignments of these items."""
         for item in items:
-            self._add_item(item, lm)
+            self.pairs += 1
+            sentences = _encode_sentences(item, lm)
+            self.tokens += sum(len(sentence.content) for sentence in sentences)
+            if lm.unknown_id != lm.begin:
+                self.unknown += sum(sentence.ids.count(lm.unknown_id) for sentence in sentences)
+            if len(sentences) < 2:
+                self.too_long += 1
+                continue
+            if len(sentences[0].content) != len(sentences[1].content):
+                self.unequal.add(item.id)
+            if order_matters(*sentences):
+                self.ambiguous.append(item.id)
 
     def add_readings(self, readings: Mapping[Probe, Reading], lm: Lm) -> None:
         """Count the tokens that the model ranks first."""
@@ -59,81 +70,49 @@ class Evidence:
         """Share of tokens that the model ranks first at their position; NaN if none was read."""
         return self.hits[how] / self.reads[how] if self.reads.get(how) else float("nan")
 
-    def _add_item(self, item: Pair, lm: Lm) -> None:
-        self.pairs += 1
-        sentences = _encode_sentences(item, lm)
-        self.tokens += sum(len(sentence.content) for sentence in sentences)
-        self.unknown += sum(
-            sentence.ids.count(lm.unknown_id) for sentence in sentences if lm.unknown_id != lm.begin
-        )
-        if len(sentences) < 2:
-            self.too_long += 1
-            return
-        if len(sentences[0].content) != len(sentences[1].content):
-            self.unequal.add(item.id)
-        if order_matters(*sentences):
-            self.ambiguous.append(item.id)
-
 
 def checks(
     evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]], lm: Lm
 ) -> tuple[Check, ...]:
     """Compute the checks of one dataset from the evidence and the rows of each measure."""
+    long, pairs, ambiguous = evidence.too_long, evidence.pairs, evidence.ambiguous
+    examples = ", ".join(ambiguous[:3]) + (" …" if len(ambiguous) > 3 else "")
+    turned = f"{len(ambiguous)} pairs align differently when the sentences are exchanged"
+    turned += f" ({examples})" if examples else ""
+    cut = f"{long} items are too long or empty for this model; none was cut"
+    unknown = evidence.unknown / max(1, evidence.tokens)
+    strange = f"{unknown:.2%} of {evidence.tokens:,} tokens are unknown to the tokenizer"
     return (
         Check("lm-head", True, f"every weight of {lm.facts.architecture} came from the checkpoint"),
         *_accuracies(evidence, lm),
         _outcome_check("ties", rows, "tie", "are ties"),
         _outcome_check("unscored", rows, "unscored", "could not be scored"),
-        _too_long(evidence),
-        _alignment(evidence),
+        Check("truncated", long <= 0.05 * pairs, cut),
+        Check("alignment", len(ambiguous) <= 0.01 * max(1, pairs), turned),
         *_unequal_lengths(evidence, measures, rows),
         *_near_zero(measures, rows),
-        _unknown(evidence),
+        Check("unknown-tokens", unknown <= 0.01, strange),
     )
 
 
 def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
-    floors: dict[How, float] = (
-        {"causal": CAUSAL_FLOOR}
-        if lm.kind == "causal"
-        else {"masked": MASKED_FLOOR, "unmasked": UNMASKED_FLOOR}
-    )
+    floors: dict[How, float] = {"masked": MASKED_FLOOR, "unmasked": UNMASKED_FLOOR}
     results = []
-    for how, floor in floors.items():
+    for how, floor in floors.items() if lm.kind == "masked" else (("causal", CAUSAL_FLOOR),):
         share, n = evidence.accuracy(how), evidence.reads.get(how, 0)
-        verdict = (
-            ""
-            if share >= floor
-            else f"; below {floor:.0%} the model hardly knows this language: do not interpret its scores"
-        )
+        detail = f"{share:.1%} of {n:,} tokens are the model's first guess"
+        if not share >= floor:  # also if none was read
+            detail += f"; below {floor:.0%} the model hardly knows this language: do not interpret its scores"
         name = "next-token-accuracy" if how == "causal" else f"{how}-accuracy"
-        results.append(
-            Check(name, share >= floor, f"{share:.1%} of {n:,} tokens are the model's first guess{verdict}")
-        )
+        results.append(Check(name, share >= floor, detail))
     return results
 
 
 def _outcome_check(name: str, rows: Mapping[str, Sequence[Row]], outcome: str, words: str) -> Check:
-    counts = {
-        measure: sum(row.outcome == outcome for row in of_measure) for measure, of_measure in rows.items()
-    }
-    worst = max(
-        (counts[measure] / len(of_measure) for measure, of_measure in rows.items() if of_measure), default=0.0
-    )
+    counts = {measure: sum(row.outcome == outcome for row in found) for measure, found in rows.items()}
+    worst = max((counts[measure] / len(found) for measure, found in rows.items() if found), default=0.0)
     listed = ", ".join(f"{measure} {count}" for measure, count in counts.items() if count) or "none"
     return Check(name, worst <= 0.05, f"pairs that {words}: {listed}")
-
-
-def _too_long(evidence: Evidence) -> Check:
-    detail = f"{evidence.too_long} items are too long or empty for this model; none was cut"
-    return Check("truncated", evidence.too_long <= 0.05 * evidence.pairs, detail)
-
-
-def _alignment(evidence: Evidence) -> Check:
-    examples = ", ".join(evidence.ambiguous[:3]) + (" …" if len(evidence.ambiguous) > 3 else "")
-    named = f" ({examples})" if examples else ""
-    detail = f"{len(evidence.ambiguous)} pairs align differently when the sentences are exchanged{named}"
-    return Check("alignment", len(evidence.ambiguous) <= 0.01 * max(1, evidence.pairs), detail)
 
 
 def _unequal_lengths(
@@ -143,10 +122,10 @@ def _unequal_lengths(
     share = len(evidence.unequal) / max(1, evidence.pairs)
     changes = {}
     for measure in measures:
-        everyone = [row for row in rows[measure.name] if row.scores]
-        equal = [row for row in everyone if row.item not in evidence.unequal]
-        if measure.summary == "share" and everyone and equal:
-            changes[measure.name] = _bias_score(equal) - _bias_score(everyone)
+        won = [(row.item, row.outcome == "more") for row in rows[measure.name] if row.scores]
+        equal = [more for item, more in won if item not in evidence.unequal]
+        if measure.summary == "share" and equal:
+            changes[measure.name] = 100 * sum(equal) / len(equal) - 100 * sum(m for _, m in won) / len(won)
     if not changes:
         return []
     listed = ", ".join(f"{name} {change:+.1f}" for name, change in changes.items())
@@ -157,26 +136,13 @@ def _unequal_lengths(
 def _near_zero(measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]) -> list[Check]:
     shares = {}
     for measure in measures:
-        scored = [row for row in rows[measure.name] if row.scores]
-        if measure.in_nats and scored:
-            shares[measure.name] = sum(abs(row.difference) <= NEAR for row in scored) / len(scored)
+        sizes = [abs(row.difference) for row in rows[measure.name] if row.scores]
+        if measure.in_nats and sizes:
+            shares[measure.name] = sum(size <= NEAR for size in sizes) / len(sizes)
     if not shares:
         return []
     listed = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
     return [Check("near-zero", max(shares.values()) <= 0.5, f"differences inside ±{NEAR}: {listed}")]
-
-
-def _unknown(evidence: Evidence) -> Check:
-    share = evidence.unknown / max(1, evidence.tokens)
-    return Check(
-        "unknown-tokens",
-        share <= 0.01,
-        f"{share:.2%} of {evidence.tokens:,} tokens are unknown to the tokenizer",
-    )
-
-
-def _bias_score(rows: Collection[Row]) -> float:
-    return 100 * sum(row.outcome == "more" for row in rows) / len(rows)
 
 
 def _encode_sentences(item: Pair, lm: Lm) -> list[Encoded]:
@@ -201,9 +167,10 @@ def _fullest(readings: Mapping[Probe, Reading], lm: Lm) -> dict[tuple[How, tuple
     best: dict[tuple[How, tuple[int, ...]], Reading] = {}
     for probe, reading in readings.items():
         how = _how(probe, lm)
-        if how is not None and len(reading.ranks) > len(
-            best[how, probe.ids].ranks if (how, probe.ids) in best else ()
-        ):
+        if how is None:
+            continue
+        known = best.get((how, probe.ids))
+        if known is None or len(reading.ranks) > len(known.ranks):
             best[how, probe.ids] = reading
     return best
 

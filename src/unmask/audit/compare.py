@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from unmask.audit.parquet import rows_of
 from unmask.audit.result import AuditResult, load
@@ -59,7 +60,8 @@ def gate(
             for measure, data, rows_a, rows_b in _shared_rows(a, b)
         ]
     else:
-        results = [_gate_estimate(*both, tolerance) for both in _shared_headlines(a, b)]
+        heads = {estimate for estimate in a.headlines() if estimate.null is not None}
+        results = [_gate_estimate(*both, tolerance) for both in _shared_estimates(a, b) if both[0] in heads]
         if not results:
             raise ResultError(
                 "the results share no estimate with a null value to gate on: gate results of the same command"
@@ -98,29 +100,10 @@ def _shared_estimates(a: Result, b: Result) -> list[tuple[Estimate, Estimate]]:
     return shared
 
 
-def _shared_headlines(a: Result, b: Result) -> list[tuple[Estimate, Estimate]]:
-    """The headline estimates of both results that have a null value."""
-    heads = set(a.headlines())
-    return [both for both in _shared_estimates(a, b) if both[0] in heads and both[0].null is not None]
-
-
 def _compare_estimates(a: Estimate, b: Estimate) -> Comparison:
     low, high = _mover(a, b)
-    return Comparison(
-        measure=a.measure,
-        data=a.data,
-        group=a.group,
-        statistic=a.statistic,
-        a_value=a.value,
-        b_value=b.value,
-        change=b.value - a.value,
-        low=low,
-        high=high,
-        n=min(a.n, b.n),
-        flips=0,
-        left_out=abs(a.n - b.n),
-        method=MOVER,
-    )
+    change = b.value - a.value
+    return Comparison(**_common(a, b), group=a.group, change=change, low=low, high=high, flips=0)
 
 
 def _gate_estimate(a: Estimate, b: Estimate, tolerance: float) -> GateResult:
@@ -128,21 +111,20 @@ def _gate_estimate(a: Estimate, b: Estimate, tolerance: float) -> GateResult:
     mirrored = replace(a, value=2 * a.null - a.value, low=2 * a.null - a.high, high=2 * a.null - a.low)
     low, high = distance_interval(_mover(a, b), _mover(mirrored, b))
     return GateResult(
-        measure=a.measure,
-        data=a.data,
-        statistic=a.statistic,
-        a_value=a.value,
-        b_value=b.value,
+        **_common(a, b),
         null=a.null,
         worsening=abs(b.value - a.null) - abs(a.value - a.null),
         low=low,
         high=high,
         tolerance=tolerance,
-        n=min(a.n, b.n),
-        left_out=abs(a.n - b.n),
-        method=MOVER,
         worse=low > tolerance,
     )
+
+
+def _common(a: Estimate, b: Estimate) -> dict[str, Any]:
+    """What a comparison and a gate record of two estimates."""
+    values = {"a_value": a.value, "b_value": b.value, "n": min(a.n, b.n), "left_out": abs(a.n - b.n)}
+    return {"measure": a.measure, "data": a.data, "statistic": a.statistic, **values, "method": MOVER}
 
 
 def _mover(a: Estimate, b: Estimate) -> tuple[float, float]:

@@ -18,31 +18,20 @@ from unmask.findings.envelope import ITEMS, TOKENS
 from unmask.measures.spans import align
 from unmask.models import Lm
 
-_NAME = pa.dictionary(pa.int32(), pa.string())
-_LEADING = [("measure", _NAME), ("data", _NAME), ("item", pa.string())]
+_NAME, _TEXT, _NUMBER = pa.dictionary(pa.int32(), pa.string()), pa.string(), pa.float64()
+_LEADING = [("measure", _NAME), ("data", _NAME), ("item", _TEXT)]
 _TRAILING = [
-    ("text_more", pa.string()),
-    ("text_less", pa.string()),
-    ("text_unrelated", pa.string()),
-    ("more", pa.float64()),
-    ("less", pa.float64()),
-    ("unrelated", pa.float64()),
-    ("difference", pa.float64()),
+    *((f"text_{side}", _TEXT) for side in SIDES),
+    *((name, _NUMBER) for name in (*SIDES, "difference")),
     ("outcome", _NAME),
-    ("reason", pa.string()),
+    ("reason", _TEXT),
 ]
+_TAKEN = {name for name, _ in (*_LEADING, *_TRAILING)}
 _TOKENS = pa.schema(
     [
-        ("measure", _NAME),
-        ("item", pa.string()),
-        ("side", _NAME),
-        ("position", pa.int32()),
-        ("token", pa.string()),
-        ("logprob", pa.float64()),
-        ("weight", pa.float64()),
-        ("in_span", pa.bool_()),
-        ("block", pa.int32()),
-        ("contribution", pa.float64()),
+        *(("measure", _NAME), ("item", _TEXT), ("side", _NAME), ("position", pa.int32()), ("token", _TEXT)),
+        *(("logprob", _NUMBER), ("weight", _NUMBER), ("in_span", pa.bool_())),
+        *(("block", pa.int32()), ("contribution", _NUMBER)),
     ]
 )
 
@@ -68,9 +57,8 @@ class Tables:
         rows = [self._item(item) for item in scored]
         self._items.write_table(pa.Table.from_pylist(rows, schema=self._items.schema))
         columns = zip(*(row for item in scored for row in _token_rows(item, lm)), strict=True)
-        arrays = {
-            field.name: pa.array(column, field.type) for field, column in zip(_TOKENS, columns, strict=False)
-        }
+        named = zip(_TOKENS, columns, strict=False)  # the last two columns are computed
+        arrays = {field.name: pa.array(column, field.type) for field, column in named}
         if arrays:
             self._tokens.write_table(with_contributions(pa.table(arrays)))
 
@@ -95,21 +83,16 @@ class Tables:
         }
 
 
-_TAKEN = {name for name, _ in (*_LEADING, *_TRAILING)}
-_ROW = ("measure", "data", "item", "outcome", "reason")
-
-
 def rows_of(items: pa.Table) -> dict[tuple[str, str], list[Row]]:
     """The rows of a table of items, by measure and dataset."""
     rows: dict[tuple[str, str], list[Row]] = {}
     for record in items.to_pylist():
-        groups = {
-            name: value for name, value in record.items() if name not in _TAKEN and isinstance(value, str)
-        }
+        groups = {name: text for name, text in record.items() if name not in _TAKEN and isinstance(text, str)}
         scores = {side: record[side] for side in SIDES if record[side] is not None}
-        measure, data, item, outcome, reason = (record[name] for name in _ROW)
-        row = Row(measure, data, item, groups, scores, outcome, reason)
-        rows.setdefault((row.measure, row.data), []).append(row)
+        named = {name: record[name] for name in ("measure", "data", "item", "outcome", "reason")}
+        rows.setdefault((record["measure"], record["data"]), []).append(
+            Row(groups=groups, scores=scores, **named)
+        )
     return rows
 
 

@@ -59,6 +59,7 @@ def audit(
     if data is DEFAULT_DATA:  # of the default data, only what the measures can score
         plan = [(dataset, usable) for dataset, usable in plan if usable] or plan
     _refuse_unused(named, plan)
+    names = [measure.name for measure in named]
     folder = Path(mkdtemp(prefix="unmask-")) if out is None else Path(out)
     values, passed = _score(lm, plan, folder, run)
     meta = build(
@@ -66,12 +67,7 @@ def audit(
         title=lm.facts.id,
         models=[asdict(lm.facts)],
         data=[dataset.facts() for dataset, _ in plan],
-        options={
-            "measures": [measure.name for measure in named],
-            "limit": run.limit,
-            "seed": run.seed,
-            "tokens": run.tokens,
-        },
+        options={"measures": names, "limit": run.limit, "seed": run.seed, "tokens": run.tokens},
         estimates=values,
         checks=passed,
         details={"measures": [_measure_facts(measure) for measure in _used(plan)]},

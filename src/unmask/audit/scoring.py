@@ -58,13 +58,8 @@ def _submit(
     """Plan the probes of a chunk and submit them to the engine; on a GPU the results come later."""
     engine.lm.prime([text for item in chunk for text in item.sides().values()])
     plan = [(item, measure, _plan_probes(item, measure, engine.lm)) for item in chunk for measure in measures]
-    probes = [
-        probe
-        for _, _, ask in plan
-        if not isinstance(ask, str)
-        for of_side in ask.values()
-        for probe in of_side
-    ]
+    asked = [side for _, _, ask in plan if not isinstance(ask, str) for side in ask.values()]
+    probes = [probe for of_side in asked for probe in of_side]
     return plan, engine.submit([*probes, *evidence.more_probes(chunk, probes, engine.lm)], step)
 
 
@@ -104,14 +99,8 @@ def _scored_item(
         return ScoredItem(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
     sentences = {side: measure.score(ask, [readings[probe] for probe in ask]) for side, ask in plan.items()}
     scores = {side: sentence.value for side, sentence in sentences.items()}
-    outcome = _outcome(scores["more"], scores["less"], measure.decimals)
+    more, less = scores["more"], scores["less"]
+    if measure.decimals is not None:  # compared after rounding, as the published code does
+        more, less = round(more, measure.decimals), round(less, measure.decimals)
+    outcome: Outcome = "tie" if more == less else "more" if more > less else "less"
     return ScoredItem(Row(measure.name, data, item.id, item.groups, scores, outcome), item, sentences)
-
-
-def _outcome(more: float, less: float, decimals: int | None) -> Outcome:
-    """Which side won; compared after rounding where the published code rounds."""
-    if decimals is not None:
-        more, less = round(more, decimals), round(less, decimals)
-    if more == less:
-        return "tie"
-    return "more" if more > less else "less"
