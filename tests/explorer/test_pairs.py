@@ -11,8 +11,7 @@ from unmask.audit.result import load
 from unmask.core.errors import DataError, ResultError
 from unmask.explorer.annotation import AnnotationDesk
 from unmask.explorer.folders import find_folders, open_folders
-from unmask.explorer.pairs import Runs, compare_runs, run_summaries
-from unmask.explorer.tokens import token_breakdown
+from unmask.explorer.pairs import Runs, compare_runs, run_summaries, token_breakdown
 
 from . import samples
 

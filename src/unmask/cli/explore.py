@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,29 +48,22 @@ def explore(
     from contextlib import suppress
     from secrets import token_urlsafe
 
-    from unmask.explorer.app import Site
     from unmask.explorer.folders import find_folders, open_folders
     from unmask.explorer.server import create_server, open_socket, page_url
 
-    opened = open_folders(runs if runs else find_folders(RUNS))
-    count = len(opened.runs.results) + len(opened.others)
-    socket = open_socket(port)
     token = token_urlsafe(24)
+    site = open_folders(runs if runs else find_folders(RUNS), token)
+    count = len(site.runs.results) + len(site.others)
+    socket = open_socket(port)
     url = page_url(socket, token)
-    live = None if no_live else _live(model, opening)
+    site = replace(site, live=None if no_live else _live(model, opening))
+    listed = f"{count} {'run' if count == 1 else 'runs'}" if count else f"no runs named, none in {RUNS}"
     screen = console()
-    screen.print(f"{_count_runs(count)}{'' if opened.desk is None else ', answers to annotate'}")
+    screen.print(f"{listed}{'' if site.desk is None else ', answers to annotate'}")
     screen.print(f"open {url}", soft_wrap=True)
     screen.print("reachable from this machine only; stop with Ctrl+C")
     with socket, suppress(KeyboardInterrupt):
-        create_server(
-            Site(opened.runs, token, live, opened.desk, opened.others),
-            lambda: _launch(url, wanted=not no_browser),
-        ).run([socket])
-
-
-def _count_runs(runs: int) -> str:
-    return f"{runs} {'run' if runs == 1 else 'runs'}" if runs else f"no runs named, none in {RUNS}"
+        create_server(site, lambda: None if no_browser else typer.launch(url)).run([socket])
 
 
 def require_extra() -> None:
@@ -91,8 +85,3 @@ def _live(model: str | None, opening: Opening) -> LiveModel:
         return open_lm(model, opening)
 
     return LiveModel.start(model or BUILT_IN, load_model)
-
-
-def _launch(url: str, *, wanted: bool) -> None:
-    if wanted:
-        typer.launch(url)

@@ -29,17 +29,14 @@ class AnnotationDesk:
     def state(self, annotator: str) -> dict[str, Any]:
         """All answers with the verdicts of the rules and the annotator, and the pending ones."""
         name = _checked_name(annotator) if annotator.strip() else ""
-        verdicts, answers = latest_verdicts(self.folder.read_annotations()), self.folder.model_answers.answers
+        verdicts = latest_verdicts(self.folder.read_annotations())
+        answers = [answer for answer in self.folder.model_answers.answers if answer.words]
         return {
             "model": self.model,
             "judge": name,
             "file": self.folder.annotations_path.name,
             "waiting": self._pending(name),
-            "answers": [
-                _as_json(answer, verdicts.get(answer.prompt, {}).get(name))
-                for answer in answers
-                if answer.words
-            ],
+            "answers": [_as_json(each, verdicts.get(each.prompt, {}).get(name)) for each in answers],
         }
 
     def annotate(self, prompt: str, annotator: str, verdict: str) -> dict[str, Any]:
@@ -65,13 +62,5 @@ def _checked_name(annotator: str) -> str:
 
 
 def _as_json(answer: PromptAnswer, own: str | None) -> dict[str, Any]:
-    return {
-        "prompt": answer.prompt,
-        "category": answer.category,
-        "form": answer.form,
-        "text": answer.text,
-        "words": [asdict(word) for word in answer.words],
-        "rule": answer.verdict,
-        "reason": answer.reason,
-        "own": own,
-    }
+    same = {name: getattr(answer, name) for name in ("prompt", "category", "form", "text", "reason")}
+    return {**same, "words": [asdict(word) for word in answer.words], "rule": answer.verdict, "own": own}

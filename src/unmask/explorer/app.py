@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,8 @@ from starlette.staticfiles import StaticFiles
 from unmask.core.errors import DataError, ResultError, UnmaskError
 from unmask.explorer import live
 from unmask.explorer.annotation import AnnotationDesk
-from unmask.explorer.pairs import Runs, compare_runs, run_summaries
+from unmask.explorer.pairs import Runs, compare_runs, run_summaries, token_breakdown
 from unmask.explorer.security import POLICY, RequestGuard
-from unmask.explorer.tokens import token_breakdown
 from unmask.findings import html
 from unmask.findings.envelope import Result
 
@@ -48,64 +48,59 @@ def create_app(site: Site) -> Starlette:
     """The application that serves the page and its API."""
     if len(site.token) < 16:
         raise ValueError("the token is shorter than 16 characters and could be guessed")
+    api: tuple[tuple[str, Handler, str], ...] = (
+        ("runs", _overview, "GET"),
+        ("pairs", _pairs, "GET"),
+        ("pair/{row:int}", _pair, "GET"),
+        ("compare/{first:int}/{second:int}", _compare, "GET"),
+        ("live/{kind}", _live, "POST"),
+        ("judge", _annotations, "GET"),
+        ("judge", _annotate, "POST"),
+    )
     return Starlette(
         routes=[
-            Route("/", _file(STATIC / "index.html")),
-            Route("/look.css", _file(STYLESHEET)),
+            Route("/", partial(_file, STATIC / "index.html")),
+            Route("/look.css", partial(_file, STYLESHEET)),
             Mount("/static", StaticFiles(directory=STATIC)),
-            Route("/result/{number:int}", _result_page(site)),
-            Route("/api/runs", _endpoint(site, _overview)),
-            Route("/api/pairs", _endpoint(site, _pairs)),
-            Route("/api/pair/{row:int}", _endpoint(site, _pair)),
-            Route("/api/compare/{first:int}/{second:int}", _endpoint(site, _compare)),
-            Route("/api/live/{kind}", _endpoint(site, _live), methods=["POST"]),
-            Route("/api/judge", _endpoint(site, _annotations), methods=["GET"]),
-            Route("/api/judge", _endpoint(site, _annotate), methods=["POST"]),
+            Route("/result/{number:int}", partial(_result_page, site)),
+            *(Route(f"/api/{path}", partial(_json, site, handler), methods=[m]) for path, handler, m in api),
         ],
         middleware=[Middleware(RequestGuard, token=site.token, protected=PROTECTED)],
         exception_handlers={UnmaskError: _error_response},
-        lifespan=_lifespan(site),
+        lifespan=partial(_lifespan, site),
     )
 
 
 Handler = Callable[[Site, Request], Awaitable[Any]]
 
 
-def _endpoint(site: Site, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(request: Request) -> Response:
-        return JSONResponse(await handler(site, request))
-
-    return endpoint
+async def _json(site: Site, handler: Handler, request: Request) -> Response:
+    return JSONResponse(await handler(site, request))
 
 
-def _file(path: Path) -> Callable[[Request], Awaitable[Response]]:
-    async def endpoint(_: Request) -> Response:
-        return FileResponse(path)
-
-    return endpoint
+async def _file(path: Path, _: Request) -> Response:
+    return FileResponse(path)
 
 
-def _result_page(site: Site) -> Callable[[Request], Awaitable[Response]]:
+async def _result_page(site: Site, request: Request) -> Response:
     """The page of a result of another command, under the policy that the page itself states."""
-
-    async def endpoint(request: Request) -> Response:
-        number = int(request.path_params["number"])
-        if number >= len(site.others):
-            raise ResultError(f"no result {number}: there are {len(site.others)}")
-        page = await run_in_threadpool(html.page, site.others[number])
-        return HTMLResponse(page, headers={POLICY: html.page_policy()})
-
-    return endpoint
+    result = site.others[_index(request, "number", "result", len(site.others))]
+    return HTMLResponse(await run_in_threadpool(html.page, result), headers={POLICY: html.page_policy()})
 
 
-def _lifespan(site: Site) -> Callable[[Starlette], Any]:
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        if site.live is not None:
-            await run_in_threadpool(site.live.close)
+def _index(request: Request, name: str, what: str, count: int) -> int:
+    """A number of the address; ResultError if there are not so many."""
+    number = int(request.path_params[name])
+    if number >= count:
+        raise ResultError(f"no {what} {number}: there are {count}")
+    return number
 
-    return lifespan
+
+@asynccontextmanager
+async def _lifespan(site: Site, _: Starlette) -> AsyncIterator[None]:
+    yield
+    if site.live is not None:
+        await run_in_threadpool(site.live.close)
 
 
 async def _error_response(_: Request, error: Exception) -> Response:
@@ -113,13 +108,10 @@ async def _error_response(_: Request, error: Exception) -> Response:
 
 
 async def _overview(site: Site, _: Request) -> dict[str, Any]:
-    runs = await run_in_threadpool(run_summaries, site.runs)
-    model = None if site.live is None else site.live.name
-    others = [{"title": other.meta["title"] or other.kind, "kind": other.kind} for other in site.others]
     return {
-        "runs": runs,
-        "others": others,
-        "live": model,
+        "runs": await run_in_threadpool(run_summaries, site.runs),
+        "others": [{"title": other.meta["title"] or other.kind, "kind": other.kind} for other in site.others],
+        "live": None if site.live is None else site.live.name,
         "judging": None if site.desk is None else site.desk.model,
     }
 
@@ -129,9 +121,7 @@ async def _pairs(site: Site, _: Request) -> dict[str, Any]:
 
 
 async def _pair(site: Site, request: Request) -> dict[str, Any]:
-    row = int(request.path_params["row"])
-    if row >= len(site.runs.pairs):
-        raise ResultError(f"no pair {row}: there are {len(site.runs.pairs)}")
+    row = _index(request, "row", "pair", len(site.runs.pairs))
     return await run_in_threadpool(_pair_details, site.runs, row)
 
 
@@ -147,11 +137,9 @@ def _pair_details(runs: Runs, row: int) -> dict[str, Any]:
 
 
 async def _compare(site: Site, request: Request) -> list[dict[str, Any]]:
-    first, second = (int(request.path_params[name]) for name in ("first", "second"))
-    for number in (first, second):
-        if number >= len(site.runs.results):
-            raise ResultError(f"no run {number}: there are {len(site.runs.results)}")
-    return await run_in_threadpool(compare_runs, site.runs.results[first], site.runs.results[second])
+    runs = site.runs.results
+    first, second = (runs[_index(request, name, "run", len(runs))] for name in ("first", "second"))
+    return await run_in_threadpool(compare_runs, first, second)
 
 
 async def _live(site: Site, request: Request) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from unmask.core.errors import DataError
 from unmask.core.types import Measure, Pair
 from unmask.data.templates import FORMS, fill_template
-from unmask.explorer.tokens import token_breakdown
+from unmask.explorer.pairs import token_breakdown
 from unmask.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -70,25 +70,19 @@ def parse_query(kind: str, body: Mapping[str, Any]) -> Callable[[Lm], dict[str, 
 def score_pair(lm: Lm, more: str, less: str) -> dict[str, Any]:
     """Score two sentences by every measure that needs no other input, token by token."""
     measures = _applicable(lm, lambda measure: not measure.needs)
-    return {
-        "measures": token_breakdown(*_score(lm, [Pair(ITEM, more, less)], measures), ITEM),
-        "texts": [more, less],
-    }
+    tables = _score(lm, [Pair(ITEM, more, less)], measures)
+    return {"measures": token_breakdown(*tables, ITEM), "texts": [more, less]}
 
 
 def score_templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Score every filled template by the measures for templates."""
     has_words = all("word" in pair.groups for pair in pairs)
-    measures = _applicable(
-        lm, lambda measure: "slot" in measure.needs and (has_words or "word" not in measure.needs)
-    )
+    measures = _applicable(lm, lambda each: "slot" in each.needs and (has_words or "word" not in each.needs))
     items, _ = _score(lm, pairs, measures)
     rows: dict[str, dict[str, Any]] = {}
     for row in items.to_pylist():
-        line = rows.setdefault(
-            row["item"],
-            {"word": row.get("word"), "more": row["text_more"], "less": row["text_less"], "scores": {}},
-        )
+        line = {"word": row.get("word"), "more": row["text_more"], "less": row["text_less"], "scores": {}}
+        line = rows.setdefault(row["item"], line)
         line["scores"][row["measure"]] = {key: row[key] for key in ("more", "less", "difference", "reason")}
     return {
         "rows": list(rows.values()),
@@ -101,13 +95,8 @@ def fill_prompt(lm: Lm, text: str) -> dict[str, Any]:
     from unmask.models.fill import top_words
 
     (result,) = top_words(lm, [text], FILLERS)
-    return {
-        "text": text,
-        "words": [{"text": word.text, "probability": word.probability} for word in result.words],
-        "left": result.left,
-        "sure": result.sure,
-        "reason": result.reason,
-    }
+    words = [{"text": word.text, "probability": word.probability} for word in result.words]
+    return {"text": text, "words": words, "left": result.left, "sure": result.sure, "reason": result.reason}
 
 
 def _applicable(lm: Lm, condition: Callable[[Measure], bool]) -> list[Measure]:

@@ -1,16 +1,21 @@
-"""All runs as one column-oriented table of pairs, with their summaries and changes."""
+"""All runs as one column-oriented table of pairs, their summaries and changes, and a pair token by token."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from unmask.audit.attribution import SIDES, Explanation, TokenPart, explain_rows
 from unmask.audit.compare import compare
 from unmask.audit.interpretation import digits_of, reading
 from unmask.audit.result import AuditResult, load
 from unmask.core.files import plain
+from unmask.report.pairs import glyphs
 from unmask.report.selection import model_names
 
 OUTCOMES = ("more", "less", "tie", "unscored")
@@ -47,14 +52,38 @@ class Runs:
         )
 
     @cached_property
-    def columns(self) -> dict[str, Any]:
-        """The columns of all pairs: texts, groups, and scores and outcomes by run and measure."""
-        return _table(self)
-
-    @cached_property
     def pairs(self) -> tuple[Key, ...]:
         """The pairs in row order."""
         return tuple(self.keys)
+
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """The columns of all pairs: texts, groups, and scores and outcomes by run and measure."""
+        n = len(self.keys)
+        unrelated: list[str | None] = [None] * n
+        groups: dict[str, list[str | None]] = {}
+        scores: dict[tuple[int, str], dict[str, Any]] = {}
+        for number, result in enumerate(self.results):
+            for record in _records(result):
+                row = self.keys[_key(record)]
+                unrelated[row] = record.get("text_unrelated")
+                for name, value in record.items():
+                    if name not in FIXED and name not in SCORES:
+                        groups.setdefault(name, [None] * n)[row] = value
+                empty = {"more": [None] * n, "less": [None] * n, "outcome": [None] * n, "reasons": {}}
+                _add(scores.setdefault((number, str(record["measure"])), empty), row, record)
+        data, items, more, less = zip(*self.keys, strict=True) if n else ((), (), (), ())
+        return {
+            "n": n,
+            "item": items,
+            "data": _encode(data),
+            "text_more": more,
+            "text_less": less,
+            "text_unrelated": unrelated if any(unrelated) else None,
+            "groups": {name: _encode(values) for name, values in groups.items() if any(values)},
+            "outcomes": OUTCOMES,
+            "scores": [{"run": run, "measure": measure, **rest} for (run, measure), rest in scores.items()],
+        }
 
 
 def run_summaries(runs: Runs) -> list[dict[str, Any]]:
@@ -72,33 +101,6 @@ def _compare_folders(first: str, second: str) -> list[dict[str, Any]]:
     """Cached: resampling takes seconds on a large run."""
     changes = compare(load(first), load(second))
     return [plain(change) | {"digits": digits_of(change.statistic)} for change in changes]
-
-
-def _table(runs: Runs) -> dict[str, Any]:
-    n = len(runs.keys)
-    unrelated: list[str | None] = [None] * n
-    groups: dict[str, list[str | None]] = {}
-    scores: dict[tuple[int, str], dict[str, Any]] = {}
-    for number, result in enumerate(runs.results):
-        for record in _records(result):
-            row = runs.keys[_key(record)]
-            unrelated[row] = record.get("text_unrelated")
-            for name, value in record.items():
-                if name not in FIXED and name not in SCORES:
-                    groups.setdefault(name, [None] * n)[row] = value
-            _add(scores.setdefault((number, str(record["measure"])), _empty(n)), row, record)
-    data, items, more, less = zip(*runs.keys, strict=True) if n else ((), (), (), ())
-    return {
-        "n": n,
-        "item": items,
-        "data": _encode(data),
-        "text_more": more,
-        "text_less": less,
-        "text_unrelated": unrelated if any(unrelated) else None,
-        "groups": {name: _encode(values) for name, values in groups.items() if any(values)},
-        "outcomes": OUTCOMES,
-        "scores": [{"run": run, "measure": measure, **rest} for (run, measure), rest in scores.items()],
-    }
 
 
 def _summary(name: str, result: AuditResult) -> dict[str, Any]:
@@ -127,10 +129,6 @@ def _key(record: dict[str, Any]) -> Key:
     return str(record["data"]), str(record["item"]), record.get("text_more"), record.get("text_less")
 
 
-def _empty(n: int) -> dict[str, Any]:
-    return {"more": [None] * n, "less": [None] * n, "outcome": [None] * n, "reasons": {}}
-
-
 def _add(columns: dict[str, Any], row: int, record: dict[str, Any]) -> None:
     for side in ("more", "less"):
         columns[side][row] = plain(record[side])
@@ -141,8 +139,42 @@ def _add(columns: dict[str, Any], row: int, record: dict[str, Any]) -> None:
 
 def _encode(values: Sequence[str | None]) -> dict[str, Any]:
     """A column dictionary-encoded: its distinct values, and the index of the value in every row."""
-    names = {
-        value: code
-        for code, value in enumerate(dict.fromkeys(value for value in values if value is not None))
+    names = list(dict.fromkeys(value for value in values if value is not None))
+    codes = {name: code for code, name in enumerate(names)} | {None: -1}
+    return {"values": names, "codes": [codes[value] for value in values]}
+
+
+def token_breakdown(items: pa.Table, tokens: pa.Table, item: str) -> list[dict[str, Any]]:
+    """The item under every measure in these tables."""
+    rows = items.filter(pc.equal(items["item"], item)).to_pylist()
+    return [_measure(row, found) for row, found in zip(rows, explain_rows(rows, tokens), strict=True)]
+
+
+def _measure(row: Mapping[str, Any], found: Explanation) -> dict[str, Any]:
+    totals = found.blocks
+    return {
+        "measure": found.measure,
+        "outcome": found.outcome,
+        "reason": row["reason"],
+        "difference": plain(found.difference),
+        "scores": {side: plain(row[side]) for side in SIDES},
+        "adds_up": found.adds_up,
+        "tokens": {side: _tokens(getattr(found, side), totals) for side in SIDES},
     }
-    return {"values": list(names), "codes": [-1 if value is None else names[value] for value in values]}
+
+
+def _tokens(tokens: Sequence[TokenPart], totals: Mapping[int, float]) -> list[dict[str, Any]]:
+    shown = glyphs([token.token for token in tokens])
+    return [
+        {
+            "text": text,
+            "glued": glued,
+            "changed": token.in_span,
+            "logprob": plain(token.logprob),
+            "weight": None if token.logprob is None else plain(token.weight),
+            "part": token.contribution,
+            "together": None if token.contribution is None else totals.get(token.block or 0),
+            "place": index if token.block is None else token.block,
+        }
+        for index, (token, (text, glued)) in enumerate(zip(tokens, shown, strict=True))
+    ]

@@ -46,7 +46,7 @@ class RequestGuard:
         refusal = check_origin(headers, path) or check_body(headers, str(scope["method"]))
         if refusal is None and path.startswith(self.protected):
             refusal = check_token(headers, self.token)
-        app = self.app if refusal is None else _refusal_response(refusal)
+        app = self.app if refusal is None else JSONResponse({"error": refusal[1]}, status_code=refusal[0])
         await app(scope, receive, _with_headers(send))
 
 
@@ -81,14 +81,8 @@ def check_token(headers: Headers, token: str) -> Refusal | None:
     """Refuse a request without the token of the URL that `unmask explore` printed."""
     if hmac.compare_digest(headers.get(TOKEN, "").encode(), token.encode()):
         return None
-    return (
-        HTTPStatus.UNAUTHORIZED,
-        "the token is missing or outdated: open the URL that unmask explore printed",
-    )
-
-
-def _refusal_response(refusal: Refusal) -> ASGIApp:
-    return JSONResponse({"error": refusal[1]}, status_code=refusal[0])
+    message = "the token is missing or outdated: open the URL that unmask explore printed"
+    return HTTPStatus.UNAUTHORIZED, message
 
 
 def _with_headers(send: Send) -> Send:

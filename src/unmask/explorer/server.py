@@ -35,15 +35,10 @@ def page_url(bound: socket.socket, token: str) -> str:
     return f"http://{HOST}:{bound.getsockname()[1]}/?token={token}"
 
 
-def create_server(site: Site, on_start: Callable[[], None] = lambda: None) -> uvicorn.Server:
+def create_server(site: Site, on_start: Callable[[], object] = lambda: None) -> uvicorn.Server:
     """Create the server; `on_start` is called when it accepts requests."""
     config = uvicorn.Config(
-        create_app(site),
-        log_level="warning",
-        access_log=False,
-        lifespan="on",
-        server_header=False,
-        ws="none",
+        create_app(site), log_level="warning", access_log=False, lifespan="on", server_header=False, ws="none"
     )
     return NotifyingServer(config, on_start)
 
@@ -51,7 +46,7 @@ def create_server(site: Site, on_start: Callable[[], None] = lambda: None) -> uv
 class NotifyingServer(uvicorn.Server):
     """Calls back when it has started."""
 
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[], object]) -> None:
         super().__init__(config)
         self._on_start = on_start
 
