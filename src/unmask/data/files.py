@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from unmask.core import files, paths
+from unmask.core import files
 from unmask.core.errors import DataError
 from unmask.core.types import Card, DataFile
 
@@ -32,7 +32,7 @@ class LocatedFile(NamedTuple):
 
 def cache_dir() -> Path:
     """Where downloads go: `$UNMASK_CACHE_DIR/data`, or the user's cache folder."""
-    return paths.cache_dir() / "data"
+    return files.cache_dir() / "data"
 
 
 def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> LocatedFile:
