@@ -1,4 +1,4 @@
-"""Mean differences and ASLD: means, intervals where there can be some, and words where there cannot."""
+"""Mean differences, ASLD and leans of templates: means, intervals where there can be some, and words."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import math
 import random
 import statistics
 import tracemalloc
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import t
 
 from unmask.core.seeds import generator
-from unmask.core.types import Floats
-from unmask.stats import estimates
+from unmask.core.types import Floats, Row
+from unmask.stats import comparisons, estimates, gate
 from unmask.stats.bootstrap import bootstrap_ends
-from unmask.stats.means import mean_interval, mean_test
+from unmask.stats.means import crossed_mean, mean_interval, mean_test
+from unmask.stats.table import ScoreTable
 
 from .tables import DATA, measure, normal, only, row, rows, unscored
 
@@ -206,3 +209,257 @@ def test_more_than_a_thousand_units_get_percentiles() -> None:
         (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.15 * error
     )
     assert bootstrap_ends((values[1:],), np.mean, rng=generator(0, "x"))[2] == "bca"
+
+
+LEAN = measure("lean", null=0.0)
+
+
+def crossed(effects: np.ndarray, *, goal: str = "zero", begin: int = 0) -> list[Row]:
+    """A row for every word (down) and template (across)."""
+    words, templates = effects.shape
+    return [
+        row(
+            begin + w * templates + t,
+            float(effects[w, t]),
+            word=f"{goal}-w{w}",
+            template=f"{goal}-t{t}",
+            goal=goal,
+            category=goal,
+        )
+        for w in range(words)
+        for t in range(templates)
+    ]
+
+
+def drawn(seed: int, words: int, templates: int, *, by_word: float = 0.0, noise: float = 0.01) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.normal(0, by_word, (words, 1)) + rng.normal(0, noise, (words, templates))
+
+
+def test_the_headline_leaves_out_words_that_should_lean() -> None:
+    table = crossed(np.full((3, 4), 0.2)) + crossed(np.full((3, 4), -0.9), goal="female", begin=100)
+    found = estimates(LEAN, table, data=DATA, rng_seed=0)
+    assert found[0].group == "all"
+    assert found[0].value == pytest.approx(0.2)
+    assert found[0].n == 12
+    assert only(found, "appd", "goal=female").value == pytest.approx(-0.9)
+    assert only(found, "appd", "word=zero-w1").n == 4
+    assert not [one for one in found if one.group == "goal=zero"]
+
+
+def test_rows_of_one_word_do_not_count_as_independent() -> None:
+    """Ten words that differ, a hundred templates that do not: the interval is that of ten values."""
+    table = crossed(drawn(1, 10, 100, by_word=1.0))
+    one = only(estimates(LEAN, table, data=DATA, rng_seed=0), "appd")
+    by_word = drawn(1, 10, 100, by_word=1.0).mean(1)
+    error = by_word.std() / np.sqrt(10)  # what resampling ten words gives
+    assert (one.high - one.low) / 2 == pytest.approx(1.96 * error, rel=0.15)
+    assert one.method == "two-way bootstrap over 10 words and 100 templates"
+
+
+@pytest.mark.slow
+def test_the_interval_covers() -> None:
+    """Words and templates both vary; the true mean is 0."""
+    inside = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        effects = rng.normal(0, 1, (25, 1)) + rng.normal(0, 1, (1, 25)) + rng.normal(0, 1, (25, 25))
+        one = only(estimates(LEAN, crossed(effects), data=DATA, rng_seed=seed), "appd")
+        inside += one.low <= 0 <= one.high
+    assert inside >= 90
+
+
+def test_one_word_falls_back_to_its_templates() -> None:
+    one = only(estimates(LEAN, crossed(drawn(2, 1, 40)), data=DATA, rng_seed=0), "appd")
+    assert one.method == "bca"
+
+
+def test_p_agrees_with_the_interval() -> None:
+    near = only(estimates(LEAN, crossed(drawn(3, 12, 12, by_word=1)), data=DATA, rng_seed=0), "appd")
+    far = only(estimates(LEAN, crossed(drawn(3, 12, 12, by_word=1) + 5), data=DATA, rng_seed=0), "appd")
+    assert near.p is not None
+    assert far.p is not None
+    assert (near.p > 0.05) == (near.low <= 0 <= near.high)
+    assert far.p < 0.01
+
+
+def test_compared_and_gated_with_the_same_care() -> None:
+    """One word changes much in every template: two-way, that is no proof of a change."""
+    before = drawn(4, 8, 30)
+    after = before.copy()
+    after[0] += 1.0
+    a, b = crossed(before), crossed(after)
+    change = only(comparisons(LEAN, a, b, data=DATA, rng_seed=0), "appd")
+    assert change.change == pytest.approx(1 / 8)
+    assert change.low <= 0.0 <= change.high
+    assert change.method.startswith("two-way")
+    worse = gate(LEAN, a, crossed(before + 0.5), data=DATA, rng_seed=0)
+    better = gate(LEAN, crossed(before + 0.5), a, data=DATA, rng_seed=0)
+    assert (worse.worse, better.worse) == (True, False)
+    assert worse.worsening == pytest.approx(-better.worsening)
+
+
+def test_no_change_at_all() -> None:
+    table = crossed(drawn(5, 6, 6))
+    change = only(comparisons(LEAN, table, table, data=DATA, rng_seed=0), "appd")
+    assert (change.low, change.high, change.method) == (0.0, 0.0, "no change")
+
+
+def test_data_without_words_or_templates() -> None:
+    one = only(estimates(LEAN, rows([0.1, -0.2] * 30), data=DATA, rng_seed=0), "appd")
+    assert one.value == pytest.approx(-0.05)
+    assert one.method == "bca"
+
+
+def test_a_template_of_several_words_has_a_mean_of_its_own() -> None:
+    effects = drawn(4, 3, 2)
+    found = estimates(LEAN, crossed(effects), data=DATA, rng_seed=0)
+    groups = {one.group: one for one in found if one.group.startswith("template=")}
+    assert len(groups) == 2
+    table = crossed(effects)
+    for name, one in groups.items():
+        mine = [row.difference for row in table if row.groups["template"] == name.partition("=")[2]]
+        assert one.n == len(mine) == 3
+        assert one.value == pytest.approx(sum(mine) / 3)
+        assert one.low <= one.value <= one.high
+
+
+ASSOCIATION = measure("association", null=0.0)
+
+
+def test_the_effect_size_is_the_mean_of_words_in_their_deviations() -> None:
+    """Words at 2, 4 and 6: mean 4, standard deviation 2. A word without a score counts nowhere."""
+    table = crossed(np.array([[1.0, 3.0], [4.0, 4.0], [5.0, 7.0]]))
+    table += [unscored(90, word="none", template="zero-t0", goal="zero", category="zero")]
+    found = estimates(ASSOCIATION, table, data=DATA, rng_seed=0)
+    for group in ("all", "category=zero"):
+        mean, effect = only(found, "association", group), only(found, "effect-size", group)
+        assert (mean.value, mean.n, mean.unscored) == (pytest.approx(4.0), 6, 1)
+        assert (effect.value, effect.n) == (pytest.approx(2.0), 3)
+        assert effect.method == "too few: 3 words"  # some resamples hold one word only
+        assert np.isnan(effect.low)
+        assert np.isnan(effect.high)
+        assert effect.p is None
+
+
+def test_words_near_each_other_have_a_large_effect() -> None:
+    """Means 1.0, 1.1, 1.2: mean 1.1 in deviations of 0.1."""
+    table = crossed(np.array([[1.0, 1.0], [1.1, 1.1], [1.2, 1.2]]))
+    assert only(estimates(ASSOCIATION, table, data=DATA, rng_seed=0), "effect-size").value == pytest.approx(
+        11.0
+    )
+
+
+def test_the_effect_size_of_enough_words_has_the_interval_of_a_bootstrap_over_words() -> None:
+    words = np.random.default_rng(2).normal(1.0, 1.0, 300)
+    found = only(
+        estimates(ASSOCIATION, crossed(np.tile(words[:, None], 2)), data=DATA, rng_seed=0), "effect-size"
+    )
+    assert found.method == "bca over 300 words"
+    drawn = words[np.random.default_rng(3).integers(300, size=(4000, 300))]
+    low, high = np.quantile(drawn.mean(1) / drawn.std(1, ddof=1), [0.025, 0.975])
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.03)
+
+
+@pytest.mark.parametrize("effects", [[[1.0, 2.0], [3.0, 5.0]], [[1.0, 1.0]] * 4])
+def test_two_words_or_words_alike_have_no_effect_size(effects: list[list[float]]) -> None:
+    table = crossed(np.array(effects))
+    found = only(estimates(ASSOCIATION, table, data=DATA, rng_seed=0), "effect-size")
+    assert np.isnan(found.value)
+    assert np.isnan(found.low)
+    assert found.method == f"too few: {len(effects)} words"
+
+
+def test_associations_are_compared_and_gated_two_ways() -> None:
+    before = drawn(4, 8, 30)
+    a, b = crossed(before), crossed(before + 0.5)
+    change = only(comparisons(ASSOCIATION, a, b, data=DATA, rng_seed=0), "association")
+    assert change.change == pytest.approx(0.5)
+    assert change.method.startswith("two-way")
+    verdict = gate(ASSOCIATION, a, b, data=DATA, rng_seed=0)
+    assert verdict.statistic == "association"
+    assert verdict.method.startswith("two-way")
+    assert verdict.worse
+
+
+def test_only_a_template_of_several_words_is_a_group() -> None:
+    table = [
+        row(0, 1.0, word="a", template="both"),
+        row(1, 2.0, word="b", template="both"),
+        row(2, 4.0, word="a", template="alone"),
+    ]
+    found = estimates(LEAN, table, data=DATA, rng_seed=0)
+    groups = [one.group for one in found if one.group.startswith("template=")]
+    assert groups == ["template=both"]
+
+
+# ----------------------------------------------------------------------------- the two-way bootstrap
+
+
+def two_way(effects: np.ndarray, null: float = 0.0, *, kept: np.ndarray | None = None) -> tuple[Any, Any]:
+    """Interval and p-value of the mean of the cells kept."""
+    table = crossed(effects)
+    some = table if kept is None else [one for one, keep in zip(table, kept.ravel(), strict=True) if keep]
+    made = ScoreTable.of(LEAN, some, data=DATA)
+    return crossed_mean(made.difference, made, rng=np.random.default_rng(0), null=null)
+
+
+def test_two_words_and_two_templates_are_resampled() -> None:
+    """Words at +1 and −1: a resample has mean 1, 0 or −1 in 1 : 2 : 1; half of them lie on the null."""
+    interval, p = two_way(np.array([[1.0, 1.0], [-1.0, -1.0]]))
+    assert interval.method == "two-way bootstrap over 2 words and 2 templates"
+    assert (interval.low, interval.high) == (-1.0, 1.0)
+    assert p == 1.0
+
+
+def test_the_least_p_is_two_of_two_thousand_and_one() -> None:
+    """However many are drawn at a time."""
+    for words, templates in ((4, 4), (10, 70)):
+        _, p = two_way(drawn(1, words, templates) + 9.0)
+        assert p == pytest.approx(2 / 2001, rel=1e-12)
+
+
+def test_the_ends_cut_off_as_much_on_either_side() -> None:
+    effects = np.random.default_rng(5).normal(0, 1, (60, 1)) + np.zeros((1, 5))
+    interval, _ = two_way(effects)
+    error = effects.mean(1).std() / np.sqrt(60)  # templates do not differ: words alone are resampled
+    assert (effects.mean() - interval.low) / error == pytest.approx(1.96, rel=0.08)
+    assert (interval.high - effects.mean()) / error == pytest.approx(1.96, rel=0.08)
+
+
+def test_all_values_on_the_null_are_no_change() -> None:
+    interval, p = two_way(np.full((3, 3), 5.0), null=5.0)
+    assert (interval.low, interval.high, interval.method, p) == (5.0, 5.0, "no change", None)
+    interval, _ = two_way(np.full((3, 3), -5.0), null=5.0)
+    assert interval.method.startswith("two-way")
+
+
+def test_a_resample_may_hold_one_row_or_none() -> None:
+    """Three words, each in a template of its own: many resamples have no word with its template."""
+    interval, p = two_way(np.diag([1.0, 2.0, 3.0]), kept=np.eye(3, dtype=bool))
+    assert (interval.low, interval.high) == (1.0, 3.0)
+    assert 0 < p < 0.01
+
+
+# ----------------------------------------------------------------------------------- the third word
+
+
+def test_the_third_word_by_hand() -> None:
+    def made(item: int, third: float | None, category: str) -> Row:
+        plain = row(item, 0.0, word=f"w{item % 2}", template=f"t{item // 2}", category=category)
+        return replace(plain, scores={**plain.scores, **({} if third is None else {"unrelated": third})})
+
+    table = [made(0, 0.1, "x"), made(1, 0.2, "x"), made(2, 0.3, "y"), made(3, None, "y"), unscored(4)]
+    found = estimates(LEAN, table, data=DATA, rng_seed=0)
+    whole = only(found, "third")
+    assert whole.value == pytest.approx(0.2)
+    assert (whole.n, whole.ties, whole.unscored, whole.null) == (3, 0, 2, None)
+    assert whole.low <= 0.2 <= whole.high
+    assert only(found, "third", "category=x").value == pytest.approx(0.15)
+    assert only(found, "third", "category=y").n == 1
+    assert only(found, "appd").ties == 4
+
+
+def test_without_a_third_word_nothing_is_said_of_one() -> None:
+    found = estimates(LEAN, crossed(drawn(1, 3, 3)), data=DATA, rng_seed=0)
+    assert {one.statistic for one in found} == {"appd"}
