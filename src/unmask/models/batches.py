@@ -6,6 +6,7 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 import numpy as np
 
@@ -130,6 +131,14 @@ def split_batch(pieces: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
         return [], []
     middle = len(positions) // 2
     return [Piece(request, positions[:middle])], [Piece(request, positions[middle:])]
+
+
+def chunks_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Indices of sequences of one length, as many as fit into so many tokens: nothing is padded."""
+    order = sorted(range(len(lengths)), key=lambda index: lengths[index])
+    for length, group in groupby(order, key=lambda index: lengths[index]):
+        indices, step = list(group), max(1, tokens // max(1, length))
+        yield from (indices[begin : begin + step] for begin in range(0, len(indices), step))
 
 
 def _pack(pieces: Iterable[Piece], limits: BatchLimits, attention_maps: int) -> Iterator[list[Piece]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from unmask.core.errors import ModelError
 from unmask.core.types import Floats
+from unmask.models.batches import chunks_by_length
 from unmask.models.lm import ModelFacts, max_length
 
 Texts = Sequence[tuple[str, str | None]]
@@ -50,22 +50,18 @@ class Classifier:
         device = next(self.model.parameters()).device
         budget = CPU_TOKENS if device.type == "cpu" else GPU_TOKENS
         logits = np.full((len(encoded), self.model.config.num_labels), np.nan)
-        order = sorted(range(len(encoded)), key=lambda index: len(encoded[index]["input_ids"]))
         self.model.eval()
         done = 0
         with torch.inference_mode():
-            for length, group in groupby(order, key=lambda index: len(encoded[index]["input_ids"])):
-                indices, step = list(group), max(1, budget // max(1, length))
-                for begin in range(0, len(indices), step):
-                    chunk = indices[begin : begin + step]
-                    batch = {
-                        key: torch.tensor([encoded[index][key] for index in chunk], device=device)
-                        for key in encoded[chunk[0]]
-                    }
-                    logits[chunk] = self.model(**batch).logits.double().cpu().numpy()
-                    done += len(chunk)
-                    if progress is not None:
-                        progress(done / len(encoded))
+            for chunk in chunks_by_length([len(row["input_ids"]) for row in encoded], budget):
+                batch = {
+                    key: torch.tensor([encoded[index][key] for index in chunk], device=device)
+                    for key in encoded[chunk[0]]
+                }
+                logits[chunk] = self.model(**batch).logits.double().cpu().numpy()
+                done += len(chunk)
+                if progress is not None:
+                    progress(done / len(encoded))
         return logits
 
     def probabilities(self, texts: Texts, progress: Callable[[float], None] | None = None) -> Floats:

@@ -183,13 +183,14 @@ def detach(model: Any) -> None:
 def erased_module(model: Any, layer: int) -> tuple[nn.Module, bool]:
     """The module whose output (or input, if the second value is true) is the hidden state of a layer."""
     body, count = model.base_model, int(model.config.num_hidden_layers)
-    blocks = _blocks(body, count)
+    lists = (each for each in body.modules() if isinstance(each, nn.ModuleList) and len(each) == count)
+    blocks = next(lists, None)
     number = layer + count + 1 if layer < 0 else layer
     if not 0 <= number <= count:
         raise ModelError(
             f"the model has layers 0 to {count} (or -{count + 1} to -1): there is no layer {layer}"
         )
-    if blocks is not None:
+    if blocks is not None and not type(blocks[0]).__name__.endswith("LayerGroup"):
         return (blocks[0], True) if number == 0 else (blocks[number - 1], False)
     if number == count and hasattr(body, "encoder"):  # ALBERT: all layers share one module
         return body.encoder, False
@@ -218,14 +219,6 @@ class _EraserModule(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """The erased states."""
         return self.eraser(states)
-
-
-def _blocks(body: nn.Module, count: int) -> nn.ModuleList | None:
-    lists = (
-        module for module in body.modules() if isinstance(module, nn.ModuleList) and len(module) == count
-    )
-    blocks = next(lists, None)
-    return None if blocks is not None and type(blocks[0]).__name__.endswith("LayerGroup") else blocks
 
 
 def _erase_input(

@@ -6,7 +6,6 @@ Sequences of equal length share a batch, so nothing is padded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from unmask.core.errors import ModelError
 from unmask.core.types import Floats
+from unmask.models.batches import chunks_by_length
 from unmask.models.eraser import record_states
 from unmask.models.lm import Lm
 
@@ -24,12 +24,8 @@ TokenIds = tuple[int, ...]
 
 def batches_by_length(lm: Lm, rows: Sequence[TokenIds]) -> Iterator[tuple[list[int], Tensor]]:
     """Yield the indices of rows of one length and their token ids on the model's device."""
-    order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
-    for length, group in groupby(order, key=lambda index: len(rows[index])):
-        indices, step = list(group), max(1, TOKENS // length)
-        for begin in range(0, len(indices), step):
-            chunk = indices[begin : begin + step]
-            yield chunk, torch.tensor([rows[index] for index in chunk], device=lm.network.device)
+    for chunk in chunks_by_length([len(row) for row in rows], TOKENS):
+        yield chunk, torch.tensor([rows[index] for index in chunk], device=lm.network.device)
 
 
 def all_layers(model: Any, ids: Tensor, attention_mask: Tensor | None = None) -> tuple[Tensor, ...]:

@@ -87,13 +87,8 @@ def expected_trend(doses: Sequence[int], statistic: str) -> Floats:
 
 def smallest_step(pairs: Sequence[tuple[int, bool]]) -> int | None:
     """The smallest distance at which all pairs (distance, separated) are separated; None if there is none."""
-    distances = sorted({distance for distance, _ in pairs})
-    whole = [
-        candidate
-        for candidate in distances
-        if all(is_separated for distance, is_separated in pairs if distance == candidate)
-    ]
-    return whole[0] if whole else None
+    unseparated = {distance for distance, separated in pairs if not separated}
+    return min({distance for distance, _ in pairs} - unseparated, default=None)
 
 
 def _separations(

@@ -104,9 +104,9 @@ def format_of(path: Path) -> Format:
         raise DataError(f"{path} cannot be read ({error}); expected a file of word vectors") from None
     if first.startswith(FASTTEXT):
         return "fasttext-binary"
-    if _is_header(first):
-        size = int(first.split()[1])
-        return "word2vec-text" if _is_text(second, size) else "word2vec-binary"
+    parts = first.split()
+    if len(parts) == 2 and all(part.isdigit() for part in parts):  # numbers of words and of dimensions
+        return "word2vec-text" if _is_text(second, int(parts[1])) else "word2vec-binary"
     if _is_text(first, None):
         return "glove-text"
     raise DataError(
@@ -190,12 +190,6 @@ def _first(keyed: Any, limit: int | None) -> Any:
 
 def _open(path: Path) -> BinaryIO:
     return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
-
-
-def _is_header(line: bytes) -> bool:
-    """Whether the line has two integers: number of words and of dimensions."""
-    parts = line.split()
-    return len(parts) == 2 and all(part.isdigit() for part in parts)
 
 
 def _is_text(line: bytes, size: int | None) -> bool:
