@@ -1,4 +1,4 @@
-"""`unmask annotate` (earlier name: judge): annotate the answers that the rules left undecided, one key each."""
+"""`unmask annotate` (earlier: judge): annotate the answers that the rules left undecided, one key each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def annotate(
     from unmask.prompts.folder import import_annotations, open_folder
     from unmask.prompts.run import update_result
 
-    folder, name = open_folder(run), _name(judge)
+    folder, name = open_folder(run), " ".join((getpass.getuser() if judge is None else judge).split())
+    if not name:
+        raise DataError("--judge is empty: give the name of the annotator")
     if settings.judgements is not None:
         taken = import_annotations(settings.judgements, name)
         new = folder.add(taken)
@@ -60,9 +62,8 @@ def annotate_pending(folder: AnnotationFolder, judge: str) -> int:
     waiting = list(folder.pending(judge))
     index, done = 0, 0
     if waiting:
-        typer.echo(
-            f"{len(waiting)} answers of {folder.model_answers.model} wait for {judge}.\n{HELP}", err=True
-        )
+        model = folder.model_answers.model
+        typer.echo(f"{len(waiting)} answers of {model} wait for {judge}.\n{HELP}", err=True)
     while index < len(waiting):
         _show(waiting[index], index, len(waiting))
         key = _key()
@@ -95,10 +96,3 @@ def _key() -> str:
         return typer.getchar().lower()
     line = sys.stdin.readline()
     return line.strip().lower()[:1] or ("?" if line else "")
-
-
-def _name(given: str | None) -> str:
-    name = " ".join((given if given is not None else getpass.getuser()).split())
-    if not name:
-        raise DataError("--judge is empty: give the name of the annotator")
-    return name

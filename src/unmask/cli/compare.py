@@ -32,15 +32,10 @@ def compare(
         raise ResultError(f"{len(runs)} run given: name at least two result folders to compare")
     results = [load(run) for run in runs]
     changes = compare_results(*results, categories=categories, seed=seed)
+    names = [run.name for run in runs]
     if not as_json:
-        show(Finding((), (change_table(changes, [run.name for run in runs]),)))
+        show(Finding((), (change_table(changes, names),)))
         return
-    listed = [
-        {
-            "a": runs[0].name,
-            "b": run.name,
-            "comparisons": [plain(each) for each in changes if each.run == number],
-        }
-        for number, run in enumerate(runs[1:], start=1)
-    ]
+    by_run = [[plain(each) for each in changes if each.run == number] for number in range(1, len(runs))]
+    listed = [{"a": names[0], "b": b, "comparisons": c} for b, c in zip(names[1:], by_run, strict=True)]
     typer.echo(json.dumps(listed, indent=2))

@@ -45,9 +45,8 @@ def show(
     from unmask.core.errors import DataError
 
     if name in data.tables():
-        table = data.read(name)
-        _card(data.card(name))
-        _checksum(data.card(name).files[0].sha256, verified=True)
+        table, card = data.read(name), data.card(name)
+        _card(card, f"{card.files[0].sha256} (verified)")
         _records(table, sample)
         return
     screen = console()
@@ -59,8 +58,7 @@ def show(
         _card(data.card(name))
         screen.print(f"items: {error}", soft_wrap=True)
         return
-    _card(loaded.card)
-    _checksum(loaded.sha256, verified=loaded.verified)
+    _card(loaded.card, f"{loaded.sha256} ({'verified' if loaded.verified else 'unverified'})")
     for item in loaded.items[:sample]:
         groups = ", ".join(f"{key}={value}" for key, value in item.groups.items())
         screen.print(f"\n{item.id}  {groups}", soft_wrap=True)
@@ -99,12 +97,7 @@ def _kinds(table: Any) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             yield field.name, [asdict(record) for record in records]
 
 
-def _checksum(sha256: str, *, verified: bool) -> None:
-    console().print(f"sha256: {sha256} ({'verified' if verified else 'unverified'})")
-
-
-def _card(card: Card) -> None:
-    screen = console()
+def _card(card: Card, checksum: str = "") -> None:
     for label, value in (
         ("name", card.name),
         ("title", card.title),
@@ -114,5 +107,6 @@ def _card(card: Card) -> None:
         ("source", card.source),
         ("known problems", card.problems),
         ("cite", card.citation),
+        *([("sha256", checksum)] if checksum else []),
     ):
-        screen.print(f"{label}: {value}", soft_wrap=True)
+        console().print(f"{label}: {value}", soft_wrap=True)

@@ -32,12 +32,9 @@ def explain(
 
 def _show(explanation: Explanation, top: int) -> None:
     screen = console()
-    winner = {"more": "the stereotyping sentence", "less": "the other sentence", "tie": "neither"}[
-        explanation.outcome
-    ]
-    screen.print(
-        f"{explanation.item}  {explanation.measure}: {winner} wins by {abs(explanation.difference):.4f}"
-    )
+    winners = {"more": "the stereotyping sentence", "less": "the other sentence", "tie": "neither"}
+    won = f"{winners[explanation.outcome]} wins by {abs(explanation.difference):.4f}"
+    screen.print(f"{explanation.item}  {explanation.measure}: {won}")
     screen.print(f"  more: {_mark_changed(explanation.more) or explanation.text_more}")
     screen.print(f"  less: {_mark_changed(explanation.less) or explanation.text_less}")
     for words, contribution, changed in explanation.deciding()[:top]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from unmask.cli.console import split_names
 from unmask.findings.terminal import console
-
-if TYPE_CHECKING:
-    from unmask.stats import GateResult
 
 
 def gate(
@@ -28,8 +24,10 @@ def gate(
 ) -> None:
     """Exit with code 1 if the run is significantly worse than the baseline or an accuracy check failed."""
     from unmask.audit.compare import gate as gate_results
+    from unmask.audit.interpretation import digits_of
     from unmask.audit.result import load
     from unmask.core.files import plain
+    from unmask.findings.numbers import number, signed_number
 
     candidate, before = load(run), load(baseline)
     verdicts = gate_results(candidate, before, measures=split_names(measure), tolerance=tolerance, seed=seed)
@@ -37,23 +35,15 @@ def gate(
     if as_json:
         typer.echo(json.dumps([plain(verdict) for verdict in verdicts], indent=2))
     else:
-        _show(verdicts)
+        screen = console()
+        for each in verdicts:
+            digits = digits_of(each.statistic)
+            change = f"{number(each.a_value, digits)} → {number(each.b_value, digits)}"
+            worse, low, high = (signed_number(v, digits) for v in (each.worsening, each.low, each.high))
+            worse += f" ({low} to {high}; allowed {each.tolerance:g}; n {each.n})"
+            verdict = "FAIL" if each.worse else "pass"
+            screen.print(f"{verdict} {each.data} {each.measure}: {change}, worse by {worse}")
         for check in unread:
-            console().print(f"FAIL check {check.name}: {check.detail}")
+            screen.print(f"FAIL check {check.name}: {check.detail}")
     if unread or any(verdict.worse for verdict in verdicts):
         raise typer.Exit(1)
-
-
-def _show(verdicts: Sequence[GateResult]) -> None:
-    from unmask.audit.interpretation import digits_of
-    from unmask.findings.numbers import number, signed_number
-
-    for verdict in verdicts:
-        digits = digits_of(verdict.statistic)
-        change = f"{number(verdict.a_value, digits)} → {number(verdict.b_value, digits)}"
-        span = f"{signed_number(verdict.low, digits)} to {signed_number(verdict.high, digits)}"
-        console().print(
-            f"{'FAIL' if verdict.worse else 'pass'} {verdict.data} {verdict.measure}: {change}, "
-            f"worse by {signed_number(verdict.worsening, digits)} "
-            f"({span}; allowed {verdict.tolerance:g}; n {verdict.n})"
-        )

@@ -20,13 +20,11 @@ def store(
 
     screen = console()
     if clear:
-        freed = kept.clear_stores(name)
-        screen.print(f"freed {freed / 1e6:.1f} MB")
+        screen.print(f"freed {kept.clear_stores(name) / 1e6:.1f} MB")
         return
     listed = kept.list_stores()
-    screen.print(
-        f"{kept.store_dir()}: {sum(size for _, size, _ in listed) / 1e6:.1f} MB in {len(listed)} stores"
-    )
+    total = sum(size for _, size, _ in listed) / 1e6
+    screen.print(f"{kept.store_dir()}: {total:.1f} MB in {len(listed)} stores")
     for namespace, size, count in listed:
         readings = f"{count:,} sentences" if count >= 0 else "damaged; recreated at the next run"
         screen.print(f"  {namespace}  {size / 1e6:8.1f} MB  {readings}")

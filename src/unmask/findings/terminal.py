@@ -62,7 +62,7 @@ def _grid(table: Table) -> Grid:
     grid = Grid(title=table.title, title_justify="left", title_style="bold", caption=table.note)
     grid.caption_justify = "left"
     for index, name in enumerate(table.columns):
-        grid.add_column(name, justify="right" if table.is_numeric(index) else "left")
+        grid.add_column(name, justify="right" if table.is_numeric(index) else "left", overflow="fold")
     for row in table.texts():
         grid.add_row(*row)
     return grid
