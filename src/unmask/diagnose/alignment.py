@@ -11,9 +11,9 @@ from unmask.audit.session import Session
 from unmask.core.errors import ModelError, Unscorable
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Encoded, Measure, Row
-from unmask.diagnose.common import interval_row, not_pairs_reason, swap_sides
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.diagnose.common import interval_plots, not_pairs_reason, results, swap_sides
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.findings import Cell, Finding, Table
 from unmask.measures import MEASURES, find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
 from unmask.stats import Comparison, comparisons
@@ -57,8 +57,10 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Ali
     issues = dict(_issues(session, data))
     measures = _measures(session, settings)
     given = session.scores(data, measures)
-    swapped = _swapped(data, issues)
-    again = session.scores(swapped, measures) if swapped.items else {}
+    card = replace(data.card, name=f"{name}, other order")
+    depends = [item for item in data.items if ORDER in issues.get(item.id, ())]
+    swapped = tuple(replace(item, more=item.less, less=item.more) for item in depends)
+    again = session.scores(replace(data, card=card, items=swapped), measures) if swapped else {}
     both = {
         measure: _both_orders([item.row for item in items], [item.row for item in again.get(measure, [])])
         for measure, items in given.items()
@@ -76,14 +78,27 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Ali
     )
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Counts of awkward pairs, bias scores with and without them, and outcomes with the sentences swapped."""
     tables = (_count_table(observations), _subset_table(observations), _order_table(observations))
     answers = tuple(line for observation in observations for line in _answers(observation))
-    return Finding(answers, tuple(table for table in tables if table.rows), _plots(observations))
+    plots = interval_plots(
+        "alignment",
+        "Bias score by alignment of the pair",
+        "Bias score by measure among pairs that align plainly and among those that do not, with intervals.",
+        (
+            (" · ".join((measure, *observation.names)), score, series)
+            for observation, measure, kinds in results(observations, "subsets")
+            for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
+            if score.n
+        ),
+        axis="bias score, %",
+        null=50.0,
+    )
+    return Finding(answers, tuple(table for table in tables if table.rows), plots)
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """The change of every bias score without awkward pairs, and with the sentences in the other order."""
     without = [
         observation.estimate(
@@ -94,8 +109,7 @@ def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisS
             n=kinds[AWKWARD].inside.n + kinds[AWKWARD].others.n,
             p=kinds[AWKWARD].p,
         )
-        for observation in observations
-        for measure, kinds in observation.result.subsets.items()
+        for observation, measure, kinds in results(observations, "subsets")
     ]
     return without + [
         observation.estimate(
@@ -106,20 +120,15 @@ def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisS
             n=comparison.n,
             p=comparison.p if comparison.flips else None,
         )
-        for observation in observations
-        for measure, comparison in observation.result.other_order.items()
+        for observation, measure, comparison in results(observations, "other_order")
     ]
 
 
 def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
     """Issues of the alignment of two sentences."""
     spans = align(more, less)
-    true = {
-        ORDER: order_matters(more, less),
-        SEVERAL: changed_runs(spans, more, less) > 1,
-        EMPTY: not all(spans.changed),
-    }
-    issues = {name for name, holds in true.items() if holds}
+    holds = (order_matters(more, less), changed_runs(spans, more, less) > 1, not all(spans.changed))
+    issues = [name for name, true in zip((ORDER, SEVERAL, EMPTY), holds, strict=True) if true]
     return frozenset({*issues, AWKWARD} if issues else ())
 
 
@@ -151,13 +160,6 @@ def _issues(session: Session, data: Dataset) -> Iterator[tuple[str, frozenset[st
         except Unscorable:
             continue
         yield item.id, alignment_issues(more, less)
-
-
-def _swapped(data: Dataset, issues: Issues) -> Dataset:
-    """The pairs whose alignment depends on the order, with their sentences swapped."""
-    kept = [item for item in data.items if ORDER in issues.get(item.id, ())]
-    items = tuple(replace(item, more=item.less, less=item.more) for item in kept)
-    return replace(data, card=replace(data.card, name=f"{data.card.name}, other order"), items=items)
 
 
 def _both_orders(given: Sequence[Row], again: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -199,7 +201,7 @@ def _answers(observation: DiagnosisObservation) -> Iterator[str]:
         )
 
 
-def _count_table(observations: Sequence[DiagnosisObservation]) -> Table:
+def _count_table(observations: Observations) -> Table:
     """How many pairs align awkwardly, and why."""
     rows: list[tuple[Cell, ...]] = []
     for observation in observations:
@@ -209,49 +211,28 @@ def _count_table(observations: Sequence[DiagnosisObservation]) -> Table:
     return Table("Pairs by alignment", ("model", "data", "pairs", *KINDS, "not aligned"), tuple(rows), COUNTS)
 
 
-def _subset_table(observations: Sequence[DiagnosisObservation]) -> Table:
+def _subset_table(observations: Observations) -> Table:
     """Bias scores with and without each kind of awkward pair."""
     rows: list[tuple[Cell, ...]] = [
-        (
-            *(*observation.names, measure, kind),
-            *(subset.inside.n, subset.inside, subset.others, subset.change, subset.p),
-        )
-        for observation in observations
-        for measure, kinds in observation.result.subsets.items()
-        for kind, subset in kinds.items()
-        if subset.inside.n
+        (*each.names, measure, kind, part.inside.n, part.inside, part.others, part.change, part.p)
+        for each, measure, kinds in results(observations, "subsets")
+        for kind, part in kinds.items()
+        if part.inside.n
     ]
     columns = ("model", "data", "measure", "pairs with", "counted", "among them", "without them", "change")
     return Table("Bias score with and without awkward pairs", (*columns, "p"), tuple(rows), PARTS)
 
 
-def _order_table(observations: Sequence[DiagnosisObservation]) -> Table:
+def _order_table(observations: Observations) -> Table:
     """Bias scores and outcomes in both orders."""
     rows: list[tuple[Cell, ...]] = []
-    for observation in observations:
-        for measure, comparison in observation.result.other_order.items():
-            scores = (comparison.n, comparison.a_value, comparison.b_value, comparison.difference)
-            counts = (comparison.flips, comparison.left_out, comparison.p if comparison.flips else None)
-            rows.append((*observation.names, measure, *scores, *counts))
+    for observation, measure, comparison in results(observations, "other_order"):
+        scores = (comparison.n, comparison.a_value, comparison.b_value, comparison.difference)
+        counts = (comparison.flips, comparison.left_out, comparison.p if comparison.flips else None)
+        rows.append((*observation.names, measure, *scores, *counts))
     columns = ("model", "data", "measure", "counted", "more first", "less first", "change")
     last = ("outcomes that differ", "left out", "p")
     return Table("The other order of the sentences", (*columns, *last), tuple(rows), ORDERS)
-
-
-def _plots(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
-    """Bias scores of pairs that align plainly and of the others; empty if there are none."""
-    rows = [
-        interval_row(" · ".join((measure, *observation.names)), score, series)
-        for observation in observations
-        for measure, kinds in observation.result.subsets.items()
-        for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
-        if score.n
-    ]
-    if not rows:
-        return ()
-    alt = "Bias score by measure among pairs that align plainly and among those that do not, with intervals."
-    chart = charts.intervals(rows, axis="bias score, %", null=50.0)
-    return (Plot("alignment", "Bias score by alignment of the pair", alt, chart),)
 
 
 ALIGNMENT = Diagnosis(

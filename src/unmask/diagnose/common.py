@@ -1,7 +1,8 @@
-"""Shared by several diagnoses: scores of pairs, reasons why data are unsuitable, rows of charts."""
+"""Shared by several diagnoses: scores of pairs, why data are unsuitable, all results in turn, plots."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,8 @@ from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.estimate import Value
 from unmask.core.types import Dataset, Outcome, Row, Side
-from unmask.diagnose.spec import DiagnosisSettings
+from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.findings import Plot, charts
 from unmask.measures.stereoset import BLANK
 
 
@@ -41,7 +43,17 @@ def swap_sides(row: Row) -> Row:
     return replace(row, scores=scores, outcome=outcomes.get(row.outcome, row.outcome))
 
 
-def interval_row(label: str, value: Value, series: str = "") -> dict[str, Any]:
-    """A value as a row of a chart of intervals."""
-    named = {"label": label, "series": series} if series else {"label": label}
-    return {**named, "value": value.value, "low": value.low, "high": value.high}
+def results(observations: Observations, part: str = "") -> Iterator[tuple[DiagnosisObservation, str, Any]]:
+    """Every entry of the observed mappings, e.g. by measure; `part` is the attribute that is the mapping."""
+    for observation in observations:
+        mapping = getattr(observation.result, part) if part else observation.result
+        for name, value in mapping.items():
+            yield observation, name, value
+
+
+def interval_plots(
+    id: str, title: str, alt: str, rows: Iterable[tuple[str, Value, str]], **axis: Any
+) -> tuple[Plot, ...]:
+    """A chart of intervals, given by label, value and series; none without rows."""
+    points = [charts.interval_row(*row) for row in rows]
+    return (Plot(id, title, alt, charts.intervals(points, **axis)),) if points else ()

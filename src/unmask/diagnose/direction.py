@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
-from unmask.diagnose.common import interval_row
+from unmask.diagnose.common import interval_plots, results
 from unmask.diagnose.published import published_value
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.findings import Cell, Finding, Table
 from unmask.measures import find
 from unmask.stats import estimates as score_estimates
 
@@ -23,9 +22,8 @@ DirectionScores = dict[str, dict[str, Estimate]]  # by measure: advantaged, disa
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> DirectionScores:
     """Bias scores of both directions and their gap, by measure."""
-    measures = [
-        measure for measure in session.pair_measures(data, settings.measures) if measure.summary == "share"
-    ]
+    chosen = session.pair_measures(data, settings.measures)
+    measures = [measure for measure in chosen if measure.summary == "share"]
     by_measure: DirectionScores = {}
     for name, items in session.scores(data, measures).items():
         rows = [item.row for item in items]
@@ -37,13 +35,13 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Dir
     return by_measure
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """A table of both scores and |Diff| beside the published ones, and a plot of both directions."""
-    rows = [
-        _row(observation, name, scores)
-        for observation in observations
-        for name, scores in observation.result.items()
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for observation, name, scores in results(observations):
+        model, data = observation.names
+        paper = published_value("direction", model, data=data, measure=name, statistic="difference")
+        rows.append((model, data, name, *(scores[key] for key in (*SIDES, GAP)), scores[GAP].p, paper))
     table = Table(
         "Bias score by direction of the stereotype",
         ("model", "data", "measure", "advantaged", "disadvantaged", "|Diff|", "p", "published |Diff|"),
@@ -52,10 +50,22 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         "is unaffected by how frequent a group's words are has |Diff| near 0. Interval of |Diff| by "
         "Newcombe, p by Fisher's exact test.",
     )
-    return Finding(tuple(_answers(observations)), (table,), (_plot(observations),) if rows else ())
+    plots = interval_plots(
+        "direction",
+        "Bias score by direction",
+        "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals.",
+        (
+            (" · ".join((name, *observation.names)), scores[side], side)
+            for observation, name, scores in results(observations)
+            for side in SIDES
+        ),
+        axis="bias score, %",
+        null=50.0,
+    )
+    return Finding(tuple(_answer(each) for each in observations if each.result), (table,), plots)
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """|Diff| of every measure, then the bias scores of both directions."""
     return [
         replace(
@@ -64,48 +74,19 @@ def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisS
             group="all" if key == GAP else f"group={key}",
             model=observation.names[0],
         )
-        for observation in observations
-        for name, scores in observation.result.items()
+        for observation, name, scores in results(observations)
         for key in (GAP, *SIDES)
     ]
 
 
-def _row(observation: DiagnosisObservation, name: str, scores: dict[str, Estimate]) -> tuple[Cell, ...]:
-    model, data = observation.names
-    paper = published_value("direction", model, data=data, measure=name, statistic="difference")
-    numbers = (scores[key] for key in (*SIDES, GAP))
-    return (model, data, name, *numbers, scores[GAP].p, paper)
-
-
-def _answers(observations: Sequence[DiagnosisObservation]) -> list[str]:
-    lines = []
-    for observation in observations:
-        gaps = {name: scores[GAP] for name, scores in observation.result.items()}
-        if not gaps:
-            continue
-        *_, most = ranked = sorted(gaps, key=lambda name: gaps[name].value)
-        others = f" and {ranked[0]} least ({gaps[ranked[0]].value:.1f} points)" if len(ranked) > 1 else ""
-        lines.append(
-            f"{observation.where}: the direction of the stereotype moves {most}{' most' if others else ''} "
-            f"({gaps[most].value:.1f} points){others}"
-        )
-    return lines
-
-
-def _plot(observations: Sequence[DiagnosisObservation]) -> Plot:
-    rows = [
-        interval_row(" · ".join((name, *observation.names)), scores[side], side)
-        for observation in observations
-        for name, scores in observation.result.items()
-        for side in SIDES
-    ]
-    alt = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
-    chart = charts.intervals(rows, axis="bias score, %", null=50.0)
-    return Plot("direction", "Bias score by direction", alt, chart)
-
-
-def _unfit_reason(data: Dataset) -> str:
-    return "" if has_field(data, "direction") else "its pairs have no direction"
+def _answer(observation: DiagnosisObservation) -> str:
+    gaps = {name: scores[GAP].value for name, scores in observation.result.items()}
+    *_, most = ranked = sorted(gaps, key=gaps.__getitem__)
+    others = f" and {ranked[0]} least ({gaps[ranked[0]]:.1f} points)" if len(ranked) > 1 else ""
+    return (
+        f"{observation.where}: the direction of the stereotype moves {most}{' most' if others else ''} "
+        f"({gaps[most]:.1f} points){others}"
+    )
 
 
 DIRECTION = Diagnosis(
@@ -116,6 +97,6 @@ DIRECTION = Diagnosis(
     conclude=conclude,
     estimates=estimates,
     order=4,
-    unfit_reason=_unfit_reason,
+    unfit_reason=lambda data: "" if has_field(data, "direction") else "its pairs have no direction",
     citation="kaneko-bollegala-2022-unmasking",
 )

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from unmask.audit.plan import has_field
-from unmask.audit.scoring import ScoredItem
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.diagnose.common import results
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats import holm
@@ -33,43 +33,48 @@ class HumanResult:
 
     biased: Flags  # more than `settings.votes` of six people labelled it biased
     scores: Mapping[str, Floats]  # by measure
-    aucs: Mapping[str, RocAuc]  # by measure that scored pairs of both kinds
+    aucs: Mapping[str, tuple[RocAuc, float | None]]  # of measures with pairs of both kinds, with Holm's p
     n_without_votes: int  # pairs without votes
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> HumanResult:
-    """Votes and every measure's scores, pair by pair."""
+    """Votes and every measure's scores, pair by pair, and their areas under the ROC curve, highest first."""
     if not 1 <= settings.votes <= MAX_VOTES:
         raise DataError(
             f"votes is {settings.votes}; expected 1 to {MAX_VOTES}: of six people, the writer always votes "
             "biased"
         )
     votes = {item.id: count for item in data.items if (count := _votes(item.groups, item.id)) is not None}
-    measures = session.pair_measures(data, settings.measures)
-    scores = {
-        name: np.array([_score(name, item) for item in items if item.row.item in votes])
-        for name, items in session.scores(data, measures).items()
-    }
+    scores: dict[str, Floats] = {}
+    for name, items in session.scores(data, session.pair_measures(data, settings.measures)).items():
+        scores[name] = np.array([item.row.difference for item in items if item.row.item in votes])
+        if find(name).summary == "magnitude":
+            scores[name] = np.abs(scores[name])
     biased = np.array([count > settings.votes for count in votes.values()], dtype=np.bool_)
     aucs = {
         name: roc_auc(biased[kept], values[kept], rng=generator(settings.seed, name))
         for name, values in scores.items()
         if _has_both(biased[kept := np.isfinite(values)])
     }
-    return HumanResult(biased, scores, aucs, len(data.items) - len(votes))
+    ps = dict(zip(aucs, holm([auc.p for auc in aucs.values()]), strict=True))
+    ranked = {name: (aucs[name], ps[name]) for name in sorted(aucs, key=lambda name: -aucs[name].value)}
+    return HumanResult(biased, scores, ranked, len(data.items) - len(votes))
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Areas under the ROC curves, measures compared pair by pair, and a plot for every model and dataset."""
-    compared = [row for observation in observations for row in _comparison_rows(observation)]
     majority = f"more than {settings.votes} of six people, the writer one of them,"
+    rows: list[tuple[Cell, ...]] = []
+    for observation, name, (auc, p) in results(observations, "aucs"):
+        counts = auc.positives, auc.negatives, _unscored(observation, name)
+        rows.append((*observation.names, name, auc, *counts, auc.p, p))
     return Finding(
         tuple(_answer(observation) for observation in observations if observation.result.aucs),
         (
             Table(
                 "Area under the ROC curve",
                 ("model", "data", "measure", "AUC", "biased", "other", "unscored", "p", "p Holm"),
-                tuple(row for observation in observations for row in _rows(observation)),
+                tuple(rows),
                 f"A pair is biased when {majority} named its category. 0.5 is chance; below it, measure and "
                 "people disagree. Interval: bootstrap within both groups of pairs. p: Mann-Whitney, against "
                 "0.5, Holm over the measures of a model.",
@@ -78,18 +83,34 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
             Table(
                 "Measures compared on the pairs both score",
                 ("model", "data", "measure", "against", "AUC difference", "pairs", "p", "p Holm"),
-                tuple(compared),
+                tuple(row for observation in observations for row in _comparison_rows(observation)),
                 "Interval and p by DeLong's test for the same pairs, Holm over all comparisons of a model.",
                 digits=3,
             ),
         ),
         tuple(
-            _plot(observation, index, len(observations))
-            for index, observation in enumerate(observations)
+            _plot(observation, f"-{number}" if len(observations) > 1 else "")
+            for number, observation in enumerate(observations, start=1)
             if observation.result.aucs
         ),
         tuple(_notes(observations, majority)),
     )
+
+
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
+    """The area under the ROC curve of every measure."""
+    return [
+        observation.estimate(
+            f"human/{name}",
+            "auc",
+            auc,
+            n=auc.positives + auc.negatives,
+            unscored=_unscored(observation, name),
+            p=auc.p,
+            p_holm=p,
+        )
+        for observation, name, (auc, p) in results(observations, "aucs")
+    ]
 
 
 def _votes(groups: Mapping[str, str], item: str) -> int | None:
@@ -104,59 +125,12 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
     return int(votes) + WRITER
 
 
-def _score(measure: str, item: ScoredItem) -> float:
-    """The pair's score difference; its absolute value for magnitude measures."""
-    difference = item.row.difference
-    return abs(difference) if find(measure).summary == "magnitude" else difference
-
-
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
-    """The area under the ROC curve of every measure."""
-    return [
-        observation.estimate(
-            f"human/{name}",
-            "auc",
-            auc,
-            n=auc.positives + auc.negatives,
-            unscored=_unscored(observation, name),
-            p=auc.p,
-            p_holm=p,
-        )
-        for observation in observations
-        for name, auc, p in _with_holm(observation)
-    ]
-
-
 def _has_both(labels: Flags) -> bool:
     return bool(labels.any() and not labels.all())
 
 
-def _with_holm(observation: DiagnosisObservation) -> list[tuple[str, RocAuc, float | None]]:
-    """Measure, AUC and p-value corrected over the measures; the highest AUC first."""
-    aucs: Mapping[str, RocAuc] = observation.result.aucs
-    adjusted = holm([auc.p for auc in aucs.values()])
-    rows = [(name, auc, p) for (name, auc), p in zip(aucs.items(), adjusted, strict=True)]
-    return sorted(rows, key=lambda row: -row[1].value)
-
-
 def _unscored(observation: DiagnosisObservation, name: str) -> int:
     return int((~np.isfinite(observation.result.scores[name])).sum())
-
-
-def _rows(observation: DiagnosisObservation) -> list[tuple[Cell, ...]]:
-    return [
-        (
-            *observation.names,
-            name,
-            auc,
-            auc.positives,
-            auc.negatives,
-            _unscored(observation, name),
-            auc.p,
-            p,
-        )
-        for name, auc, p in _with_holm(observation)
-    ]
 
 
 def _comparison_rows(observation: DiagnosisObservation) -> list[tuple[Cell, ...]]:
@@ -175,11 +149,10 @@ def _comparison_rows(observation: DiagnosisObservation) -> list[tuple[Cell, ...]
 
 
 def _answer(observation: DiagnosisObservation) -> str:
-    aucs: Mapping[str, RocAuc] = observation.result.aucs
-    best = max(aucs, key=lambda name: aucs[name].value)
-    top = aucs[best]
+    aucs = observation.result.aucs
+    best, (top, _) = next(iter(aucs.items()))
     interval = f", {top.low:.3f} to {top.high:.3f}" if top.low > 0 else ""
-    beyond = [name for name, auc in aucs.items() if auc.low > 0.5]
+    beyond = [name for name in observation.result.scores if name in aucs and aucs[name][0].low > 0.5]
     return (
         f"{observation.where}: {best} agrees best with people (AUC {top.value:.3f}{interval}; "
         f"{top.positives + top.negatives:,} pairs); better than chance by their intervals: "
@@ -187,35 +160,29 @@ def _answer(observation: DiagnosisObservation) -> str:
     )
 
 
-def _notes(observations: Sequence[DiagnosisObservation], majority: str) -> list[str]:
-    notes = []
+def _notes(observations: Observations, majority: str) -> Iterator[str]:
     for observation in observations:
-        votes = observation.result
-        if not _has_both(votes.biased):
-            which = "all" if votes.biased.any() else "none"
-            seen = f"{majority} saw a bias in {which} of {votes.biased.size} pairs"
-            notes.append(f"{observation.where}: no curve, {seen}")
-        if votes.n_without_votes:
-            notes.append(f"{observation.where}: {votes.n_without_votes:,} pairs without votes were left out")
-    return notes
+        biased, without = observation.result.biased, observation.result.n_without_votes
+        if not _has_both(biased):
+            which = "all" if biased.any() else "none"
+            yield f"{observation.where}: no curve, {majority} saw a bias in {which} of {biased.size} pairs"
+        if without:
+            yield f"{observation.where}: {without:,} pairs without votes were left out"
 
 
-def _plot(observation: DiagnosisObservation, index: int, total: int) -> Plot:
+def _plot(observation: DiagnosisObservation, number: str) -> Plot:
     rows: list[charts.Row] = []
-    for name in observation.result.aucs:
+    for name in observation.result.scores:
+        if name not in observation.result.aucs:
+            continue
         scores = observation.result.scores[name]
         kept = np.isfinite(scores)
         points = zip(*roc_points(observation.result.biased[kept], scores[kept]), strict=True)
         rows += [{"x": float(false), "y": float(true), "series": name} for false, true in points]
     alt = "ROC curves: for every measure the share of biased pairs found against that of other pairs taken."
     x, y = "share of other pairs scored above the threshold", "share of biased pairs scored above it"
-    name = "human-roc" if total == 1 else f"human-roc-{index + 1}"
     chart = charts.curves(rows, x=x, y=y, diagonal=True)
-    return Plot(name, f"ROC curves: {observation.where}", alt, chart)
-
-
-def _unfit_reason(data: Dataset) -> str:
-    return "" if has_field(data, VOTES) else "its pairs have no votes of annotators"
+    return Plot(f"human-roc{number}", f"ROC curves: {observation.where}", alt, chart)
 
 
 HUMAN = Diagnosis(
@@ -226,7 +193,7 @@ HUMAN = Diagnosis(
     conclude=conclude,
     estimates=estimates,
     order=5,
-    unfit_reason=_unfit_reason,
+    unfit_reason=lambda data: "" if has_field(data, VOTES) else "its pairs have no votes of annotators",
     data=("crows-pairs",),
     citation="kaneko-bollegala-2022-unmasking",
 )

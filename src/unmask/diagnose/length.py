@@ -11,11 +11,11 @@ from unmask.audit.session import Session
 from unmask.core.errors import Unscorable
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
-from unmask.core.types import Dataset, Measure, Row
+from unmask.core.types import Dataset, Row
 from unmask.diagnose import regressions
-from unmask.diagnose.common import interval_row, not_pairs_reason
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.diagnose.common import interval_plots, not_pairs_reason, results
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.findings import Cell, Finding, Table
 from unmask.measures import find
 from unmask.stats import Comparison, comparisons
 from unmask.stats.regression import PropertyRegression, correlation
@@ -73,10 +73,14 @@ class LengthResult:
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
-    """Count tokens, score every pair, and relate scores to lengths."""
+    """Count tokens, score every pair, and relate scores to lengths; with AULA, also its other variant."""
     name, seed = data.card.name, settings.seed
     lengths = dict(_lengths(session, data))
-    scored = session.scores(data, _measures(session, data, settings))
+    measures = list(session.pair_measures(data, settings.measures))
+    names = [measure.name for measure in measures]
+    if TWICE in names and ONCE not in names:
+        measures.insert(names.index(TWICE) + 1, find(ONCE))
+    scored = session.scores(data, measures)
     rows = {measure: [item.row for item in items] for measure, items in scored.items()}
     by = {item: float(more - less) for item, (more, less) in lengths.items()}
     shares = {measure: rows[measure] for measure in rows if by and find(measure).summary == "share"}
@@ -89,50 +93,45 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
     )
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Regression on length, scores by which sentence is longer, and AULA's two normalisations."""
-    cases = regressions.regression_cases(observations)
     rest = (_class_table(observations), _correlation_table(observations), _aula_table(observations))
+    plots = interval_plots(
+        "length-scores",
+        "Bias score by length of the stereotyping sentence",
+        "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals.",
+        (
+            (" · ".join((measure, *observation.names)), score, part)
+            for observation, measure, classes in results(observations, "classes")
+            for part, score in classes.scores.items()
+            if score.n
+        ),
+        axis="bias score, %",
+        null=50.0,
+    )
     return Finding(
         (
             *(line for observation in observations for line in _answers(observation)),
-            *regressions.answers(cases, what=WHAT),
+            *regressions.answers(observations, what=WHAT),
             *(_aula_answer(each) for each in observations if "all" in each.result.aula),
         ),
         (
             _count_table(observations),
-            *regressions.tables(cases, what=WHAT, step="token"),
+            *regressions.tables(observations, what=WHAT, step="token"),
             *(table for table in rest if table.rows),
         ),
-        (*regressions.slopes_plot(cases, id="length-slopes", what=WHAT), *_plots(observations)),
+        (*regressions.slopes_plot(observations, id="length-slopes", what=WHAT), *plots),
     )
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Standardised slopes on length, and the gap between longer and shorter stereotyping sentences."""
-    gaps = [
-        observation.estimate(
-            f"length/{name}",
-            "longer-minus-shorter",
-            classes.gap,
-            null=0.0,
-            n=classes.scores["longer"].n + classes.scores["shorter"].n,
-            p=classes.gap.p,
-        )
-        for observation in observations
-        for name, classes in observation.result.classes.items()
-    ]
-    return [*regressions.estimates("length", observations), *gaps]
-
-
-def _measures(session: Session, data: Dataset, settings: DiagnosisSettings) -> tuple[Measure, ...]:
-    """The requested or default measures; with AULA, also the variant that normalises once."""
-    chosen = session.pair_measures(data, settings.measures)
-    names = [measure.name for measure in chosen]
-    if TWICE not in names or ONCE in names:
-        return chosen
-    index = names.index(TWICE) + 1
-    return (*chosen[:index], find(ONCE), *chosen[index:])
+    every = regressions.estimates("length", observations)
+    for observation, name, classes in results(observations, "classes"):
+        gap, n = classes.gap, classes.scores["longer"].n + classes.scores["shorter"].n
+        numbers = {"null": 0.0, "n": n, "p": gap.p}
+        every.append(observation.estimate(f"length/{name}", "longer-minus-shorter", gap, **numbers))
+    return every
 
 
 def _lengths(session: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -212,7 +211,7 @@ def _aula_answer(observation: DiagnosisObservation) -> str:
     )
 
 
-def _count_table(observations: Sequence[DiagnosisObservation]) -> Table:
+def _count_table(observations: Observations) -> Table:
     """Number of pairs that differ in length, and the largest difference."""
     rows: list[tuple[Cell, ...]] = []
     for observation in observations:
@@ -224,59 +223,34 @@ def _count_table(observations: Sequence[DiagnosisObservation]) -> Table:
     return Table("Pairs by length of the stereotyping sentence", columns, tuple(rows), COUNTS)
 
 
-def _class_table(observations: Sequence[DiagnosisObservation]) -> Table:
+def _class_table(observations: Observations) -> Table:
     """Bias scores by which sentence is longer."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(*observation.names, name),
-            *(classes.scores[part] for part in CLASSES),
-            *(classes.gap, classes.gap.p, classes.unequal.change),
-        )
-        for observation in observations
-        for name, classes in observation.result.classes.items()
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for observation, name, classes in results(observations, "classes"):
+        scores = (classes.scores[part] for part in CLASSES)
+        gap = (classes.gap, classes.gap.p, classes.unequal.change)
+        rows.append((*observation.names, name, *scores, *gap))
     columns = ("model", "data", "measure", *CLASSES, "longer − shorter", "p", "change without unequal")
     title = "Bias score by length of the stereotyping sentence"
     return Table(title, columns, tuple(rows), BY_CLASS, digits=1)
 
 
-def _correlation_table(observations: Sequence[DiagnosisObservation]) -> Table:
+def _correlation_table(observations: Observations) -> Table:
     """Correlations of sentences' scores with their lengths."""
-    rows: list[tuple[Cell, ...]] = [
-        (*observation.names, name, n, correlation)
-        for observation in observations
-        for name, (n, correlation) in observation.result.correlations.items()
-    ]
+    rows = ((*each.names, name, *numbers) for each, name, numbers in results(observations, "correlations"))
     columns = ("model", "data", "measure", "sentences", "ρ")
     return Table("Score and length of sentences", columns, tuple(rows), WITHIN)
 
 
-def _aula_table(observations: Sequence[DiagnosisObservation]) -> Table:
+def _aula_table(observations: Observations) -> Table:
     """AULA as published beside the form that normalises once."""
     rows: list[tuple[Cell, ...]] = []
-    for observation in observations:
-        for part, comparison in observation.result.aula.items():
-            scores = (comparison.n, comparison.a_value, comparison.b_value, comparison.difference)
-            p = comparison.p if comparison.flips else None
-            rows.append((*observation.names, part, *scores, comparison.flips, p))
+    for observation, part, comparison in results(observations, "aula"):
+        scores = (comparison.n, comparison.a_value, comparison.b_value, comparison.difference)
+        p = comparison.p if comparison.flips else None
+        rows.append((*observation.names, part, *scores, comparison.flips, p))
     columns = ("model", "data", "part", "pairs", TWICE, ONCE, "change", "outcomes that differ", "p")
     return Table("AULA, normalised twice and once", columns, tuple(rows), AULA, digits=1)
-
-
-def _plots(observations: Sequence[DiagnosisObservation]) -> tuple[Plot, ...]:
-    """Bias scores by which sentence is longer; empty if there are none."""
-    rows = [
-        interval_row(" · ".join((measure, *observation.names)), score, part)
-        for observation in observations
-        for measure, classes in observation.result.classes.items()
-        for part, score in classes.scores.items()
-        if score.n
-    ]
-    if not rows:
-        return ()
-    alt = "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals."
-    chart = charts.intervals(rows, axis="bias score, %", null=50.0)
-    return (Plot("length-scores", "Bias score by length of the stereotyping sentence", alt, chart),)
 
 
 LENGTH = Diagnosis(

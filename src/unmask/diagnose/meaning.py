@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from unmask.audit.session import Session
 from unmask.core.estimate import Estimate, Value
-from unmask.core.types import Dataset, Pair
-from unmask.diagnose.common import interval_row
+from unmask.core.seeds import generator
+from unmask.core.types import Dataset
+from unmask.diagnose.common import interval_plots, results
 from unmask.diagnose.published import published_value
 from unmask.diagnose.shuffle import (
     CONTENT,
@@ -23,10 +24,11 @@ from unmask.diagnose.shuffle import (
     reorder,
     shuffled_words,
 )
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.diagnose.token_accuracy import format_value, pooled_share
-from unmask.findings import Cell, Finding, Plot, Table, charts
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.diagnose.token_accuracy import format_value
+from unmask.findings import Cell, Finding, Table
 from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
+from unmask.stats.pooled import share_interval
 
 WRITTEN, TOKENS, WORDS, UNRELATED = "as written", "tokens shuffled", "words shuffled", "unrelated word"
 WORD_DRAWS = 3  # at most; precision is limited by the number of pairs rather than of draws
@@ -54,21 +56,19 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Mea
         TOKENS: perturbed_accuracies(original, by_token, tables, how=TOKENS, seed=seed),
         WORDS: perturbed_accuracies(original, by_word, how=WORDS, seed=seed),
     }
-    unrelated = encode_sentences(data.items, _unrelated, lm)
+    unrelated = encode_sentences(data.items, lambda item: [item.unrelated] if item.unrelated else [], lm)
     if unrelated:
         hits = pair_hits(unrelated, first_guesses(session, unrelated, f"{name}: {UNRELATED}"))
         seen[UNRELATED] = perturbed_accuracies(original, [hits], how=UNRELATED, seed=seed)
     return seen
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Accuracy before and after, the drop, and the published ones; a plot over the content tokens."""
-    accuracies = tuple(row for observation in observations for row in _accuracies(observation, settings.seed))
-    drops = tuple(row for observation in observations for row in _drops(observation))
     before_after = Table(
         "AUL's token prediction accuracy in sentences with and without sense, %",
         ("model", "data", "sentences", "counted", "accuracy", "pairs", "draws", "sd of draws", "published"),
-        accuracies,
+        tuple(row for each in observations for row in _accuracies(each, settings.seed)),
         "A prediction is right if the visible token is the model's top prediction. All tokens: including "
         "special ones, as the published code counts. The paper shuffles tokens; shuffled words are "
         "re-tokenised. Shuffled accuracy is the mean of the draws. Intervals are over pairs.",
@@ -76,29 +76,41 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     fall = Table(
         "Drop against the sentences as written, points",
         ("model", "data", "sentences", "counted", "drop", "pairs", "p", "published drop"),
-        drops,
+        tuple(row for each in observations for row in _drops(each)),
         "Interval over the same pairs. p: McNemar's test of each token at its old position against the same "
         f"token at its new one, the largest p of all draws, exact where fewer than {EXACT_BELOW} differ; it "
         "treats tokens as independent, so where it and the interval disagree, trust the interval. No p where "
         "tokens do not correspond one to one: shuffled words may be tokenised differently, and the unrelated "
         "word may have another number of sub-tokens.",
     )
-    plots = (_plot(observations, settings.seed),)
+    shares: list[tuple[str, Value, str]] = []
+    for each in observations:
+        series = " · ".join(each.names)
+        shares.append((WRITTEN, _as_written(each, CONTENT, settings.seed), series))
+        shares += [(how, by_count[CONTENT].accuracy, series) for how, by_count in each.result.items()]
+    plots = interval_plots(
+        "meaning",
+        "Accuracy with and without sense",
+        "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word.",
+        shares,
+        axis="accuracy, %",
+    )
     return Finding(tuple(_answers(observations)), (before_after, fall), plots)
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
-    """The drop of accuracy over content tokens by perturbation, then the accuracies."""
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
+    """The drop of accuracy over content tokens by perturbation, then the accuracies, then over all tokens."""
     return [
         observation.estimate(
             f"meaning/{how.replace(' ', '-')}",
             statistic,
-            getattr(by_count[CONTENT], statistic),
-            n=by_count[CONTENT].original.trials.size,
-            p=_largest_p(by_count[CONTENT]) if statistic == "drop" else None,
+            getattr(by_count[counted], statistic),
+            group="all" if counted == CONTENT else f"counted={counted}",
+            n=by_count[counted].original.trials.size,
+            p=_largest_p(by_count[counted]) if statistic == "drop" else None,
         )
-        for observation in observations
-        for how, by_count in observation.result.items()
+        for observation, how, by_count in results(observations)
+        for counted in COUNTED
         for statistic in ("drop", "accuracy")
     ]
 
@@ -119,7 +131,8 @@ def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[
 
 def _as_written(observation: DiagnosisObservation, counted: str, seed: int) -> Value:
     """Accuracy on the sentences as written."""
-    return pooled_share(observation.result[TOKENS][counted].original, seed, f"{WRITTEN}/{counted}")
+    original = observation.result[TOKENS][counted].original
+    return share_interval(original, rng=generator(seed, f"{WRITTEN}/{counted}"))
 
 
 def _drops(observation: DiagnosisObservation) -> Iterator[tuple[Cell, ...]]:
@@ -143,34 +156,19 @@ def _paper(model: str, data: str, statistic: str, how: str) -> float | None:
     return published_value("meaning", model, data=data, measure="aul", statistic=statistic, group=group)
 
 
-def _answers(observations: Sequence[DiagnosisObservation]) -> Iterator[str]:
-    for observation in observations:
-        for how, by_count in observation.result.items():
-            after: PerturbedAccuracy = by_count[CONTENT]
-            where, pairs = f"{observation.where}, {how}", after.original.trials.size
-            if not pairs:
-                yield f"{where}: no pair could be read"
-                continue
-            draws = f", {len(after.draws)} draws" if how != UNRELATED else ""
-            yield (
-                f"{where}: of the content tokens {after.accuracy.value:.1f}% are still the top prediction, "
-                f"{after.original.share:.1f}% as written; a drop of {format_value(after.drop, ' points')} "
-                f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
-            )
-
-
-def _plot(observations: Sequence[DiagnosisObservation], seed: int) -> Plot:
-    rows = []
-    for observation in observations:
-        changed = {how: by_count[CONTENT].accuracy for how, by_count in observation.result.items()}
-        shares = {WRITTEN: _as_written(observation, CONTENT, seed)} | changed
-        rows += [interval_row(how, share, " · ".join(observation.names)) for how, share in shares.items()]
-    alt = "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
-    return Plot("meaning", "Accuracy with and without sense", alt, charts.intervals(rows, axis="accuracy, %"))
-
-
-def _unrelated(item: Pair) -> list[str]:
-    return [item.unrelated] if item.unrelated else []
+def _answers(observations: Observations) -> Iterator[str]:
+    for observation, how, by_count in results(observations):
+        after: PerturbedAccuracy = by_count[CONTENT]
+        where, pairs = f"{observation.where}, {how}", after.original.trials.size
+        if not pairs:
+            yield f"{where}: no pair could be read"
+            continue
+        draws = f", {len(after.draws)} draws" if how != UNRELATED else ""
+        yield (
+            f"{where}: of the content tokens {after.accuracy.value:.1f}% are still the top prediction, "
+            f"{after.original.share:.1f}% as written; a drop of {format_value(after.drop, ' points')} "
+            f"over {pairs:,} {'pair' if pairs == 1 else 'pairs'}{draws}"
+        )
 
 
 MEANING = Diagnosis(

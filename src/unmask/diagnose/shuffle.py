@@ -12,10 +12,10 @@ from unmask.core.errors import Unscorable
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Ints, Pair
-from unmask.diagnose.token_accuracy import every_token_probe, pooled_share, share_difference
+from unmask.diagnose.token_accuracy import every_token_probe
 from unmask.models import Lm
 from unmask.stats.mcnemar import Bools, ContingencyTable, cross_tabulate
-from unmask.stats.pooled import HitCounts
+from unmask.stats.pooled import HitCounts, difference_interval, share_interval
 
 CONTENT, ALL = "content tokens", "all tokens"  # all: including special ones, as in the published code
 COUNTED = (CONTENT, ALL)
@@ -56,13 +56,13 @@ def encode_sentences(items: Sequence[Pair], texts: Callable[[Pair], list[str]], 
 
 def random_orders(sentences_by_pair: EncodedSentences, seed: int, draw: int) -> Orders:
     """A random order of the content tokens of every sentence; special tokens keep their positions."""
-    return {
-        item: [
-            _order(sentence, generator(seed, f"tokens/{item}/{index}/{draw}"))
-            for index, sentence in enumerate(sentences)
-        ]
-        for item, sentences in sentences_by_pair.items()
-    }
+    orders: Orders = {}
+    for item, sentences in sentences_by_pair.items():
+        orders[item] = [np.arange(len(sentence.ids)) for sentence in sentences]
+        for index, (sentence, order) in enumerate(zip(sentences, orders[item], strict=True)):
+            rng = generator(seed, f"tokens/{item}/{index}/{draw}")
+            order[np.array(sentence.content)] = rng.permutation(np.array(sentence.content))
+    return orders
 
 
 def reorder(sentences_by_pair: EncodedSentences, order: Orders) -> EncodedSentences:
@@ -88,30 +88,20 @@ def shuffled_words(item: Pair, seed: int, draw: int) -> list[str]:
 
 def first_guesses(session: Session, sentences_by_pair: EncodedSentences, what: str) -> Guesses:
     """With nothing masked, is each token the model's top prediction at its own position?"""
-    probes = {
-        item: [every_token_probe(sentence) for sentence in sentences]
-        for item, sentences in sentences_by_pair.items()
-    }
+    probes = {item: [*map(every_token_probe, sentences)] for item, sentences in sentences_by_pair.items()}
     readings = session.read((probe for pair_probes in probes.values() for probe in pair_probes), what)
-    return {
-        item: [readings[probe].ranks == 0 for probe in pair_probes] for item, pair_probes in probes.items()
-    }
+    return {item: [readings[probe].ranks == 0 for probe in own] for item, own in probes.items()}
 
 
 def pair_hits(sentences_by_pair: EncodedSentences, guesses: Guesses) -> PairHits:
     """Hits and trials of every pair, by the tokens counted."""
     by_pair: PairHits = {}
     for item, sentences in sentences_by_pair.items():
-        right = {
-            counted: np.concatenate(
-                [
-                    hits[_positions(sentence, counted)]
-                    for sentence, hits in zip(sentences, guesses[item], strict=True)
-                ]
-            )
-            for counted in COUNTED
-        }
-        by_pair[item] = {counted: (int(hits.sum()), hits.size) for counted, hits in right.items()}
+        by_pair[item] = {}
+        for counted in COUNTED:
+            pairs = zip(sentences, guesses[item], strict=True)
+            right = np.concatenate([hits[_positions(sentence, counted)] for sentence, hits in pairs])
+            by_pair[item][counted] = (int(right.sum()), right.size)
     return by_pair
 
 
@@ -119,17 +109,15 @@ def cross_tabulations(
     sentences_by_pair: EncodedSentences, order: Orders, before: Guesses, after: Guesses
 ) -> dict[str, ContingencyTable]:
     """Each token at its old position against the same token at its new one."""
-    empty: list[Bools] = [np.zeros(0, dtype=np.bool_)]
     tables = {}
     for counted in COUNTED:
-        old, new = list(empty), list(empty)
+        old, new = [np.zeros(0, dtype=np.bool_)], [np.zeros(0, dtype=np.bool_)]
         for item, sentences in sentences_by_pair.items():
-            for sentence, positions, before_hits, after_hits in zip(
-                sentences, order[item], before[item], after[item], strict=True
-            ):
-                counted_positions = _positions(sentence, counted)
-                old.append(before_hits[positions[counted_positions]])
-                new.append(after_hits[counted_positions])
+            parts = zip(sentences, order[item], before[item], after[item], strict=True)
+            for sentence, positions, before_hits, after_hits in parts:
+                chosen = _positions(sentence, counted)
+                old.append(before_hits[positions[chosen]])
+                new.append(after_hits[chosen])
         tables[counted] = cross_tabulate(np.concatenate(old), np.concatenate(new))
     return tables
 
@@ -149,23 +137,13 @@ def perturbed_accuracies(
         before = HitCounts.of(original[item][counted] for item in kept)
         after = tuple(HitCounts.of(draw[item][counted] for item in kept) for draw in draws)
         pooled = HitCounts(
-            np.sum([draw.hits for draw in after], axis=0), np.sum([draw.trials for draw in after], axis=0)
+            *(np.sum([getattr(n, part) for n in after], axis=0) for part in ("hits", "trials"))
         )
-        label = f"{how}/{counted}"
-        by_count[counted] = PerturbedAccuracy(
-            before,
-            after,
-            pooled_share(pooled, seed, label),
-            share_difference(before, pooled, seed, label),
-            tuple(table[counted] for table in tables),
-        )
+        accuracy = share_interval(pooled, rng=generator(seed, f"{how}/{counted}"))
+        drop = difference_interval(before, pooled, rng=generator(seed, f"{how}/{counted}"))
+        own = tuple(table[counted] for table in tables)
+        by_count[counted] = PerturbedAccuracy(before, after, accuracy, drop, own)
     return by_count
-
-
-def _order(sentence: Encoded, rng: np.random.Generator) -> Ints:
-    order, content = np.arange(len(sentence.ids)), np.array(sentence.content)
-    order[content] = rng.permutation(content)
-    return order
 
 
 def _positions(sentence: Encoded, counted: str) -> Ints:

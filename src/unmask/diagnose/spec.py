@@ -62,6 +62,9 @@ class DiagnosisObservation:
         return Estimate.of(value, measure=measure, statistic=statistic, model=model, data=data, **fields)
 
 
+Observations = Sequence[DiagnosisObservation]
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """A question about measures, with functions to observe a model and to draw conclusions."""
@@ -70,13 +73,11 @@ class Diagnosis:
     title: str
     question: str  # one plain sentence
     observe: Callable[[Session, Dataset, DiagnosisSettings], Any]
-    conclude: Callable[[Sequence[DiagnosisObservation], DiagnosisSettings], Finding]
+    conclude: Callable[[Observations, DiagnosisSettings], Finding]
     citation: str  # BibTeX key in docs/references.bib
     unfit_reason: Callable[[Dataset], str] = lambda _: ""  # why data are unsuitable; empty if they fit
-    estimates: Callable[[Sequence[DiagnosisObservation], DiagnosisSettings], Sequence[Estimate]] = (
-        lambda observations, settings: ()
-    )  # the headline numbers, as the result lists them
-    details: Callable[[Sequence[DiagnosisObservation]], Mapping[str, Any]] = lambda _: {}  # not numbers
+    estimates: Callable[[Observations, DiagnosisSettings], Sequence[Estimate]] = lambda *_: ()  # headlines
+    details: Callable[[Observations], Mapping[str, Any]] = lambda _: {}  # what is not a number
     data: tuple[str, ...] = ("nine-axes",)  # used if no data are given, or none that fit
     models: tuple[str, ...] = ()  # used if no models are given
     kinds: tuple[Kind, ...] = ("masked", "causal")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from unmask.core.errors import Unscorable
-from unmask.core.seeds import generator
 from unmask.core.types import Encoded, Pair, Probe, Probes, Reader
 from unmask.findings import Value
 from unmask.measures import find
@@ -17,7 +16,7 @@ from unmask.measures.spans import align_pair
 from unmask.models import Lm
 from unmask.models.engine import Readings
 from unmask.stats.mcnemar import ContingencyTable, cross_tabulate
-from unmask.stats.pooled import HitCounts, difference_interval, share_interval
+from unmask.stats.pooled import HitCounts
 
 Hits = dict[tuple[str, int], bool]  # of one pair, by side and position
 
@@ -41,26 +40,13 @@ class PairedCounts:
     table: ContingencyTable
 
 
-@dataclass(frozen=True, slots=True)
-class SubtokenCounts:
-    """How a tokenizer splits the words in which the sentences of a pair differ."""
-
-    pairs: int
-    equal: int  # pairs with equally many sub-tokens on both sides
-    shared: int  # pairs whose sentences are identical after masking
-    empty: int  # pairs in which one side has no changed token
-
-
 def every_token_probe(sentence: Encoded) -> Probe:
     """Mask nothing; read every token at its own position, including special tokens."""
     return Probe(sentence.ids, tuple(enumerate(sentence.ids)))
 
 
 def _all_probes(pair: Pair, lm: Reader) -> Probes:
-    return {
-        "more": (every_token_probe(lm.encode(pair.more)),),
-        "less": (every_token_probe(lm.encode(pair.less)),),
-    }
+    return {side: (every_token_probe(lm.encode(getattr(pair, side))),) for side in ("more", "less")}
 
 
 CPS = CountingRule("cps", "shared tokens, each hidden alone", find("cps").probes)
@@ -91,13 +77,13 @@ def hits_by_pair(rule: CountingRule, plan: Mapping[str, Probes], readings: Readi
     """
     by_pair = {}
     for item, sides in plan.items():
-        right = {side: _right(probe, readings) for side, (probe,) in sides.items()}
-        if rule.whole:
-            by_pair[item] = {("either", 0): any(all(hits.values()) for hits in right.values())}
-        else:
-            by_pair[item] = {
-                (side, place): hit for side, hits in right.items() for place, hit in hits.items()
-            }
+        hits = {
+            (side, position): bool(rank == 0)
+            for side, (probe,) in sides.items()
+            for (position, _), rank in zip(probe.reads, readings[probe].ranks, strict=True)
+        }
+        whole = [all(hit for (own, _), hit in hits.items() if own == side) for side in sides]
+        by_pair[item] = {("either", 0): any(whole)} if rule.whole else hits
     return by_pair
 
 
@@ -113,15 +99,15 @@ def paired_counts(first: Mapping[str, Hits], second: Mapping[str, Hits]) -> Pair
         [{key: hits_of[item][key] for key in keys} for item, keys in both.items() if keys]
         for hits_of in (first, second)
     )
-    return PairedCounts(
-        count_hits(first_hits),
-        count_hits(second_hits),
-        cross_tabulate(_flat(first_hits), _flat(second_hits)),
-    )
+    flat = [
+        np.array([hit for hits in pairs for hit in hits.values()], dtype=np.bool_)
+        for pairs in (first_hits, second_hits)
+    ]
+    return PairedCounts(count_hits(first_hits), count_hits(second_hits), cross_tabulate(*flat))
 
 
-def count_subtokens(items: Iterable[Pair], lm: Lm) -> SubtokenCounts:
-    """Count the sub-tokens in which the sentences of pairs differ."""
+def count_subtokens(items: Iterable[Pair], lm: Lm) -> tuple[int, int, int, int]:
+    """Pairs: all, with equally many changed sub-tokens, alike when these are masked, with none on a side."""
     pairs = equal = shared = empty = 0
     for item in items:
         try:
@@ -130,40 +116,15 @@ def count_subtokens(items: Iterable[Pair], lm: Lm) -> SubtokenCounts:
             continue
         pairs += 1
         equal += len(spans.changed[0]) == len(spans.changed[1])
-        shared += _masked_ids(more, spans.changed[0]) == _masked_ids(less, spans.changed[1])
+        sides = zip((more, less), spans.changed, strict=True)
+        masked = [[-1 if at in changed else token for at, token in enumerate(s.ids)] for s, changed in sides]
+        shared += masked[0] == masked[1]
         empty += not all(spans.changed)
-    return SubtokenCounts(pairs, equal, shared, empty)
-
-
-def pooled_share(counts: HitCounts, seed: int, label: str) -> Value:
-    """The pooled share with its interval over pairs."""
-    return share_interval(counts, rng=generator(seed, label))
-
-
-def share_difference(first: HitCounts, second: HitCounts, seed: int, label: str) -> Value:
-    """First minus second, in points, with its interval over the same pairs."""
-    return difference_interval(first, second, rng=generator(seed, label))
+    return pairs, equal, shared, empty
 
 
 def format_value(number: Value, unit: str) -> str:
     """A value and its interval as text, or why it has none."""
-    ends = f"{number.low:.1f} to {number.high:.1f}"
-    if math.isnan(number.low):
-        ends = f"no interval, {number.method}"
+    known = not math.isnan(number.low)
+    ends = f"{number.low:.1f} to {number.high:.1f}" if known else f"no interval, {number.method}"
     return f"{number.value:.1f}{unit} ({ends})"
-
-
-def _right(probe: Probe, readings: Readings) -> dict[int, bool]:
-    return {
-        position: bool(rank == 0)
-        for (position, _), rank in zip(probe.reads, readings[probe].ranks, strict=True)
-    }
-
-
-def _masked_ids(sentence: Encoded, positions: Sequence[int]) -> tuple[int, ...]:
-    """Token ids with the positions masked; -1 stands for the mask."""
-    return tuple(-1 if position in positions else token for position, token in enumerate(sentence.ids))
-
-
-def _flat(pairs: Sequence[Hits]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([hit for hits in pairs for hit in hits.values()], dtype=np.bool_)

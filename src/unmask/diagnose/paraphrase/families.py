@@ -10,7 +10,7 @@ import numpy as np
 from unmask import data as datasets
 from unmask.audit.scoring import ScoredItem
 from unmask.core.errors import DataError
-from unmask.core.types import Dataset, Floats, Ints, Pair, SentenceScore
+from unmask.core.types import Dataset, Floats, Ints, Pair
 from unmask.data.finspector import ITSELF, NUMBER, ORIGINAL
 
 PER_TOKEN, SUM, OWN = "mean per token", "sum", "the measure's own"
@@ -29,6 +29,11 @@ class Family:
     def outcomes(self, band: float) -> Ints:
         """1 towards the stereotype, -1 against it, 0 nearly equally likely: at most `band` from zero."""
         return np.where(np.abs(self.differences) <= band, 0, np.sign(self.differences)).astype(np.int64)
+
+    @property
+    def conflict(self) -> float:
+        """How far the wordings oppose each other: the distance from zero of the weaker side."""
+        return float(min(-self.differences.min(), self.differences.max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +84,17 @@ def family_differences(
 
     Unscored pairs are left out; a family needs its original and at least one paraphrase.
     """
-    scales = (PER_TOKEN, SUM) if in_nats else (OWN,)
-    by_item = {item.row.item: item for item in scored}
-    return {scale: tuple(_families(paraphrases, by_item, scale)) for scale in scales}
-
-
-def _families(paraphrases: ParaphraseSet, by_item: Mapping[str, ScoredItem], scale: str) -> list[Family]:
-    families = []
-    for name, pairs in paraphrases.pairs.items():
-        values = np.array([_difference(by_item[pair.id], scale) for pair in pairs])
-        if not np.isnan(values[0]) and not np.isnan(values[1:]).all():
-            category = pairs[0].groups.get("category", "")
-            families.append(Family(name, category, values[~np.isnan(values)]))
+    families: dict[str, tuple[Family, ...]] = {}
+    for scale in (PER_TOKEN, SUM) if in_nats else (OWN,):
+        by_item = {item.row.item: _difference(item, scale) for item in scored}
+        values = {
+            name: np.array([by_item[pair.id] for pair in pairs]) for name, pairs in paraphrases.pairs.items()
+        }
+        families[scale] = tuple(
+            Family(name, paraphrases.pairs[name][0].groups.get("category", ""), own[~np.isnan(own)])
+            for name, own in values.items()
+            if not np.isnan(own[0]) and not np.isnan(own[1:]).all()
+        )
     return families
 
 
@@ -98,12 +102,9 @@ def _difference(item: ScoredItem, scale: str) -> float:
     """M_DIFF: score of the stereotyping sentence minus score of the other; NaN when unscored."""
     if not item.sentences:
         return float("nan")
-    more, less = item.sentences["more"], item.sentences["less"]
-    return _value(more, scale) - _value(less, scale)
-
-
-def _value(sentence: SentenceScore, scale: str) -> float:
-    return sentence.value / len(sentence.logprobs) if scale == PER_TOKEN else sentence.value
+    both = item.sentences["more"], item.sentences["less"]
+    more, less = (each.value / (len(each.logprobs) if scale == PER_TOKEN else 1) for each in both)
+    return more - less
 
 
 def _originals_elsewhere(names: set[str]) -> dict[str, Pair]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.diagnose.common import interval_row
-from unmask.diagnose.paraphrase.families import Family
+from unmask.diagnose.common import interval_plots
 from unmask.diagnose.paraphrase.verdicts import ALL, FamilyVerdicts
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import DiagnosisSettings
@@ -22,13 +21,8 @@ WHERE = ("model", "data", "measure")
 def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
     """M_PER_AGREE: the share of originals in agreement, against chance."""
     rows = [
-        (
-            *verdicts.key_cells,
-            *cells(verdicts.signs[ALL]),
-            verdicts.signs[ALL].p,
-            published_agreement(verdicts, ALL),
-        )
-        for verdicts in main
+        (*each.key_cells, *cells(each.signs[ALL]), each.signs[ALL].p, published_agreement(each, ALL))
+        for each in main
     ]
     return Table(
         "Agreement: an original and all its paraphrases have one sign",
@@ -79,7 +73,14 @@ def published_agreement(verdicts: FamilyVerdicts, group: str) -> float | None:
 
 def band_table(every: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
     """Agreement with `nearly equal` as a third verdict, for several band widths."""
-    rows = [_band_row(verdicts, band) for verdicts in every for band in sorted({*BANDS, settings.band})]
+    rows: list[tuple[Cell, ...]] = []
+    for verdicts in every:
+        for band in sorted({*BANDS, settings.band}):
+            within = verdicts.share_within(verdicts.all_differences, band, "all")
+            agreement = verdicts.agreement(band)
+            shares = (verdicts.undecided_share(band), verdicts.opposed_share(band))
+            named = (*verdicts.key_cells, verdicts.scale, f"{band:g}")
+            rows.append((*named, within, agreement.share, agreement.chance.value, *shares))
     return Table(
         "Nearly equally likely as a third verdict",
         (*WHERE, "scale", "band ±", "pairs within %", "agree %", "chance %", "all within %", "opposed %"),
@@ -93,26 +94,12 @@ def band_table(every: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> 
     )
 
 
-def _band_row(verdicts: FamilyVerdicts, band: float) -> tuple[Cell, ...]:
-    agreement, within = verdicts.agreement(band), verdicts.share_within(verdicts.all_differences, band, "all")
-    shares = (
-        within,
-        agreement.share,
-        agreement.chance.value,
-        verdicts.undecided_share(band),
-        verdicts.opposed_share(band),
-    )
-    return (*verdicts.key_cells, verdicts.scale, f"{band:g}", *shares)
-
-
 def size_table(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Table:
     """M_DIFF: its mean, its mean absolute value, and the share near zero."""
     rows: list[tuple[Cell, ...]] = []
     for verdicts in main:
         for kind, groups in (("originals", verdicts.originals), ("paraphrases", verdicts.paraphrases)):
-            numbers = (
-                verdicts.mean_difference(groups, kind, absolute=absolute) for absolute in (False, True)
-            )
+            numbers = (verdicts.mean_difference(groups, kind, absolute=flag) for flag in (False, True))
             inside = verdicts.share_within(groups, settings.band, kind)
             share = Value(inside.value / 100, inside.low / 100, inside.high / 100, inside.method)
             rows.append((*verdicts.key_cells, kind, sum(group.size for group in groups), *numbers, share))
@@ -131,13 +118,10 @@ def opposed_table(main: Sequence[FamilyVerdicts]) -> Table:
     """Originals whose paraphrases contradict each other most."""
     rows: list[tuple[Cell, ...]] = []
     for verdicts in main:
-        torn = sorted(verdicts.families, key=lambda family: -_conflict(family))[:SHOWN]
-        rows += [
-            (*verdicts.key_cells, family.original, float(family.differences[0]), float(low), float(high))
-            for family in torn
-            if _conflict(family) > 0
-            for low, high in ((family.differences.min(), family.differences.max()),)
-        ]
+        for family in sorted(verdicts.families, key=lambda family: -family.conflict)[:SHOWN]:
+            if family.conflict > 0:
+                values = (family.differences[0], family.differences.min(), family.differences.max())
+                rows.append((*verdicts.key_cells, family.original, *map(float, values)))
     return Table(
         "Originals whose wordings oppose each other most",
         (*WHERE, "original", "original's difference", "lowest", "highest"),
@@ -145,10 +129,6 @@ def opposed_table(main: Sequence[FamilyVerdicts]) -> Table:
         f"At most {SHOWN} a model and measure, the largest conflict (its weaker side from zero) first.",
         digits=3,
     )
-
-
-def _conflict(family: Family) -> float:
-    return float(min(-family.differences.min(), family.differences.max()))
 
 
 def histogram_plot(main: Sequence[FamilyVerdicts], settings: DiagnosisSettings) -> Plot:
@@ -177,19 +157,14 @@ def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
         for name in verdicts.categories:
             _, agree, chance = cells(verdicts.signs[name])
             label = f"{_label(verdicts, main)}{name}"
-            rows += [interval_row(label, agree, "seen"), interval_row(label, chance, "by chance")]
-    if not rows:
-        return ()
+            rows += [(label, agree, "seen"), (label, chance, "by chance")]
     alt = "Share of originals in agreement with all their paraphrases by bias type, observed and by chance."
-    chart = charts.intervals(rows, axis="originals in agreement, %")
-    return (Plot("paraphrase-agreement", "Agreement by bias type", alt, chart),)
+    axis = "originals in agreement, %"
+    return interval_plots("paraphrase-agreement", "Agreement by bias type", alt, rows, axis=axis)
 
 
 def _label(verdicts: FamilyVerdicts, main: Sequence[FamilyVerdicts]) -> str:
     """The key cells that differ between the verdicts; empty for a single one."""
-    parts = [
-        part
-        for column, part in enumerate(verdicts.key_cells)
-        if len({other.key_cells[column] for other in main}) > 1
-    ]
-    return "".join(f"{part} · " for part in parts)
+    columns = zip(*(other.key_cells for other in main), strict=True)
+    parts = zip(verdicts.key_cells, columns, strict=True)
+    return "".join(f"{part} · " for part, column in parts if len(set(column)) > 1)

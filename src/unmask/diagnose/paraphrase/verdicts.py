@@ -64,24 +64,23 @@ class FamilyVerdicts:
     @cached_property
     def signs(self) -> dict[str, FamilyAgreement]:
         """Agreement in sign: of all families, and of each bias type."""
-        parts = {name: self.agreement(0.0, name) for name in self.categories}
-        return {ALL: self.agreement(0.0), **parts}
+        return {ALL: self.agreement(0.0), **{name: self.agreement(0.0, name) for name in self.categories}}
 
     def agreement(self, band: float, category: str | None = None) -> FamilyAgreement:
         """Agreement of outcomes within families, overall or of one bias type."""
         families = [family for family in self.families if category in (None, family.category)]
-        outcomes = [family.outcomes(band) for family in families]
-        return family_agreement(
-            outcomes, [family.category for family in families], rng=self._rng(f"{band}/{category}")
-        )
+        outcomes, types = [each.outcomes(band) for each in families], [each.category for each in families]
+        return family_agreement(outcomes, types, rng=self._rng(f"{band}/{category}"))
 
     def undecided_share(self, band: float) -> Value:
         """Percent of families whose differences all lie within the band."""
-        return self._share([bool((family.outcomes(band) == 0).all()) for family in self.families])
+        held = [bool((family.outcomes(band) == 0).all()) for family in self.families]
+        return wilson(sum(held), len(held))
 
     def opposed_share(self, band: float) -> Value:
         """Percent of families with one difference above the band and one below."""
-        return self._share([set(family.outcomes(band)) >= {-1, 1} for family in self.families])
+        held = [set(family.outcomes(band)) >= {-1, 1} for family in self.families]
+        return wilson(sum(held), len(held))
 
     def share_within(self, groups: Sequence[Floats], band: float, label: str) -> Value:
         """Percent of all differences within the band; families are resampled."""
@@ -92,11 +91,7 @@ class FamilyVerdicts:
     def mean_difference(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Value:
         """Mean over families of the mean difference, or of the mean absolute difference."""
         means = np.array([mean(np.abs(group) if absolute else group) for group in groups])
-        rng = self._rng(f"{label}/{absolute}")
-        return mean_interval(means, rng=rng, unit="originals")
-
-    def _share(self, held: Sequence[bool]) -> Value:
-        return wilson(sum(held), len(held))
+        return mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
 
     def _rng(self, label: str) -> np.random.Generator:
         return generator(self.seed, "/".join((*self.key_cells, self.scale, label)))
