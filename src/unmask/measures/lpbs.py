@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from unmask.core.errors import Unscorable
-from unmask.core.types import Encoded, Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
-from unmask.measures import ll
+from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
+from unmask.measures.likelihood import ll_probes
 from unmask.measures.spans import align_changed
 
 NEUTRAL = "person"  # replaces the word for causal models, to estimate the prior
@@ -22,7 +22,7 @@ def probes(pair: Pair, lm: Reader) -> Probes:
     more, less, spans = align_changed(pair, lm)
     both = ((pair.more, more, spans.changed[0]), (pair.less, less, spans.changed[1]))
     sides = [
-        _target_probes(encoded, target, lm.token_positions(text, *_span(text, pair)))
+        _target_probes(encoded.ids, target, lm.token_positions(text, *_span(text, pair)))
         for text, encoded, target in both
     ]
     return {"more": sides[0], "less": sides[1]}
@@ -31,33 +31,22 @@ def probes(pair: Pair, lm: Reader) -> Probes:
 def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """The log-ratio of P(target | the word) and P(target | no word), token by token of the target."""
     if not probes[0].masked:
-        return _compared(probes, readings)
+        own, before = (reading.logprobs for reading in readings)
+        after = tuple(position + 1 for position, _ in probes[0].reads)
+        return SentenceScore(float(own.sum() - before.sum()), after, own, np.ones(len(own)))
     half = len(readings) // 2
-    ratios = np.array(
-        [
-            float(seen.logprobs[0] - prior.logprobs[0])
-            for seen, prior in zip(readings[:half], readings[half:], strict=True)
-        ]
-    )
+    first = np.array([float(reading.logprobs[0]) for reading in readings])
+    ratios = first[:half] - first[half:]
     positions = tuple(probe.reads[0][0] for probe in probes[:half])
     return SentenceScore(float(ratios.sum()), positions, ratios, np.ones(half))
 
 
-def _target_probes(sentence: Encoded, target: tuple[int, ...], word: tuple[int, ...]) -> tuple[Probe, ...]:
+def _target_probes(ids: tuple[int, ...], target: tuple[int, ...], word: tuple[int, ...]) -> tuple[Probe, ...]:
     """Tokens of a target are read from left to right; those already read stay visible."""
     if not word or set(word) & set(target):
         raise Unscorable("no word: it has no tokens apart from those of the target")
-    steps = [target[step:] for step in range(len(target))]
-    return tuple(_read(sentence, masked) for extra in ((), word) for masked in _with(steps, extra))
-
-
-def _with(steps: Sequence[tuple[int, ...]], word: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return [(*step, *word) for step in steps]
-
-
-def _read(sentence: Encoded, masked: tuple[int, ...]) -> Probe:
-    """Mask the positions and read the first of them."""
-    return Probe(sentence.ids, ((masked[0], sentence.ids[masked[0]]),), tuple(sorted(masked)))
+    steps = [(*target[step:], *extra) for extra in ((), word) for step in range(len(target))]
+    return tuple(Probe(ids, ((masked[0], ids[masked[0]]),), tuple(sorted(masked))) for masked in steps)
 
 
 def _span(text: str, pair: Pair) -> tuple[int, int]:
@@ -71,7 +60,7 @@ def _span(text: str, pair: Pair) -> tuple[int, int]:
 def _sentences(pair: Pair, lm: Reader) -> Probes:
     """Both sentences, and both with the word replaced by `NEUTRAL`."""
     plain = Pair(pair.id, _with_neutral_word(pair.more, pair), _with_neutral_word(pair.less, pair))
-    own, prior = ll.probes(pair, lm), ll.probes(plain, lm)
+    own, prior = ll_probes(pair, lm), ll_probes(plain, lm)
     return {"more": (*own["more"], *prior["more"]), "less": (*own["less"], *prior["less"])}
 
 
@@ -81,23 +70,15 @@ def _with_neutral_word(text: str, pair: Pair) -> str:
     return before + NEUTRAL + text[end:]
 
 
-def _compared(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
-    own, prior = (reading.logprobs for reading in readings)
-    positions = tuple(position + 1 for position, _ in probes[0].reads)
-    return SentenceScore(float(own.sum() - prior.sum()), positions, own, np.ones(len(own)))
-
-
-MEASURES = (
-    Measure(
-        name="lpbs",
-        title="Log-probability bias score",
-        reads="how much more a word raises the probability of the masculine target than of the feminine one",
-        kinds=("masked", "causal"),
-        probes=probes,
-        score=score,
-        citation="kurita-etal-2019-measuring",
-        summary="association",
-        null=0.0,
-        needs=("slot", "word"),
-    ),
+LPBS = Measure(
+    name="lpbs",
+    title="Log-probability bias score",
+    reads="how much more a word raises the probability of the masculine target than of the feminine one",
+    kinds=("masked", "causal"),
+    probes=probes,
+    score=score,
+    citation="kurita-etal-2019-measuring",
+    summary="association",
+    null=0.0,
+    needs=("slot", "word"),
 )

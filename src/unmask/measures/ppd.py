@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Side
-from unmask.measures import ll, sss
+from unmask.measures.likelihood import ll_probes
+from unmask.measures.sss import diagonal_probes
 
 
 def probes(pair: Pair, lm: Reader) -> Probes:
@@ -39,7 +40,7 @@ def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore
 
 def _each(pair: Pair, lm: Reader) -> dict[Side, Probe]:
     """One probe per sentence; the third sentence's slot is where it differs from the first."""
-    ask = sss.diagonal_probes if lm.kind == "masked" else ll.probes
+    ask = diagonal_probes if lm.kind == "masked" else ll_probes
     both = ask(replace(pair, unrelated=None), lm)
     by_side: dict[Side, Probe] = {side: both[side][0] for side in ("more", "less")}
     if pair.unrelated is not None:
@@ -55,29 +56,22 @@ def _against(by_side: dict[Side, Probe]) -> Probes:
     return compared | ({"unrelated": (by_side["unrelated"], more, less)} if "unrelated" in by_side else {})
 
 
-MEASURES = (
-    Measure(
-        name="ppd",
-        title="Average pronoun probability difference",
-        reads="probability of the masculine word in the slot less that of the feminine one, on average",
-        kinds=("masked", "causal"),
-        probes=probes,
-        score=score,
-        citation="gbef-2023",
-        summary="lean",
-        null=0.0,
-        needs=("slot",),
-    ),
-    Measure(
-        name="ppd-normalised",
-        title="Average pronoun probability difference, of the two words' total",
-        reads="share of the masculine word less that of the feminine one, of what both have, on average",
-        kinds=("masked", "causal"),
-        probes=normalised_probes,
-        score=score,
-        citation="gbef-2023",
-        summary="lean",
-        null=0.0,
-        needs=("slot",),
-    ),
+PPD = Measure(
+    name="ppd",
+    title="Average pronoun probability difference",
+    reads="probability of the masculine word in the slot less that of the feminine one, on average",
+    kinds=("masked", "causal"),
+    probes=probes,
+    score=score,
+    citation="gbef-2023",
+    summary="lean",
+    null=0.0,
+    needs=("slot",),
+)
+PPD_NORMALISED = replace(
+    PPD,
+    name="ppd-normalised",
+    title="Average pronoun probability difference, of the two words' total",
+    reads="share of the masculine word less that of the feminine one, of what both have, on average",
+    probes=normalised_probes,
 )

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from unmask.core.types import Encoded, Floats, Probe, Reading, SentenceScore
+from unmask.core.types import Encoded, Floats, Pair, Probe, Probes, Reader, Reading, SentenceScore
+
+
+def pair_probes(pair: Pair, lm: Reader, probe: Callable[[Encoded], Probe]) -> Probes:
+    """One probe for each sentence of a pair."""
+    return {"more": (probe(lm.encode(pair.more)),), "less": (probe(lm.encode(pair.less)),)}
 
 
 def each_masked_probe(sentence: Encoded, positions: Sequence[int]) -> Probe:
     """Mask each of `positions` one at a time and read its original token."""
-    return Probe(
-        sentence.ids,
-        _own_reads(sentence, positions),
-        tuple(positions),
-        one_at_a_time=True,
-        split=sentence.split,
-    )
+    reads = _own_reads(sentence, positions)
+    return Probe(sentence.ids, reads, tuple(positions), one_at_a_time=True, split=sentence.split)
 
 
 def unmasked_probe(sentence: Encoded, *, attention: bool = False) -> Probe:
@@ -32,9 +32,8 @@ def all_masked_probe(sentence: Encoded) -> Probe:
 
 def next_tokens_probe(sentence: Encoded, positions: Sequence[int]) -> Probe:
     """Causal: read the token at each position given its prefix; position 0 has none and is skipped."""
-    return Probe(
-        sentence.ids, tuple((position - 1, sentence.ids[position]) for position in positions if position > 0)
-    )
+    reads = tuple((position - 1, sentence.ids[position]) for position in positions if position > 0)
+    return Probe(sentence.ids, reads)
 
 
 def weighted_score(positions: Sequence[int], logprobs: Floats, weights: Floats) -> SentenceScore:
@@ -57,9 +56,8 @@ def mean_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> Sentence
 def next_tokens_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
     """Causal: sum of log-probabilities; a read at position i scores token i + 1."""
     logprobs = readings[0].logprobs
-    return weighted_score(
-        [position + 1 for position in _read_positions(probes[0])], logprobs, np.ones(len(logprobs))
-    )
+    positions = [position + 1 for position, _ in probes[0].reads]
+    return weighted_score(positions, logprobs, np.ones(len(logprobs)))
 
 
 def _own_reads(sentence: Encoded, positions: Sequence[int]) -> tuple[tuple[int, int], ...]:

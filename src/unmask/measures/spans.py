@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
 from unmask.core.errors import Unscorable
-from unmask.core.types import Encoded, Pair, Reader
+from unmask.core.types import Encoded, Pair, Probe, Probes, Reader
+
+SpanProbe = Callable[[Encoded, tuple[int, ...]], Probe]  # of a sentence and positions in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,21 @@ def align_pair(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:
     """Both sentences encoded, and their alignment with `more` first."""
     more, less = lm.encode(pair.more), lm.encode(pair.less)
     return more, less, align(more, less)
+
+
+def shared_probes(pair: Pair, lm: Reader, probe: SpanProbe) -> Probes:
+    """One probe of the tokens that the sentences share, for each sentence; Unscorable if it reads none."""
+    more, less, spans = align_pair(pair, lm)
+    both = probe(more, spans.shared[0]), probe(less, spans.shared[1])
+    if not all(each.reads for each in both):
+        raise Unscorable("nothing shared: the sentences have no token in common")
+    return {"more": (both[0],), "less": (both[1],)}
+
+
+def changed_probes(pair: Pair, lm: Reader, probe: SpanProbe) -> Probes:
+    """One probe of the changed tokens of each sentence; Unscorable if one has none."""
+    more, less, spans = align_changed(pair, lm)
+    return {"more": (probe(more, spans.changed[0]),), "less": (probe(less, spans.changed[1]),)}
 
 
 def align_changed(pair: Pair, lm: Reader) -> tuple[Encoded, Encoded, Spans]:

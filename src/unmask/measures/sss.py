@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from unmask.core.types import Encoded, Measure, Pair, Probe, Probes, Published, Reader, Reading, SentenceScore
 from unmask.measures.probes import mean_score, weighted_score
-from unmask.measures.spans import align_changed
+from unmask.measures.spans import changed_probes
 
 
 def grid_probes(pair: Pair, lm: Reader) -> Probes:
     """All changed tokens masked together; each read at every changed position, as published."""
-    more, less, spans = align_changed(pair, lm)
-    return {"more": (_grid(more, spans.changed[0]),), "less": (_grid(less, spans.changed[1]),)}
+    return changed_probes(pair, lm, _grid)
 
 
 def grid_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore:
@@ -26,8 +26,7 @@ def grid_score(probes: Sequence[Probe], readings: Sequence[Reading]) -> Sentence
 
 def diagonal_probes(pair: Pair, lm: Reader) -> Probes:
     """All changed tokens masked together; each read at its own position: the formula as printed."""
-    more, less, spans = align_changed(pair, lm)
-    return {"more": (_diagonal(more, spans.changed[0]),), "less": (_diagonal(less, spans.changed[1]),)}
+    return changed_probes(pair, lm, _diagonal)
 
 
 def _grid(sentence: Encoded, positions: tuple[int, ...]) -> Probe:
@@ -40,31 +39,28 @@ def _diagonal(sentence: Encoded, positions: tuple[int, ...]) -> Probe:
 
 
 _TABLE = "Kaneko & Bollegala 2022, Table 5"
-MEASURES = (
-    Measure(
-        name="sss",
-        title="StereoSet score",
-        reads="share of pairs whose stereotyped words are likelier in their shared context",
-        kinds=("masked",),
-        probes=grid_probes,
-        score=grid_score,
-        reads_spans=True,
-        citation="kaneko-bollegala-2022-unmasking",
-        empty_span_loses=True,
-        published=(
-            Published(57.26, "bert-base-cased", "stereoset", _TABLE),
-            Published(61.97, "roberta-large", "stereoset", _TABLE),
-            Published(58.88, "albert-large-v2", "stereoset", _TABLE),
-        ),
+SSS = Measure(
+    name="sss",
+    title="StereoSet score",
+    reads="share of pairs whose stereotyped words are likelier in their shared context",
+    kinds=("masked",),
+    probes=grid_probes,
+    score=grid_score,
+    reads_spans=True,
+    citation="kaneko-bollegala-2022-unmasking",
+    empty_span_loses=True,
+    published=(
+        Published(57.26, "bert-base-cased", "stereoset", _TABLE),
+        Published(61.97, "roberta-large", "stereoset", _TABLE),
+        Published(58.88, "albert-large-v2", "stereoset", _TABLE),
     ),
-    Measure(
-        name="sss-diagonal",
-        title="StereoSet score, each token at its own position",
-        reads="share of pairs whose stereotyped words are likelier in their shared context",
-        kinds=("masked",),
-        probes=diagonal_probes,
-        score=mean_score,
-        reads_spans=True,
-        citation="kaneko-bollegala-2022-unmasking",
-    ),
+)
+SSS_DIAGONAL = replace(
+    SSS,
+    name="sss-diagonal",
+    title="StereoSet score, each token at its own position",
+    probes=diagonal_probes,
+    score=mean_score,
+    empty_span_loses=False,
+    published=(),
 )
