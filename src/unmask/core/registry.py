@@ -87,12 +87,14 @@ class Registry(Mapping[str, T], Generic[T]):
         """Every thing with its origin, by name."""
         found = {name: (thing, "") for name, thing in self._built_in().items()}
         for point in sorted(entry_points(group=self.group), key=lambda point: point.name):
-            for thing in self._load(point):
+            source = point.dist.name if point.dist else "another package"
+            described = f"entry point {point.name!r} of {source}"
+            for thing in self._load(point, described):
                 name = self._name_of(thing)
                 if name in found:
-                    _warn(f"{_describe(point)} offers a {self.kind} named {name!r}, which exists: not used")
+                    _warn(f"{described} offers a {self.kind} named {name!r}, which exists: not used")
                 else:
-                    found[name] = (thing, _package(point))
+                    found[name] = (thing, source)
         return found
 
     def _built_in(self) -> dict[str, T]:
@@ -105,18 +107,18 @@ class Registry(Mapping[str, T], Generic[T]):
         }
         return dict(sorted(things.items(), key=lambda pair: (self._order(pair[1]), pair[0])))
 
-    def _load(self, point: EntryPoint) -> Iterable[T]:
+    def _load(self, point: EntryPoint, described: str) -> Iterable[T]:
         """The things of an entry point: an object, a sequence of them, or a module that has some."""
         try:
             loaded = point.load()
         except Exception as error:  # another package's mistake must not stop this one
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            _warn(f"{_describe(point)} cannot be loaded ({reason}): not used")
+            _warn(f"{described} cannot be loaded ({reason}): not used")
             return ()
         inside = vars(loaded) if isinstance(loaded, ModuleType) else {}
         things = list({id(thing): thing for thing in self._things_in({"": loaded, **inside})}.values())
         if not things:
-            _warn(f"{_describe(point)} is {loaded!r}, expected a {self._type.__name__}: not used")
+            _warn(f"{described} is {loaded!r}, expected a {self._type.__name__}: not used")
         return things
 
     def _things_in(self, names: Mapping[str, Any]) -> Iterator[T]:
@@ -125,16 +127,6 @@ class Registry(Mapping[str, T], Generic[T]):
             for thing in value if isinstance(value, tuple | list) else (value,):
                 if isinstance(thing, self._type):
                     yield thing
-
-
-def _package(point: EntryPoint) -> str:
-    """The installed package that declares an entry point."""
-    return point.dist.name if point.dist else "another package"
-
-
-def _describe(point: EntryPoint) -> str:
-    """An entry point as the subject of a message."""
-    return f"entry point {point.name!r} of {_package(point)}"
 
 
 def _warn(message: str) -> None:
