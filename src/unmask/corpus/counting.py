@@ -8,6 +8,7 @@ Memory does not grow with the corpus, and the ranges do not depend on the number
 from __future__ import annotations
 
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -21,14 +22,16 @@ from unmask.core.errors import DataError
 from unmask.core.options import TextLayout
 from unmask.core.progress import Step
 from unmask.core.types import Ints
-from unmask.corpus.cooccurrence import count_cooccurrences
-from unmask.corpus.matching import Matcher
+from unmask.corpus.matching import Matcher, Matches
 from unmask.corpus.ranges import FilePart, document_starts, file_parts, read_range
 from unmask.corpus.terms import TermSets
 from unmask.data.documents import TABLES, Problems, existing_files, file_format, read_file
+from unmask.data.sentences import LONGEST, ends_sentence
 
 GROUPS = 1_000  # groups of documents, the units of the intervals
 SMALL = 32 << 20  # bytes; below this starting processes takes longer than counting
+_AFTER = 24  # bytes of context after the mark that may end a sentence
+_LINE_END = 10
 _BATCH_BYTES = 8 << 20  # bytes of documents counted together
 
 
@@ -109,11 +112,31 @@ class TermCounter:
             terms=np.bincount(matches.terms, minlength=len(self.forms)),
             groups=rows if len(rows) <= GROUPS else deal_into_groups(rows),
             documents=len(starts),
-            cooccurrences=count_cooccurrences(
-                buffer, matches, self.set_of_form, self.profession_of_form, len(self.terms.professions)
-            ),
+            cooccurrences=self._count_cooccurrences(buffer, matches),
             rows=(rows,) if self.per_document else (),
         )
+
+    def _count_cooccurrences(self, buffer: bytes, matches: Matches) -> Ints:
+        """By profession: sentences with it, and of these those with a word of the first and second set."""
+        counts = np.zeros((len(self.terms.professions), 3), dtype=np.int64)
+        if not len(counts):
+            return counts
+        sides = self.set_of_form[matches.terms]
+        words = [matches.starts[sides == number].tolist() for number in (0, 1)]
+        raw = np.frombuffer(buffer, np.uint8)
+        marks = np.flatnonzero((raw == 46) | (raw == 33) | (raw == 63) | (raw == _LINE_END)).tolist()  # . ! ?
+        begin = end = -1
+        seen: set[int] = set()
+        named = self.profession_of_form[matches.terms[sides == 2]].tolist()
+        for start, profession in zip(matches.starts[sides == 2].tolist(), named, strict=True):
+            if start >= end:
+                begin, end = _sentence(buffer, marks, start)
+                seen = set()
+            if profession not in seen:
+                seen.add(profession)
+                has_word = [bisect_left(of_set, begin) < bisect_left(of_set, end) for of_set in words]
+                counts[profession] += (1, *has_word)
+        return counts
 
     def count_part(self, part: FilePart) -> CorpusCounts:
         """Count a file or a byte range of it."""
@@ -189,12 +212,15 @@ def sum_parts(
 
 def add_counts(counts: CorpusCounts, other: CorpusCounts, *, same_document: bool = False) -> CorpusCounts:
     """Add two counts; with `same_document` the second continues the last document of the first."""
+    documents = counts.documents + (0 if same_document else other.documents)
     if same_document:
         joined = counts.groups.copy()
         joined[(counts.documents - 1) % GROUPS] += other.groups.sum(0)
-        documents = counts.documents
-    else:
-        joined, documents = _joined(counts, other), counts.documents + other.documents
+    elif len(counts.groups) + len(other.groups) <= GROUPS:
+        joined = np.concatenate([counts.groups, other.groups])
+    else:  # continue the round-robin of the first
+        joined = deal_into_groups(other.groups, counts.documents % GROUPS)
+        joined[: len(counts.groups)] += counts.groups
     problems = Problems(counts.problems.count, list(counts.problems.first))
     problems.merge(other.problems)
     together = counts.cooccurrences + other.cooccurrences
@@ -206,15 +232,6 @@ def deal_into_groups(rows: Ints, first: int = 0) -> Ints:
     """Sum rows into `GROUPS` groups, round-robin from group `first` on."""
     groups = np.zeros((GROUPS, rows.shape[1]), dtype=np.int64)
     np.add.at(groups, (first + np.arange(len(rows))) % GROUPS, rows)
-    return groups
-
-
-def _joined(counts: CorpusCounts, other: CorpusCounts) -> Ints:
-    """Concatenate the groups while they are few, else continue the round-robin of the first."""
-    if len(counts.groups) + len(other.groups) <= GROUPS:
-        return np.concatenate([counts.groups, other.groups])
-    groups = deal_into_groups(other.groups, counts.documents % GROUPS)
-    groups[: len(counts.groups)] += counts.groups
     return groups
 
 
@@ -257,3 +274,23 @@ def _batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _sentence(buffer: bytes, marks: list[int], position: int) -> tuple[int, int]:
+    """Begin and end of the sentence around a position."""
+    after = bisect_right(marks, position)
+    before = after - 1
+    while after < len(marks) and not _ends(buffer, marks[after]):
+        after += 1
+    while before >= 0 and not _ends(buffer, marks[before]):
+        before -= 1
+    return (marks[before] + 1 if before >= 0 else 0), (marks[after] if after < len(marks) else len(buffer))
+
+
+def _ends(buffer: bytes, mark: int) -> bool:
+    """Does a sentence end at this mark?"""
+    if buffer[mark] == _LINE_END:
+        return True
+    before = buffer[max(0, mark - LONGEST - 1) : mark].decode("utf-8", errors="ignore")
+    after = buffer[mark : mark + _AFTER].decode("utf-8", errors="ignore")
+    return ends_sentence(before, after.partition("\n")[0])

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from unmask.core.estimate import Estimate, Value
 from unmask.corpus.training_effect import TrainingEffect
 from unmask.findings import Finding, Plot, Table
-from unmask.measures import find
-from unmask.mitigate.evaluation import MEN, WOMEN, BiasEvaluation
-from unmask.stats import Comparison, apply_holm, comparisons
+from unmask.mitigate.evaluation import MEN, WOMEN, compare_headlines
+from unmask.stats import Comparison
 from unmask.training.utility import accuracy, perplexity
 
-HEADLINES = ("asld", "appd", "bias-score")
 ALPHA = 0.05
 
 
@@ -32,10 +30,14 @@ def summarize_effect(effect: TrainingEffect, *, seed: int = 0) -> EffectSummary:
     """Compare the three evaluations; p-values are corrected by Holm over the rows of one comparison."""
     evaluations = effect.evaluations
     abilities = {name: evaluation.ability for name, evaluation in evaluations.items()}
+    shifts, against = (
+        compare_headlines(evaluations[name], evaluations["corpus"], _is_compared, seed=seed)
+        for name in ("start", "placebo")
+    )
     return EffectSummary(
         effect,
-        _compare(evaluations["start"], evaluations["corpus"], seed),
-        _compare(evaluations["placebo"], evaluations["corpus"], seed),
+        shifts,
+        against,
         {name: accuracy(ability, seed=seed) for name, ability in abilities.items()},
         {name: perplexity(ability, seed=seed) for name, ability in abilities.items()},
     )
@@ -79,19 +81,9 @@ def effect_finding(summary: EffectSummary) -> Finding:
     )
 
 
-def _compare(a: BiasEvaluation, b: BiasEvaluation, seed: int) -> tuple[Comparison, ...]:
-    """Paired comparisons of the headline statistics, and ASLD by category."""
-    return apply_holm(
-        [
-            comparison
-            for (measure, name), rows in a.rows.items()
-            for comparison in comparisons(
-                find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed
-            )
-            if comparison.statistic in HEADLINES
-            and (comparison.group == "all" or comparison.statistic == "asld")
-        ]
-    )
+def _is_compared(each: Comparison) -> bool:
+    """Whether it is about a whole dataset, or ASLD of a category."""
+    return each.group == "all" or each.statistic == "asld"
 
 
 def _answers(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Iterator[str]:
@@ -99,11 +91,16 @@ def _answers(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Ite
         if shift.group != "all" or shift.statistic != "asld":
             continue
         significant = other.p_holm is not None and other.p_holm < ALPHA
+        change, excess = (
+            f"{value.value:+.3f}, "
+            + (f"{value.low:+.3f} to {value.high:+.3f}" if value.has_interval else value.method)
+            for value in (shift.difference, other.difference)
+        )
         verdict = "beyond what the placebo did" if significant else "not distinguishable from the placebo"
         yield (
             f"ASLD on {shift.data}: {shift.a_value:.3f} at the start, {shift.b_value:.3f} after the corpus "
-            f"({_format_value(shift.difference)}), {other.a_value:.3f} after the placebo; corpus − placebo "
-            f"{_format_value(other.difference)}: {verdict} (n = {shift.n})."
+            f"({change}), {other.a_value:.3f} after the placebo; corpus − placebo "
+            f"{excess}: {verdict} (n = {shift.n})."
         )
 
 
@@ -134,13 +131,8 @@ def _ability(summary: EffectSummary) -> Table:
         title="Language ability on held-out text of the corpus",
         columns=("model", "texts", "accuracy, %", "perplexity"),
         rows=tuple(
-            (
-                name,
-                int(evaluation.ability.lost.size),
-                summary.accuracies[name],
-                summary.perplexities[name],
-            )
-            for name, evaluation in summary.effect.evaluations.items()
+            (name, int(each.ability.lost.size), summary.accuracies[name], summary.perplexities[name])
+            for name, each in summary.effect.evaluations.items()
         ),
         note="Masked tokens predicted correctly; pseudo-perplexity for masked models. "
         "Documents held out by hash.",
@@ -152,22 +144,17 @@ def _plots(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Itera
 
     rows = [
         {
-            "label": f"{comparison.statistic} {comparison.data}",
-            "value": comparison.change,
-            "low": comparison.low,
-            "high": comparison.high,
+            "label": f"asld {each.data}",
+            "value": each.change,
+            "low": each.low,
+            "high": each.high,
             "series": name,
         }
-        for name, group in (("corpus − start", shifts), ("corpus − placebo", against))
-        for comparison in group
-        if comparison.group == "all" and comparison.statistic == "asld"
+        for name, compared in (("corpus − start", shifts), ("corpus − placebo", against))
+        for each in compared
+        if each.group == "all" and each.statistic == "asld"
     ]
     if rows:
         chart = intervals(rows, axis="change of ASLD, nats", null=0.0)
         alt = "Change of ASLD: corpus − start, and corpus − placebo."
         yield Plot("corpus-shift", "Effect of the corpus", alt, chart)
-
-
-def _format_value(value: Value) -> str:
-    ends = f", {value.low:+.3f} to {value.high:+.3f}" if value.has_interval else f", {value.method}"
-    return f"{value.value:+.3f}{ends}"

@@ -40,7 +40,10 @@ def document_writer(
             first = next_number.get(file, 0)
             next_number[file] = first + len(rows)
             numbers = np.arange(first, first + len(rows))
-            cells = ([file.name] * len(rows), numbers, *rows.T, _ratios(rows))
+            both = (rows[:, :2] > 0).all(1)  # else there is no ILPS
+            safe = np.where(both[:, None], rows[:, :2], 1)
+            ratios = np.where(both, np.log(safe[:, 0] / safe[:, 1]), None)
+            cells = ([file.name] * len(rows), numbers, *rows.T, ratios)
             columns = [pa.array(column, kind) for column, kind in zip(cells, kinds, strict=True)]
             writer.write_table(pa.table(columns, schema=schema))
 
@@ -60,11 +63,3 @@ def document_writer(
         yield write_part
         if pending is not None:
             write(*pending)
-
-
-def _ratios(rows: Ints) -> list[float | None]:
-    """ILPS of each document; None where a set has no word."""
-    both = (rows[:, 0] > 0) & (rows[:, 1] > 0)
-    safe = np.where(both[:, None], rows[:, :2], 1)
-    ratios = np.log(safe[:, 0] / safe[:, 1])
-    return [float(ratio) if known else None for ratio, known in zip(ratios, both, strict=True)]

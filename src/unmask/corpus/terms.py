@@ -47,14 +47,20 @@ def make_term_sets(
     first, second = ({_clean(word): None for word in words if _clean(word)} for words in sets)
     both = [word for word in first if word in second]
     notes = (f"in both sets, so in neither: {', '.join(both)}",) if both else ()
-    cleaned = tuple(
-        tuple(w for w in words if w not in both and not _is_contraction(w, words))
+    cleaned = [
+        tuple(
+            word
+            for word in words
+            if word not in both and not ("'" in word and word.partition("'")[0] in words)
+        )
         for words in (first, second)
-    )
+    ]
     for name, words in zip(names, cleaned, strict=True):
         if not words:
             raise DataError(f"{source}: no words of {name!r}; expected at least one in each of two sets")
-    return TermSets(names, (cleaned[0], cleaned[1]), _professions() if professions else {}, source, notes)
+    jobs = [occupation.name for occupation in data.read("occupations")] if professions else []
+    forms = {name: (name, plural(name)) for name in jobs}
+    return TermSets(names, (cleaned[0], cleaned[1]), forms, source, notes)
 
 
 def read_terms(path: Path, *, professions: bool = True) -> TermSets:
@@ -96,18 +102,6 @@ def plural(name: str) -> str:
     return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"
 
 
-def _professions() -> dict[str, tuple[str, ...]]:
-    return {
-        occupation.name: (occupation.name, plural(occupation.name)) for occupation in data.read("occupations")
-    }
-
-
 def _clean(word: str) -> str:
     """Strip white space and the full stop of a title; underscores become spaces."""
     return word.strip().rstrip(".").replace("_", " ").strip()
-
-
-def _is_contraction(word: str, others: Iterable[str]) -> bool:
-    """Is it a contraction of another word of the set (he's of he)?"""
-    stem, apostrophe, _ = word.partition("'")
-    return bool(apostrophe) and stem in others
