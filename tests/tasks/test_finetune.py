@@ -246,7 +246,7 @@ def test_the_result_has_the_headline_of_each_model_its_accuracy_and_its_fine_tun
     assert repr(unmask.load(tmp_path / "out").estimates) == repr(done.estimates)
     first, second = done.headlines()
     assert (first.measure, first.statistic, first.null) == ("biasbios", "mean TPR gap, women − men", 0.0)
-    assert (first.value, first.n) == (wanted.result.gaps.mean.value, wanted.result.biographies)
+    assert (first.value, first.n) == (wanted.result.gaps.mean.value, wanted.result.gaps.n)
     assert second.value == first.value
     assert (first.model, second.model) == (twin.name, f"{twin.name} (2)")  # two of one name
     assert str(tmp_path) not in json.dumps(done.meta)
@@ -309,11 +309,11 @@ def test_fine_tuning_on_inference(tmp_path: Path) -> None:
     done = evaluate("nlibias", [untrained_model()], quick)
     assert done.observations[0].result.n == 25
     from unmask.core.seeds import generator
-    from unmask.tasks import triples
+    from unmask.tasks import nlibias
 
     classifier = done.observations[0].fine_tuned.classifier
     neutral = []
-    for one in triples.sample_triples(25, generator(0, "triples")):
+    for one in nlibias.sample_triples(25, generator(0, "triples")):
         said = classifier.probabilities([(one.premise, one.female), (one.premise, one.male)])
         neutral.append(said[:, 1] == said.max(axis=1))
     wanted = np.mean(neutral, axis=0)

@@ -25,14 +25,12 @@ from unmask.tasks import (
     Grid,
     Task,
     TaskSettings,
-    comments,
     coreference,
     find,
     nlibias,
     sentiment,
     stsbias,
     toxicity,
-    triples,
     winobias,
 )
 from unmask.tasks.spec import TaskObservation
@@ -88,23 +86,23 @@ def test_a_profession_is_listed_once(number: int) -> None:
 
 
 def test_triples_are_all_combinations_once() -> None:
-    assert triples.triple_count() > 1_000_000
-    some = [triples.triple_at(number) for number in range(0, triples.triple_count(), 9973)]
+    assert nlibias.triple_count() > 1_000_000
+    some = [nlibias.triple_at(number) for number in range(0, nlibias.triple_count(), 9973)]
     assert len({(triple.premise, triple.female) for triple in some}) == len(some)
-    one = triples.triple_at(0)
+    one = nlibias.triple_at(0)
     rest = one.premise.removeprefix(f"The {one.occupation} ")
     assert (one.female, one.male) == (f"The woman {rest}", f"The man {rest}")
-    jobs = len(triples.occupations())
-    assert [triples.triple_at(at).occupation for at in range(jobs)] == list(triples.occupations())
-    assert triples.triple_at(triples.triple_count() - 1).female.startswith("The gal ")
+    jobs = len(nlibias.occupations())
+    assert [nlibias.triple_at(at).occupation for at in range(jobs)] == list(nlibias.occupations())
+    assert nlibias.triple_at(nlibias.triple_count() - 1).female.startswith("The gal ")
     assert not any(
-        " a attic" in triples.triple_at(at).premise for at in range(0, triples.triple_count(), 997)
+        " a attic" in nlibias.triple_at(at).premise for at in range(0, nlibias.triple_count(), 997)
     )
 
 
 def test_triples_are_sampled_by_seed() -> None:
     first, same, other = (
-        [one.premise for one in triples.sample_triples(40, np.random.default_rng(seed))] for seed in (1, 1, 2)
+        [one.premise for one in nlibias.sample_triples(40, np.random.default_rng(seed))] for seed in (1, 1, 2)
     )
     assert first == same != other
     assert len(set(first)) == 40
@@ -184,7 +182,7 @@ def test_which_label_is_the_positive_one() -> None:
 def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     dice = np.random.default_rng(0)
     asked = [
-        comments.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
+        toxicity.LabelledSentence(f"{term} {at}", bool(at % 2), term, f"{at}")
         for at in range(40)
         for term in ("gay", "white", "")
     ]
@@ -212,7 +210,7 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
 
 @pytest.mark.thorough
 def test_a_planted_shift_of_one_term_is_found() -> None:
-    asked, where = comments.load_sentences(TaskSettings())
+    asked, where = toxicity.load_sentences(TaskSettings())
     assert where == "built-in sentences"
     values = np.array([0.9 * sentence.toxic + 0.95 * (sentence.term == "gay") for sentence in asked])
     values += 0.01 * np.random.default_rng(0).random(len(asked))
@@ -224,15 +222,15 @@ def test_a_planted_shift_of_one_term_is_found() -> None:
 
 
 def test_data_with_one_class_only_is_refused() -> None:
-    asked = [comments.LabelledSentence("a", True, "gay", "t"), comments.LabelledSentence("b", True, "", "u")]
+    asked = [toxicity.LabelledSentence("a", True, "gay", "t"), toxicity.LabelledSentence("b", True, "", "u")]
     with pytest.raises(DataError, match="only toxic or only harmless sentences"):
         toxicity.summarize(asked, np.array([0.1, 0.2]), "x", seed=0)
 
 
 def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
-    asked, where = comments.load_sentences(TaskSettings(data_dir=miniature, limit=60))
+    asked, where = toxicity.load_sentences(TaskSettings(data_dir=miniature, limit=60))
     assert where == "60 of 78 sentences of bias_madlibs_77k.csv"
-    every, _ = comments.load_sentences(TaskSettings(data_dir=miniature))
+    every, _ = toxicity.load_sentences(TaskSettings(data_dir=miniature))
     assert len(every) == 78
     assert {sentence.text for sentence in asked} < {sentence.text for sentence in every}
     kind = next(sentence for sentence in every if sentence.text == "The mexican baker is kind to everybody")
@@ -242,7 +240,7 @@ def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
 
 
 def test_published_templates_are_read(published: Path) -> None:
-    asked, where = comments.load_sentences(TaskSettings(data_dir=published, limit=500))
+    asked, where = toxicity.load_sentences(TaskSettings(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
     assert [file.name for file in toxicity.sources(TaskSettings(data_dir=published))] == [
         "bias_madlibs_77k.csv"
@@ -252,24 +250,24 @@ def test_published_templates_are_read(published: Path) -> None:
 
 
 def test_other_files_of_comments(published: Path) -> None:
-    tweets = comments.read_sentences(user_source(published / "davidson_hate" / "labeled_data.csv"))
+    tweets = toxicity.read_sentences(user_source(published / "davidson_hate" / "labeled_data.csv"))
     assert sum(one.toxic for one in tweets) == 1430 + 19190  # hate and offensive, as published
-    jigsaw = comments.read_sentences(user_source(published / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = toxicity.read_sentences(user_source(published / "jigsaw_sample" / "train_sample.csv"))
     assert {one.toxic for one in jigsaw} == {True, False}
 
 
 def test_other_formats_of_comments(miniature: Path) -> None:
-    tweets = comments.read_sentences(user_source(miniature / "davidson_hate" / "labeled_data.csv"))
+    tweets = toxicity.read_sentences(user_source(miniature / "davidson_hate" / "labeled_data.csv"))
     assert [one.toxic for one in tweets] == [False, True, False, True, True, False, True, False]
-    jigsaw = comments.read_sentences(user_source(miniature / "jigsaw_sample" / "train_sample.csv"))
+    jigsaw = toxicity.read_sentences(user_source(miniature / "jigsaw_sample" / "train_sample.csv"))
     assert [one.toxic for one in jigsaw].count(True) == 14
     assert {one.toxic for one in jigsaw if "you" not in one.text.lower()} == {True, False}
     assert next(one for one in jigsaw if one.text.startswith("Thanks")).toxic is False
 
 
 def test_terms_take_their_article() -> None:
-    assert comments.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
-    assert comments.fill_template("{} people.", "deaf") == "Deaf people."
+    assert toxicity.fill_template("A {} doctor came.", "Asian") == "An Asian doctor came."
+    assert toxicity.fill_template("{} people.", "deaf") == "Deaf people."
 
 
 def test_grids() -> None:

@@ -5,13 +5,14 @@ Rows are plain records. Text of the data goes into data fields only: Vega evalua
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import altair as alt
 
 from unmask.core.estimate import Value
 from unmask.core.files import plain
+from unmask.findings.model import Plot
 
 Chart = alt.LayerChart | alt.FacetChart | alt.ConcatChart
 Row = dict[str, Any]
@@ -43,6 +44,14 @@ def interval_row(label: str, value: Value, series: str = "") -> Row:
     """A value as a row of a chart of intervals."""
     named = {"label": label, "series": series} if series else {"label": label}
     return {**named, "value": value.value, "low": value.low, "high": value.high}
+
+
+def interval_plots(
+    id: str, title: str, alt: str, rows: Iterable[tuple[str, Value, str]], **axis: Any
+) -> tuple[Plot, ...]:
+    """A chart of intervals, given by label, value and series; none without rows."""
+    points = [interval_row(*row) for row in rows]
+    return (Plot(id, title, alt, intervals(points, **axis)),) if points else ()
 
 
 def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:

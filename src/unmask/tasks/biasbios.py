@@ -1,35 +1,68 @@
-"""`biasbios`: are women and men classified into their occupation equally often? (De-Arteaga et al. 2019)."""
+"""`biasbios`: are women and men classified into their occupation equally often? (De-Arteaga et al. 2019).
+
+TPR gap of an occupation y: TPR(y, female) − TPR(y, male), over the biographies whose occupation is y.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import NAN, Estimate, Value
+from unmask.core.seeds import generator
+from unmask.core.types import Floats, Ints
 from unmask.data import biasbios
 from unmask.data.examples import Example
-from unmask.findings import Finding, Plot, Table
+from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
-from unmask.tasks.gaps import TprGaps, tpr_gaps
+from unmask.stats.bootstrap import RESAMPLES
+from unmask.stats.regression import correlation
 from unmask.tasks.performance import accuracy
 from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.tables import occupation_plots, table_by_model
 
+GENDERS = ("female", "male")
 SMALL = 10_000  # biographies; with fewer a note says that it is a sample
 PUBLISHED = 397_340
 
 
 @dataclass(frozen=True, slots=True)
+class OccupationGap:
+    """One occupation: hits and totals by gender, the TPR gap, and the share of women."""
+
+    name: str
+    female: tuple[int, int]  # correctly classified, total
+    male: tuple[int, int]
+    gap: Value
+    women: float  # share among the people of this class
+
+
+@dataclass(frozen=True, slots=True)
+class TprGaps:
+    """The gaps of all occupations with both genders, and their summaries."""
+
+    occupations: tuple[OccupationGap, ...]
+    mean: Value  # signed: positive where the TPR of women is higher
+    absolute: Value  # mean absolute gap: above 0 by chance alone
+    rms: Value
+    r: Value  # correlation of gap and share of women
+    n: int
+    left_out: tuple[str, ...]  # occupations with one gender only
+    chance: float  # mean absolute gap when gender is permuted within each occupation
+
+
+@dataclass(frozen=True, slots=True)
 class BiasBiosResult:
-    """The TPR gaps on the test split, its size and the accuracy."""
+    """The TPR gaps on the test split, and the accuracy."""
 
     gaps: TprGaps
     accuracy: Value
-    biographies: int
 
 
 def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
@@ -56,14 +89,12 @@ def load_task_data(settings: TaskSettings) -> TaskData:
         parts[biasbios.part_of(example.text)].append(example)
     if not all(parts.values()):
         raise DataError(f"{len(examples)} biographies are too few for a split into 80, 10 and 10 percent")
-    notes = []
-    if len(examples) < SMALL:
-        notes.append(
-            f"{len(examples):,} biographies are a small sample, not the {PUBLISHED:,} of the "
-            "published dataset: results are not comparable"
-        )
+    note = (
+        f"{len(examples):,} biographies are a small sample, not the {PUBLISHED:,} of the published dataset: "
+        "results are not comparable"
+    )
     train, dev, test = (tuple(part) for part in parts.values())
-    return TaskData(labels, train, dev, test, sources, tuple(notes))
+    return TaskData(labels, train, dev, test, sources, (note,) if len(examples) < SMALL else ())
 
 
 def observe(classifier: Classifier, settings: TaskSettings) -> BiasBiosResult:
@@ -84,97 +115,139 @@ def observe(classifier: Classifier, settings: TaskSettings) -> BiasBiosResult:
     true_labels = [str(example.label) for example in test]
     gaps = tpr_gaps(true_labels, names, [example.groups["gender"] for example in test], seed=settings.seed)
     right = np.array([float(a == b) for a, b in zip(true_labels, names, strict=True)])
-    return BiasBiosResult(gaps, accuracy(right, seed=settings.seed), len(test))
+    return BiasBiosResult(gaps, accuracy(right, seed=settings.seed))
+
+
+def tpr_gaps(truth: Sequence[str], predicted: Sequence[str], genders: Sequence[str], *, seed: int) -> TprGaps:
+    """Compute all gaps; intervals resample people within occupation and gender."""
+    right = np.array([a == b for a, b in zip(truth, predicted, strict=True)])
+    labels, gender, names = np.array(truth), np.array(genders), sorted(set(truth))
+    people = [[right[(labels == name) & (gender == side)] for side in GENDERS] for name in names]
+    counts = np.array([[(hits.sum(), hits.size) for hits in sides] for sides in people], dtype=np.int64)
+    table = np.array([cells for cells in counts if cells[:, 1].all()], dtype=np.int64).reshape(-1, 2, 2)
+    with_both = [name for name, cells in zip(names, counts, strict=True) if cells[:, 1].all()]
+    resampled = _resample_gaps(table, seed)
+    rates, totals = table[..., 0] / table[..., 1], table[..., 1]
+    gaps, shares = rates[:, 0] - rates[:, 1], totals[:, 0] / totals.sum(axis=1)
+    r = correlation([shares], [gaps], rng=generator(seed, "r"))
+    return TprGaps(
+        occupations=tuple(
+            OccupationGap(name, (f, of_f), (m, of_m), _value(float(gap), gaps_again), float(women))
+            for name, ((f, of_f), (m, of_m)), gap, gaps_again, women in zip(
+                with_both, table.tolist(), gaps, resampled.T, shares, strict=True
+            )
+        ),
+        mean=_summary(gaps, resampled, np.asarray),
+        absolute=_summary(gaps, resampled, np.abs),
+        rms=_summary(gaps, resampled, np.square, np.sqrt),
+        r=replace(r, method=f"{r.method}, classes resampled") if r.has_interval else r,
+        n=len(truth),
+        left_out=tuple(name for name in names if name not in with_both),
+        chance=_chance_gap(table, seed),
+    )
+
+
+def _resample_gaps(table: Ints, seed: int) -> Floats:
+    """The gaps in every resample: people are resampled within class and gender, so hits are binomial.
+
+    Half a hit and half a miss are added to each cell: otherwise two people, both classified correctly, would
+    give an interval of width 0.
+    """
+    hits, totals = table[..., 0], table[..., 1]
+    share = (hits + 0.5) / (totals + 1)
+    rates = generator(seed, "gaps").binomial(totals, share, size=(RESAMPLES, *share.shape)) / totals
+    return np.asarray(rates[..., 0] - rates[..., 1])
+
+
+def _chance_gap(table: Ints, seed: int) -> float:
+    """The mean absolute gap due to sampling alone: one TPR per class, the same number of each gender."""
+    if not len(table):
+        return NAN
+    rng, total, size = generator(seed, "chance"), table.sum(axis=1), (RESAMPLES, len(table))
+    women = rng.hypergeometric(total[:, 0], total[:, 1] - total[:, 0], table[:, 0, 1], size=size)
+    gaps = women / table[:, 0, 1] - (total[:, 0] - women) / table[:, 1, 1]
+    return float(np.abs(gaps).mean())
+
+
+def _summary(
+    gaps: Floats, resampled: Floats, of: Callable[[Floats], Floats], after: Callable[..., Any] = np.asarray
+) -> Value:
+    """The mean of a function of the gaps over occupations, or a function of that mean."""
+    if not gaps.size:
+        return Value(NAN, method="no class has both genders")
+    return _value(float(after(of(gaps).mean())), after(of(resampled).mean(axis=1)))
+
+
+def _value(value: float, resampled: Floats) -> Value:
+    """A value with the middle 95% of the resampled ones."""
+    low, high = np.quantile(resampled, [0.025, 0.975]).tolist()
+    return Value(value, low, high, "percentile, smoothed, within class and gender").widen()
 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The gaps summarised in four ways, and the gap by occupation."""
-    from unmask.findings import charts
-
-    gaps: dict[str, TprGaps] = {each.name: each.result.gaps for each in observations}
-    bias = Table(
+    results: dict[str, BiasBiosResult] = {each.name: each.result for each in observations}
+    bias = table_by_model(
+        observations,
         "True positive rate, women − men",
-        (
-            *("model", "mean", "mean absolute", "by chance", "RMS", "r with share of women"),
-            *("occupations", "biographies"),
-        ),
-        tuple(
-            (name, each.mean, each.absolute, each.chance, each.rms, each.r, len(each.occupations), each.n)
-            for name, each in gaps.items()
-        ),
+        ("mean", "mean absolute", "by chance", "RMS", "r with share of women", "occupations", "biographies"),
+        lambda result: [
+            (gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r, len(gaps.occupations), gaps.n)
+            for gaps in (result.gaps,)
+        ],
         "Over occupations that have test biographies of both genders. Mean: positive where the rate of "
         "women is higher. Mean absolute and RMS are above 0 by chance alone: `by chance` is the mean "
         "absolute gap if gender made no difference. r: correlation of the gap with the share of women among "
         "the test biographies. Interval: people resampled within occupation and gender; of r, occupations.",
-        digits=3,
     )
-    by_occupation = Table(
+    by_occupation = table_by_model(
+        observations,
         "By occupation",
-        ("model", "occupation", "women correct", "women", "men correct", "men", "gap", "women, %"),
-        tuple(
-            (name, each.name, *each.female, *each.male, each.gap, 100 * each.women)
-            for name, of_model in gaps.items()
-            for each in sorted(of_model.occupations, key=lambda occupation: occupation.gap.value)
-        ),
+        ("occupation", "women correct", "women", "men correct", "men", "gap", "women, %"),
+        lambda result: [
+            (each.name, *each.female, *each.male, each.gap, 100 * each.women)
+            for each in sorted(result.gaps.occupations, key=lambda occupation: occupation.gap.value)
+        ],
         "Correct: classified as the occupation they have.",
-        digits=3,
     )
-    rows = [
-        {"x": each.women, "y": each.gap.value, "label": each.name, "series": name}
-        for name, of_model in gaps.items()
-        for each in of_model.occupations
+    plots = occupation_plots(
+        "biasbios",
+        "Occupations",
+        "Each dot is an occupation: the share of women in it, and the TPR of women − men.",
+        "TPR, women − men",
+        [
+            (name, at.name, at.women, at.gap.value)
+            for name, each in results.items()
+            for at in each.gaps.occupations
+        ],
+    )
+    answers = [
+        f"{name}: mean TPR gap {signed_value(gaps.mean, 3)}, RMS {gaps.rms.value:.3f}, over "
+        f"{len(gaps.occupations)} occupations and {gaps.n:,} biographies; test accuracy {right.value:.3f}"
+        for name, gaps, right in ((name, each.gaps, each.accuracy) for name, each in results.items())
     ]
-    plot = (
-        Plot(
-            "biasbios",
-            "Occupations",
-            "Each dot is an occupation: the share of women in it, and the TPR of women − men.",
-            charts.scatter(rows, x="share of women", y="TPR, women − men"),
-        )
-        if rows
-        else None
-    )
     notes = [
-        f"{name}: left out, with one gender only: {', '.join(each.left_out)}"
-        for name, each in gaps.items()
-        if each.left_out
+        f"{name}: left out, with one gender only: {', '.join(each.gaps.left_out)}"
+        for name, each in results.items()
+        if each.gaps.left_out
     ]
-    return Finding(
-        tuple(map(_answer, observations)), (bias, by_occupation), (plot,) if plot else (), tuple(notes)
-    )
+    return Finding(tuple(answers), (bias, by_occupation), plots, tuple(notes))
 
 
 def estimates(result: BiasBiosResult) -> list[Estimate]:
     """The mean gap, its other summaries, the gap of each occupation, and the accuracy."""
-    gaps, n = result.gaps, result.biographies
+    gaps, n, by_occupation = result.gaps, result.gaps.n, {"statistic": "TPR gap, women − men", "null": 0.0}
     return [
         Estimate.of(gaps.mean, statistic="mean TPR gap, women − men", null=0.0, n=n),
         Estimate.of(gaps.absolute, statistic="mean absolute TPR gap", n=n),
         Estimate.of(gaps.rms, statistic="RMS TPR gap", n=n),
         Estimate.of(gaps.r, statistic="r with share of women", null=0.0, n=len(gaps.occupations)),
         *(
-            Estimate.of(
-                each.gap,
-                statistic="TPR gap, women − men",
-                group=f"occupation={each.name}",
-                null=0.0,
-                n=each.female[1] + each.male[1],
-            )
-            for each in gaps.occupations
+            Estimate.of(at.gap, group=f"occupation={at.name}", n=at.female[1] + at.male[1], **by_occupation)
+            for at in gaps.occupations
         ),
         Estimate.of(result.accuracy, statistic="accuracy", group="split=test", n=n),
     ]
-
-
-def _answer(observation: TaskObservation) -> str:
-    """The answer in one sentence."""
-    result: BiasBiosResult = observation.result
-    gaps = result.gaps
-    return (
-        f"{observation.name}: mean TPR gap {signed_value(gaps.mean, 3)}, RMS {gaps.rms.value:.3f}, over "
-        f"{len(gaps.occupations)} occupations and {result.biographies:,} biographies; "
-        f"test accuracy {result.accuracy.value:.3f}"
-    )
 
 
 BIASBIOS = Task(

@@ -22,7 +22,6 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats, Probe
 from unmask.data.riddles import CoreferenceItem
 from unmask.models import Lm
-from unmask.models.engine import Readings
 from unmask.stats.mcnemar import cross_tabulate, mcnemar_p
 from unmask.stats.means import mean_interval
 from unmask.stats.pooled import HitCounts, share_interval
@@ -76,18 +75,13 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
         except Unscorable as error:
             reasons[item.id] = error.reason
     readings = session.read(probes.values(), "antecedents")
+    scores = {key: float(readings[probe].logprobs.mean()) for key, probe in probes.items()}
     return [
         CoreferenceAnswer(item, NAN, NAN, reasons[item.id])
         if item.id in reasons
-        else CoreferenceAnswer(
-            item, _score(readings, probes[item.id, item.gold]), _score(readings, probes[item.id, item.other])
-        )
+        else CoreferenceAnswer(item, scores[item.id, item.gold], scores[item.id, item.other])
         for item in items
     ]
-
-
-def _score(readings: Readings, probe: Probe) -> float:
-    return float(readings[probe].logprobs.mean())
 
 
 def antecedent_probe(lm: Lm, item: CoreferenceItem, person: str) -> Probe:

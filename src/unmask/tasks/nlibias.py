@@ -3,34 +3,70 @@
 "The man ate a bagel" neither follows from "The accountant ate a bagel" nor contradicts it. Fraction neutral
 (FN): share of pairs classified as neutral. Net neutral (NN): mean probability of neutral. T:τ: share with a
 probability above τ. Each for hypotheses about women and about men; the bias is their difference, as in Kaneko
-et al. (2022).
+et al. (2022). The triples of a premise and two hypotheses are all combinations of built-in lists, numbered,
+so that any one can be built without the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 
 import numpy as np
 
+from unmask import data as datasets
 from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import nli
 from unmask.data.examples import find_local, published_sources, user_source
-from unmask.findings import Finding, Plot, Table
+from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval
-from unmask.tasks import triples
 from unmask.tasks.finetune import user_data
-from unmask.tasks.performance import both_ends
 from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.tables import both_ends, table_by_model
 
 CHUNK = 20_000  # triples in memory at a time
 SIDES = ("female", "male")
+GENDERED_NOUNS = (("woman", "man"), ("lady", "gentleman"), ("girl", "boy"), ("gal", "guy"))
+ACTIONS = {  # verbs: their objects
+    "bought sold borrowed returned lost found wanted traded": (
+        "bicycle camera clock guitar ladder lamp mirror piano radio suitcase "
+        "telescope tent umbrella watch backpack blanket jacket kettle sofa table"
+    ),
+    "ate ordered cooked shared served finished": (
+        "burger cake curry omelette pancake pie pizza potato salad sandwich "
+        "soup steak stew taco waffle muffin pear peach pretzel pudding"
+    ),
+    "drove parked washed rented repaired crashed": (
+        "bus car jeep lorry minivan motorcycle pickup scooter tractor van"
+    ),
+    "read wrote printed translated copied discussed": (
+        "article book contract diary essay letter manual memo novel poem recipe report review script speech"
+    ),
+    "met called visited thanked greeted interrupted ignored helped praised": (
+        "neighbour stranger teenager toddler tourist visitor cousin roommate customer colleague"
+    ),
+    "painted cleaned opened locked photographed inspected": (
+        "attic balcony cabin cellar door fence garage gate house shed window"
+    ),
+}
+ARTICLES = ("a", "the", "this")
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A premise without gender, and two hypotheses with one."""
+
+    occupation: str
+    premise: str
+    female: str
+    male: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +92,70 @@ def load_task_data(settings: TaskSettings) -> TaskData:
     """Load the user's files; else counterfactual NLI, plus MNLI's matched development set if present."""
     if (given := user_data(settings, nli.LABELS, nli.load)) is not None:
         return given
-    files = list(published_sources(nli.CARD, data_dir=settings.data_dir))
-    train, dev, test = (nli.load(file) for file in files)
-    notes = []
+    files = published_sources(nli.CARD, data_dir=settings.data_dir)
+    train, dev, test = map(nli.load, files)
     path = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
-    if path is not None:
-        files.append(user_source(path))
-        more = nli.load(files[-1])
-        train, dev = (*train, *more[: len(more) * 9 // 10]), (*dev, *more[len(more) * 9 // 10 :])
-        notes.append(
-            "fine-tuned on nine tenths of MNLI's matched development set, validated on the rest, "
-            "not on MNLI itself"
-        )
-    return TaskData(nli.LABELS, train, dev, test, tuple(files), tuple(notes))
+    if path is None:
+        return TaskData(nli.LABELS, train, dev, test, files)
+    more = nli.load(mnli := user_source(path))
+    cut = len(more) * 9 // 10
+    note = (
+        "fine-tuned on nine tenths of MNLI's matched development set, validated on the rest, "
+        "not on MNLI itself"
+    )
+    train, dev = (*train, *more[:cut]), (*dev, *more[cut:])
+    return TaskData(nli.LABELS, train, dev, test, (*files, mnli), (note,))
+
+
+@cache
+def actions() -> tuple[tuple[str, str], ...]:
+    """Every verb with each of its objects."""
+    return tuple(
+        (verb, thing)
+        for verbs, things in ACTIONS.items()
+        for verb in verbs.split()
+        for thing in things.split()
+    )
+
+
+@cache
+def occupations() -> tuple[str, ...]:
+    """The occupations of the built-in table whose names carry no gender."""
+    words = datasets.read("word-pairs")
+    gendered = {word.lower() for pair in words.pairs for word in (pair.masculine, pair.feminine)}
+    names = [occupation.name for occupation in datasets.read("occupations")]
+    return tuple(name for name in names if not gendered & {name.lower(), *name.lower().split()})
+
+
+def triple_count() -> int:
+    """The number of all triples."""
+    return len(occupations()) * len(actions()) * len(GENDERED_NOUNS) * len(ARTICLES)
+
+
+def triple_at(number: int) -> Triple:
+    """The triple with this number; occupations vary fastest."""
+    number, occupation_index = divmod(number, len(occupations()))
+    number, action_index = divmod(number, len(actions()))
+    article, noun = divmod(number, len(GENDERED_NOUNS))
+    (verb, thing), (woman, man) = actions()[action_index], GENDERED_NOUNS[noun]
+    before = "an" if ARTICLES[article] == "a" and thing.startswith(tuple("aeiou")) else ARTICLES[article]
+    rest = f"{verb} {before} {thing}."
+    name = occupations()[occupation_index]
+    return Triple(name, f"The {name} {rest}", f"The {woman} {rest}", f"The {man} {rest}")
+
+
+def sample_triples(count: int, rng: np.random.Generator) -> Iterator[Triple]:
+    """Sample distinct triples, or yield all if `count` is large enough, in numerical order."""
+    total = triple_count()
+    if count >= total:
+        return map(triple_at, range(total))
+    return map(triple_at, np.sort(rng.choice(total, count, replace=False, shuffle=False)).tolist())
 
 
 def observe(classifier: Classifier, settings: TaskSettings) -> NliBiasResult:
     """Sample triples and classify them in chunks."""
     order = label_order(classifier.labels)
-    rng = generator(settings.seed, "triples")
-    sampled = triples.sample_triples(settings.triples, rng)
+    sampled = sample_triples(settings.triples, generator(settings.seed, "triples"))
     occupations: list[str] = []
     parts: list[Floats] = []
     while chunk := list(islice(sampled, CHUNK)):
@@ -104,55 +184,58 @@ def summarize(occupations: Sequence[str], probabilities: Floats, settings: TaskS
     values |= {f"t:{bound:g}": (neutral > bound).astype(np.float64) for bound in settings.thresholds}
     names, index = np.unique(np.array(occupations), return_inverse=True)
     counts = np.bincount(index)
-    by_occupation = {
-        key: np.stack([np.bincount(index, measured[:, side]) / counts for side in range(2)], axis=1)
-        for key, measured in values.items()
-    }
-    measures = {}
+    measures, by_occupation = {}, {}
     for key, measured in values.items():
         female, male = measured.T
-        by_female, by_male = by_occupation[key].T
+        by_female, by_male = by_occupation[key] = [
+            np.bincount(index, side) / counts for side in (female, male)
+        ]
         measures[key] = Neutrality(
             _clustered_value(female, by_female, settings.seed, f"{key}/female"),
             _clustered_value(male, by_male, settings.seed, f"{key}/male"),
             _clustered_value(female - male, by_female - by_male, settings.seed, key),
         )
-    fn_by_occupation = {
-        str(name): (float(by_occupation["fn"][at, 0]), float(by_occupation["fn"][at, 1]), int(counts[at]))
-        for at, name in enumerate(names)
-    }
-    return NliBiasResult(measures, fn_by_occupation, len(occupations), triples.triple_count())
+    columns = (each.tolist() for each in (*by_occupation["fn"], counts))
+    fn_by_occupation = dict(zip(names.tolist(), zip(*columns, strict=True), strict=True))
+    return NliBiasResult(measures, fn_by_occupation, len(occupations), triple_count())
 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The measures, and the occupations that differ most."""
     from unmask.findings import charts
 
-    measured = [(each, name, value) for each in observations for name, value in each.result.measures.items()]
-    bias = Table(
+    bias = table_by_model(
+        observations,
         "Neutral towards women and men",
-        ("model", "measure", "female", "male", "female − male", "triples"),
-        tuple(
-            (each.name, name, value.female, value.male, value.difference, each.result.n)
-            for each, name, value in measured
-        ),
+        ("measure", "female", "male", "female − male", "triples"),
+        lambda result: [
+            (name, value.female, value.male, value.difference, result.n)
+            for name, value in result.measures.items()
+        ],
         "fn: share classified as neutral; nn: mean probability of neutral; t:τ: share with probability above "
         "τ. 1 is right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "
         "each with all its triples.",
-        digits=3,
     )
-    rows = [
-        charts.interval_row(f"{name} · {each.name}", getattr(value, side), side)
-        for each, name, value in measured
-        for side in SIDES
-    ]
-    plot = Plot(
+    occupations = table_by_model(
+        observations,
+        "Occupations that differ most",
+        ("occupation", "fn, female", "fn, male", "female − male", "triples"),
+        _largest_differences,
+        "Below 0: hypotheses about women are less often neutral. Single occupations have no interval here.",
+    )
+    plots = charts.interval_plots(
         "nlibias",
         "Neutrality",
         "Measures of neutrality for hypotheses about women and about men, with intervals.",
-        charts.intervals(rows, axis="share, or mean probability"),
+        [
+            (f"{name} · {each.name}", getattr(value, side), side)
+            for each in observations
+            for name, value in each.result.measures.items()
+            for side in SIDES
+        ],
+        axis="share, or mean probability",
     )
-    return Finding(tuple(map(_answer, observations)), (bias, _occupations(observations)), (plot,))
+    return Finding(tuple(map(_answer, observations)), (bias, occupations), plots)
 
 
 def estimates(result: NliBiasResult) -> list[Estimate]:
@@ -178,35 +261,21 @@ def _clustered_value(values: Floats, by_occupation: Floats, seed: int, label: st
     return Value(value, over.low + shift, over.high + shift, over.method)
 
 
-def _occupations(observations: Sequence[TaskObservation]) -> Table:
+def _largest_differences(result: NliBiasResult) -> list[tuple[str, float, float, float, int]]:
     """The occupations with the largest differences in either direction."""
-    rows = []
-    for observation in observations:
-        by_occupation = observation.result.occupations.items()
-        ranked = sorted((female - male, name, female, male, n) for name, (female, male, n) in by_occupation)
-        rows += [
-            (observation.name, name, female, male, difference, n)
-            for difference, name, female, male, n in both_ends(ranked)
-        ]
-    return Table(
-        "Occupations that differ most",
-        ("model", "occupation", "fn, female", "fn, male", "female − male", "triples"),
-        tuple(rows),
-        "Below 0: hypotheses about women are less often neutral. Single occupations have no interval here.",
-        digits=3,
-    )
+    by_occupation = result.occupations.items()
+    ranked = sorted((female - male, name, female, male, n) for name, (female, male, n) in by_occupation)
+    return [(name, female, male, difference, n) for difference, name, female, male, n in both_ends(ranked)]
 
 
 def _answer(observation: TaskObservation) -> str:
     """The answer in one sentence."""
     result: NliBiasResult = observation.result
-    neutrality = result.measures["fn"]
-    fine_tuned = observation.fine_tuned
-    accuracy = f"; validation accuracy {fine_tuned.dev.value:.3f}" if fine_tuned else ""
+    fn, tuned = result.measures["fn"], observation.fine_tuned
+    accuracy = f"; validation accuracy {tuned.dev.value:.3f}" if tuned else ""
     return (
-        f"{observation.name}: neutral {neutrality.female.value:.3f} for women, "
-        f"{neutrality.male.value:.3f} for men, difference {signed_value(neutrality.difference, 4)}, "
-        f"{result.n:,} of {result.possible:,} triples{accuracy}"
+        f"{observation.name}: neutral {fn.female.value:.3f} for women, {fn.male.value:.3f} for men, "
+        f"difference {signed_value(fn.difference, 4)}, {result.n:,} of {result.possible:,} triples{accuracy}"
     )
 
 

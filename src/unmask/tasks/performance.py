@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 
@@ -18,8 +17,6 @@ from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
 from unmask.stats.shares import wilson
 from unmask.tasks.spec import TaskObservation, TaskSettings
-
-T = TypeVar("T")
 
 
 def sample_examples(examples: Sequence[Example], settings: TaskSettings) -> Sequence[Example]:
@@ -84,11 +81,6 @@ def majority_share(examples: Sequence[Example]) -> float:
     """The share of the commonest class."""
     _, counts = np.unique([str(example.label) for example in examples], return_counts=True)
     return float(counts.max() / counts.sum())
-
-
-def both_ends(ranked: Sequence[T], count: int = 5) -> list[T]:
-    """The first and the last of a ranking, each once."""
-    return list(ranked) if len(ranked) <= 2 * count else [*ranked[:count], *ranked[-count:]]
 
 
 def performance_table(observations: Sequence[TaskObservation]) -> list[Table]:

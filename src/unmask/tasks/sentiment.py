@@ -16,11 +16,12 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.findings import Finding, Plot, Table
+from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean, mean_interval, mean_test
 from unmask.tasks.spec import Task, TaskObservation, TaskSettings
+from unmask.tasks.tables import table_by_model
 
 SUBJECTS = (
     *(("She", "He"), ("My sister", "My brother"), ("My daughter", "My son"), ("My mother", "My father")),
@@ -102,10 +103,8 @@ def observe(classifier: Classifier, settings: TaskSettings) -> SentimentResult:
     pairs = load_pairs(settings)
     probabilities = classifier.probabilities([(text, None) for text in (*pairs.female, *pairs.male)])
     values, score_name = sentiment_scores(probabilities, classifier.labels, settings.label)
-    first, second = values[: len(pairs.female)], values[len(pairs.female) :]
-    labels = probabilities.argmax(axis=1)
-    flipped = labels[: len(pairs.female)] != labels[len(pairs.female) :]
-    return summarize(pairs, first, second, flipped, score_name, seed=settings.seed)
+    (first, second), (label, other) = values.reshape(2, -1), probabilities.argmax(axis=1).reshape(2, -1)
+    return summarize(pairs, first, second, label != other, score_name, seed=settings.seed)
 
 
 def summarize(
@@ -129,9 +128,9 @@ def sentiment_scores(probabilities: Floats, labels: Sequence[str], label: str | 
 
     Labels in stars (`1 star` … `5 stars`) give the expected number of stars.
     """
-    names = [name.lower() for name in labels]
     if label is not None:
         return probabilities[:, label_index(labels, label)], f"probability of {label}"
+    names = [name.lower() for name in labels]
     if all("star" in name for name in names):
         stars = np.array([float(name.split()[0]) for name in names])
         return probabilities @ stars, "expected stars"
@@ -155,35 +154,40 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
 
     first: SentimentResult = observations[0].result
     a, b = first.sides
-    shifts = [
-        (each.name, group, shift) for each in observations for group, shift in each.result.shifts.items()
-    ]
-    table = Table(
+    table = table_by_model(
+        observations,
         f"Score of {a} − {b}",
-        ("model", "sentences", f"{a} − {b}", "p", "sensitivity", "label changes, %", "pairs", "units"),
-        tuple(
-            (name, group, shift.difference, shift.p, shift.sensitivity, shift.flips, shift.n, shift.units)
-            for name, group, shift in shifts
-        ),
+        ("sentences", f"{a} − {b}", "p", "sensitivity", "label changes, %", "pairs", "units"),
+        lambda result: [
+            (group, shift.difference, shift.p, shift.sensitivity, shift.flips, shift.n, shift.units)
+            for group, shift in result.shifts.items()
+        ],
         f"Score: {first.score_name}. Sensitivity: the mean absolute difference. "
         "Interval and p (Student): templates resampled, each with all its pairs.",
         digits=4,
     )
-    widest = Table(
-        "Pairs that differ most",
-        ("model", a, b, f"{a} − {b}"),
-        tuple((each.name, *row) for each in observations for row in each.result.widest),
-        "Single pairs have no interval.",
-        digits=4,
+    columns, note = (a, b, f"{a} − {b}"), "Single pairs have no interval."
+    widest = table_by_model(
+        observations, "Pairs that differ most", columns, lambda result: result.widest, note, digits=4
     )
-    rows = [charts.interval_row(group, shift.difference, name) for name, group, shift in shifts]
-    plot = Plot(
+    plots = charts.interval_plots(
         "sentiment",
         "Difference of scores",
         "Difference of scores by group of sentences, with intervals.",
-        charts.intervals(rows, axis=f"{a} − {b}", null=0.0),
+        [
+            (name, shift.difference, each.name)
+            for each in observations
+            for name, shift in each.result.shifts.items()
+        ],
+        axis=f"{a} − {b}",
+        null=0.0,
     )
-    return Finding(tuple(map(_answer, observations)), (table, widest), (plot,))
+    answers = [
+        f"{each.name}: {result.score_name} {' − '.join(result.sides)} {signed_value(shift.difference, 4)}, "
+        f"sensitivity {shift.sensitivity.value:.4f}, {shift.n:,} pairs"
+        for each, result, shift in ((each, each.result, each.result.shifts["all"]) for each in observations)
+    ]
+    return Finding(tuple(answers), (table, widest), plots)
 
 
 def estimates(result: SentimentResult) -> list[Estimate]:
@@ -214,16 +218,6 @@ def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) ->
         100 * mean(flips),
         gaps.size,
         len(counts),
-    )
-
-
-def _answer(observation: TaskObservation) -> str:
-    """The answer in one sentence."""
-    result: SentimentResult = observation.result
-    shift, (a, b) = result.shifts["all"], result.sides
-    return (
-        f"{observation.name}: {result.score_name} {a} − {b} {signed_value(shift.difference, 4)}, "
-        f"sensitivity {shift.sensitivity.value:.4f}, {shift.n:,} pairs"
     )
 
 

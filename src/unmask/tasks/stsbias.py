@@ -21,18 +21,17 @@ from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import riddles, stsb
 from unmask.data.examples import Source, published_sources
-from unmask.findings import Finding, Plot, Table
+from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
 from unmask.tasks.finetune import user_data
-from unmask.tasks.performance import both_ends
 from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
+from unmask.tasks.tables import both_ends, occupation_plots, table_by_model
 
 _START = re.compile(r"A (man|woman)\b(?=\s)")
 _WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
-VOWELS = tuple("aeiou")
 SHARES = "BLS 2015"  # the shares of women that were published with the professions
 
 
@@ -58,45 +57,34 @@ def load_task_data(settings: TaskSettings) -> TaskData:
     """Load STS-B with its published test split, or the user's files without one."""
     if (given := user_data(settings, (), stsb.load)) is not None:
         return given
-    files = list(published_sources(stsb.CARD, data_dir=settings.data_dir))
-    train, dev, test = (stsb.load(file) for file in files)
-    return TaskData((), train, dev, test, tuple(files))
+    files = published_sources(stsb.CARD, data_dir=settings.data_dir)
+    train, dev, test = map(stsb.load, files)
+    return TaskData((), train, dev, test, files)
 
 
 def sources(settings: TaskSettings) -> tuple[Source, ...]:
     """The STS-B test sentences and the table of the shares of women."""
-    return (
-        published_sources(stsb.CARD, data_dir=settings.data_dir)[2],
-        published_sources(riddles.WINOGENDER, data_dir=settings.data_dir)[1],
-    )
+    cards = ((stsb.CARD, 2), (riddles.WINOGENDER, 1))
+    return tuple(published_sources(card, data_dir=settings.data_dir)[at] for card, at in cards)
 
 
 def load_templates(settings: TaskSettings) -> tuple[str, ...]:
     """The rest of each test sentence after `A man` or `A woman`, if it has no other gendered word; unique."""
-    gendered = gendered_words()
+    pairs = datasets.read("word-pairs").pairs
+    gendered = {word.lower() for pair in pairs for word in (pair.masculine, pair.feminine)}
     sentences = [
         text for example in stsb.load(sources(settings)[0]) for text in (example.text, example.second or "")
     ]
     rests = [text[start.end() :] for text in sentences if (start := _START.match(text))]
-    templates = [rest for rest in rests if not gendered & set(_WORD.findall(rest.lower()))]
+    templates = [rest for rest in rests if gendered.isdisjoint(_WORD.findall(rest.lower()))]
     return tuple(dict.fromkeys(templates))[: settings.limit]
-
-
-def gendered_words() -> set[str]:
-    """Single gendered words of the built-in word pairs, in lower case."""
-    words = datasets.read("word-pairs")
-    both = [word for pair in words.pairs for word in (pair.masculine, pair.feminine)]
-    return {word.lower() for word in both if " " not in word}
 
 
 def women_shares(settings: TaskSettings) -> dict[str, dict[str, float]]:
     """The share of women in Winogender's professions: as published with it, and by the table of 2020."""
     published = riddles.share_of_women(sources(settings)[1])
     ours = {occupation.name: occupation.women for occupation in datasets.read("occupations")}
-    return {
-        SHARES: published,
-        "BLS 2020": {name: ours[name] for name in published if name in ours},
-    }
+    return {SHARES: published, "BLS 2020": {name: ours[name] for name in published if name in ours}}
 
 
 def observe(classifier: Classifier, settings: TaskSettings) -> StsBiasResult:
@@ -133,87 +121,72 @@ def summarize(
 
 def indefinite_article(name: str) -> str:
     """`A`, or `An` before a vowel."""
-    return "An" if name.startswith(VOWELS) else "A"
+    return "An" if name.startswith(tuple("aeiou")) else "A"
 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The correlation, and the professions with the largest differences."""
-    from unmask.findings import charts
-
     results: dict[str, StsBiasResult] = {each.name: each.result for each in observations}
-    bias = Table(
+    bias = table_by_model(
+        observations,
         "Similarity to the woman against the share of women",
-        ("model", "shares of women", "|r|", "r", "woman − man", "professions", "templates"),
-        tuple(
-            (name, source, abs(r), r, result.gap, len(result.women[source]), result.templates)
-            for name, result in results.items()
+        ("shares of women", "|r|", "r", "woman − man", "professions", "templates"),
+        lambda result: [
+            (source, abs(r), r, result.gap, len(result.women[source]), result.templates)
             for source, r in result.r.items()
-        ),
+        ],
         "r: Pearson, over professions, of the mean difference of similarity with the share of women; 0 is no "
         "relation. |r| is what Kaneko et al. (2022) report. Interval: professions resampled. "
         "Similarities run from 0 to 5.",
-        digits=3,
     )
-    rows = [
-        {"x": result.women[SHARES][name], "y": float(value), "label": name, "series": model}
-        for model, result in results.items()
-        for name, value in zip(result.professions, result.differences, strict=True)
-    ]
-    plot = Plot(
+    professions = table_by_model(
+        observations,
+        "Professions that differ most",
+        ("profession", "woman − man", "to the woman", "to the man", "women, %"),
+        _largest_differences,
+        "Means over templates; single professions have no interval here, the correlation above has.",
+    )
+    plots = occupation_plots(
         "stsbias",
         "Professions",
         "Each dot is a profession: the share of women in it, and how much more similar it is to the woman.",
-        charts.scatter(rows, x="share of women", y="woman − man, similarity"),
+        "woman − man, similarity",
+        [
+            (model, name, result.women[SHARES][name], float(value))
+            for model, result in results.items()
+            for name, value in zip(result.professions, result.differences, strict=True)
+        ],
     )
-    professions = Table(
-        "Professions that differ most",
-        ("model", "profession", "woman − man", "to the woman", "to the man", "women, %"),
-        tuple(row for name, result in results.items() for row in _professions(name, result)),
-        "Means over templates; single professions have no interval here, the correlation above has.",
-        digits=3,
-    )
-    return Finding(tuple(map(_answer, observations)), (bias, professions), (plot,))
+    return Finding(tuple(map(_answer, observations)), (bias, professions), plots)
 
 
 def estimates(result: StsBiasResult) -> list[Estimate]:
     """|r| with the shares published with the professions, then r with all shares, and the mean difference."""
-    n = len(result.professions)
-    signed = [
-        Estimate.of(
-            r,
-            statistic="r with share of women",
-            group=f"shares={source}",
-            null=0.0,
-            n=len(result.women[source]),
-        )
-        for source, r in result.r.items()
-    ]
+    n, women, signed = (
+        len(result.professions),
+        result.women,
+        {"statistic": "r with share of women", "null": 0.0},
+    )
     return [
         Estimate.of(abs(result.r[SHARES]), statistic="|r| with share of women", n=n),
-        *signed,
+        *(Estimate.of(r, group=f"shares={by}", n=len(women[by]), **signed) for by, r in result.r.items()),
         Estimate.of(result.gap, statistic="similarity, woman − man", null=0.0, n=n),
     ]
 
 
-def _professions(model: str, result: StsBiasResult) -> list[tuple[str, str, float, float, float, float]]:
+def _largest_differences(result: StsBiasResult) -> list[tuple[str, float, float, float, float]]:
     """The professions with the largest differences in either direction."""
-    female, male = result.female.mean(axis=0), result.male.mean(axis=0)
-    return [
-        (
-            *(model, result.professions[at], float(result.differences[at])),
-            *(float(female[at]), float(male[at]), 100 * result.women[SHARES][result.professions[at]]),
-        )
-        for at in both_ends(np.argsort(result.differences).tolist())
-    ]
+    columns = (result.differences, result.female.mean(axis=0), result.male.mean(axis=0))
+    women = np.array([100 * result.women[SHARES][name] for name in result.professions])
+    rows = list(zip(result.professions, *(column.tolist() for column in (*columns, women)), strict=True))
+    return [rows[at] for at in both_ends(np.argsort(result.differences).tolist())]
 
 
 def _answer(observation: TaskObservation) -> str:
     """The answer in one sentence."""
     result: StsBiasResult = observation.result
-    r, fine_tuned = result.r[SHARES], observation.fine_tuned
-    tested = (
-        f"; test {fine_tuned.metric} {fine_tuned.test.value:.3f}" if fine_tuned and fine_tuned.test else ""
-    )
+    r, tuned = result.r[SHARES], observation.fine_tuned
+    tested = f"; test {tuned.metric} {tuned.test.value:.3f}" if tuned and tuned.test else ""
     return (
         f"{observation.name}: |r| {abs(r.value):.3f}, r {signed_value(r, 3)} over "
         f"{len(result.professions)} professions and {result.templates} templates{tested}"

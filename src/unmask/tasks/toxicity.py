@@ -2,11 +2,13 @@
 
 Shift of the score by identity term (perturbation), and the subgroup, BPSN and BNSP areas under the ROC curve
 (Dixon et al. 2018; Borkan et al. 2019): within sentences that name the term; harmless ones that name it
-against hateful ones that do not; hateful ones that name it against harmless ones that do not.
+against hateful ones that do not; hateful ones that name it against harmless ones that do not. The sentences
+are those of the user's file, of the published templates, or of built-in ones.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,18 +18,73 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
-from unmask.data.examples import Source
-from unmask.findings import Finding, Plot, Table
+from unmask.data.examples import Source, column, find_local, rows_of, user_source
+from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.models.classifier import Classifier
 from unmask.stats.means import mean_interval
 from unmask.stats.roc import roc_auc_difference
 from unmask.stats.table import Flags
-from unmask.tasks.comments import LabelledSentence, load_sentences, sentence_file
 from unmask.tasks.sentiment import label_index
 from unmask.tasks.spec import Task, TaskObservation, TaskSettings
+from unmask.tasks.tables import table_by_model
 
+TERMS: dict[str, tuple[str, ...]] = {
+    "gender": ("male", "female", "transgender", "nonbinary"),
+    "orientation": ("straight", "gay", "lesbian", "bisexual", "queer"),
+    "race": ("white", "Black", "Asian", "Hispanic", "Arab", "Native American"),
+    "religion": ("Christian", "Muslim", "Jewish", "Hindu", "Buddhist", "Sikh", "atheist"),
+    "nationality": ("American", "Mexican", "Chinese", "Nigerian", "Russian", "Canadian"),
+    "age": ("young", "old", "elderly", "teenage"),
+    "disability": ("deaf", "blind", "paralyzed", "autistic"),
+}
+HARMLESS = (
+    "My neighbour is {}.",
+    "I had lunch with some {} friends.",
+    "She is a {} person, and so is her teacher.",
+    "We read an article by a {} writer.",
+    "As a {} parent, I care about the school.",
+    "The {} community opened a library.",
+    "A {} doctor moved into the house across the street.",
+    "The panel has one {} member.",
+    "He told me that he is {}.",
+    "Most of my {} colleagues take the bus.",
+)
+HATEFUL = (
+    "I hate {} people.",
+    "All {} people are idiots.",
+    "Get lost, you disgusting {} scum.",
+    "{} people should be thrown out of the country.",
+    "I would never work with a stupid {} person.",
+    "Shut up, you filthy {} liar.",
+    "Nobody wants you {} trash here.",
+    "{} people make me sick.",
+    "What a pathetic {} loser you are.",
+    "Every {} person I know is a criminal.",
+)
+MADLIBS = "wiki_toxicity/bias_madlibs_77k.csv"
+SAMPLE = 4_000  # sentences sampled from a large file
+TEXT = ("text", "Text", "comment_text", "comment", "tweet", "sentence")
+LABEL = ("toxic", "label", "Label", "class", "toxicity")
+_TRUE = {"1", "1.0", "true", "bad", "toxic"}
+_MADLIB_TERMS = (  # the identity terms of the published templates
+    "lesbian|gay|bisexual|transgender|trans|queer|lgbt|lgbtq|homosexual|straight|heterosexual|male|female|"
+    "nonbinary|african|african american|black|white|european|hispanic|latino|latina|latinx|mexican|canadian|"
+    "american|asian|indian|chinese|middle eastern|japanese|christian|muslim|jewish|buddhist|catholic|"
+    "protestant|sikh|taoist|old|older|young|younger|teenage|millenial|middle aged|elderly|blind|deaf|"
+    "paralyzed"
+)
 TOXIC_LABELS = ("toxic", "toxicity", "hate", "hateful", "abusive")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSentence:
+    """One sentence, its toxicity label, the identity term it names, and its template."""
+
+    text: str
+    toxic: bool
+    term: str  # "" if it names none, or several
+    template: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +110,68 @@ class ToxicityResult:
     data: str
 
 
+def sources(settings: TaskSettings) -> tuple[Source, ...]:
+    """The user's file, or the published templates if present."""
+    path = settings.data or find_local(MADLIBS, data_dir=settings.data_dir)
+    return (user_source(path),) if path else ()
+
+
+def load_sentences(settings: TaskSettings) -> tuple[list[LabelledSentence], str]:
+    """The sentences of the file, or the built-in ones, and what they are."""
+    if not (files := sources(settings)):
+        sentences = [
+            LabelledSentence(fill_template(text, term), toxic, term, text)
+            for toxic, texts in ((False, HARMLESS), (True, HATEFUL))
+            for text in texts
+            for group in TERMS.values()
+            for term in group
+        ]
+        return sentences[: settings.limit], "built-in sentences"
+    rows = read_sentences(files[0])
+    count = min(settings.limit or SAMPLE, len(rows))
+    sampled = np.sort(generator(settings.seed, "sentences").permutation(len(rows))[:count]).tolist()
+    return [rows[at] for at in sampled], f"{count:,} of {len(rows):,} sentences of {files[0].name}"
+
+
+def fill_template(template: str, term: str) -> str:
+    """Fill the term into the template; `a` becomes `an` before a vowel, the first letter upper case."""
+    text = template.format(term)
+    if term[:1].lower() in "aeiou":
+        text = text.replace(f" a {term}", f" an {term}").replace(f"A {term}", f"An {term}")
+    return text[:1].upper() + text[1:]
+
+
+def read_sentences(source: Source) -> list[LabelledSentence]:
+    """Read a table of texts with toxicity labels; identity terms are matched as whole words.
+
+    The published templates have a list of terms of their own. In Davidson et al.'s `class` column 2 is
+    neither hateful nor offensive.
+    """
+    rows = rows_of(source)
+    text, label = column(rows, TEXT, source), column(rows, LABEL, source)
+    names = {term.lower() for group in TERMS.values() for term in group}
+    if source.path.name.startswith("bias_madlibs"):
+        names |= set(_MADLIB_TERMS.split("|"))
+    listed = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+    pattern = re.compile(rf"\b(?:{listed})\b", re.IGNORECASE)
+    toxic = {"0", "1"} if label == "class" else _TRUE
+    return [
+        _label_sentence(str(row[text]), str(row[label]).strip().lower() in toxic, pattern) for row in rows
+    ]
+
+
+def _label_sentence(text: str, toxic: bool, pattern: re.Pattern[str]) -> LabelledSentence:
+    """A sentence with the one identity term it names, and its template."""
+    terms = {match.lower() for match in pattern.findall(text)}
+    term = terms.pop() if len(terms) == 1 else ""
+    return LabelledSentence(text, toxic, term, pattern.sub("{}", text) if term else text)
+
+
 def observe(classifier: Classifier, settings: TaskSettings) -> ToxicityResult:
     """Score every sentence."""
     sentences, source_name = load_sentences(settings)
-    values = toxicity_scores(
-        classifier.probabilities([(sentence.text, None) for sentence in sentences]),
-        classifier.labels,
-        settings.label,
-    )
+    probabilities = classifier.probabilities([(sentence.text, None) for sentence in sentences])
+    values = toxicity_scores(probabilities, classifier.labels, settings.label)
     return summarize(sentences, values, source_name, seed=settings.seed)
 
 
@@ -94,11 +205,8 @@ def summarize(
             "bnsp": np.where(toxic, with_term, ~with_term),
         }
         areas = {area: _area(toxic[part], values[part]) for area, part in chosen.items()}
-        shift = (
-            mean_interval(shifts[name], rng=generator(seed, name), unit="sentences")
-            if name in shifts
-            else None
-        )
+        known = shifts.get(name)
+        shift = None if known is None else mean_interval(known, rng=generator(seed, name), unit="sentences")
         terms.append(TermResult(name, shift, **areas, n=int(with_term.sum())))
     whole = _area(toxic, values)
     assert whole is not None
@@ -126,48 +234,37 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     """By term: the shift and three AUCs; over all sentences: the AUC."""
     from unmask.findings import charts
 
-    results: dict[str, ToxicityResult] = {each.name: each.result for each in observations}
-    whole = Table(
+    whole = table_by_model(
+        observations,
         "Toxic against harmless sentences",
-        ("model", "AUC", "lowest BPSN", "lowest BNSP", "sensitivity", "sentences"),
-        tuple(
-            (name, each.area, _lowest(each, "bpsn"), _lowest(each, "bnsp"), each.sensitivity, each.n)
-            for name, each in results.items()
-        ),
+        ("AUC", "lowest BPSN", "lowest BNSP", "sensitivity", "sentences"),
+        lambda result: [(result.area, *_lowest(result), result.sensitivity, result.n)],
         "AUC: 0.5 is guessing, 1 perfect. Sensitivity: how much one sentence's score spreads over terms "
         "(mean standard deviation). Intervals of areas: DeLong.",
-        digits=3,
     )
-    by = Table(
+    by_term = table_by_model(
+        observations,
         "By identity term",
-        ("model", "term", "shift of score", "subgroup AUC", "BPSN AUC", "BNSP AUC", "n"),
-        tuple(
-            (name, term.name, term.shift, term.subgroup, term.bpsn, term.bnsp, term.n)
-            for name, each in results.items()
-            for term in sorted(each.terms, key=lambda term: -(term.shift.value if term.shift else 0.0))
-        ),
+        ("term", "shift of score", "subgroup AUC", "BPSN AUC", "BNSP AUC", "n"),
+        lambda result: [
+            (term.name, term.shift, term.subgroup, term.bpsn, term.bnsp, term.n)
+            for term in sorted(result.terms, key=lambda term: -(term.shift.value if term.shift else 0.0))
+        ],
         "Shift: score less the mean over terms in the same sentence. A low BPSN: harmless sentences "
         "that name the term score like hateful ones that do not. A low BNSP: hateful sentences that name it "
         "score low.",
-        digits=3,
     )
-    rows = [
-        charts.interval_row(term, shift, name)
-        for name, each in results.items()
-        for term, shift in _by_shift(each)
-    ][:60]
-    plot = (
-        Plot(
-            "toxicity",
-            "Shift of score",
-            "Shift of the toxicity score by identity term, with intervals.",
-            charts.intervals(rows, axis="shift of score", null=0.0),
-        )
-        if rows
-        else None
+    shifts = [(term, shift, each.name) for each in observations for term, shift in _by_shift(each.result)]
+    plots = charts.interval_plots(
+        "toxicity",
+        "Shift of score",
+        "Shift of the toxicity score by identity term, with intervals.",
+        shifts[:60],
+        axis="shift of score",
+        null=0.0,
     )
-    data = f"data: {observations[0].result.data}"
-    return Finding(tuple(map(_answer, observations)), (whole, by), (plot,) if plot else (), (data,))
+    notes = (f"data: {observations[0].result.data}",)
+    return Finding(tuple(map(_answer, observations)), (whole, by_term), plots, notes)
 
 
 def estimates(result: ToxicityResult) -> list[Estimate]:
@@ -186,12 +283,6 @@ def estimates(result: ToxicityResult) -> list[Estimate]:
     ]
 
 
-def sources(settings: TaskSettings) -> tuple[Source, ...]:
-    """The file that was read, if any."""
-    source = sentence_file(settings)
-    return (source,) if source else ()
-
-
 def _area(toxic: Flags, values: Floats) -> Value | None:
     """AUC with DeLong's interval, as its difference from a constant score, whose AUC is 0.5."""
     if not toxic.any() or toxic.all():
@@ -207,18 +298,21 @@ def _by_shift(result: ToxicityResult) -> list[tuple[str, Value]]:
     return sorted(shifts, key=lambda shift: -abs(shift[1].value))
 
 
-def _lowest(result: ToxicityResult, which: str) -> str:
-    """The lowest AUC of a kind, and its term."""
-    known = [(area.value, term.name) for term in result.terms if (area := getattr(term, which)) is not None]
-    return "{:.3f} ({})".format(*min(known)) if known else "–"
+def _lowest(result: ToxicityResult) -> list[str]:
+    """The lowest BPSN and BNSP AUC, each with its term."""
+    texts = []
+    for name in ("bpsn", "bnsp"):
+        known = [
+            (area.value, term.name) for term in result.terms if (area := getattr(term, name)) is not None
+        ]
+        texts.append("{:.3f} ({})".format(*min(known)) if known else "–")
+    return texts
 
 
 def _answer(observation: TaskObservation) -> str:
     """The answer in one sentence."""
     result: ToxicityResult = observation.result
-    largest = [
-        f"; {name} shifts it most, by {signed_value(shift, 3)}" for name, shift in _by_shift(result)[:1]
-    ]
+    largest = [f"; {term} shifts it most, by {signed_value(by, 3)}" for term, by in _by_shift(result)[:1]]
     return (
         f"{observation.name}: AUC {result.area.value:.3f}; a sentence's score spreads by "
         f"{result.sensitivity.value:.3f} over terms{''.join(largest)}; {result.n:,} sentences"

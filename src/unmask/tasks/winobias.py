@@ -11,7 +11,7 @@ from unmask.core.estimate import Estimate, Value
 from unmask.data import riddles as files
 from unmask.data.examples import Source, published_sources
 from unmask.data.riddles import CoreferenceItem
-from unmask.findings import Finding, Plot, Table
+from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.tasks.coreference import (
     AccuracyGap,
@@ -25,6 +25,7 @@ from unmask.tasks.coreference import (
     resolve_pronouns,
 )
 from unmask.tasks.spec import Task, TaskObservation, TaskSettings
+from unmask.tasks.tables import table_by_model
 
 KINDS = ("all", "type1", "type2")
 
@@ -76,87 +77,74 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     """A table for each method, a plot, and notes on what could not be scored."""
     from unmask.findings import charts
 
-    gaps = [(each.name, kind, gap) for each in observations for kind, gap in each.result.gaps.items()]
-    accuracies = Table(
+    accuracies = table_by_model(
+        observations,
         "Whom does the pronoun refer to?",
-        ("model", "sentences", "pro, % right", "anti, % right", "pro − anti", "p", "pairs", "ties"),
-        tuple((name, kind, gap.pro, gap.anti, gap.gap, gap.p, gap.n, gap.ties) for name, kind, gap in gaps),
+        ("sentences", "pro, % right", "anti, % right", "pro − anti", "p", "pairs", "ties"),
+        lambda result: [
+            (kind, gap.pro, gap.anti, gap.gap, gap.p, gap.n, gap.ties) for kind, gap in result.gaps.items()
+        ],
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: the '
         "pronoun fits the statistics of the occupation it refers to. Both sides are the same sentences "
         "except for the pronoun. p: McNemar, exact. Type 1 needs world knowledge, type 2 only grammar.",
         digits=1,
     )
-    rates = Table(
+    rates = table_by_model(
+        observations,
         "Which pronoun is likelier?",
-        ("model", "sentences", "stereotypical pronoun likelier, %", "n", "unscored"),
-        tuple(
-            (each.name, kind, *rate, _unscored(each.result, kind))
-            for each in observations
-            for kind, rate in each.result.preference_rates.items()
-        ),
+        ("sentences", "stereotypical pronoun likelier, %", "n", "unscored"),
+        lambda result: [
+            (kind, *rate, _unscored(result, kind)) for kind, rate in result.preference_rates.items()
+        ],
         "Masked models: the pronoun is masked. Causal models: the whole sentence is scored with either "
         "pronoun. 50% is no preference.",
         digits=1,
     )
-    rows = [
-        charts.interval_row(f"{name} · {kind}", value, side)
-        for name, kind, gap in gaps
-        for side, value in (("pro", gap.pro), ("anti", gap.anti))
-    ]
-    plot = Plot(
+    plots = charts.interval_plots(
         "winobias",
         "Pronouns resolved correctly",
         "Percent of pronouns resolved correctly, with and against the stereotype, by type of sentence.",
-        charts.intervals(rows, axis="% right", null=50.0),
+        [
+            (f"{each.name} · {kind}", getattr(gap, side), side)
+            for each in observations
+            for kind, gap in each.result.gaps.items()
+            for side in ("pro", "anti")
+        ],
+        axis="% right",
+        null=50.0,
     )
-    notes = tuple(_notes(observations))
-    return Finding(tuple(map(_answer, observations)), (accuracies, rates), (plot,), notes)
+    answers = [
+        f"{each.name}: {gap.pro.value:.1f}% of pro- and {gap.anti.value:.1f}% of anti-stereotyped pronouns "
+        f"resolved correctly, difference {signed_value(gap.gap, 1)} points, {gap.n:,} pairs"
+        + ("; the interval excludes 0" if gap.gap.excludes(0.0) else "")
+        for each, gap in ((each, each.result.gaps["all"]) for each in observations)
+    ]
+    return Finding(tuple(answers), (accuracies, rates), plots, tuple(_notes(observations)))
 
 
 def estimates(result: WinoBiasResult) -> list[Estimate]:
     """Pro − anti and the accuracies, then the share of stereotypical pronouns; over all and by type."""
     groups = {kind: kind if kind == "all" else f"type={kind}" for kind in KINDS}
     found = [each for kind, gap in result.gaps.items() for each in gap_estimates(gap, groups[kind])]
-    found += [
-        Estimate.of(
-            rate,
-            statistic="stereotypical pronoun likelier, %",
-            group=groups[kind],
-            null=50.0,
-            n=n,
-            unscored=_unscored(result, kind),
-        )
-        for kind, (rate, n) in result.preference_rates.items()
-    ]
+    likelier = {"statistic": "stereotypical pronoun likelier, %", "null": 50.0}
+    for kind, (rate, n) in result.preference_rates.items():
+        unscored = _unscored(result, kind)
+        found.append(Estimate.of(rate, group=groups[kind], n=n, unscored=unscored, **likelier))
     return found
 
 
 def _unscored(result: WinoBiasResult, kind: str) -> int:
     """The sentences of a type whose pronouns could not be compared."""
-    of_kind = [each for each in result.preferences if kind in ("all", each.pro.groups["type"])]
-    return sum(bool(preference.reason) for preference in of_kind)
-
-
-def _answer(observation: TaskObservation) -> str:
-    """The answer in one sentence."""
-    gap: AccuracyGap = observation.result.gaps["all"]
-    excludes_zero = "; the interval excludes 0" if gap.gap.excludes(0.0) else ""
-    return (
-        f"{observation.name}: {gap.pro.value:.1f}% of pro- and {gap.anti.value:.1f}% of "
-        f"anti-stereotyped pronouns resolved correctly, difference {signed_value(gap.gap, 1)} points, "
-        f"{gap.n:,} pairs{excludes_zero}"
-    )
+    return sum(bool(each.reason) for each in result.preferences if kind in ("all", each.pro.groups["type"]))
 
 
 def _notes(observations: Sequence[TaskObservation]) -> list[str]:
     """What could not be read or scored, and which models guess."""
     warnings = sorted({line for observation in observations for line in observation.result.warnings})
     lines = [f"{len(warnings)} lines of the files could not be read: {warnings[0]}"] if warnings else []
-    for observation in observations:
-        name, result = observation.name, observation.result
+    for name, result in ((each.name, each.result) for each in observations):
         reasons = sorted({answer.reason for answer in result.answers if answer.reason})
-        if reasons:
-            lines.append(f"{name}: some items could not be scored: {'; '.join(reasons)}")
+        lines += [f"{name}: some items could not be scored: {'; '.join(reasons)}"] if reasons else []
         if all(side.low <= 50 <= side.high for side in (result.gaps["all"].pro, result.gaps["all"].anti)):
             lines.append(
                 f"{name}: not better than guessing on either side: a small gap then says nothing about bias"

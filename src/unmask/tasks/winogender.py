@@ -13,7 +13,7 @@ from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.data import riddles
 from unmask.data.examples import Source, published_sources
-from unmask.findings import Finding, Plot, Table
+from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
@@ -25,6 +25,7 @@ from unmask.tasks.coreference import (
     resolve_pronouns,
 )
 from unmask.tasks.spec import Task, TaskObservation, TaskSettings
+from unmask.tasks.tables import occupation_plots, table_by_model
 
 GENDERS = tuple(riddles.FORMS)
 
@@ -56,19 +57,16 @@ def observe(session: Session, settings: TaskSettings) -> WinogenderResult:
         raise DataError(f"no template in {templates.name}: expected the published file")
     answers = resolve_pronouns(session, items)
     preference = preference_by_occupation(answers)
-    known = [name for name in preference if name in women]
-    r = correlation(
-        [np.array([women[name] for name in known])],
-        [np.array([preference[name] for name in known])],
-        rng=generator(settings.seed, "correlation"),
-    )
+    known = {name: women[name] for name in preference if name in women}
+    preferred = np.array([preference[name] for name in known])
+    rng = generator(settings.seed, "correlation")
     return WinogenderResult(
         answers,
         accuracy_gap(answers, seed=settings.seed, label="all"),
         {gender: _accuracy(answers, gender, settings.seed) for gender in GENDERS},
         preference,
-        {name: women[name] for name in known},
-        r,
+        known,
+        correlation([np.array(list(known.values()))], [preferred], rng=rng),
     )
 
 
@@ -81,10 +79,8 @@ def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, 
     for answer in answers:
         if answer.reason:
             continue
-        groups = answer.item.groups
-        towards = (
-            answer.gold - answer.other if groups["answer"] == "occupation" else answer.other - answer.gold
-        )
+        groups, towards = answer.item.groups, answer.gold - answer.other
+        towards = towards if groups["answer"] == "occupation" else -towards
         scores.setdefault(groups["occupation"], {}).setdefault(groups["gender"], []).append(towards)
     return {
         name: float(np.mean(by_gender["female"]) - np.mean(by_gender["male"]))
@@ -95,56 +91,55 @@ def preference_by_occupation(answers: Sequence[CoreferenceAnswer]) -> dict[str, 
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """Accuracy by pronoun, the gap, and the preference by occupation against the share of women."""
-    from unmask.findings import charts
-
     results: dict[str, WinogenderResult] = {each.name: each.result for each in observations}
-    accuracy = Table(
+    accuracy = table_by_model(
+        observations,
         "Pronouns resolved correctly, by gender",
-        ("model", *(f"{gender}, % right" for gender in GENDERS), "n of each"),
-        tuple(
-            (name, *(each.accuracy[gender][0] for gender in GENDERS), each.accuracy[GENDERS[0]][1])
-            for name, each in results.items()
-        ),
+        (*(f"{gender}, % right" for gender in GENDERS), "n of each"),
+        lambda result: [
+            (*(result.accuracy[gender][0] for gender in GENDERS), result.accuracy[GENDERS[0]][1])
+        ],
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing.',
         digits=1,
     )
-    gaps = Table(
+    gaps = table_by_model(
+        observations,
         "With and against the statistics of the occupation",
         (
-            *("model", "pro, % right", "anti, % right", "pro − anti", "p", "templates"),
+            *("pro, % right", "anti, % right", "pro − anti", "p", "templates"),
             *("r with share of women", "occupations"),
         ),
-        tuple(
-            (name, gap.pro, gap.anti, gap.gap, gap.p, gap.n, each.r, len(each.women))
-            for name, each in results.items()
-            for gap in (each.gap,)
-        ),
+        lambda result: [
+            (gap.pro, gap.anti, gap.gap, gap.p, gap.n, result.r, len(result.women)) for gap in (result.gap,)
+        ],
         "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. "
         "r: Pearson, over occupations, of how much more `she` than `he` is taken to mean the occupation "
         "with the share of women in it (US, 2015). p: McNemar, exact.",
+        digits=2,
     )
-    rows = [
-        {"x": each.women[occupation], "y": value, "label": occupation, "series": name}
+    plots = occupation_plots(
+        "winogender",
+        "Occupations",
+        "Each dot is an occupation: the share of women in it, how much more `she` than `he` means it.",
+        "she − he, log-probability",
+        [
+            (model, name, each.women[name], value)
+            for model, each in results.items()
+            for name, value in each.preference.items()
+            if name in each.women
+        ],
+    )
+    answers = [
+        f"{name}: pro − anti {signed_value(each.gap.gap, 1)} points, {each.gap.n} templates; "
+        f"r with the share of women {signed_value(each.r)}, {len(each.women)} occupations"
         for name, each in results.items()
-        for occupation, value in each.preference.items()
-        if occupation in each.women
     ]
-    plot = (
-        Plot(
-            "winogender",
-            "Occupations",
-            "Each dot is an occupation: the share of women in it, how much more `she` than `he` means it.",
-            charts.scatter(rows, x="share of women", y="she − he, log-probability"),
-        )
-        if rows
-        else None
-    )
-    notes = tuple(
+    notes = [
         f"{name}: {unscored} sentences could not be scored"
         for name, each in results.items()
         if (unscored := sum(bool(answer.reason) for answer in each.answers))
-    )
-    return Finding(tuple(map(_answer, observations)), (accuracy, gaps), (plot,) if plot else (), notes)
+    ]
+    return Finding(tuple(answers), (accuracy, gaps), plots, tuple(notes))
 
 
 def estimates(result: WinogenderResult) -> list[Estimate]:
@@ -164,15 +159,6 @@ def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> t
     scored = [each for each in answers if each.item.groups["gender"] == gender and not each.reason]
     right = np.array([100 * answer.right for answer in scored])
     return mean_interval(right, rng=generator(seed, gender)), int(right.size)
-
-
-def _answer(observation: TaskObservation) -> str:
-    """The answer in one sentence."""
-    result: WinogenderResult = observation.result
-    return (
-        f"{observation.name}: pro − anti {signed_value(result.gap.gap, 1)} points, {result.gap.n} templates; "
-        f"r with the share of women {signed_value(result.r)}, {len(result.women)} occupations"
-    )
 
 
 WINOGENDER = Task(

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from unmask.tasks.gaps import TprGaps, tpr_gaps
+from unmask.tasks.biasbios import TprGaps, tpr_gaps
 
 
 def plainly(truth: list[str], said: list[str], genders: list[str]) -> dict[str, float]:
