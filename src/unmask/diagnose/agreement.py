@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,14 +13,15 @@ from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.diagnose.common import score_rows, template_reason
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
-from unmask.findings import Cell, Finding, Plot, Table, Value, charts
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
+from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats import holm
 from unmask.stats.bootstrap import resampled_items
 from unmask.stats.ranks import MIN_RANKED, RankAgreement, rank_agreements
 from unmask.stats.table import ScoreTable, headline_statistic, item_values
 
+ModelAgreements = dict[str, tuple[RankAgreement, ...]]  # by dataset
 COLUMNS = ("measure", "other", "τ", "ranked", "p", "p Holm", "test")
 
 
@@ -36,42 +37,44 @@ class TypeRankings:
     agreements: tuple[RankAgreement, ...]
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Kendall's τ between measures: over models where there are three, and over bias types by model."""
     models, types = _rankings(tuple(observations), settings.seed)
     note = (
         "τ-b: 1 is the same order, −1 the reverse, 0 no relation. Interval: pairs are resampled, jointly for "
         "all measures; it does not generalise to other {others}. p Holm: over the rows with the same {same}."
     )
-    model_table = Table(
-        "Models ranked by two measures",
-        ("data", *COLUMNS),
-        tuple(row for data, agreements in models.items() for row in _rows((data,), agreements)),
-        note.format(others="models, and with few models it is wide", same="data"),
-    )
-    type_table = Table(
-        "Bias types ranked by two measures",
-        ("model", "data", *COLUMNS),
-        tuple(row for ranking in types for row in _rows(ranking.observation.names, ranking.agreements)),
-        note.format(others="bias types", same="model and data"),
-    )
-    tables = [model_table, type_table, *([_ranks(types)] if types else [])]
-    return Finding(
-        (
-            *(line for data, group in models.items() for line in _answers(f"models on {data}", group)),
-            *(
-                line
-                for ranking in types
-                for line in _answers(f"bias types, {ranking.observation.where}", ranking.agreements)
-            ),
+    tables = (
+        Table(
+            "Models ranked by two measures",
+            ("data", *COLUMNS),
+            tuple(row for data, agreements in models.items() for row in _rows((data,), agreements)),
+            note.format(others="models, and with few models it is wide", same="data"),
         ),
+        Table(
+            "Bias types ranked by two measures",
+            ("model", "data", *COLUMNS),
+            tuple(row for ranking in types for row in _rows(ranking.observation.names, ranking.agreements)),
+            note.format(others="bias types", same="model and data"),
+        ),
+        _ranks(types),
+    )
+    ranked = [("models", "models on {}", data, group) for data, group in models.items()]
+    ranked += [("bias types", "bias types, {}", each.observation.where, each.agreements) for each in types]
+    alt = "Grid of Kendall's τ between every two measures, from −1 (reverse order) to 1 (same order)."
+    shown = [(what, where, agreements) for what, _, where, agreements in ranked if agreements]
+    return Finding(
+        tuple(line for _, what, where, group in ranked for line in _answers(what.format(where), group)),
         tuple(table for table in tables if table.rows),
-        tuple(_plots(models, types)),
+        tuple(
+            Plot(f"agreement-{number}", f"Agreement in ranking {what}: {where}", alt, _grid(agreements))
+            for number, (what, where, agreements) in enumerate(shown, start=1)
+        ),
         tuple(_notes(models, observations, types)),
     )
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Kendall's τ between every two measures: over models, and over the bias types of each model."""
     models, types = _rankings(tuple(observations), settings.seed)
     rankings = [("", data, "models", agreements) for data, agreements in models.items()]
@@ -96,11 +99,10 @@ def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisS
 @lru_cache(maxsize=1)  # for the finding and the estimates
 def _rankings(
     observations: tuple[DiagnosisObservation, ...], seed: int
-) -> tuple[dict[str, tuple[RankAgreement, ...]], list[TypeRankings]]:
+) -> tuple[ModelAgreements, list[TypeRankings]]:
     """Agreement in ranking the models of each dataset, and rankings of bias types."""
-    by_data: dict[str, list[DiagnosisObservation]] = {}
-    for observation in observations:
-        by_data.setdefault(observation.data.card.name, []).append(observation)
+    names = dict.fromkeys(observation.names[1] for observation in observations)
+    by_data = {data: [each for each in observations if each.names[1] == data] for data in names}
     models = {data: _model_agreements(group, seed) for data, group in by_data.items()}
     types = [_type_rankings(observation, seed) for observation in observations]
     return models, [ranking for ranking in types if ranking is not None]
@@ -139,28 +141,11 @@ def _answers(what: str, agreements: Sequence[RankAgreement]) -> list[str]:
     if not known:
         return []
     most, least = (pick(known, key=lambda agreement: agreement.tau.value) for pick in (max, min))
+    alike, unlike = (f"{tau.value:.2f}, {tau.low:.2f} to {tau.high:.2f}" for tau in (most.tau, least.tau))
     sure = sum(agreement.tau.low > 0 for agreement in known)
     return [
-        f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {_format(most.tau)}), {least.a} and "
-        f"{least.b} least (τ {_format(least.tau)}); interval above 0: {sure} of {len(known)} couples"
-    ]
-
-
-def _format(tau: Value) -> str:
-    return f"{tau.value:.2f}, {tau.low:.2f} to {tau.high:.2f}"
-
-
-def _plots(models: Mapping[str, Sequence[RankAgreement]], types: Sequence[TypeRankings]) -> list[Plot]:
-    shown = [("models", data, agreements) for data, agreements in models.items() if agreements]
-    shown += [
-        ("bias types", ranking.observation.where, ranking.agreements)
-        for ranking in types
-        if ranking.agreements
-    ]
-    alt = "Grid of Kendall's τ between every two measures, from −1 (reverse order) to 1 (same order)."
-    return [
-        Plot(f"agreement-{number + 1}", f"Agreement in ranking {what}: {where}", alt, _grid(agreements))
-        for number, (what, where, agreements) in enumerate(shown)
+        f"{most.n} {what}: {most.a} and {most.b} rank them most alike (τ {alike}), {least.a} and "
+        f"{least.b} least (τ {unlike}); interval above 0: {sure} of {len(known)} pairs of measures"
     ]
 
 
@@ -173,9 +158,7 @@ def _grid(agreements: Sequence[RankAgreement]) -> charts.Chart:
 
 
 def _notes(
-    models: Mapping[str, Sequence[RankAgreement]],
-    observations: Sequence[DiagnosisObservation],
-    types: Sequence[TypeRankings],
+    models: ModelAgreements, observations: Observations, types: Sequence[TypeRankings]
 ) -> Iterator[str]:
     for data, agreements in models.items():
         n = sum(observation.data.card.name == data for observation in observations)
@@ -187,11 +170,10 @@ def _notes(
     ranked = {ranking.observation for ranking in types}
     for observation in observations:
         if observation not in ranked:
-            few = f"fewer than {MIN_RANKED} bias types of two scored pairs"
-            yield f"{observation.where}: {few}: not ranked"
+            yield f"{observation.where}: fewer than {MIN_RANKED} bias types of two scored pairs: not ranked"
 
 
-def _model_agreements(observations: Sequence[DiagnosisObservation], seed: int) -> tuple[RankAgreement, ...]:
+def _model_agreements(observations: Observations, seed: int) -> tuple[RankAgreement, ...]:
     """Agreement of measures in ranking models on the same data; models a measure does not support are NaN."""
     names = tuple(dict.fromkeys(name for observation in observations for name in observation.result))
     pairs = len(observations[0].data.items)

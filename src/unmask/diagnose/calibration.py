@@ -14,8 +14,8 @@ from unmask.core.errors import DataError, ModelError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Row
 from unmask.data import read
-from unmask.diagnose.common import swap_sides
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.diagnose.common import results, swap_sides
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, charts
 from unmask.measures import MEASURES, find, select_measures
 from unmask.models.builtin import builtin_models
@@ -32,9 +32,8 @@ def dose_of(model: str) -> int:
     """The dose planted in a sibling, parsed from its name."""
     match = DOSE_NAME.search(model)
     if match is None:
-        siblings = (
-            f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else "models named builtin-dose+1 and the like"
-        )
+        named = f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else ""
+        siblings = named or "models named builtin-dose+1 and the like"
         raise ModelError(
             f"{model} has no known dose of bias: calibration needs {siblings}; omit the model to use them"
         )
@@ -75,7 +74,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dic
     return rows
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Measures ranked by how well they follow the dose, their scores by dose, and a plot."""
     doses = sorted({dose_of(observation.names[0]) for observation in observations})
     if len(doses) < FEWEST:
@@ -98,7 +97,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     )
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Kendall's τ of every measure's scores with the dose."""
     return [
         Estimate.of(
@@ -118,25 +117,19 @@ def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisS
 def _responses(
     observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings
 ) -> list[DoseResponse]:
-    """The dose responses of all measures, the best first."""
+    """The dose responses of all measures, the best first; sld has no mean difference of its own."""
     by: dict[tuple[str, str], dict[int, Sequence[Row]]] = {}
-    for observation in observations:
-        model, data = observation.names
-        for name, rows in observation.result.items():
-            by.setdefault((data, name), {})[dose_of(model)] = rows
-    responses = [
-        dose_response(find(name), statistic, rows, data=data, seed=settings.seed)
-        for (data, name), rows in by.items()
-        if len(rows) >= FEWEST and any(row.scores for doses in rows.values() for row in doses)
-        for statistic in _statistics(name)
-    ]
+    for observation, name, rows in results(observations):
+        by.setdefault((observation.names[1], name), {})[dose_of(observation.names[0])] = rows
+    responses = []
+    for (data, name), doses in by.items():
+        if len(doses) >= FEWEST and any(row.scores for rows in doses.values() for row in rows):
+            summary = find(name).summary
+            responses += [
+                dose_response(find(name), statistic, doses, data=data, seed=settings.seed)
+                for statistic in (("asld",) if summary == "magnitude" else STATISTICS[summary])
+            ]
     return sorted(responses, key=_sort_key)
-
-
-def _statistics(name: str) -> tuple[str, ...]:
-    """The headline and the mean difference; only the headline for `sld`, whose mean difference is pll's."""
-    summary = find(name).summary
-    return ("asld",) if summary == "magnitude" else STATISTICS[summary]
 
 
 def _sort_key(response: DoseResponse) -> tuple[float, float, float]:
@@ -146,20 +139,13 @@ def _sort_key(response: DoseResponse) -> tuple[float, float, float]:
 
 
 def _ranking_table(responses: Sequence[DoseResponse], doses: int) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for response in responses:
-        separated = f"{response.n_separated} of {response.n_tested}"
-        rows.append(
-            (
-                *_name(response),
-                response.n,
-                response.spearman,
-                response.kendall,
-                response.p,
-                response.step,
-                separated,
-            )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(each.measure, each.data, each.statistic, each.n, each.spearman, each.kendall, each.p),
+            *(each.step, f"{each.n_separated} of {each.n_tested}"),
         )
+        for each in responses
+    ]
     return Table(
         "Measures by how well they follow the planted dose, the best first",
         ("measure", "data", "statistic", "items", "Spearman ρ", "Kendall τ", "p", "step", "told apart"),
@@ -177,7 +163,8 @@ def _scores(responses: Sequence[DoseResponse], doses: Sequence[int]) -> Table:
     rows = []
     for response in responses:
         by = dict(zip(response.doses, response.scores.tolist(), strict=True))
-        rows.append((*_name(response), *(by.get(dose) for dose in doses)))
+        named = (response.measure, response.data, response.statistic)
+        rows.append((*named, *(by.get(dose) for dose in doses)))
     return Table(
         "Scores by dose",
         ("measure", "data", "statistic", *(f"dose {dose:+d}" if dose else "dose 0" for dose in doses)),
@@ -186,10 +173,6 @@ def _scores(responses: Sequence[DoseResponse], doses: Sequence[int]) -> Table:
         "stereotype is positive: the pronoun of the gender that mostly holds the occupation.",
         digits=3,
     )
-
-
-def _name(response: DoseResponse) -> tuple[str, str, str]:
-    return response.measure, response.data, response.statistic
 
 
 def _answers(responses: Sequence[DoseResponse]) -> list[str]:
@@ -221,11 +204,8 @@ def _plot(responses: Sequence[DoseResponse]) -> Plot:
         unit = float(response.errors[response.errors > 0].mean()) if (response.errors > 0).any() else 1.0
         for dose, score, error in zip(response.doses, response.scores, response.errors, strict=True):
             y = float(score - response.scores[response.middle]) / unit
-            reach = 1.96 * float(error) / unit
-            rows.append(
-                {"panel": panel, "series": response.statistic, "x": dose, "y": y}
-                | {"low": y - reach, "high": y + reach}
-            )
+            ends = {"low": y - 1.96 * float(error) / unit, "high": y + 1.96 * float(error) / unit}
+            rows.append({"panel": panel, "series": response.statistic, "x": dose, "y": y, **ends})
     alt = (
         "For every measure its change of score from the middle dose, in standard errors, against the dose, "
         "with 95% bands; measures in the order of the table."

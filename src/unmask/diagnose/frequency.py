@@ -10,11 +10,11 @@ import numpy as np
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.estimate import Estimate
-from unmask.core.types import Dataset, Floats, Pair
+from unmask.core.types import Dataset, Pair
 from unmask.diagnose import regressions
 from unmask.diagnose.common import not_pairs_reason, score_rows
 from unmask.diagnose.published import published_value
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.word_frequencies import WordFrequencies, frequencies_for
 from unmask.diagnose.word_groups import (
     ADVANTAGED,
@@ -81,21 +81,21 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Fre
     )
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """The words of every dataset, then the regression of each measure on their frequency."""
-    by_data, cases = _by_data(observations), regressions.regression_cases(observations)
+    by_data = _by_data(observations)
     return Finding(
-        (*_answers(by_data), *regressions.answers(cases, what=WHAT)),
+        (*_answers(by_data), *regressions.answers(observations, what=WHAT)),
         (
             *(_word_tables(by_data) if by_data else ()),
-            *regressions.tables(cases, what=WHAT, step="tenfold frequency"),
+            *regressions.tables(observations, what=WHAT, step="tenfold frequency"),
         ),
-        regressions.slopes_plot(cases, id="frequency-slopes", what=WHAT),
+        regressions.slopes_plot(observations, id="frequency-slopes", what=WHAT),
         tuple(dict.fromkeys(note for observation in observations for note in _notes(observation))),
     )
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Standardised slopes on frequency; of the words themselves, the difference of both groups."""
     words = [
         Estimate.of(
@@ -115,7 +115,7 @@ def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisS
     return [*regressions.estimates("frequency", observations), *words]
 
 
-def details(observations: Sequence[DiagnosisObservation]) -> dict[str, object]:
+def details(observations: Observations) -> dict[str, object]:
     """By dataset and bias type: the top words with their group, and the mean rank of each group."""
     return {
         "words": {
@@ -131,7 +131,7 @@ def details(observations: Sequence[DiagnosisObservation]) -> dict[str, object]:
     }
 
 
-def _by_data(observations: Sequence[DiagnosisObservation]) -> Data:
+def _by_data(observations: Observations) -> Data:
     """The groups of words of every dataset that has some."""
     return {each.data.card.name: each.result.groups for each in observations if each.result.groups}
 
@@ -177,16 +177,28 @@ def _notes(observation: DiagnosisObservation) -> Iterator[str]:
 
 def _word_tables(by_data: Data) -> tuple[Table, Table]:
     """Two tables: mean ranks with the difference of frequencies, and the words themselves."""
-    ranks = [row for data, groups in by_data.items() for row in _rank_rows(data, groups)]
-    lists = [
-        _list_row(data, name, group) for data, groups in by_data.items() for name, group in groups.items()
-    ]
-    columns = (
-        *("data", "bias type", "words A", "words D", "rank A", "published A", "rank D", "published D"),
-        *("log10 difference", "p Holm"),
-    )
+    ranks: list[tuple[Cell, ...]] = []
+    lists: list[tuple[Cell, ...]] = []
+    published = {"measure": "frequency", "diagnosis": "frequency", "model": CORPUS}
+    for data, groups in by_data.items():
+        for name, (difference, p) in _contrasts(groups).items():
+            group, cells = groups[name], list[Cell]()
+            of, top = mean_ranks(top_words(group)), top_words(group)
+            for side in (ADVANTAGED, DISADVANTAGED):
+                paper = published_value(**published, data=data, statistic=f"rank-{side}", group=name)
+                cells += [of.get(side), paper]
+            counts = len(group.advantaged), len(group.disadvantaged)
+            ranks.append((data, name, *counts, *cells, difference, p))
+            chosen = ", ".join(f"{word.text} ({side[0].upper()} {word.count})" for word, side in top)
+            lists.append((data, name, chosen, _listed(group.ambiguous), _listed(group.undecided)))
+    columns = ("data", "bias type", "words A", "words D", "rank A", "published A", "rank D", "published D")
     return (
-        Table("Frequency of advantaged (A) and disadvantaged (D) words", columns, tuple(ranks), RANKS),
+        Table(
+            "Frequency of advantaged (A) and disadvantaged (D) words",
+            (*columns, "log10 difference", "p Holm"),
+            tuple(ranks),
+            RANKS,
+        ),
         Table(
             "The words, the most frequent first",
             ("data", "bias type", "words", "left out: ambiguous", "left out: in both groups"),
@@ -201,12 +213,8 @@ def _answers(by_data: Data) -> Iterator[str]:
     for data, groups in by_data.items():
         both = [ranks for group in groups.values() if len(ranks := mean_ranks(top_words(group))) == 2]
         ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)
-        contrasts = _contrasts(groups)
-        sure = [
-            f"{name} ({difference.value:+.2f})"
-            for name, (difference, p) in contrasts.items()
-            if p is not None and p < 0.05
-        ]
+        contrasts = _contrasts(groups).items()
+        sure = [f"{name} ({gap.value:+.2f})" for name, (gap, p) in contrasts if p is not None and p < 0.05]
         yield (
             f"{data}: the advantaged group's words have the better mean rank in {ahead} of {len(both)} bias "
             f"types; over all words log10 frequency differs in {', '.join(sure) or 'none of them'} "
@@ -216,44 +224,18 @@ def _answers(by_data: Data) -> Iterator[str]:
 
 def _contrasts(groups: Mapping[str, WordGroups]) -> dict[str, tuple[Contrast, float | None]]:
     """Advantaged minus disadvantaged by bias type, with the corrected p-value."""
-    differences = {
-        name: contrast(_logs(group.advantaged), _logs(group.disadvantaged)) for name, group in groups.items()
-    }
-    adjusted = holm([difference.p for difference in differences.values()])
-    return {
-        name: (difference, p) for (name, difference), p in zip(differences.items(), adjusted, strict=True)
-    }
-
-
-def _rank_rows(data: str, groups: Mapping[str, WordGroups]) -> Iterator[tuple[Cell, ...]]:
-    for name, (difference, p) in _contrasts(groups).items():
-        ranks = mean_ranks(top_words(groups[name]))
-        cells: list[Cell] = []
-        for group in (ADVANTAGED, DISADVANTAGED):
-            cells += [ranks.get(group), _published(data, name, group)]
-        counts = len(groups[name].advantaged), len(groups[name].disadvantaged)
-        yield (data, name, *counts, *cells, difference, p)
-
-
-def _published(data: str, name: str, group: str) -> float | None:
-    return published_value(
-        "frequency", CORPUS, data=data, measure="frequency", statistic=f"rank-{group}", group=name
-    )
-
-
-def _list_row(data: str, name: str, group: WordGroups) -> tuple[Cell, ...]:
-    chosen = [f"{word.text} ({side[0].upper()} {word.count})" for word, side in top_words(group)]
-    return data, name, ", ".join(chosen), _listed(group.ambiguous), _listed(group.undecided)
+    differences = []
+    for group in groups.values():
+        sides = (group.advantaged, group.disadvantaged)
+        differences.append(contrast(*(np.array([word.log10 for word in side], float) for side in sides)))
+    adjusted = holm([difference.p for difference in differences])
+    return dict(zip(groups, zip(differences, adjusted, strict=True), strict=True))
 
 
 def _listed(left_out: Sequence[GroupWord]) -> str:
     more = len(left_out) - SHOWN
     named = ", ".join(word.text for word in left_out[:SHOWN])
     return f"{named} and {more} more" if more > 0 else named
-
-
-def _logs(words: Sequence[GroupWord]) -> Floats:
-    return np.array([word.log10 for word in words], dtype=np.float64)
 
 
 FREQUENCY = Diagnosis(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
@@ -14,8 +14,8 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import NAN, Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Row
-from unmask.diagnose.common import score_rows, template_reason
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.diagnose.common import results, score_rows, template_reason
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Cell, Finding, Plot, Table, Value, charts
 from unmask.measures import find
 from unmask.stats import comparisons
@@ -34,9 +34,8 @@ from unmask.stats.table import ScoreTable
 
 FEWEST = 5  # fewest draws of each size, as in the thesis
 SHARE = "bias-score"
-SPLITS = "middle 95% of splits"
 AXES = {SHARE: "bias score, %", "asld": "ASLD, nats"}
-Samples = Sequence[tuple[DiagnosisObservation, Sequence[SampleScores]]]
+Samples = Sequence[tuple[DiagnosisObservation, SampleScores]]
 
 
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dict[str, list[Row]]:
@@ -49,74 +48,66 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dic
     return score_rows(session, data, settings)
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Variation of the score between halves and among samples, and the number of pairs needed."""
-    draws = max(settings.draws, FEWEST)
-    samples = _samples(tuple(observations), draws, settings.seed)
-    between = _comparison_power_table(observations, settings)
+    samples = _samples(tuple(observations), settings)
+    own = [(each, [scores for where, scores in samples if where is each]) for each in observations]
+    scored_names = {(each, scores.measure) for each, scores in samples}
+    lacking = [(e, [name for name in e.result if (e, name) not in scored_names]) for e in observations]
+    tables = (
+        _halves(samples, settings.seed),
+        _power_table(samples, settings),
+        _comparison_power_table(observations, settings),
+        _size_table(samples, settings),
+    )
     return Finding(
-        tuple(line for each, measures in samples for line in _answers(each, measures, settings)),
-        (
-            _halves(samples, settings.seed),
-            _power_table(samples, settings),
-            *([between] if between.rows else []),
-            Table(
-                "Score against the number of pairs",
-                ("model", "data", "measure", "statistic", "pairs", "mean (least to most)", "SD"),
-                tuple(row for each, measures in samples for one in measures for row in _sizes(each, one)),
-                f"{draws} samples of each size, drawn without replacement: near the full number they overlap "
-                "and must agree. SD: standard deviation of their scores.",
-            ),
-        ),
+        tuple(line for each, scored in own for line in _answers(each, scored, settings)),
+        tuple(table for table in tables if table.rows),
         tuple(
             plot
-            for index, (observation, scores) in enumerate(samples)
-            for plot in _plots(observation, scores, index, len(observations))
+            for number, (each, scored) in enumerate(own, start=1)
+            for plot in _plots(each, scored, f"-{number}" if len(observations) > 1 else "")
         ),
-        tuple(_notes(samples)),
+        tuple(f"{e.where}: nothing was scored by {', '.join(names)}" for e, names in lacking if names),
     )
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """The standard deviation of the difference of halves, and how alike they rank the categories."""
     every = []
-    for observation, measures in _samples(tuple(observations), max(settings.draws, FEWEST), settings.seed):
-        for scores in measures:
-            numbers = {
-                "sd-of-halves": Value(_deviation(scores.halves) or NAN, method="none: describes the splits"),
-                "rank-correlation-of-halves": _middle(scores.rankings),
-            }
-            every += [
-                observation.estimate(f"stability/{scores.measure}", statistic, value, n=scores.n)
-                for statistic, value in numbers.items()
-                if value is not None
-            ]
+    for observation, scores in _samples(tuple(observations), settings):
+        spread = Value(_deviation(scores.halves) or NAN, method="none: describes the splits")
+        numbers = {"sd-of-halves": spread, "rank-correlation-of-halves": _middle(scores.rankings)}
+        every += [
+            observation.estimate(f"stability/{scores.measure}", statistic, value, n=scores.n)
+            for statistic, value in numbers.items()
+            if value is not None
+        ]
     return every
 
 
 @lru_cache(maxsize=1)  # for the finding and the estimates
-def _samples(observations: tuple[DiagnosisObservation, ...], draws: int, seed: int) -> Samples:
+def _samples(observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings) -> Samples:
     """Sample scores of every measure that scored anything."""
-    return [
-        (observation, [sample for sample in _sample(observation, draws, seed) if sample is not None])
-        for observation in observations
-    ]
-
-
-def _sample(observation: DiagnosisObservation, draws: int, seed: int) -> Iterator[SampleScores | None]:
-    for name, rows in observation.result.items():
+    samples = []
+    for observation, name, rows in results(observations):
         table = ScoreTable.of(find(name), rows, data=observation.data.card.name)
-        yield sample_scores(table, draws, seed=seed)
+        scores = sample_scores(table, max(settings.draws, FEWEST), seed=settings.seed)
+        samples += [(observation, scores)] if scores is not None else []
+    return samples
 
 
 def _halves(samples: Samples, seed: int) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for observation, measures in samples:
-        for scores in measures:
-            where = (*observation.names, scores.measure, scores.statistic, scores.n)
-            ranking = spearman_brown(float(scores.rankings.mean())) if scores.rankings.size else None
-            halves = (_deviation(scores.halves), _middle(scores.rankings), ranking)
-            rows.append((*where, _score(scores, seed), *halves))
+    for observation, scores in samples:
+        where = (*observation.names, scores.measure, scores.statistic, scores.n)
+        ranking = spearman_brown(float(scores.rankings.mean())) if scores.rankings.size else None
+        if scores.statistic == SHARE:
+            share = wilson(round(float(scores.values.sum()) / 100), scores.n)
+            score = replace(share, value=scores.score)
+        else:
+            score = mean_interval(scores.values, rng=generator(seed, "all"))
+        rows.append((*where, score, _deviation(scores.halves), _middle(scores.rankings), ranking))
     return Table(
         "Two halves of the pairs",
         ("model", "data", "measure", "statistic", "pairs", "score", "SD of halves", "ρ of rankings", "all"),
@@ -136,8 +127,7 @@ def _power_table(samples: Samples, settings: DiagnosisSettings) -> Table:
             required_pairs(settings.effect, decided=scores.decided / scores.n),
             detectable_effect(scores.decided),
         )
-        for observation, measures in samples
-        for scores in measures
+        for observation, scores in samples
         if scores.statistic == SHARE
     ]
     return Table(
@@ -150,65 +140,57 @@ def _power_table(samples: Samples, settings: DiagnosisSettings) -> Table:
     )
 
 
-def _comparison_power_table(
-    observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings
-) -> Table:
+def _comparison_power_table(observations: Observations, settings: DiagnosisSettings) -> Table:
     """Pairs needed to detect a difference between two models, by pair of models, dataset and measure."""
+    rows: list[tuple[Cell, ...]] = []
+    for a, b in combinations(observations, 2):
+        (model, data), (other, other_data) = a.names, b.names
+        shared = [name for name in a.result if name in b.result and find(name).summary == "share"]
+        for name in shared if data == other_data else ():
+            both = a.result[name], b.result[name]
+            first = comparisons(find(name), *both, data=data, rng_seed=settings.seed)[0]
+            disagree = first.flips / first.n if first.n else NAN
+            needed = required_pairs_between(settings.effect, disagree)
+            numbers = (first.difference, first.n, 100 * disagree, first.p, needed)
+            rows.append((data, name, model, other, *numbers))
     return Table(
         "Pairs needed to tell two models apart",
         ("data", "measure", "model", "other", "change", "pairs", "disagree, %", "p", "pairs needed"),
-        tuple(row for a, b in combinations(observations, 2) for row in _between(a, b, settings)),
+        tuple(rows),
         "Change: the other's bias score minus the model's; p by McNemar's test. Needed: to detect "
         f"{settings.effect:g} points between them by that test with 80% power, if they disagree on the same "
         "share of pairs. A dash: they disagree on too few pairs for such a difference.",
     )
 
 
-def _between(
-    a: DiagnosisObservation, b: DiagnosisObservation, settings: DiagnosisSettings
-) -> list[tuple[Cell, ...]]:
-    (model, data), (other, other_data) = a.names, b.names
-    if data != other_data:
-        return []
+def _size_table(samples: Samples, settings: DiagnosisSettings) -> Table:
+    """One row per size of sample; all pairs give a single score."""
     rows: list[tuple[Cell, ...]] = []
-    for name in (name for name in a.result if name in b.result and find(name).summary == "share"):
-        both = a.result[name], b.result[name]
-        first = comparisons(find(name), *both, data=data, rng_seed=settings.seed)[0]
-        disagree = first.flips / first.n if first.n else NAN
-        needed = required_pairs_between(settings.effect, disagree)
-        rows.append((data, name, model, other, first.difference, first.n, 100 * disagree, first.p, needed))
-    return rows
-
-
-def _score(sample: SampleScores, seed: int) -> Value:
-    if sample.statistic == SHARE:
-        share = wilson(round(float(sample.values.sum()) / 100), sample.n)
-        return replace(share, value=sample.score)
-    return mean_interval(sample.values, rng=generator(seed, "all"))
+    for observation, scores in samples:
+        where = (*observation.names, scores.measure, scores.statistic)
+        for size, x in scores.by_size.items():
+            if size < scores.n:
+                ends = Value(float(x.mean()), float(x.min()), float(x.max()), "range")
+                rows.append((*where, size, ends, _deviation(x)))
+        rows.append((*where, scores.n, scores.score, None))
+    return Table(
+        "Score against the number of pairs",
+        ("model", "data", "measure", "statistic", "pairs", "mean (least to most)", "SD"),
+        tuple(rows),
+        f"{max(settings.draws, FEWEST)} samples of each size, drawn without replacement: near the full "
+        "number they overlap and must agree. SD: standard deviation of their scores.",
+    )
 
 
 def _middle(values: Floats) -> Value | None:
     if not values.size:
         return None
     low, high = np.quantile(values, [0.025, 0.975]).tolist()
-    return Value(float(values.mean()), low, high, SPLITS)
+    return Value(float(values.mean()), low, high, "middle 95% of splits")
 
 
 def _deviation(values: Floats) -> float | None:
     return float(values.std(ddof=1)) if values.size > 1 else None
-
-
-def _sizes(observation: DiagnosisObservation, sample: SampleScores) -> list[tuple[Cell, ...]]:
-    """One row per size; all pairs give a single score."""
-    where = (*observation.names, sample.measure, sample.statistic)
-    parts = {size: scores for size, scores in sample.by_size.items() if size < sample.n}
-    return [
-        *(
-            (*where, size, Value(float(x.mean()), float(x.min()), float(x.max()), "range"), _deviation(x))
-            for size, x in parts.items()
-        ),
-        (*where, sample.n, sample.score, None),
-    ]
 
 
 def _answers(
@@ -229,9 +211,7 @@ def _answers(
     ]
 
 
-def _plots(
-    observation: DiagnosisObservation, measures: Sequence[SampleScores], index: int, total: int
-) -> list[Plot]:
+def _plots(each: DiagnosisObservation, measures: Sequence[SampleScores], number: str) -> list[Plot]:
     """One plot for bias scores and one for ASLD, as their scales differ."""
     plots = []
     for statistic, axis in AXES.items():
@@ -244,21 +224,11 @@ def _plots(
         ]
         if len({row["x"] for row in rows}) < 2:
             continue
-        alt = (
-            "Mean score of samples against their size, by measure, with the range from the least to the most."
-        )
-        name = f"stability-{statistic}" + (f"-{index + 1}" if total > 1 else "")
-        title = f"{statistic} against the number of pairs: {observation.where}"
-        plots.append(Plot(name, title, alt, charts.panels(rows, x="pairs in a sample", y=axis)))
+        alt = "Mean score of samples against their size, by measure, with the range from least to most."
+        title = f"{statistic} against the number of pairs: {each.where}"
+        chart = charts.panels(rows, x="pairs in a sample", y=axis)
+        plots.append(Plot(f"stability-{statistic}{number}", title, alt, chart))
     return plots
-
-
-def _notes(samples: Samples) -> Iterator[str]:
-    for observation, measures in samples:
-        scored = {scores.measure for scores in measures}
-        lacking = [name for name in observation.result if name not in scored]
-        if lacking:
-            yield f"{observation.where}: nothing was scored by {', '.join(lacking)}"
 
 
 STABILITY = Diagnosis(
