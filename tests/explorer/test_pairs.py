@@ -10,8 +10,8 @@ import pytest
 from unmask.audit.result import load
 from unmask.core.errors import DataError, ResultError
 from unmask.explorer.annotation import AnnotationDesk
-from unmask.explorer.folders import find_folders, open_folders
 from unmask.explorer.pairs import Runs, compare_runs, run_summaries, token_breakdown
+from unmask.explorer.server import find_folders, open_folders
 
 from . import samples
 

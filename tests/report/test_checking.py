@@ -7,7 +7,7 @@ from pathlib import Path
 
 from unmask.core.types import Check
 from unmask.findings.envelope import Result
-from unmask.report.check_texts import WHY, summarize_checks
+from unmask.report.wording import WHY, summarize_checks
 
 from . import fake
 

@@ -14,8 +14,7 @@ import pytest
 
 from unmask.core.types import Check
 from unmask.findings.envelope import Result
-from unmask.report import audit_page
-from unmask.report import downloads as files
+from unmask.report import audit_page, tables
 from unmask.report.run import write
 
 from . import fake
@@ -207,7 +206,7 @@ def test_write_leaves_one_file(tmp_path: Path) -> None:
 
 
 def test_result_json_of_the_page_holds_what_the_run_holds() -> None:
-    (link,) = (one.link for one in files.of_one(fake.whole(), "") if one.name == "result.json")
+    (link,) = (one.link for one in tables.files_of_one(fake.whole(), "") if one.name == "result.json")
     made = json.loads(base64.b64decode(link.partition(",")[2]))
     assert [one["value"] for one in made["estimates"]] == [one.value for one in fake.whole().estimates]
     assert [one["name"] for one in made["checks"]] == ["head", "accuracy"]

@@ -19,7 +19,7 @@ from unmask.audit.result import load
 from unmask.core.errors import ResultError
 from unmask.core.types import Dataset
 from unmask.findings.envelope import Result
-from unmask.report import comparison_figures, comparison_page, comparison_wording
+from unmask.report import comparison_figures, comparison_page, wording
 from unmask.report.selection import model_names
 from unmask.stats import Comparison, apply_holm
 
@@ -209,7 +209,7 @@ def _comparison(**changes: Any) -> Comparison:
     ],
 )
 def test_changes_in_words(changes: dict[str, Any], null: float | None, told: str) -> None:
-    assert comparison_wording.reading(_comparison(**changes), null) == told
+    assert wording.read_change(_comparison(**changes), null) == told
 
 
 def _rows(spec: dict[str, Any]) -> list[dict[str, Any]]:

@@ -9,32 +9,19 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 
-from unmask.cli import (
-    annotate,
-    audit,
-    compare,
-    corpus,
-    data,
-    diagnose,
-    explain,
-    explore,
-    gate,
-    mitigate,
-    prompts,
-    report,
-    store,
-    study,
-    task,
-    vectors,
-)
-from unmask.cli import list as listing
+from unmask.cli.annotate import annotate
 from unmask.cli.console import repeat_options
 from unmask.core.errors import DataError, UnmaskError
 from unmask.training.distributed import is_main_process, world_size
 
+COMMANDS = (  # each is the function of its name in the module of its name, or the `app` there
+    *("audit", "compare", "diagnose", "explain", "explore", "gate", "report", "list", "mitigate", "task"),
+    *("prompts", "annotate", "vectors", "corpus", "data", "store", "study"),
+)
 TRAINING = ("mitigate", "task")  # commands that may run under accelerate launch
 GRACE = 5.0  # seconds the other ranks wait, so that rank 0 can print the error before the launcher kills all
 
@@ -46,24 +33,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("audit")(audit.audit)
-app.command("compare")(compare.compare)
-app.command("diagnose")(diagnose.diagnose)
-app.command("explain")(explain.explain)
-app.command("explore")(explore.explore)
-app.command("gate")(gate.gate)
-app.command("report")(report.report)
-app.command("list")(listing.listing)
-app.command("mitigate")(mitigate.mitigate)
-app.command("task")(task.task)
-app.command("prompts")(prompts.prompts)
-app.command("annotate")(annotate.annotate)
-app.command("judge", hidden=True)(annotate.annotate)  # its earlier name
-app.command("vectors")(vectors.vectors)
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(data.app, name="data")
-app.command("store")(store.store)
-app.command("study")(study.study)
+for _name in COMMANDS:
+    _module = import_module(f"unmask.cli.{_name}")
+    if hasattr(_module, "app"):
+        app.add_typer(_module.app, name=_name)
+    else:
+        app.command(_name)(getattr(_module, _name, None) or _module.listing)
+app.command("judge", hidden=True)(annotate)  # the earlier name of annotate
 
 
 def _version(requested: bool) -> None:

@@ -48,8 +48,7 @@ def explore(
     from contextlib import suppress
     from secrets import token_urlsafe
 
-    from unmask.explorer.folders import find_folders, open_folders
-    from unmask.explorer.server import create_server, open_socket, page_url
+    from unmask.explorer.server import create_server, find_folders, open_folders, open_socket, page_url
 
     token = token_urlsafe(24)
     site = open_folders(runs if runs else find_folders(RUNS), token)

@@ -88,7 +88,21 @@ class Runs:
 
 def run_summaries(runs: Runs) -> list[dict[str, Any]]:
     """For every run its headline estimates, with their readings in words, and its checks."""
-    return [_summary(name, result) for name, result in zip(runs.names, runs.results, strict=True)]
+    summaries = []
+    for name, result in zip(runs.names, runs.results, strict=True):
+        heads = [
+            plain(estimate) | {"reading": reading(estimate), "digits": digits_of(estimate.statistic)}
+            for estimate in result.headlines()
+        ]
+        model = _part(result.meta["model"], "id", "kind", "parameters", "fingerprint", "warnings")
+        data = [_part(card, "name", "title", "n", "problems") for card in result.meta["data"]]
+        summary = {"name": name, "model": model, "data": data, "headlines": heads}
+        summaries.append({**summary, "checks": [plain(check) for check in result.checks]})
+    return summaries
+
+
+def _part(facts: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: facts.get(name) for name in names}
 
 
 def compare_runs(first: AuditResult, second: AuditResult) -> list[dict[str, Any]]:
@@ -101,22 +115,6 @@ def _compare_folders(first: str, second: str) -> list[dict[str, Any]]:
     """Cached: resampling takes seconds on a large run."""
     changes = compare(load(first), load(second))
     return [plain(change) | {"digits": digits_of(change.statistic)} for change in changes]
-
-
-def _summary(name: str, result: AuditResult) -> dict[str, Any]:
-    model = result.meta["model"]
-    return {
-        "name": name,
-        "model": {key: model.get(key) for key in ("id", "kind", "parameters", "fingerprint", "warnings")},
-        "data": [
-            {key: data.get(key) for key in ("name", "title", "n", "problems")} for data in result.meta["data"]
-        ],
-        "headlines": [
-            plain(estimate) | {"reading": reading(estimate), "digits": digits_of(estimate.statistic)}
-            for estimate in result.headlines()
-        ],
-        "checks": [plain(check) for check in result.checks],
-    }
 
 
 def _records(result: AuditResult) -> Iterator[dict[str, Any]]:

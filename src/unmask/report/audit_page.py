@@ -8,8 +8,7 @@ from typing import Any
 from unmask.audit.result import AuditResult
 from unmask.findings.figure import Figure
 from unmask.findings.html import render
-from unmask.report import charts, downloads, selection, wording
-from unmask.report.check_texts import summarize_checks
+from unmask.report import charts, selection, tables, wording
 from unmask.report.pairs import largest_differences, smallest_differences
 from unmask.report.selection import BAND
 from unmask.report.tables import estimate_row, headlines_by_dataset, spread_row
@@ -38,7 +37,7 @@ def render_page(name: str, drawn: list[Figure], /, **content: Any) -> str:
 
 def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]) -> dict[str, Any]:
     headlines, duplicates = result.headlines(), selection.duplicate_measures(result)
-    bibtex = downloads.collect_bibtex([result])
+    bibtex = tables.collect_bibtex([result])
     decided = []  # pairs of every measure, except one whose differences equal those of an earlier one
     for e in headlines:
         twin = duplicates.get((e.measure, e.data))
@@ -49,7 +48,7 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
         "figures": figures_by_section,
         "introduction": wording.introduction(result),
         "checks": result.checks,
-        "checked": summarize_checks([result], selection.model_names([result])),
+        "checked": wording.summarize_checks([result], selection.model_names([result])),
         "failed": [(check.name, check.detail) for check in result.checks if not check.ok],
         "findings": headlines_by_dataset(result),
         "headlines": [estimate_row(e, result) for e in headlines],
@@ -63,5 +62,5 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
         "decided": decided,
         "meanings": wording.meanings(result),
         "bibtex": bibtex,
-        "files": downloads.of_one(result, bibtex),
+        "files": tables.files_of_one(result, bibtex),
     }

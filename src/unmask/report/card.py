@@ -34,7 +34,10 @@ def write(result: AuditResult, path: Path) -> Path:
     body = existing.text.strip("\n") if existing else f"# {markdown.text(_model(result))}"
     text_with_section = _OURS.sub(lambda _: section, body) if _OURS.search(body) else f"{body}\n\n{section}"
     content = f"---\n{data.to_yaml()}\n---\n\n{text_with_section}\n"
-    _check(content, len(data.eval_results))
+    read = cast(ModelCardData, ModelCard(content).data).eval_results or []
+    if len(read) != len(data.eval_results):
+        lost = f"only {len(read)} of {len(data.eval_results)} results can be read back from the card"
+        raise ResultError(f"{lost}: nothing was written")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8", newline="\n")
     return path
@@ -91,15 +94,6 @@ def _load_card(path: Path) -> ModelCard:
         return cast(ModelCard, ModelCard.load(path))
     except (ValueError, OSError) as error:
         raise ResultError(f"{path} is not a model card ({error}): choose another file") from error
-
-
-def _check(content: str, count: int) -> None:
-    """Check that huggingface_hub reads back every result that was written."""
-    read = cast(ModelCardData, ModelCard(content).data).eval_results or []
-    if len(read) != count:
-        raise ResultError(
-            f"only {len(read)} of {count} results can be read back from the card: nothing was written"
-        )
 
 
 def _model(result: AuditResult) -> str:

@@ -11,8 +11,8 @@ from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
 from unmask.findings.charts import Chart
 from unmask.findings.figure import Figure, figure
-from unmask.report import charts, comparison_wording, selection
-from unmask.report.comparison_wording import LETTERS, as_estimate
+from unmask.report import charts, selection, wording
+from unmask.report.wording import LETTERS, change_estimate
 
 if TYPE_CHECKING:
     from unmask.stats import Comparison
@@ -34,7 +34,7 @@ def side_by_side(runs: Sequence[AuditResult], names: Sequence[str]) -> list[Figu
         wanted = {id(estimate) for estimate in members}
         rows = [
             charts.point(estimate, f"{estimate.measure} · {estimate.data}", name)
-            for estimates, name in zip(by_run, comparison_wording.lettered_names(names), strict=True)
+            for estimates, name in zip(by_run, wording.lettered_names(names), strict=True)
             for estimate in estimates
             if id(estimate) in wanted
         ]
@@ -54,7 +54,7 @@ def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bo
         for change in members:
             series = f"{LETTERS[change.run]} {names[change.run]}" if len(names) > 2 else None
             rows.append(
-                charts.point(as_estimate(change), comparison_wording.label(change, several=several), series)
+                charts.point(change_estimate(change), wording.change_label(change, several=several), series)
             )
         title = f"Change of {kind} from A, over the items both runs scored; dashed: no change"
         chart = plots.intervals(by_label(rows), axis=UNITS.get(members[0].statistic, "change"), null=0.0)
@@ -70,7 +70,7 @@ def by_category(compared: Sequence[Comparison], names: Sequence[str]) -> list[Fi
     for each in compared:
         if each.group != "all" and (each.run, each.measure, each.data, each.statistic) in heads:
             key = (each.run, each.data, KINDS.get(each.statistic, each.statistic))
-            parts.setdefault(key, []).append(as_estimate(each))
+            parts.setdefault(key, []).append(change_estimate(each))
     for (number, data, kind), estimates in parts.items():
         title = f"{LETTERS[number]} − A: change of {kind} on {data}, by category"
         rest = f" ({names[number]} against {names[0]}); the same numbers are in the table."

@@ -11,12 +11,11 @@ from unmask.core.errors import ResultError
 from unmask.core.estimate import Estimate
 from unmask.findings import numbers
 from unmask.findings.figure import Figure
-from unmask.report import comparison_figures, comparison_wording, downloads, selection, wording
+from unmask.report import comparison_figures, selection, tables, wording
 from unmask.report.audit_page import render_page
-from unmask.report.check_texts import summarize_checks
-from unmask.report.comparison_wording import LETTERS
 from unmask.report.pairs import OPEN_SIDES, SIDES
 from unmask.report.tables import estimate_row, spread_row
+from unmask.report.wording import LETTERS
 from unmask.stats import Comparison, apply_holm
 
 Changes = tuple[tuple[Comparison, ...], tuple[Comparison, ...]]  # over all items; by category
@@ -66,20 +65,20 @@ def page(runs: Sequence[AuditResult], compared: Changes) -> str:
 
 def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
     names, (whole, split) = selection.model_names(runs), compared
-    known, several = comparison_wording.nulls(runs), _several_data(whole)
-    labels, bibtex = comparison_wording.lettered_names(names), downloads.collect_bibtex(runs)
+    known, several = wording.nulls(runs), _several_data(whole)
+    labels, bibtex = wording.lettered_names(names), tables.collect_bibtex(runs)
     meanings = {meaning["name"]: meaning for run in runs for meaning in wording.meanings(run)}
     cards = {str(card.get("name")): card for run in runs for card in run.meta.get("data") or []}
 
     def rows(changes: Iterable[Comparison]) -> list[dict[str, Any]]:
-        return [comparison_wording.row(change, known, several=several) for change in changes]
+        return [wording.change_row(change, known, several=several) for change in changes]
 
     return {
         "names": names,
         "models": list(zip(LETTERS, names, (run.meta for run in runs), strict=False)),
         "version": runs[0].meta.get("unmask", ""),
         "introduction": wording.introduction(*runs),
-        "checked": summarize_checks(runs, labels),
+        "checked": wording.summarize_checks(runs, labels),
         "failed": [
             (f"{name} · {check.name}", check.detail)
             for name, run in zip(names, runs, strict=True)
@@ -108,7 +107,7 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
         "meanings": list(meanings.values()),
         "cards": list(cards.values()),
         "bibtex": bibtex,
-        "files": downloads.of_several(runs, names, [*whole, *split], bibtex),
+        "files": tables.files_of_several(runs, names, [*whole, *split], bibtex),
     }
 
 

@@ -1,8 +1,8 @@
-"""Estimates, changes and checks as tables: rows of a page, rounded for readers, data frames and CSV."""
+"""Estimates, changes and checks as tables: rows of a page, rounded for readers, CSV and files to download."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,12 @@ from unmask.audit.interpretation import DIFFERS, digits_of, holm, interval, read
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import Table, numbers
+from unmask.findings.assets import as_file, as_link
 from unmask.findings.envelope import Result, estimate_json
-from unmask.report import comparison_wording, selection
+from unmask.findings.html import Download
+from unmask.report import selection, wording
 from unmask.report.charts import tone
+from unmask.report.citations import bibliography
 from unmask.report.selection import BAND
 
 if TYPE_CHECKING:
@@ -27,6 +30,11 @@ CHANGED = "Change is after minus before over the items both runs scored; p is co
 NUMBERS = ("value", "interval", "null", "n", "ties", "unscored")
 CHANGES = ("before", "after", "change", "interval", "p_holm", "n", "flips", "left_out")
 TITLES = {"interval": "95% interval", "p_holm": "p (Holm)", "left_out": "left out"}
+CITED = (  # in the text of every page
+    "blodgett-etal-2021-stereotyping",
+    "kwon-mihindukulasooriya-2022-empirical",
+    "kaneko-etal-2022-debiasing",
+)
 _FORMULA = ("=", "+", "-", "@")
 
 
@@ -85,27 +93,21 @@ def spread_row(estimate: Estimate, result: AuditResult) -> dict[str, str]:
 
 def headline_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimate of every measure, dataset and model."""
-    pairs = [(name, run, e) for name, run in zip(names, results, strict=True) for e in run.headlines()]
     columns = _model_first(names, "data", "measure", "statistic", *NUMBERS, "p")
-    return _table("Headline estimates", columns, _with_model(pairs), NULL)
+    return _table("Headline estimates", columns, _records(results, names, lambda run: run.headlines()), NULL)
 
 
 def category_table(results: Sequence[AuditResult], names: Sequence[str]) -> Table:
     """The headline estimates by category, marked if significant after Holm's correction."""
-    pairs = [
-        (name, run, e)
-        for name, run in zip(names, results, strict=True)
-        for e in selection.by_group(run, "category")
-    ]
     columns = _model_first(names, "data", "measure", "category", *NUMBERS, "p_holm", "mark")
-    return _table("By category", columns, _with_model(pairs), HOLM)
+    records = _records(results, names, lambda run: selection.by_group(run, "category"))
+    return _table("By category", columns, records, HOLM)
 
 
 def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
     """Every paired comparison with the first run."""
     records = [
-        {"model": names[change.run], **comparison_wording.row(change, {}, several=False)}
-        for change in compared
+        {"model": names[change.run], **wording.change_row(change, {}, several=False)} for change in compared
     ]
     columns = ("model", "data", "measure", "statistic", "group", *CHANGES)
     return _table(f"Changes from {names[0]}", columns, records, CHANGED)
@@ -150,13 +152,54 @@ def as_csv(table: pd.DataFrame) -> str:
     return str(table.map(_escape_formula).to_csv(index=False, lineterminator="\n"))
 
 
+def files_of_one(result: AuditResult, bibtex: str) -> list[Download]:
+    """The files of the page of one run."""
+    content = Download("result.json", "everything on this page except single items", as_link(result.meta))
+    numbers = estimate_frame([result], selection.model_names([result]))
+    return [content, _csv("estimates.csv", "every estimate with its interval", numbers), *_bib(bibtex)]
+
+
+def files_of_several(
+    runs: Sequence[AuditResult], names: Sequence[str], compared: Sequence[Comparison], bibtex: str
+) -> list[Download]:
+    """The files of a page that compares runs."""
+    changes = change_records(compared, names)
+    content = {"runs": [run.meta for run in runs], "changes": changes}
+    return [
+        Download("comparison.json", "the runs and their changes", as_link(content)),
+        _csv("changes.csv", "every paired change", pd.DataFrame(changes)),
+        _csv("estimates.csv", "every estimate of every run", estimate_frame(runs, names)),
+        *_bib(bibtex),
+    ]
+
+
+def collect_bibtex(runs: Sequence[AuditResult]) -> str:
+    """Collect the BibTeX of every measure and dataset of the runs, and of what the page itself cites."""
+    found = {e.measure: run.find_measure(e.measure) for run in runs for e in run.headlines()}
+    keys = [measure.citation for measure in found.values() if measure]
+    data = [str(card.get("citation") or "") for run in runs for card in run.meta.get("data") or []]
+    return bibliography([*keys, *CITED], data)
+
+
+def _csv(name: str, description: str, table: pd.DataFrame) -> Download:
+    return Download(name, description, as_file(as_csv(table), "text/csv;charset=utf-8"))
+
+
+def _bib(bibtex: str) -> list[Download]:
+    link = as_file(f"{bibtex}\n", "text/plain;charset=utf-8")
+    return [Download("citations.bib", "BibTeX entries to cite", link)] if bibtex else []
+
+
 def _escape_formula(cell: object) -> object:
     return f"'{cell}" if isinstance(cell, str) and cell.lstrip().startswith(_FORMULA) else cell
 
 
-def _with_model(found: Iterable[tuple[str, AuditResult, Estimate]]) -> list[dict[str, Any]]:
-    """The rows of estimates, with the name of their model."""
-    return [{"model": name, **estimate_row(estimate, run)} for name, run, estimate in found]
+def _records(
+    results: Sequence[AuditResult], names: Sequence[str], select: Callable[[AuditResult], Sequence[Estimate]]
+) -> list[dict[str, Any]]:
+    """The rows of the selected estimates, with the name of their model."""
+    named = zip(names, results, strict=True)
+    return [{"model": name, **estimate_row(each, run)} for name, run in named for each in select(run)]
 
 
 def _model_first(names: Sequence[str], *columns: str) -> tuple[str, ...]:

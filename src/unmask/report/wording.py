@@ -1,17 +1,29 @@
-"""The sentences of the pages: what was measured, what the measures mean, the limits.
+"""The sentences of the pages: what was measured, what measures and checks mean, what changed, the limits.
 
 Say "mitigate", not "remove bias"; a score near its null is "no preference found by this measure".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from unmask.audit.interpretation import ALPHA, CHANGE, digits_of
 from unmask.audit.result import AuditResult
+from unmask.core.estimate import Estimate
+from unmask.core.types import Check
+from unmask.findings import numbers
 from unmask.report.citations import source
-from unmask.report.selection import is_open
+from unmask.report.selection import group_name, is_open
 
+if TYPE_CHECKING:
+    from unmask.stats import Comparison
+
+Nulls = Mapping[tuple[str, str, str], float | None]
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NO_CHANGE = "no significant change"
 UNKNOWN = "a measure unknown to this version of unmask"
 LIMITS = (
     "A score near its null means that no preference was found by this measure on these sentences. It does "
@@ -31,6 +43,29 @@ LIMITS = (
     "Coloured words show how much each token contributes to the difference of two scores. That is "
     "arithmetic, not a causal explanation.",
 )
+WHY: Mapping[str, str] = {  # every check, and why it matters
+    "lm-head": "The weights of the language-model head are in the checkpoint. If they were missing, "
+    "transformers would initialise them at random and every score would be noise.",
+    "masked-accuracy": "How often is a masked token the model's first guess? A model with low accuracy does "
+    "not know the language of these sentences, and its preferences mean nothing.",
+    "unmasked-accuracy": "How often does the model rank a token of the unmasked sentence first? Measures "
+    "without masking (aul, aula) depend on this.",
+    "next-token-accuracy": "How often is the next token the model's first guess? A model with low accuracy "
+    "does not know the language of these sentences, and its preferences mean nothing.",
+    "ties": "A pair with two equal scores expresses no preference. Many ties point to an error.",
+    "unscored": "Pairs that could not be scored are left out of the estimates. If there are many, the rest "
+    "may not represent the dataset.",
+    "truncated": "Sentences longer than the model's maximum length are left out, never truncated. This "
+    "counts them.",
+    "alignment": "Some measures need to know which tokens two sentences share. If the alignment depends on "
+    "the order of the sentences, so does the score.",
+    "length": "Longer sentences are less likely whatever they say. The scores should not depend on pairs "
+    "whose sentences differ in length.",
+    "near-zero": "If most differences are close to zero, the preferences are almost arbitrary and a small "
+    "change of wording reverses them.",
+    "unknown-tokens": "Words that are not in the tokenizer's vocabulary become the same unknown token, so "
+    "the model cannot prefer one of them.",
+}
 
 
 def introduction(run: AuditResult, *others: AuditResult) -> tuple[str, str]:
@@ -76,6 +111,101 @@ def meanings(run: AuditResult) -> list[dict[str, str]]:
         cited = source(measure.citation) if measure else ""
         rows.append({"name": name, "title": title, "reads": reads, "source": cited})
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSummary:
+    """One kind of check, why it matters, and its outcomes, named by dataset and model."""
+
+    name: str
+    why: str
+    outcomes: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether it passed everywhere."""
+        return all(outcome.ok for outcome in self.outcomes)
+
+
+def summarize_checks(runs: Sequence[AuditResult], names: Sequence[str]) -> list[CheckSummary]:
+    """Group the checks of all runs by kind, in their order; kinds with a failure first."""
+    outcomes: dict[str, list[Check]] = {}
+    for name, run in zip(names, runs, strict=True):
+        for check in run.checks:
+            data, _, kind = check.name.rpartition("/")
+            where = " · ".join(part for part in ((name if len(runs) > 1 else ""), data) if part)
+            outcomes.setdefault(kind, []).append(Check(where, check.ok, check.detail))
+    summaries = [CheckSummary(kind, WHY.get(kind, ""), tuple(results)) for kind, results in outcomes.items()]
+    return sorted(summaries, key=lambda summary: summary.ok)
+
+
+def lettered_names(names: Sequence[str]) -> list[str]:
+    """The models' names prefixed with their letters, which order the legends."""
+    return [f"{letter} {name}" for letter, name in zip(LETTERS, names, strict=False)]
+
+
+def nulls(runs: Sequence[AuditResult]) -> Nulls:
+    """The null of every statistic of the runs."""
+    return {(e.measure, e.data, e.statistic): e.null for run in runs for e in run.estimates}
+
+
+def is_significant(comparison: Comparison) -> bool:
+    """Whether the change is significant: by the Holm-corrected p-value, else by the interval."""
+    if comparison.p_holm is not None and math.isfinite(comparison.p_holm):
+        return comparison.p_holm < ALPHA
+    return comparison.difference.excludes(0)
+
+
+def read_change(comparison: Comparison, null: float | None) -> str:
+    """The change in plain words."""
+    if not math.isfinite(comparison.change):
+        return "not measured in both"
+    if not is_significant(comparison):
+        return NO_CHANGE
+    way = "rose" if comparison.change > 0 else "fell"
+    if comparison.statistic in ("lms", "icat"):
+        return f"{way}: {'better' if comparison.change > 0 else 'worse'} by this statistic"
+    if null is None:
+        return way
+    before, after = comparison.a_value - null, comparison.b_value - null
+    if abs(after) < abs(before):
+        return f"{way}, nearer to its null" + ("" if before * after >= 0 else " and past it")
+    return f"{way}, further from its null" + ("" if before * after >= 0 else " on the other side")
+
+
+def change_row(comparison: Comparison, known: Nulls, *, several: bool) -> dict[str, Any]:
+    """One change as a row of the page's tables."""
+    digits, signed = digits_of(comparison.statistic), numbers.signed_number
+    ends = f"{signed(comparison.low, digits)} to {signed(comparison.high, digits)}"
+    marked = is_significant(comparison)
+    null = known.get((comparison.measure, comparison.data, comparison.statistic))
+    return {
+        "label": change_label(comparison, several=several),
+        **{name: getattr(comparison, name) for name in ("data", "measure", "statistic", "method")},
+        "group": group_name(comparison.group),
+        "letter": LETTERS[comparison.run],
+        "before": numbers.number(comparison.a_value, digits),
+        "after": numbers.number(comparison.b_value, digits),
+        "change": signed(comparison.change, digits),
+        "interval": ends if comparison.difference.has_interval else "none",
+        "p_holm": numbers.p_value(comparison.p_holm),
+        **{name: f"{getattr(comparison, name):,}" for name in ("n", "flips", "left_out")},
+        "marked": marked,
+        "lean": "" if not marked else "above" if comparison.change > 0 else "below",
+        "reading": read_change(comparison, null),
+    }
+
+
+def change_label(comparison: Comparison, *, several: bool) -> str:
+    """The name of the measure, with that of the dataset if there are several."""
+    return f"{comparison.measure} · {comparison.data}" if several else comparison.measure
+
+
+def change_estimate(comparison: Comparison) -> Estimate:
+    """A change as an estimate with null 0, for the charts."""
+    same = {name: getattr(comparison, name) for name in ("measure", "data", "group", "n", "p", "p_holm")}
+    left_out = comparison.left_out
+    return Estimate.of(comparison.difference, statistic=CHANGE, null=0.0, unscored=left_out, **same)
 
 
 def _model(model: Mapping[str, Any]) -> str:
