@@ -24,11 +24,16 @@ from unmask.audit.plan import engine_for
 from unmask.audit.session import Session
 from unmask.core.errors import DataError, ModelError
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose import generate as package
 from unmask.diagnose.generate import NO_WORDNET, GenerationRules, generate, generate_file, write_proposals
 from unmask.diagnose.generate import wordnet as wordnet_module
-from unmask.diagnose.generate.candidates import fillers, likeliest_form, propose_candidates
-from unmask.diagnose.generate.fit import Candidate, plausibility, similarity
+from unmask.diagnose.generate.candidates import (
+    Candidate,
+    fillers,
+    likeliest_form,
+    plausibility,
+    propose_candidates,
+    similarity,
+)
 from unmask.diagnose.generate.targets import Target, changed_words, shared_words, targets
 from unmask.diagnose.generate.wordnet import WordNet, find_wordnet
 from unmask.diagnose.generate.words import Form, inflect, is_usable, readings
@@ -316,7 +321,8 @@ def placed(tokenizer: Any, text: str, word: str) -> tuple[list[int], list[int]]:
 def test_the_models_own_words_equal_a_slow_look(name: str) -> None:
     model, tokenizer = reference.load(zoo.folder(name))
     with subject(name) as one:
-        found = fillers(one.lm, package._with_slot(PAIR, target("money")), 40)
+        slots = Candidate(PAIR, target("money"), "{slot}", "model")
+        found = fillers(one.lm, [slots.with_replacement(side)[0] for side in ("more", "less")], 40)
         for words, text in zip(found, (PAIR.more, PAIR.less), strict=True):
             ids, places = placed(tokenizer, text, "money")
             row = [*ids[: places[0]], tokenizer.mask_token_id, *ids[places[-1] + 1 :]]

@@ -53,9 +53,7 @@ def read_counts(path: Path) -> WordFrequencies:
         counts[word] = counts.get(word, 0.0) + count
     total = sum(counts.values())
     if not total:
-        raise DataError(
-            f"{path.name}: no word with a count above 0; expected a word and its count in each row"
-        )
+        raise DataError(f"{path.name}: no word with a count above 0; expected a word and its count in a row")
     shares = {word: count / total for word, count in counts.items() if count}
     return WordFrequencies(path.name, lambda word: shares.get(word, 0.0), min(shares.values()))
 
@@ -71,10 +69,8 @@ def _wordfreq(language: str) -> WordFrequencies:
     try:
         floor = min(wordfreq.get_frequency_dict(language).values())
     except LookupError:
-        raise DataError(
-            f"wordfreq has no frequencies for language {language!r}; "
-            "pass a file of words and counts as `counts`"
-        ) from None
+        advice = "pass a file of words and counts as `counts`"
+        raise DataError(f"wordfreq has no frequencies for language {language!r}; {advice}") from None
     source = f"wordfreq {version('wordfreq')} ({language})"
     return WordFrequencies(source, lambda word: float(wordfreq.word_frequency(word, language)), floor)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -87,17 +87,15 @@ def words_by_group(
         disadvantaged_in_more = pair.groups.get("direction") == "stereo"
         counts[DISADVANTAGED].update(in_more if disadvantaged_in_more else in_less)
         counts[ADVANTAGED].update(in_less if disadvantaged_in_more else in_more)
-    members_of: dict[str, list[GroupWord]] = {
-        ADVANTAGED: [],
-        DISADVANTAGED: [],
-        "ambiguous": [],
-        "undecided": [],
-    }
-    for text in sorted(set().union(*counts.values()) - grammar):
+    members: dict[str, list[GroupWord]] = {field.name: [] for field in fields(WordGroups)}
+    for text in set().union(*counts.values()) - grammar:
         here, there = counts[ADVANTAGED][text], counts[DISADVANTAGED][text]
-        group = "ambiguous" if text in ambiguous else _group(here, there)
-        members_of[group].append(GroupWord(text, here + there, log10(text)))
-    return WordGroups(**{name: tuple(sorted(members, key=_order)) for name, members in members_of.items()})
+        group = ADVANTAGED if here > there else DISADVANTAGED
+        if text in ambiguous or here == there:
+            group = "ambiguous" if text in ambiguous else "undecided"
+        members[group].append(GroupWord(text, here + there, log10(text)))
+    order = (sorted(own, key=lambda word: (-word.count, -word.log10, word.text)) for own in members.values())
+    return WordGroups(*map(tuple, order))
 
 
 def top_words(groups: WordGroups) -> tuple[tuple[GroupWord, str], ...]:
@@ -115,13 +113,3 @@ def mean_ranks(chosen: Iterable[tuple[GroupWord, str]]) -> dict[str, float]:
     for rank, (_, group) in zip(ranks.tolist(), listed, strict=True):
         own.setdefault(group, []).append(rank)
     return {group: float(np.mean(values)) for group, values in own.items()} if len(own) == 2 else {}
-
-
-def _group(advantaged: int, disadvantaged: int) -> str:
-    if advantaged == disadvantaged:
-        return "undecided"
-    return ADVANTAGED if advantaged > disadvantaged else DISADVANTAGED
-
-
-def _order(word: GroupWord) -> tuple[int, float, str]:
-    return -word.count, -word.log10, word.text

@@ -21,9 +21,16 @@ from unmask.core.files import partial_file
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.types import Dataset, Pair
 from unmask.data.finspector import ITSELF
-from unmask.diagnose.generate.candidates import MODEL, SOURCES, fillers, propose_candidates
-from unmask.diagnose.generate.fit import Candidate, plausibility, similarity
-from unmask.diagnose.generate.targets import Target, targets
+from unmask.diagnose.generate.candidates import (
+    MODEL,
+    SOURCES,
+    Candidate,
+    fillers,
+    plausibility,
+    propose_candidates,
+    similarity,
+)
+from unmask.diagnose.generate.targets import targets
 from unmask.diagnose.generate.wordnet import ADVICE, WordNet, find_wordnet
 from unmask.measures import find
 from unmask.models import Lm, open_lm
@@ -156,13 +163,10 @@ def _candidates(
     lm: Lm, chunk: Sequence[ScoredItem], rules: GenerationRules, wordnet: WordNet | None
 ) -> list[Candidate]:
     """Candidates for the targets of a chunk of pairs; the model is queried once."""
-    tried = [
-        (item.item, target)
-        for item in chunk
-        if item.sentences
-        for target in targets(item, lm)[: rules.targets]
-    ]
-    texts = [text for pair, target in tried for text in _with_slot(pair, target)]
+    scored = [item for item in chunk if item.sentences]
+    tried = [(item.item, target) for item in scored for target in targets(item, lm)[: rules.targets]]
+    slots = [Candidate(pair, target, SLOT, MODEL) for pair, target in tried]
+    texts = [slot.with_replacement(side)[0] for slot in slots for side in ("more", "less")]
     words = fillers(lm, texts, TOP)
     return [
         candidate
@@ -171,23 +175,12 @@ def _candidates(
     ]
 
 
-def _with_slot(pair: Pair, target: Target) -> list[str]:
-    """Both sentences with the target replaced by a slot."""
-    both = ((pair.more, target.more), (pair.less, target.less))
-    return [text[:begin] + SLOT + text[end:] for text, (begin, end) in both]
-
-
 def _fitting(
     session: Session, candidates: Sequence[Candidate], rules: GenerationRules
 ) -> list[ScoredCandidate]:
     """Candidates that are plausible and similar enough, with both scores."""
-    likely = [
-        (candidate, value)
-        for candidate, value in zip(
-            candidates, plausibility(session, candidates, "words that fit"), strict=True
-        )
-        if value >= -rules.slack and math.isfinite(value)
-    ]
+    plausible = zip(candidates, plausibility(session, candidates, "words that fit"), strict=True)
+    likely = [(each, value) for each, value in plausible if value >= -rules.slack and math.isfinite(value)]
     cosines = similarity(session.lm, [candidate for candidate, _ in likely])
     return [
         (candidate, value, cosine)

@@ -1,24 +1,52 @@
-"""Replacement candidates for a target: from WordNet, inflected like the target, and from the model."""
+"""Replacement candidates for a target from WordNet and the model, their plausibility and similarity."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from unmask.core.types import Pair
-from unmask.diagnose.generate.fit import Candidate
+import numpy as np
+
+from unmask.audit.session import Session
+from unmask.core.errors import Unscorable
+from unmask.core.types import Pair, Probe
+from unmask.data.occurrences import Span
 from unmask.diagnose.generate.targets import Target, changed_words
 from unmask.diagnose.generate.wordnet import WordNet
 from unmask.diagnose.generate.words import Form, group_words, inflect, is_usable, readings
 from unmask.models import Lm
 from unmask.models.fill import top_words
+from unmask.models.states import mean_states
+from unmask.vectors.contextual import WordInText
 
 WORDNET, NEAR, MODEL = "wordnet", "wordnet-near", "model"
 MAX_PER_SOURCE = 5  # most words per source and target
 SOURCES = (WORDNET, NEAR, MODEL)
 _VOWELS = "aeiou"
 Filler = tuple[str, float]  # a word and its log-probability
+SIDES = ("more", "less")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A replacement candidate for a target, and its source."""
+
+    pair: Pair
+    target: Target
+    word: str
+    source: str  # wordnet, wordnet-near, model
+
+    def with_replacement(self, side: str) -> WordInText:
+        """The sentence with the target replaced, and the character span of the replacement."""
+        text, (begin, end) = self.original(side)
+        return text[:begin] + self.word + text[end:], (begin, begin + len(self.word))
+
+    def original(self, side: str) -> WordInText:
+        """The original sentence, and the character span of the target."""
+        pair, target = self.pair, self.target
+        return (pair.more, target.more) if side == "more" else (pair.less, target.less)
 
 
 def fillers(lm: Lm, texts: Sequence[str], most: int) -> list[list[Filler]]:
@@ -36,7 +64,8 @@ def propose_candidates(
     form = likeliest_form(target.word, predicted)
     if form is None:
         return []
-    barred = {*_opposites(form, wordnet), *changed_words(pair), *group_words()}
+    antonyms = wordnet.antonyms(form.lemma, form.part) if wordnet is not None else ()
+    barred = {inflect(lemma, form) for lemma in antonyms} | changed_words(pair) | group_words()
     words: dict[str, str] = {}
     for source, candidates_of in _sources(form, predicted, wordnet).items():
         fit = [word for word in candidates_of if _fits(word, pair.more, target) and word not in barred]
@@ -57,8 +86,11 @@ def likeliest_form(word: str, predicted: Sequence[Sequence[Filler]]) -> Form | N
 def _sources(
     form: Form, predicted: Sequence[Sequence[Filler]], wordnet: WordNet | None
 ) -> Mapping[str, list[str]]:
-    """Words by source, best first."""
-    sources = {MODEL: [word for word in _in_both(predicted) if _same_form(word, form)]}
+    """Words by source, best first; the model's are those it predicts in both sentences, in the same form."""
+    sides = [dict(side) for side in predicted]
+    common = [word for word in sides[0] if all(word in side for side in sides)]
+    ranked = sorted(common, key=lambda word: -sum(side[word] for side in sides))
+    sources = {MODEL: [word for word in ranked if any(map(form.is_like, readings(word)))]}
     if wordnet is None:
         return sources
     lemmas = {
@@ -66,20 +98,6 @@ def _sources(
         NEAR: wordnet.near(form.lemma, form.part),
     }
     return {source: [inflect(lemma, form) for lemma in words] for source, words in lemmas.items()} | sources
-
-
-def _in_both(predicted: Sequence[Sequence[Filler]]) -> list[str]:
-    """Words the model predicts in both sentences, by mean log-probability."""
-    sides = [dict(side) for side in predicted]
-    common = [word for word in sides[0] if all(word in side for side in sides)]
-    return sorted(common, key=lambda word: -sum(side[word] for side in sides))
-
-
-def _same_form(word: str, form: Form) -> bool:
-    return any(
-        (reading.part, reading.tag) == (form.part, form.tag) and reading.lemma != form.lemma
-        for reading in readings(word)
-    )
 
 
 def _fits(word: str, text: str, target: Target) -> bool:
@@ -94,7 +112,53 @@ def _fits(word: str, text: str, target: Target) -> bool:
     return article not in ("a", "an") or (word[0] in _VOWELS) == (target.word[0].lower() in _VOWELS)
 
 
-def _opposites(form: Form, wordnet: WordNet | None) -> Iterator[str]:
-    if wordnet is not None:
-        for lemma in wordnet.antonyms(form.lemma, form.part):
-            yield inflect(lemma, form)
+def plausibility(session: Session, candidates: Sequence[Candidate], what: str) -> list[float]:
+    """Log-probability of each word minus that of the original word; the lower of the two sentences.
+
+    All tokens of a word are masked together, so words of equally many tokens share an input.
+    """
+    words = _words(candidates)
+    session.lm.prime(sorted({text for text, _ in words}))
+    probes = {word: _probe(*word, session.lm) for word in words}
+    answers = session.read([probe for probe in probes.values() if probe is not None], what)
+    totals = {
+        word: float("-inf") if probe is None else float(answers[probe].logprobs.sum())
+        for word, probe in probes.items()
+    }
+    return [
+        min(totals[candidate.with_replacement(side)] - totals[candidate.original(side)] for side in SIDES)
+        for candidate in candidates
+    ]
+
+
+def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
+    """Cosine of the hidden states of a word and the original word; the lower of the two sentences.
+
+    Words are compared in context: the mean over a whole sentence hardly changes with one word.
+    """
+    words = _words(candidates)
+    rows = [lm.encode(text).ids for text, _ in words]
+    positions = [lm.token_positions(text, *span) for text, span in words]
+    states = [vector / np.linalg.norm(vector) for vector in mean_states(lm, rows, positions)]
+    of = dict(zip(words, states, strict=True))
+    return [
+        min(float(of[each.with_replacement(side)] @ of[each.original(side)]) for side in SIDES)
+        for each in candidates
+    ]
+
+
+def _words(candidates: Sequence[Candidate]) -> list[WordInText]:
+    """All replacements and all original words, in their sentences."""
+    both = [(each.with_replacement(side), each.original(side)) for each in candidates for side in SIDES]
+    return sorted({word for pair in both for word in pair})
+
+
+def _probe(text: str, span: Span, lm: Lm) -> Probe | None:
+    """Probe of the word with all its tokens masked; None if the sentence is too long for the model."""
+    positions = lm.token_positions(text, *span)
+    try:
+        ids = lm.encode(text).ids
+    except Unscorable:
+        return None
+    masked = tuple(lm.mask_id if position in positions else token for position, token in enumerate(ids))
+    return Probe(masked, tuple((position, ids[position]) for position in positions))

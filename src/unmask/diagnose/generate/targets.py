@@ -33,14 +33,10 @@ class Target:
 def targets(item: ScoredItem, lm: Lm) -> list[Target]:
     """Replaceable words of a pair, by decreasing contribution to its score difference."""
     pair = item.item
-    parts = {
-        "more": _contributions(pair.more, item.sentences["more"], lm),
-        "less": _contributions(pair.less, item.sentences["less"], lm),
-    }
+    in_more = _contributions(pair.more, item.sentences["more"], lm)
+    in_less = _contributions(pair.less, item.sentences["less"], lm)
     shared = [
-        Target(
-            pair.more[slice(*more)], more, less, parts["more"].get(more, 0.0) - parts["less"].get(less, 0.0)
-        )
+        Target(pair.more[slice(*more)], more, less, in_more.get(more, 0.0) - in_less.get(less, 0.0))
         for more, less in shared_words(pair)
         if more[0] > 0 and is_usable(pair.more[slice(*more)])
     ]

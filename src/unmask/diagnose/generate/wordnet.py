@@ -17,6 +17,7 @@ from pathlib import Path
 from unmask.core.errors import DataError
 
 FILES = {"NOUN": "noun", "VERB": "verb", "ADJ": "adj"}
+_PARTS = {"n": "NOUN", "v": "VERB", "a": "ADJ", "s": "ADJ"}
 SENSES = 3  # most frequent senses used per word
 NEAR = ("&", "@")  # pointers: similar adjectives, hypernyms
 ANTONYM = "!"
@@ -37,16 +38,15 @@ class WordNet:
     """Lookup of senses; a part of speech is `NOUN`, `VERB` or `ADJ`."""
 
     def __init__(self, root: Root) -> None:
-        self._root = root
-        self._read, self._synsets = cache(self._bytes), cache(self._found)
-        lacking = [name for name in self._names() if not (root / name).is_file()]
+        self._read, self._synsets = cache(lambda name: (root / name).read_bytes()), cache(self._found)
+        names = [f"{kind}.{part}" for kind in ("index", "data") for part in FILES.values()]
+        lacking = [name for name in names if not (root / name).is_file()]
         if lacking:
             raise DataError(f"{root} is not a WordNet folder: it has no {lacking[0]}; {ADVICE}")
 
     def synonyms(self, lemma: str, part: str) -> tuple[str, ...]:
         """Words that share one of the lemma's most frequent senses."""
-        words = [word for synset in self._synsets(lemma, part) for word in synset.words]
-        return _others(words, lemma)
+        return _others((word for synset in self._synsets(lemma, part) for word in synset.words), lemma)
 
     def near(self, lemma: str, part: str) -> tuple[str, ...]:
         """Words of similar senses, and hypernyms."""
@@ -55,12 +55,6 @@ class WordNet:
     def antonyms(self, lemma: str, part: str) -> tuple[str, ...]:
         """Antonyms."""
         return _others(self._pointed(lemma, part, (ANTONYM,)), lemma)
-
-    def _names(self) -> list[str]:
-        return [f"{kind}.{part}" for kind in ("index", "data") for part in FILES.values()]
-
-    def _bytes(self, name: str) -> bytes:
-        return (self._root / name).read_bytes()
 
     def _pointed(self, lemma: str, part: str, symbols: tuple[str, ...]) -> Iterator[str]:
         for synset in self._synsets(lemma, part):
@@ -80,7 +74,10 @@ class WordNet:
         data = self._read(f"data.{FILES[part]}")
         fields = data[offset : data.find(b"\n", offset)].partition(b"|")[0].decode().split()
         count = int(fields[3], 16)
-        words = tuple(_plain(word) for word in fields[4 : 4 + 2 * count : 2])
+        marked = (re.sub(r"\((a|p|ip)\)$", "", word) for word in fields[4 : 4 + 2 * count : 2])
+        words = tuple(
+            word.replace("_", " ") for word in marked
+        )  # without the mark of an adjective's position
         rest = fields[4 + 2 * count :]
         pointers = tuple(
             (rest[at], _PARTS.get(rest[at + 2], ""), int(rest[at + 1]))
@@ -89,28 +86,20 @@ class WordNet:
         return Synset(words, pointers)
 
 
-_PARTS = {"n": "NOUN", "v": "VERB", "a": "ADJ", "s": "ADJ"}
-
-
 def find_wordnet(folder: Path | None = None) -> WordNet | None:
     """WordNet in `folder`, else in its usual places; None if not found."""
     if folder is not None:
         return WordNet(folder)
-    for root in _search_paths():
-        if (root / "index.noun").is_file():
-            return WordNet(root)
-    return None
+    return next((WordNet(root) for root in _search_paths() if (root / "index.noun").is_file()), None)
 
 
 def _search_paths() -> Iterator[Root]:
     """Folders searched for WordNet, as its own programs and NLTK do."""
-    environment = os.environ
-    if "WNSEARCHDIR" in environment:
-        yield Path(environment["WNSEARCHDIR"])
-    if "WNHOME" in environment:
-        yield Path(environment["WNHOME"]) / "dict"
+    for variable, below in (("WNSEARCHDIR", ""), ("WNHOME", "dict")):
+        if variable in os.environ:
+            yield Path(os.environ[variable]) / below
     yield USUAL
-    given = [Path(path) for path in environment.get("NLTK_DATA", "").split(os.pathsep) if path]
+    given = [Path(path) for path in os.environ.get("NLTK_DATA", "").split(os.pathsep) if path]
     usual = [Path.home() / "nltk_data", Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data")]
     for folder in (*given, *usual):
         yield folder / "corpora" / "wordnet"
@@ -119,10 +108,5 @@ def _search_paths() -> Iterator[Root]:
             yield zipfile.Path(packed, "wordnet/")
 
 
-def _plain(word: str) -> str:
-    """A word as it is written: no underscores, no mark of where an adjective may stand."""
-    return re.sub(r"\((a|p|ip)\)$", "", word).replace("_", " ")
-
-
-def _others(words: Iterator[str] | list[str], lemma: str) -> tuple[str, ...]:
+def _others(words: Iterator[str], lemma: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if word.lower() != lemma.lower()))

@@ -39,6 +39,10 @@ class Form:
     part: str
     tag: str
 
+    def is_like(self, other: Form) -> bool:
+        """Whether another word's reading has the same part of speech and tag."""
+        return (self.part, self.tag) == (other.part, other.tag) and self.lemma != other.lemma
+
 
 @cache
 def lemminflect() -> Any:
@@ -74,15 +78,13 @@ def inflect(lemma: str, form: Form) -> str:
     words = lemma.split(" ")
     head = 0 if form.part == "VERB" else len(words) - 1
     known = lemminflect().getAllInflections(words[head], upos=form.part)
-    forms = known.get(form.tag) or (() if known or form.part == "ADJ" else _by_rule(words[head], form.tag))
+    forms = known.get(form.tag, ())
+    if not known and form.part != "ADJ":
+        forms = tuple(lemminflect().getInflection(words[head], form.tag, inflect_oov=True))
     if not forms:
         return words[head] if form.tag == PLAIN and len(words) == 1 else ""
     words[head] = forms[0]
     return " ".join(words)
-
-
-def _by_rule(lemma: str, tag: str) -> tuple[str, ...]:
-    return tuple(lemminflect().getInflection(lemma, tag, inflect_oov=True))
 
 
 @cache
