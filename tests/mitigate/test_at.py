@@ -12,9 +12,8 @@ from mitigate.tiny import CORPUS, make_context
 from unmask.core.errors import DataError
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import find
-from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss
+from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss, AttributeVectors, attribute_vectors
 from unmask.mitigate.at.sentences import WordOccurrence, attribute_words, find_occurrences, target_words
-from unmask.mitigate.at.vectors import AttributeVectors, attribute_vectors
 from unmask.mitigate.spec import MitigationOptions
 from unmask.models import open_lm
 

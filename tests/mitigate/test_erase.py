@@ -248,25 +248,27 @@ def leaning(tmp_path: Path) -> Path:
 @pytest.mark.thorough
 def test_states_are_those_of_the_word_in_its_sentence(leaning: Path) -> None:
     lm = open_lm(leaning, Opening(device="cpu"))
-    found = find_contexts([])
+    found, _ = find_contexts([])
     made = pair_states(lm, found, 2)
-    text = found.sentences[7].replace("{}", found.pairs[7][1])
-    place = text.index(found.pairs[7][1])
+    sentence, (_, feminine) = found[7]
+    text = sentence.replace("{}", feminine)
+    place = text.index(feminine)
     ids = torch.tensor([lm.encode(text).ids])
     with torch.inference_mode():
         hidden = lm.network.model.base_model(input_ids=ids, output_hidden_states=True).hidden_states[2][0]
-    tokens = list(lm.token_positions(text, place, place + len(found.pairs[7][1])))
+    tokens = list(lm.token_positions(text, place, place + len(feminine)))
     np.testing.assert_allclose(made.feminine[7], hidden[tokens].mean(0).numpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_corpus_sentences_with_one_gendered_word_are_contexts() -> None:
     pairs = word_pairs()
     said = [f"Here the {pair[number % 2]} was seen." for number, pair in enumerate(pairs[:40])]
-    found = find_contexts([*said, "He met his mother.", "Nobody was there.", "The king {} spoke."])
-    assert found.sentences[:40] == ("Here the {} was seen.",) * 40
-    assert set(found.pairs) == set(pairs)
-    assert not set(found.pairs[:40]) & set(found.pairs[40:])  # those in the package's own sentences
-    assert found.source.startswith("40 sentences of the corpus; carrier sentences for ")
+    found, source = find_contexts([*said, "He met his mother.", "Nobody was there.", "The king {} spoke."])
+    assert [sentence for sentence, _ in found[:40]] == ["Here the {} was seen."] * 40
+    paired = [pair for _, pair in found]
+    assert set(paired) == set(pairs)
+    assert not set(paired[:40]) & set(paired[40:])  # those in the package's own sentences
+    assert source.startswith("40 sentences of the corpus; carrier sentences for ")
 
 
 @pytest.mark.thorough

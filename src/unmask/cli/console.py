@@ -43,7 +43,7 @@ def _is_data(word: str) -> bool:
     """Whether it is the name of a dataset, or of a file that can be one."""
     from unmask import data
     from unmask.data.formats import SUFFIXES
-    from unmask.data.template_files import YAML
+    from unmask.data.templates import YAML
 
     return word in data.names() or Path(word).suffix.lower() in (*SUFFIXES, *YAML)
 

@@ -40,9 +40,10 @@ def document_writer(
             first = next_number.get(file, 0)
             next_number[file] = first + len(rows)
             numbers = np.arange(first, first + len(rows))
-            both = (rows[:, :2] > 0).all(1)  # else there is no ILPS
+            both = (rows[:, 0] > 0) & (rows[:, 1] > 0)  # else there is no ILPS
             safe = np.where(both[:, None], rows[:, :2], 1)
-            ratios = np.where(both, np.log(safe[:, 0] / safe[:, 1]), None)
+            ratios = np.log(safe[:, 0] / safe[:, 1]).astype(object)
+            ratios[~both] = None
             cells = ([file.name] * len(rows), numbers, *rows.T, ratios)
             columns = [pa.array(column, kind) for column, kind in zip(cells, kinds, strict=True)]
             writer.write_table(pa.table(columns, schema=schema))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from unmask.core.errors import DataError, UnknownName
 from unmask.core.registry import Registry
 from unmask.core.types import Card, Dataset
-from unmask.data import files, pairs, template_files
+from unmask.data import files, pairs, templates
 from unmask.data.items import DatasetSource, DataSource, TableSource
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
     """
     if _is_path(name_or_path):
         path = Path(name_or_path).expanduser()
-        own = template_files.load if template_files.is_template_file(path) else pairs.load
+        own = templates.load if templates.is_template_file(path) else pairs.load
         return own(path, name=_own_name(path.stem))
     source = _dataset(str(name_or_path))
     given = source.card.files

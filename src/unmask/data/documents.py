@@ -136,7 +136,12 @@ def read_file(path: Path, layout: TextLayout, problems: Problems) -> Iterator[Do
 def _text_rows(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
     """Documents of a text file, numbered from 0; bytes that are not UTF-8 are replaced and recorded."""
     number, block = 0, list[str]()
-    for line in _text_lines(path, problems):
+    for row, raw in enumerate(iter_lines(path)):
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            problems.add(path.name, row, f"byte {error.start} is not UTF-8; it was replaced")
+            line = raw.decode("utf-8", errors="replace")
         blank = not line.strip()
         if layout.unit == "line" and not blank:
             yield number, line
@@ -148,15 +153,6 @@ def _text_rows(path: Path, layout: TextLayout, problems: Problems) -> Iterator[t
             block.append(line)
     if block:
         yield number, "\n".join(block)
-
-
-def _text_lines(path: Path, problems: Problems) -> Iterator[str]:
-    for number, line in enumerate(iter_lines(path)):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            problems.add(path.name, number, f"byte {error.start} is not UTF-8; it was replaced")
-            yield line.decode("utf-8", errors="replace")
 
 
 def _json_lines(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
@@ -172,21 +168,14 @@ def _json_lines(path: Path, layout: TextLayout, problems: Problems) -> Iterator[
         if isinstance(record, str):
             yield number, record
         elif isinstance(record, dict):
-            yield from _text_of_record(record, number, path, layout, problems)
+            names = layout.columns or _usual_column(list(record), path)
+            lacking = [name for name in names if not isinstance(record.get(name), str)]
+            if lacking:
+                problems.add(path.name, number, f"no text under {lacking[0]!r}")
+            else:
+                yield number, "\n".join(record[name] for name in names)
         else:
             problems.add(path.name, number, f"found {type(record).__name__}, expected an object or a string")
-
-
-def _text_of_record(
-    row: dict[str, Any], number: int, path: Path, layout: TextLayout, problems: Problems
-) -> Iterator[tuple[int, str]]:
-    """The text of one object; a missing or empty field is recorded and the row skipped."""
-    names = layout.columns or _usual_column(list(row), path)
-    lacking = [name for name in names if not isinstance(row.get(name), str)]
-    if lacking:
-        problems.add(path.name, number, f"no text under {lacking[0]!r}")
-        return
-    yield number, "\n".join(row[name] for name in names)
 
 
 def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:

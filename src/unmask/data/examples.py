@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any
 
 from unmask.core.errors import DataError
 from unmask.core.types import Card
-from unmask.data.files import cache_dir, locate, sha256_of
+from unmask.data.files import Source, data_dirs, locate, sha256_of
 from unmask.data.formats import SUFFIXES, decode, records
+
+__all__ = ["Example", "Source", "column", "find_local", "published_sources", "rows_of", "user_source"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,24 +25,9 @@ class Example:
     groups: Mapping[str, str] = field(default_factory=dict)  # {"gender": "female"}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file that was read; `verified` is None if there is no published checksum."""
-
-    name: str
-    path: Path
-    sha256: str
-    verified: bool | None
-
-    def facts(self) -> dict[str, Any]:
-        """The facts a result records, without local paths."""
-        return {"name": self.name, "sha256": self.sha256, "verified": self.verified}
-
-
 def published_sources(card: Card, *, data_dir: Path | None = None) -> tuple[Source, ...]:
     """The local files of a card, in its order; DataError says how to get missing ones."""
-    located = [(file, locate(card, file, data_dir=data_dir)) for file in card.files]
-    return tuple(Source(f"{card.name}/{file.name}", at.path, at.sha256, at.verified) for file, at in located)
+    return tuple(locate(card, file, data_dir=data_dir) for file in card.files)
 
 
 def user_source(path: Path | str) -> Source:
@@ -49,15 +35,13 @@ def user_source(path: Path | str) -> Source:
     where = Path(path).expanduser()
     if not where.is_file():
         raise DataError(f"no file {where}: expected one of {', '.join(SUFFIXES)}; check the name")
-    return Source(where.name, where, sha256_of(where), None)
+    return Source(where.name, where, sha256_of(where))
 
 
 def find_local(relative: str, *, data_dir: Path | None = None) -> Path | None:
     """Find a file or folder in the data directories and the cache; None if it is in none of them."""
-    variable = os.environ.get("UNMASK_DATA_DIR")
-    folders = [data_dir, Path(variable).expanduser() if variable else None, cache_dir()]
-    paths = [folder.expanduser() / relative for folder in folders if folder is not None]
-    return next((path for path in paths if path.exists()), None)
+    folders = data_dirs(data_dir.expanduser() if data_dir else None)
+    return next((folder / relative for folder in folders if (folder / relative).exists()), None)
 
 
 def rows_of(source: Source) -> list[dict[str, Any]]:
@@ -80,12 +64,9 @@ def rows_of(source: Source) -> list[dict[str, Any]]:
 
 def column(rows: Sequence[Mapping[str, Any]], names: Iterable[str], source: Source) -> str:
     """The first of these columns that the rows have; DataError lists the existing columns."""
-    wanted = tuple(names)
-    present = list(rows[0]) if rows else []
-    name = next((candidate for candidate in wanted if candidate in present), None)
-    if name is None:
-        raise DataError(
-            f"{source.name}: no column {' or '.join(wanted)}; "
-            f"found {', '.join(map(str, present)) or 'nothing'}"
-        )
-    return name
+    wanted, present = tuple(names), list(rows[0]) if rows else []
+    for name in wanted:
+        if name in present:
+            return name
+    found = ", ".join(map(str, present)) or "nothing"
+    raise DataError(f"{source.name}: no column {' or '.join(wanted)}; found {found}")

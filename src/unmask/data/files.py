@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from unmask.core import files
 from unmask.core.errors import DataError
@@ -22,12 +23,18 @@ TIMEOUT = 60  # seconds without an answer before a download fails
 RETRIES = 1
 
 
-class LocatedFile(NamedTuple):
-    """A local file, and whether its checksum is the published one."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A local file; `verified`: its checksum is the published one, None if there is none."""
 
+    name: str
     path: Path
     sha256: str
-    verified: bool
+    verified: bool | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """The facts a result records, without local paths."""
+        return {"name": self.name, "sha256": self.sha256, "verified": self.verified}
 
 
 def cache_dir() -> Path:
@@ -35,7 +42,7 @@ def cache_dir() -> Path:
     return files.cache_dir() / "data"
 
 
-def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> LocatedFile:
+def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline: bool = False) -> Source:
     """Find a file; DataError lists the folders that were searched."""
     if not file.url:  # it is part of a package
         remedy = f"install {card.package.partition('.')[0]} again"
@@ -48,7 +55,7 @@ def locate(card: Card, file: DataFile, *, data_dir: Path | None = None, offline:
         path = folder / card.folder / file.name
         if path.is_file():
             digest = sha256_of(path)
-            return LocatedFile(path, digest, digest == file.sha256)
+            return Source(f"{card.name}/{file.name}", path, digest, digest == file.sha256)
     path = cache_dir() / card.folder / file.name
     if path.is_file():
         return _require_published(card, file, path, f"run `unmask data get {card.name}` to fetch it again")
@@ -94,7 +101,7 @@ def data_dirs(data_dir: Path | None) -> list[Path]:
     return [*_given_dirs(data_dir), cache_dir()]
 
 
-def digest(located: Sequence[LocatedFile]) -> str:
+def digest(located: Sequence[Source]) -> str:
     """The sha256 of one file; for several, the sha256 of their concatenated checksums."""
     sums = [file.sha256 for file in located]
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
@@ -110,7 +117,7 @@ def _given_dirs(data_dir: Path | None) -> list[Path]:
     return [folder for folder in named.values() if folder]
 
 
-def _require_published(card: Card, file: DataFile, path: Path, remedy: str) -> LocatedFile:
+def _require_published(card: Card, file: DataFile, path: Path, remedy: str) -> Source:
     """A file of the package or the cache: it must be the published one."""
     digest = sha256_of(path)
     if digest != file.sha256:
@@ -118,7 +125,7 @@ def _require_published(card: Card, file: DataFile, path: Path, remedy: str) -> L
             f"{path} is not the published file of {card.name} "
             f"(sha256 {digest[:12]}…, expected {file.sha256[:12]}…); {remedy}"
         )
-    return LocatedFile(path, digest, verified=True)
+    return Source(f"{card.name}/{file.name}", path, digest, verified=True)
 
 
 def _download(card: Card, file: DataFile, path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from unmask.core.types import Card, DataFile, Pair
 from unmask.data.formats import decode, table
 from unmask.data.items import DatasetSource, LoadedItems, with_warnings
-from unmask.data.template_files import from_yaml
+from unmask.data.templates import from_yaml
 
 FOLDER = "builtin"
 WRITERS = "Few writers, one second reader of every line, no annotators; English of the US only."

@@ -18,8 +18,7 @@ CARD = Card(
     title="Winogender schemas",
     folder="winogender",
     files=github_files(
-        PLACE,
-        {"all_sentences.tsv": "bd69da16bf228cb8df63fd0843aec2d8b5c36a7f21bf8c7b168bcc83932556c8"},
+        PLACE, {"all_sentences.tsv": "bd69da16bf228cb8df63fd0843aec2d8b5c36a7f21bf8c7b168bcc83932556c8"}
     ),
     licence="MIT",
     languages=("en",),

@@ -122,11 +122,11 @@ def _is_compared(each: Estimate | Comparison) -> bool:
 
 def _probe(probe: Mapping[str, Any]) -> tuple[Table, str]:
     """Accuracy of a newly fitted linear probe on the hidden states before and after the eraser."""
-    stored = [{**probe[when]} for when in ("before", "after")]  # null in JSON stands for NaN
-    ends = [[NAN if each[end] is None else each[end] for end in ("low", "high")] for each in stored]
-    before, after = (
-        Value(each["value"], *both, each["method"]) for each, both in zip(stored, ends, strict=True)
-    )
+    values = []
+    for stored in (probe["before"], probe["after"]):  # null in JSON stands for NaN
+        low, high = (NAN if stored[end] is None else stored[end] for end in ("low", "high"))
+        values.append(Value(stored["value"], low, high, stored["method"]))
+    before, after = values
     table = Table(
         "Can gender still be read from the states?",
         ("figure", "before", "after", "chance"),
@@ -215,11 +215,7 @@ def _utility(before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
 
 
 def _answers(
-    compared: Sequence[Comparison],
-    size: LeanSizes,
-    before: BiasEvaluation,
-    after: BiasEvaluation,
-    seed: int,
+    compared: Sequence[Comparison], size: LeanSizes, before: BiasEvaluation, after: BiasEvaluation, seed: int
 ) -> tuple[str, ...]:
     by_key = {(row.measure, row.data, row.statistic, row.group): row for row in compared}
     lean = by_key["ppd", TEMPLATES, "appd", "all"]

@@ -35,6 +35,7 @@ from unmask.vectors.contextual import word_token_positions
 
 T = TypeVar("T")
 GenderPair = tuple[str, str]  # a masculine word and its counterpart
+Context = tuple[str, GenderPair]  # a sentence with {} as the slot for a word, and the pair of words
 CARRIERS = (
     "This is {}.",
     "There was {} again.",
@@ -48,15 +49,6 @@ _AMBIGUOUS = {"him", "his", "her", "hers"}  # whose counterpart depends on gramm
 TEST_SHARE = 0.25  # share of the word pairs held out for testing
 CHANCE = 50.0
 Facts = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class PairContexts:
-    """Sentences with a slot for a word, and the word pair for each slot."""
-
-    sentences: tuple[str, ...]  # with {} as the slot
-    pairs: tuple[GenderPair, ...]
-    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +80,7 @@ def fit_eraser(
     lm: Lm, fit_function: FitFunction, sentences: list[str], *, layer: int = -1, seed: int = 0
 ) -> tuple[Eraser, Facts]:
     """Fit on three quarters of the word pairs; a linear probe tests the rest before and after."""
-    contexts = find_contexts(sentences, seed=seed)
+    contexts, source = find_contexts(sentences, seed=seed)
     states = pair_states(lm, contexts, layer)
     fit, test = split_by_word(states, seed=seed)
     eraser, facts = fit_function(lm, fit, layer, seed)
@@ -98,7 +90,7 @@ def fit_eraser(
     )
     return eraser, {
         "layer": layer,
-        "contexts": contexts.source,
+        "contexts": source,
         "sentences": len(states.pairs),
         "word pairs": len(set(states.pairs)),
         **facts,
@@ -115,9 +107,7 @@ def apply(context: MitigationContext, corpus: TrainingCorpus, fit_function: FitF
     """Fit an eraser on the model's states in the corpus and attach it; no weight is changed."""
     detach(context.model)
     eraser, facts = fit_eraser(
-        *(context.lm, fit_function, corpus.sentences),
-        layer=context.options.layer,
-        seed=context.settings.seed,
+        *(context.lm, fit_function, corpus.sentences), layer=context.options.layer, seed=context.settings.seed
     )
     attach(context.model, eraser)
     return Outcome(context.model, {**facts, "eraser": eraser.digest})
@@ -169,26 +159,21 @@ def word_pairs() -> tuple[GenderPair, ...]:
     return tuple(known.items())
 
 
-def find_contexts(sentences: Sequence[str], *, seed: int = 0) -> PairContexts:
-    """Corpus sentences with exactly one gendered word; carrier sentences for pairs that occur in none."""
+def find_contexts(sentences: Sequence[str], *, seed: int = 0) -> tuple[list[Context], str]:
+    """Corpus sentences with exactly one gendered word, else carrier sentences; also where they come from."""
     pairs = word_pairs()
     candidates = list(_in_corpus(sentences, pairs))
     sampled = generator(seed, "contexts").permutation(len(candidates))[:MAX_SENTENCES]
     chosen = [candidates[number] for number in sorted(sampled.tolist())]
     missing = set(pairs) - {pair for _, pair in chosen}
-    all_contexts = chosen + [(carrier, pair) for pair in pairs if pair in missing for carrier in CARRIERS]
+    contexts = chosen + [(carrier, pair) for pair in pairs if pair in missing for carrier in CARRIERS]
     source = f"{len(chosen)} sentences of the corpus; carrier sentences for {len(missing)} pairs of words"
-    return PairContexts(
-        tuple(sentence for sentence, _ in all_contexts), tuple(pair for _, pair in all_contexts), source
-    )
+    return contexts, source
 
 
-def pair_states(lm: Lm, contexts: PairContexts, layer: int) -> GenderedStates:
+def pair_states(lm: Lm, contexts: Sequence[Context], layer: int) -> GenderedStates:
     """States of both words in each sentence at a layer; sentences the model cannot encode are skipped."""
-    filled = [
-        (pair, [(sentence, word) for word in pair])
-        for sentence, pair in zip(contexts.sentences, contexts.pairs, strict=True)
-    ]
+    filled = [(pair, [(sentence, word) for word in pair]) for sentence, pair in contexts]
     kept, rows = _tokenize_all(lm, filled)
     if len(set(kept)) < MIN_PAIRS:
         raise ModelError(
@@ -206,7 +191,7 @@ def word_states(lm: Lm, words: Sequence[str], layer: int) -> tuple[Floats, tuple
     return states.reshape(len(kept), len(CARRIERS), -1).mean(1), tuple(kept)
 
 
-def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterator[tuple[str, GenderPair]]:
+def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterator[Context]:
     pair_of = {word: pair for pair in pairs for word in pair}
     pattern = word_pattern({*pair_of, *_AMBIGUOUS}, ignore_case=True)
     for sentence in dict.fromkeys(sentences):

@@ -15,9 +15,8 @@ from typing import Any
 
 from unmask.core.seeds import generator
 from unmask.data.texts import TrainingCorpus
-from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss
+from unmask.mitigate.at.losses import AtCollator, AtExample, AtLoss, AttributeVectors
 from unmask.mitigate.at.sentences import WordOccurrence, check_occurrences, find_occurrences
-from unmask.mitigate.at.vectors import AttributeVectors
 from unmask.mitigate.mlm import reminders, tokenize_texts
 from unmask.mitigate.spec import Method, MitigationContext, MitigationOptions, Outcome
 from unmask.models.eraser import attach, attached_eraser, detach
