@@ -51,27 +51,20 @@ def _describe_data(source: Any) -> str:
     return f"[{kind}] {card.title}; {card.size:,} items, {', '.join(card.languages)}, {card.licence}"
 
 
-def _describe_vector_measure(measure: Any) -> str:
-    """What a vector measure needs, and what it reads."""
-    return f"[{'models' if measure.models_only else 'files and models'}] {measure.title}: {measure.reads}"
-
-
-def _describe_task(task: Any) -> str:
-    """What a task needs, and its question."""
-    needs = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
-    return f"[{needs[task.needs]}] {task.question}"
-
-
+_NEEDS = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
 _KINDS: dict[str, tuple[str, Callable[[Any], str]]] = {  # where the things are; imported when listed
     "measures": (
         "unmask.measures:MEASURES",
         lambda each: f"[{'/'.join(each.kinds)}] {each.title}: {each.reads}",
     ),
-    "vectors": ("unmask.vectors.run:VECTOR_MEASURES", _describe_vector_measure),
+    "vectors": (
+        "unmask.vectors.run:VECTOR_MEASURES",
+        lambda each: f"[{'models' if each.models_only else 'files and models'}] {each.title}: {each.reads}",
+    ),
     "data": ("unmask.data:SOURCES", _describe_data),
     "models": ("unmask.cli.list:known_models", str),
     "diagnoses": ("unmask.diagnose:DIAGNOSES", lambda each: each.question),
     "mitigations": ("unmask.mitigate:METHODS", lambda each: f"[{'/'.join(each.kinds)}] {each.about}"),
-    "tasks": ("unmask.tasks:TASKS", _describe_task),
+    "tasks": ("unmask.tasks:TASKS", lambda each: f"[{_NEEDS[each.needs]}] {each.question}"),
     "studies": ("unmask.studies:STUDIES", lambda each: each.question),
 }

@@ -12,7 +12,7 @@ from unmask.audit.compare import compare
 from unmask.audit.result import AuditResult, load
 from unmask.core.errors import ResultError
 from unmask.core.files import write_text
-from unmask.findings import Finding, Plot, Section, charts, html, latex, markdown
+from unmask.findings import Finding, Section, charts, html, latex, markdown
 from unmask.findings.envelope import Result, build
 from unmask.findings.figure import Figure, export
 from unmask.report import audit_page, comparison_page, tables
@@ -112,12 +112,12 @@ def _compared(results: Sequence[Result]) -> Result:
     names = model_names(results)
     changes = compare(*results, categories=True)
     rows = [
-        charts.interval_row(f"{each.measure} · {each.data} · {each.statistic}", each, name)
+        (f"{each.measure} · {each.data} · {each.statistic}", each, name)
         for name, result in zip(names, results, strict=True)
         for each in result.headlines()
     ]
     title, alt = "Headline estimates", "Every headline estimate of every result with its 95% interval."
-    plots = (Plot("compared", title, alt, charts.intervals(rows, axis="value")),) if rows else ()
+    plots = charts.interval_plots("compared", title, alt, rows, axis="value")
     finding = Finding((), (tables.change_table(changes, names),), plots)
     sections = [
         Section("changes", "What changed", f"Every result compared with {names[0]}.", finding),
