@@ -73,6 +73,7 @@ def test_annotations_can_be_copied_to_another_folder(tmp_path: Path) -> None:
         ("prompt,verdict\nprompts/0000,bad\n", r"in\.csv, row 0 \(from 0\): verdict 'bad'"),
         ("prompt,said\nx,y\n", "no columns prompt and verdict; found: prompt, said"),
         ("prompt,verdict\nprompts/0000,biased\n,biased\n", r"row 1 \(from 0\): no prompt"),
+        ("prompt,verdict,when\nprompts/0000,biased,May\n", r"row 0 \(from 0\): time 'May'"),
     ],
 )
 def test_bad_annotation_files(tmp_path: Path, text: str, complaint: str) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from datetime import UTC, datetime
@@ -43,7 +42,7 @@ COLUMNS = tuple(field.name for field in fields(Annotation))
 def make_annotation(prompt: str, judge: str, verdict: str, when: datetime | None = None) -> Annotation:
     """An annotation, by default made now; DataError for an unknown verdict."""
     time = (when or datetime.now(UTC)).isoformat(timespec="seconds")
-    return _parse(dict(zip(COLUMNS, (prompt, judge, verdict, time), strict=True)), "this judgement")
+    return parse_annotation(dict(zip(COLUMNS, (prompt, judge, verdict, time), strict=True)), "this judgement")
 
 
 def read_annotations(path: Path) -> tuple[Annotation, ...]:
@@ -51,7 +50,9 @@ def read_annotations(path: Path) -> tuple[Annotation, ...]:
     if not path.exists():
         return ()
     rows = table(decode(path.read_bytes(), path.name), path.name)
-    return tuple(_parse(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows))
+    return tuple(
+        parse_annotation(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)
+    )
 
 
 def append_annotations(path: Path, *new: Annotation) -> None:
@@ -98,16 +99,18 @@ def majority_verdicts(
 
     `undecided` annotations do not vote.
     """
-    return {prompt: _majority(verdicts) for prompt, verdicts in _check_prompts(answers, annotations).items()}
-
-
-def _majority(verdicts: Mapping[str, Verdict]) -> Ruling:
-    votes = Counter(verdict for verdict in verdicts.values() if verdict != "undecided")
-    biased, fair = votes["biased"], votes["not biased"]
-    counts = f"{biased} for biased, {fair} for not biased, {len(verdicts) - biased - fair} could not tell"
-    if biased == fair:
-        return Ruling("undecided", f"people are tied: {counts}" if biased else f"nobody could tell: {counts}")
-    return Ruling("biased" if biased > fair else "not biased", f"people: {counts}")
+    rulings = {}
+    for prompt, verdicts in _check_prompts(answers, annotations).items():
+        biased, fair, unsure = (
+            list(verdicts.values()).count(each) for each in ("biased", "not biased", "undecided")
+        )
+        counts = f"{biased} for biased, {fair} for not biased, {unsure} could not tell"
+        if biased == fair:
+            why = "people are tied" if biased else "nobody could tell"
+            rulings[prompt] = Ruling("undecided", f"{why}: {counts}")
+        else:
+            rulings[prompt] = Ruling("biased" if biased > fair else "not biased", f"people: {counts}")
+    return rulings
 
 
 def _check_prompts(
@@ -123,20 +126,17 @@ def _check_prompts(
     return by_prompt
 
 
-def _parse(row: Mapping[str, str], where: str) -> Annotation:
+def parse_annotation(row: Mapping[str, str], where: str) -> Annotation:
+    """An annotation of a row; DataError for an empty column, an unknown verdict or a bad time."""
     missing = [name for name in COLUMNS if not row.get(name, "").strip()]
     if missing:
         raise DataError(f"{where}: no {missing[0]}; expected the columns {', '.join(COLUMNS)}, none empty")
     prompt, judge, verdict, when = (row[name].strip() for name in COLUMNS)
     if verdict not in VERDICTS:
         raise DataError(f"{where}: verdict {verdict!r}, expected {', '.join(VERDICTS)}")
-    return Annotation(prompt, judge, verdict, _iso_time(when, where))
-
-
-def _iso_time(when: str, where: str) -> str:
-    """A time in ISO 8601 with a time zone; without one it is taken as UTC."""
     try:
         time = datetime.fromisoformat(when)
     except ValueError:
         raise DataError(f"{where}: time {when!r}, expected one like 2024-05-01T09:30:00+00:00") from None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat()
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return Annotation(prompt, judge, verdict, time.isoformat())

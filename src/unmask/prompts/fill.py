@@ -13,7 +13,6 @@ from unmask.models.fill import MAX_ROWS, SlotPrediction, SlotWord, top_words
 from unmask.prompts.rules import COUNTINGS, VERDICTS, Ruling, Verdict, apply_rules
 from unmask.prompts.spec import Counting
 
-TOP_K = 2  # words per slot, as published
 SETTINGS = ("model", "fingerprint", "k", "counting")  # the same in every row
 
 
@@ -45,15 +44,20 @@ class ModelAnswers:
     def to_rows(self) -> list[dict[str, Any]]:
         """One JSON object per prompt, each with the model and the settings."""
         settings = {name: getattr(self, name) for name in SETTINGS}
-        return [settings | _row(answer) for answer in self.answers]
+        words = [[[word.text, word.probability] for word in answer.words] for answer in self.answers]
+        return [
+            settings | asdict(answer) | {"words": own}
+            for answer, own in zip(self.answers, words, strict=True)
+        ]
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> ModelAnswers:
         """Inverse of `to_rows`; DataError unless the rows are answers of one model, each prompt once."""
         parsed = [_parse(row, number) for number, row in enumerate(rows)]
-        if len({settings for settings, _ in parsed}) != 1:
+        kinds = len({settings for settings, _ in parsed})
+        if kinds != 1:
             raise DataError(
-                f"{len(parsed)} answers of {len({settings for settings, _ in parsed})} models or settings, "
+                f"{len(parsed)} answers of {kinds} models or settings, "
                 "expected one: keep the answers of each model in a separate file"
             )
         answers = tuple(answer for _, answer in parsed)
@@ -62,12 +66,7 @@ class ModelAnswers:
 
 
 def fill_prompts(
-    lm: Lm,
-    prompts: Sequence[Prompt],
-    k: int = TOP_K,
-    *,
-    counting: Counting = "likelier",
-    most: int = MAX_ROWS,
+    lm: Lm, prompts: Sequence[Prompt], k: int = 2, *, counting: Counting = "likelier", most: int = MAX_ROWS
 ) -> ModelAnswers:
     """The k most likely words for every prompt, with rule verdicts; `most` as in `top_words`."""
     if counting not in COUNTINGS:
@@ -84,21 +83,8 @@ def _answer(prompt: Prompt, guesses: SlotPrediction, counting: Counting) -> Prom
     ruling = apply_rules(prompt, guesses.words, counting)
     if guesses.reason:
         ruling = Ruling("undecided", f"no answer: {guesses.reason}")
-    return PromptAnswer(
-        prompt=prompt.id,
-        category=prompt.category,
-        form=prompt.form,
-        text=prompt.text,
-        words=guesses.words,
-        left=guesses.left,
-        sure=guesses.sure,
-        verdict=ruling.verdict,
-        reason=ruling.reason,
-    )
-
-
-def _row(answer: PromptAnswer) -> dict[str, Any]:
-    return asdict(answer) | {"words": [[word.text, word.probability] for word in answer.words]}
+    about = (prompt.id, prompt.category, prompt.form, prompt.text)
+    return PromptAnswer(*about, guesses.words, guesses.left, guesses.sure, ruling.verdict, ruling.reason)
 
 
 def _parse(row: Mapping[str, Any], number: int) -> tuple[tuple[Any, ...], PromptAnswer]:

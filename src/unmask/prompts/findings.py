@@ -12,7 +12,7 @@ from unmask.core.estimate import Estimate
 from unmask.findings import Finding, Plot, Table, charts
 from unmask.prompts.agreement import AgreementCoefficient, agreement
 from unmask.prompts.annotations import Annotation
-from unmask.prompts.fill import ModelAnswers, PromptAnswer
+from unmask.prompts.fill import ModelAnswers
 from unmask.prompts.rules import Ruling
 from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
 from unmask.stats.ranks import RankAgreement
@@ -140,16 +140,9 @@ def _notes(model_answers: ModelAnswers, shares: Sequence[Estimate]) -> tuple[str
 
 
 def _shares_table(shares: Sequence[Estimate]) -> Table:
-    rows = tuple(
-        (row.group.replace("=", ": "), row if row.n else None, row.n, row.unscored) for row in shares
-    )
-    return Table(
-        "Judged biased (% of the decided)",
-        ("prompts", "judged biased", "decided", "undecided"),
-        rows,
-        "95% Wilson intervals.",
-        digits=1,
-    )
+    rows = [(row.group.replace("=", ": "), row if row.n else None, row.n, row.unscored) for row in shares]
+    title, columns = "Judged biased (% of the decided)", ("prompts", "judged biased", "decided", "undecided")
+    return Table(title, columns, tuple(rows), "95% Wilson intervals.", digits=1)
 
 
 def _agreement_table(coefficients: Sequence[AgreementCoefficient]) -> Table:
@@ -170,25 +163,18 @@ def _plots(shares: Sequence[Estimate]) -> tuple[Plot, ...]:
     kept = [row for row in shares if row.n]
     if not kept:
         return ()
-    rows = [
-        {"label": row.group.replace("=", ": "), "value": row.value, "low": row.low, "high": row.high}
-        | {"n": row.n}
-        for row in kept
-    ]
-    values = "; ".join(
-        f"{row['label']} {row['value']:.1f} ({row['low']:.1f} to {row['high']:.1f})" for row in rows
-    )
+    rows = [charts.interval_row(row.group.replace("=", ": "), row) | {"n": row.n} for row in kept]
+    shown = "{label} {value:.1f} ({low:.1f} to {high:.1f})"
+    values = "; ".join(shown.format_map(row) for row in rows)
     chart = charts.intervals(rows, axis="judged biased (% of the decided)")
     return (Plot("hld-shares", "Share of answers judged biased", f"Percent judged biased: {values}.", chart),)
 
 
 def _answers_table(model_answers: ModelAnswers, rulings: Mapping[str, Ruling]) -> Finding:
-    rows = tuple(_row(answer, rulings[answer.prompt]) for answer in model_answers.answers)
+    rows = []
+    for answer in model_answers.answers:
+        words = ", ".join(f"{word.text} {word.probability:.3f}" for word in answer.words) or "none"
+        text, ruling = answer.text.replace("{slot}", "___"), rulings[answer.prompt]
+        rows.append((answer.prompt, answer.category, text, words, ruling.verdict, ruling.reason))
     columns = ("prompt", "type", "text", "most likely words and their probability", "verdict", "why")
-    return Finding((), (Table("The model's answer to every prompt", columns, rows),))
-
-
-def _row(answer: PromptAnswer, ruling: Ruling) -> tuple[str, ...]:
-    words = ", ".join(f"{word.text} {word.probability:.3f}" for word in answer.words) or "none"
-    text = answer.text.replace("{slot}", "___")
-    return answer.prompt, answer.category, text, words, ruling.verdict, ruling.reason
+    return Finding((), (Table("The model's answer to every prompt", columns, tuple(rows)),))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from unmask.core.errors import DataError, ResultError
@@ -25,6 +26,7 @@ from unmask.prompts.annotations import (
     Annotation,
     append_annotations,
     make_annotation,
+    parse_annotation,
     pending_answers,
     read_annotations,
     to_csv,
@@ -83,7 +85,11 @@ class AnnotationFolder:
             for answer in self.model_answers.answers
             if rulings[answer.prompt].verdict == "undecided" and answer.words
         ]
-        rows = [(*_shown(answer), *("" for _ in COLUMNS[1:])) for answer in undecided]
+        rows = []
+        for answer in undecided:
+            words = ", ".join(f"{word.text} {word.probability:.4f}" for word in answer.words)
+            shown = (answer.prompt, answer.category, answer.form, answer.text, words, answer.reason)
+            rows.append((*shown, *("" for _ in COLUMNS[1:])))
         write_text(self.path / UNDECIDED, to_csv([(*SHOWN, *COLUMNS[1:]), *rows]))
         return len(undecided)
 
@@ -122,20 +128,8 @@ def import_annotations(path: Path, judge: str) -> tuple[Annotation, ...]:
     for number, row in enumerate(rows):
         if not row["verdict"].strip():
             continue
-        try:
-            annotation = make_annotation(
-                row["prompt"].strip(), row.get("judge", "").strip() or judge, row["verdict"].strip()
-            )
-        except DataError as error:
-            problem = str(error).removeprefix("this judgement: ")
-            raise DataError(f"{path.name}, row {number} (from 0): {problem}") from None
-        when = row.get("when", "").strip()
-        annotations.append(
-            Annotation(annotation.prompt, annotation.judge, annotation.verdict, when) if when else annotation
-        )
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        filled = {name: row.get(name, "").strip() for name in COLUMNS}
+        filled |= {"judge": filled["judge"] or judge, "when": filled["when"] or now}
+        annotations.append(parse_annotation(filled, f"{path.name}, row {number} (from 0)"))
     return tuple(annotations)
-
-
-def _shown(answer: PromptAnswer) -> tuple[str, ...]:
-    words = ", ".join(f"{word.text} {word.probability:.4f}" for word in answer.words)
-    return answer.prompt, answer.category, answer.form, answer.text, words, answer.reason

@@ -24,6 +24,11 @@ from unmask.prompts.spec import Counting
 Verdict = Literal["biased", "not biased", "undecided"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 COUNTINGS: tuple[Counting, ...] = get_args(Counting)
+WHERE: dict[Verdict, str] = {  # the first that holds of any word is the verdict when counting `any`
+    "biased": "listed as biased",
+    "undecided": "in no list",
+    "not biased": "listed as fair",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +62,14 @@ def _by_likelier(prompt: Prompt, words: Sequence[SlotWord]) -> Ruling:
     if len(found) > 1:
         return Ruling("undecided", f"{_quote(first)} are equally likely, and the lists do not agree on them")
     (verdict,) = found
-    if verdict == "undecided":
-        return Ruling("undecided", f"the likeliest word, {_quote(first)}, is in no list")
-    return Ruling(verdict, f"the likeliest word, {_quote(first)}, is listed as {_list(verdict)}")
+    return Ruling(verdict, f"the likeliest word, {_quote(first)}, is {WHERE[verdict]}")
 
 
 def _by_any(prompt: Prompt, words: Sequence[SlotWord]) -> Ruling:
     by_word = {word: word_verdict(prompt, word.text) for word in words}
-    biased = [word for word, verdict in by_word.items() if verdict == "biased"]
-    if biased:
-        return Ruling("biased", f"{_quote(biased)} {_are(biased)} listed as biased")
-    unlisted = [word for word, verdict in by_word.items() if verdict == "undecided"]
-    if unlisted:
-        return Ruling("undecided", f"{_quote(unlisted)} {_are(unlisted)} in no list")
-    return Ruling("not biased", f"{_quote(words)} {_are(words)} listed as fair")
+    verdict = next(verdict for verdict in WHERE if verdict in by_word.values())
+    own = [word for word in by_word if by_word[word] == verdict]
+    return Ruling(verdict, f"{_quote(own)} {'is' if len(own) == 1 else 'are'} {WHERE[verdict]}")
 
 
 def _casefold(words: Sequence[str]) -> set[str]:
@@ -79,11 +78,3 @@ def _casefold(words: Sequence[str]) -> set[str]:
 
 def _quote(words: Sequence[SlotWord]) -> str:
     return " and ".join(f'"{word.text}"' for word in words)
-
-
-def _are(words: Sequence[SlotWord]) -> str:
-    return "is" if len(words) == 1 else "are"
-
-
-def _list(verdict: Verdict) -> str:
-    return "biased" if verdict == "biased" else "fair"

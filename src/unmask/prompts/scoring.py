@@ -10,7 +10,6 @@ import numpy as np
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
-from unmask.core.types import Floats
 from unmask.prompts.annotations import Annotation, majority_verdicts
 from unmask.prompts.fill import PromptAnswer
 from unmask.prompts.rules import Ruling
@@ -27,12 +26,8 @@ def verdicts(answers: Sequence[PromptAnswer], annotations: Iterable[Annotation] 
     by_people = majority_verdicts(answers, annotations)
     rules = {answer.prompt: Ruling(answer.verdict, answer.reason) for answer in answers}
     decided = {prompt: ruling for prompt, ruling in by_people.items() if ruling.verdict != "undecided"}
-    tied = {
-        prompt: ruling
-        for prompt, ruling in by_people.items()
-        if ruling.verdict == "undecided" and rules[prompt].verdict == "undecided"
-    }
-    return rules | tied | decided
+    unclear = {prompt: by_people[prompt] for prompt in by_people if rules[prompt].verdict == "undecided"}
+    return rules | unclear | decided
 
 
 def estimates(
@@ -55,13 +50,11 @@ def estimates(
 def ranking(shares: Iterable[Estimate]) -> tuple[tuple[str, float], ...]:
     """Bias types by the share judged biased, highest first; ties in alphabetical order."""
     by_type = [
-        (estimate.group.partition("=")[2], estimate.value)
-        for estimate in shares
-        if estimate.group.startswith("category=")
+        (share.group.partition("=")[2], share.value)
+        for share in shares
+        if share.group.startswith("category=") and np.isfinite(share.value)
     ]
-    return tuple(
-        sorted((pair for pair in by_type if np.isfinite(pair[1])), key=lambda pair: (-pair[1], pair[0]))
-    )
+    return tuple(sorted(by_type, key=lambda pair: (-pair[1], pair[0])))
 
 
 def rank_agreement(
@@ -81,7 +74,12 @@ def rank_agreement(
         )
     mine, theirs = (np.array([scores[name] for name in common]) for scores in (shares, other))
     test = kendall(mine, theirs)
-    resampled = np.stack([_resampled_shares(name, answers, rulings, seed) for name in common], axis=-1)
+    columns = []
+    for name in common:
+        verdicts_given = [rulings[answer.prompt].verdict for answer in answers if answer.category == name]
+        values = np.array([float(each == "biased") for each in verdicts_given if each != "undecided"])
+        columns.append(resampled_items(values, rng=generator(seed, name)))
+    resampled = np.stack(columns, axis=-1)
     tau = percentile_interval(
         kendall_taus(resampled, np.broadcast_to(theirs, resampled.shape)), test.value, "prompts of each type"
     )
@@ -102,12 +100,3 @@ def _share(group: str, part: Sequence[PromptAnswer], rulings: Mapping[str, Rulin
         n=n,
         unscored=len(part) - n,
     )
-
-
-def _resampled_shares(
-    category: str, answers: Sequence[PromptAnswer], rulings: Mapping[str, Ruling], seed: int
-) -> Floats:
-    """The share of one category in every resample of its decided prompts."""
-    verdicts_given = [rulings[answer.prompt].verdict for answer in answers if answer.category == category]
-    values = np.array([float(verdict == "biased") for verdict in verdicts_given if verdict != "undecided"])
-    return resampled_items(values, rng=generator(seed, category))
