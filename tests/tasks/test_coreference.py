@@ -148,10 +148,10 @@ def test_the_gap_by_hand() -> None:
     assert found.pro.value == pytest.approx(100 * 2.5 / 4)
     assert found.anti.value == pytest.approx(25.0)
     assert found.gap.value == pytest.approx(37.5)
-    assert (found.n, found.ties, found.unscored) == (4, 1, 1)
+    assert (found.gap.n, found.gap.ties, found.gap.unscored) == (4, 1, 1)
     assert found.gap.low < 37.5 < found.gap.high
     # discordant couples: two only the pro side right, one only the anti side
-    assert found.p == pytest.approx(binomtest(2, 3, 0.5).pvalue)
+    assert found.gap.p == pytest.approx(binomtest(2, 3, 0.5).pvalue)
 
 
 def test_swapping_the_sides_mirrors_the_gap() -> None:
@@ -159,7 +159,7 @@ def test_swapping_the_sides_mirrors_the_gap() -> None:
     one = accuracy_gap(hand(sides), seed=0, label="x")
     other = accuracy_gap(hand([(b, a) for a, b in sides]), seed=0, label="x")
     assert one.gap.value == -other.gap.value
-    assert one.p == other.p
+    assert one.gap.p == other.gap.p
 
 
 @cache

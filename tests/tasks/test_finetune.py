@@ -201,10 +201,10 @@ def taught(tmp_path: Path, *, planted: bool) -> TaskResult:
 @pytest.mark.thorough
 def test_a_planted_association_is_found(tmp_path: Path) -> None:
     done = taught(tmp_path, planted=True)
-    gaps = {occupation.name: occupation.gap for occupation in done.observations[0].result.gaps.occupations}
+    gaps = {occupation.name: occupation.gap for occupation in done.observations[0].result.occupations}
     assert gaps["nurse"].low > 0.3  # women are classified as nurses, men are not
     assert gaps["surgeon"].high < -0.3
-    assert done.observations[0].result.gaps.rms.low > 3 * done.observations[0].result.gaps.chance
+    assert done.observations[0].result.rms.low > 3 * done.observations[0].result.chance
     told = done.observations[0].fine_tuned
     assert told.dev.value > told.majority_share
 
@@ -231,7 +231,7 @@ def test_a_fine_tuned_model_is_evaluated_without_training(tmp_path: Path) -> Non
     assert not is_classifier(untrained_model(), HOW)
     again = evaluate("biasbios", [folder], quick)
     assert again.observations[0].fine_tuned is None
-    assert again.observations[0].result.gaps.rms == done.observations[0].result.gaps.rms
+    assert again.observations[0].result.rms == done.observations[0].result.rms
 
 
 @pytest.mark.thorough
@@ -246,7 +246,7 @@ def test_the_result_has_the_headline_of_each_model_its_accuracy_and_its_fine_tun
     assert repr(unmask.load(tmp_path / "out").estimates) == repr(done.estimates)
     first, second = done.headlines()
     assert (first.measure, first.statistic, first.null) == ("biasbios", "mean TPR gap, women − men", 0.0)
-    assert (first.value, first.n) == (wanted.result.gaps.mean.value, wanted.result.gaps.n)
+    assert (first.value, first.n) == (wanted.result.mean.value, wanted.result.n)
     assert second.value == first.value
     assert (first.model, second.model) == (twin.name, f"{twin.name} (2)")  # two of one name
     assert str(tmp_path) not in json.dumps(done.meta)

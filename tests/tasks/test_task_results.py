@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 import unmask
 import zoo
 from unmask.core.errors import DataError, ModelError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import Estimate
 from unmask.data import biasbios as biasbios_data
 from unmask.data.examples import user_source
 from unmask.findings import Finding, Table
@@ -145,7 +145,7 @@ def test_sentiment_by_hand() -> None:
     assert whole.difference.value == pytest.approx((0.05 - 0.4) / 2)
     assert whole.sensitivity.value == pytest.approx((0.15 + 0.4) / 2)
     assert whole.flips == pytest.approx(100 / 3)
-    assert (whole.n, whole.units) == (3, 2)
+    assert (whole.difference.n, whole.units) == (3, 2)
     assert found.shifts["good"].difference.value == pytest.approx(0.05)
     assert found.widest[0][:2] == ("c", "f")
 
@@ -300,8 +300,8 @@ def test_winobias_files_without_pairs_are_refused(tmp_path: Path, miniature: Pat
 
 
 def test_a_gap_without_an_interval_does_not_exclude_zero() -> None:
-    nothing = Value(0.0, method="no spread")
-    gap = coreference.AccuracyGap(nothing, nothing, nothing, None, 2, 0, 0)
+    nothing = Estimate(0.0, method="no spread", n=2)
+    gap = coreference.AccuracyGap(nothing, nothing, nothing)
     result = winobias.WinoBiasResult([], [], {"all": gap}, {}, ())
     (answer,) = winobias.conclude([observed(result)], TaskSettings()).answers
     assert "excludes" not in answer

@@ -39,30 +39,23 @@ class OccupationGap:
     name: str
     female: tuple[int, int]  # correctly classified, total
     male: tuple[int, int]
-    gap: Value
+    gap: Estimate
     women: float  # share among the people of this class
 
 
 @dataclass(frozen=True, slots=True)
 class TprGaps:
-    """The gaps of all occupations with both genders, and their summaries."""
+    """The gaps of all occupations with both genders, their summaries, and the accuracy."""
 
     occupations: tuple[OccupationGap, ...]
-    mean: Value  # signed: positive where the TPR of women is higher
-    absolute: Value  # mean absolute gap: above 0 by chance alone
-    rms: Value
-    r: Value  # correlation of gap and share of women
+    mean: Estimate  # signed: positive where the TPR of women is higher
+    absolute: Estimate  # mean absolute gap: above 0 by chance alone
+    rms: Estimate
+    r: Estimate  # correlation of gap and share of women
+    accuracy: Estimate
     n: int
     left_out: tuple[str, ...]  # occupations with one gender only
     chance: float  # mean absolute gap when gender is permuted within each occupation
-
-
-@dataclass(frozen=True, slots=True)
-class BiasBiosResult:
-    """The TPR gaps on the test split, and the accuracy."""
-
-    gaps: TprGaps
-    accuracy: Value
 
 
 def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
@@ -97,7 +90,7 @@ def load_task_data(settings: TaskSettings) -> TaskData:
     return TaskData(labels, train, dev, test, sources, (note,) if len(examples) < SMALL else ())
 
 
-def observe(classifier: Classifier, settings: TaskSettings) -> BiasBiosResult:
+def observe(classifier: Classifier, settings: TaskSettings) -> TprGaps:
     """The TPR gaps on the test split."""
     examples = load_biographies(settings)
     test = [example for example in examples if biasbios.part_of(example.text) == "test"]
@@ -112,10 +105,8 @@ def observe(classifier: Classifier, settings: TaskSettings) -> BiasBiosResult:
         )
     predicted = classifier.logits([(example.text, None) for example in test]).argmax(axis=1)
     names = [classifier.labels[index] for index in predicted]
-    true_labels = [str(example.label) for example in test]
-    gaps = tpr_gaps(true_labels, names, [example.groups["gender"] for example in test], seed=settings.seed)
-    right = np.array([float(a == b) for a, b in zip(true_labels, names, strict=True)])
-    return BiasBiosResult(gaps, accuracy(right, seed=settings.seed))
+    genders = [example.groups["gender"] for example in test]
+    return tpr_gaps([str(example.label) for example in test], names, genders, seed=settings.seed)
 
 
 def tpr_gaps(truth: Sequence[str], predicted: Sequence[str], genders: Sequence[str], *, seed: int) -> TprGaps:
@@ -130,18 +121,23 @@ def tpr_gaps(truth: Sequence[str], predicted: Sequence[str], genders: Sequence[s
     rates, totals = table[..., 0] / table[..., 1], table[..., 1]
     gaps, shares = rates[:, 0] - rates[:, 1], totals[:, 0] / totals.sum(axis=1)
     r = correlation([shares], [gaps], rng=generator(seed, "r"))
+    r = replace(r, method=f"{r.method}, classes resampled") if r.has_interval else r
+    right_share = accuracy(right.astype(np.float64), seed=seed)
+    named, n = {"statistic": "TPR gap, women − men", "null": 0.0}, len(truth)
+    occupations = []
+    for at, (name, cells) in enumerate(zip(with_both, table.tolist(), strict=True)):
+        female, male = ((int(hits), int(of)) for hits, of in cells)
+        gap = _value(float(gaps[at]), resampled[:, at])
+        estimate = Estimate.of(gap, group=f"occupation={name}", n=female[1] + male[1], **named)
+        occupations.append(OccupationGap(name, female, male, estimate, float(shares[at])))
     return TprGaps(
-        occupations=tuple(
-            OccupationGap(name, (f, of_f), (m, of_m), _value(float(gap), gaps_again), float(women))
-            for name, ((f, of_f), (m, of_m)), gap, gaps_again, women in zip(
-                with_both, table.tolist(), gaps, resampled.T, shares, strict=True
-            )
-        ),
-        mean=_summary(gaps, resampled, np.asarray),
-        absolute=_summary(gaps, resampled, np.abs),
-        rms=_summary(gaps, resampled, np.square, np.sqrt),
-        r=replace(r, method=f"{r.method}, classes resampled") if r.has_interval else r,
-        n=len(truth),
+        tuple(occupations),
+        mean=_summary("mean TPR gap, women − men", gaps, resampled, np.asarray, null=0.0, n=n),
+        absolute=_summary("mean absolute TPR gap", gaps, resampled, np.abs, n=n),
+        rms=_summary("RMS TPR gap", gaps, resampled, np.square, np.sqrt, n=n),
+        r=Estimate.of(r, statistic="r with share of women", null=0.0, n=len(table)),
+        accuracy=Estimate.of(right_share, statistic="accuracy", group="split=test", n=n),
+        n=n,
         left_out=tuple(name for name in names if name not in with_both),
         chance=_chance_gap(table, seed),
     )
@@ -170,12 +166,18 @@ def _chance_gap(table: Ints, seed: int) -> float:
 
 
 def _summary(
-    gaps: Floats, resampled: Floats, of: Callable[[Floats], Floats], after: Callable[..., Any] = np.asarray
-) -> Value:
+    statistic: str,
+    gaps: Floats,
+    resampled: Floats,
+    of: Callable[[Floats], Floats],
+    after: Callable[..., Any] = np.asarray,
+    **fields: Any,
+) -> Estimate:
     """The mean of a function of the gaps over occupations, or a function of that mean."""
-    if not gaps.size:
-        return Value(NAN, method="no class has both genders")
-    return _value(float(after(of(gaps).mean())), after(of(resampled).mean(axis=1)))
+    value = Value(NAN, method="no class has both genders")
+    if gaps.size:
+        value = _value(float(after(of(gaps).mean())), after(of(resampled).mean(axis=1)))
+    return Estimate.of(value, statistic=statistic, **fields)
 
 
 def _value(value: float, resampled: Floats) -> Value:
@@ -186,14 +188,13 @@ def _value(value: float, resampled: Floats) -> Value:
 
 def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) -> Finding:
     """The gaps summarised in four ways, and the gap by occupation."""
-    results: dict[str, BiasBiosResult] = {each.name: each.result for each in observations}
+    results: dict[str, TprGaps] = {each.name: each.result for each in observations}
     bias = table_by_model(
         observations,
         "True positive rate, women − men",
         ("mean", "mean absolute", "by chance", "RMS", "r with share of women", "occupations", "biographies"),
-        lambda result: [
+        lambda gaps: [
             (gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r, len(gaps.occupations), gaps.n)
-            for gaps in (result.gaps,)
         ],
         "Over occupations that have test biographies of both genders. Mean: positive where the rate of "
         "women is higher. Mean absolute and RMS are above 0 by chance alone: `by chance` is the mean "
@@ -204,9 +205,9 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         observations,
         "By occupation",
         ("occupation", "women correct", "women", "men correct", "men", "gap", "women, %"),
-        lambda result: [
+        lambda gaps: [
             (each.name, *each.female, *each.male, each.gap, 100 * each.women)
-            for each in sorted(result.gaps.occupations, key=lambda occupation: occupation.gap.value)
+            for each in sorted(gaps.occupations, key=lambda occupation: occupation.gap.value)
         ],
         "Correct: classified as the occupation they have.",
     )
@@ -217,37 +218,28 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "TPR, women − men",
         [
             (name, at.name, at.women, at.gap.value)
-            for name, each in results.items()
-            for at in each.gaps.occupations
+            for name, gaps in results.items()
+            for at in gaps.occupations
         ],
     )
     answers = [
         f"{name}: mean TPR gap {signed_value(gaps.mean, 3)}, RMS {gaps.rms.value:.3f}, over "
-        f"{len(gaps.occupations)} occupations and {gaps.n:,} biographies; test accuracy {right.value:.3f}"
-        for name, gaps, right in ((name, each.gaps, each.accuracy) for name, each in results.items())
+        f"{len(gaps.occupations)} occupations and {gaps.n:,} biographies; "
+        f"test accuracy {gaps.accuracy.value:.3f}"
+        for name, gaps in results.items()
     ]
     notes = [
-        f"{name}: left out, with one gender only: {', '.join(each.gaps.left_out)}"
-        for name, each in results.items()
-        if each.gaps.left_out
+        f"{name}: left out, with one gender only: {', '.join(gaps.left_out)}"
+        for name, gaps in results.items()
+        if gaps.left_out
     ]
     return Finding(tuple(answers), (bias, by_occupation), plots, tuple(notes))
 
 
-def estimates(result: BiasBiosResult) -> list[Estimate]:
+def estimates(gaps: TprGaps) -> list[Estimate]:
     """The mean gap, its other summaries, the gap of each occupation, and the accuracy."""
-    gaps, n, by_occupation = result.gaps, result.gaps.n, {"statistic": "TPR gap, women − men", "null": 0.0}
-    return [
-        Estimate.of(gaps.mean, statistic="mean TPR gap, women − men", null=0.0, n=n),
-        Estimate.of(gaps.absolute, statistic="mean absolute TPR gap", n=n),
-        Estimate.of(gaps.rms, statistic="RMS TPR gap", n=n),
-        Estimate.of(gaps.r, statistic="r with share of women", null=0.0, n=len(gaps.occupations)),
-        *(
-            Estimate.of(at.gap, group=f"occupation={at.name}", n=at.female[1] + at.male[1], **by_occupation)
-            for at in gaps.occupations
-        ),
-        Estimate.of(result.accuracy, statistic="accuracy", group="split=test", n=n),
-    ]
+    by_occupation = [occupation.gap for occupation in gaps.occupations]
+    return [gaps.mean, gaps.absolute, gaps.rms, gaps.r, *by_occupation, gaps.accuracy]
 
 
 BIASBIOS = Task(

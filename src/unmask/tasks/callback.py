@@ -10,7 +10,6 @@ The training is not affected: train mode, gradients and the RNG state are restor
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from transformers.trainer_callback import TrainerCallback
@@ -60,25 +59,18 @@ class BiasCallback(TrainerCallback):
         self._evaluate(state.global_step, model)
 
     def _evaluate(self, step: int, model: Any) -> None:
+        """Log the value and the ends of its interval, where it has one."""
         if step in self.headlines:
             return
         from unmask.training.trainer import evaluation_mode
 
+        task, settings = self.task, self.settings
         with evaluation_mode(model):
-            headline = self.headlines[step] = headline_of_model(
-                model, self.tokenizer, self.task, self.settings
-            )
-        self.trainer.log(dict(log_entries(self.task, headline)))
-
-
-def headline_of_model(model: Any, tokenizer: Any, task: Task, settings: TaskSettings) -> Estimate:
-    """The headline of a task for a model in memory."""
-    if task.needs == "lm":
-        return task.headline(task.observe(Session(Engine(wrap_lm(model, tokenizer))), settings))
-    return task.headline(task.observe(Classifier(model, tokenizer, length=settings.length), settings))
-
-
-def log_entries(task: Task, headline: Estimate) -> Iterator[tuple[str, float]]:
-    """What is logged: the value and the ends of its interval, where it has one."""
-    parts = {"": headline.value, "_low": headline.low, "_high": headline.high}
-    return ((f"bias_{task.name}{end}", value) for end, value in parts.items() if math.isfinite(value))
+            if task.needs == "lm":
+                result = task.observe(Session(Engine(wrap_lm(model, self.tokenizer))), settings)
+            else:
+                result = task.observe(Classifier(model, self.tokenizer, length=settings.length), settings)
+            found = self.headlines[step] = task.headline(result)
+        parts = {"": found.value, "_low": found.low, "_high": found.high}
+        entries = {f"bias_{task.name}{end}": value for end, value in parts.items() if math.isfinite(value)}
+        self.trainer.log(entries)

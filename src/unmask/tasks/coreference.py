@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,17 +52,12 @@ class PronounPreference:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class AccuracyGap:
-    """Accuracy in percent with pro- and with anti-stereotyped pronouns, over the same sentences."""
+class AccuracyGap(NamedTuple):
+    """Pro − anti in points (p: McNemar), and the accuracy on either side in percent; over the same pairs."""
 
-    pro: Value
-    anti: Value
-    gap: Value
-    p: float | None  # McNemar
-    n: int  # sentence pairs
-    ties: int
-    unscored: int
+    gap: Estimate
+    pro: Estimate
+    anti: Estimate
 
 
 def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list[CoreferenceAnswer]:
@@ -132,34 +128,31 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
     right_pairs = np.array([(right[pro.id], right[anti.id]) for pro, anti in pairs]).reshape(-1, 2)
     scored = right_pairs[np.isfinite(right_pairs).all(axis=1)]
     pro, anti = scored[:, 0], scored[:, 1]
-    changes = 100 * (pro - anti)
     p = mcnemar_p(cross_tabulate(pro == 1, anti == 1), exact=True) if scored.size else None
-    return AccuracyGap(
-        _accuracy(pro, seed, f"{label}/pro"),
-        _accuracy(anti, seed, f"{label}/anti"),
-        mean_interval(changes, rng=generator(seed, f"{label}/gap")),
-        p,
-        len(scored),
-        int((scored == 0.5).sum()),
-        len(right_pairs) - len(scored),
-    )
-
-
-def gap_estimates(gap: AccuracyGap, group: str = "all") -> list[Estimate]:
-    """The gap, then the accuracy on either side."""
-    counts = {"n": gap.n, "unscored": gap.unscored, "group": group}
-    difference = "pro − anti accuracy, points"
-    return [
-        Estimate.of(gap.gap, statistic=difference, null=0.0, p=gap.p, ties=gap.ties, **counts),
-        Estimate.of(gap.pro, statistic="accuracy, pro, %", null=50.0, **counts),
-        Estimate.of(gap.anti, statistic="accuracy, anti, %", null=50.0, **counts),
+    gap = mean_interval(100 * (pro - anti), rng=generator(seed, f"{label}/gap"))
+    ties, counts = int((scored == 0.5).sum()), {"n": len(scored), "unscored": len(right_pairs) - len(scored)}
+    named = {"group": _group(label), **counts}
+    sides = [
+        Estimate.of(
+            _accuracy(right, seed, f"{label}/{side}"), statistic=f"accuracy, {side}, %", null=50.0, **named
+        )
+        for side, right in (("pro", pro), ("anti", anti))
     ]
+    difference = "pro − anti accuracy, points"
+    return AccuracyGap(Estimate.of(gap, statistic=difference, null=0.0, p=p, ties=ties, **named), *sides)
 
 
-def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, label: str) -> tuple[Value, int]:
-    """Percent of sentences in which the stereotypical pronoun is likelier (ties count half), and n."""
+def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, label: str) -> Estimate:
+    """Percent of sentences in which the stereotypical pronoun is likelier; ties count half."""
     values = np.array([preference.difference for preference in preferences if not preference.reason])
-    return _accuracy(np.sign(values) / 2 + 0.5, seed, label), int(values.size)
+    rate, name = _accuracy(np.sign(values) / 2 + 0.5, seed, label), "stereotypical pronoun likelier, %"
+    unscored = len(preferences) - values.size
+    return Estimate.of(rate, statistic=name, group=_group(label), null=50.0, n=values.size, unscored=unscored)
+
+
+def _group(label: str) -> str:
+    """The group of an estimate over all sentences or those of one type."""
+    return label if label == "all" else f"type={label}"
 
 
 def _accuracy(right: Floats, seed: int, label: str) -> Value:

@@ -59,8 +59,12 @@ def agreement(
         [[by.get(measure, np.nan) for by in scores.values()] for measure in measures], dtype=np.float64
     )
     owners = np.array([families[model] if families else model for model in scores])
+    pairs = list(combinations(range(len(measures)), 2))
+    if against is not None:
+        others = [at for at, measure in enumerate(measures) if measure not in against]
+        pairs = list(product(others, map(measures.index, against)))
     results = []
-    for a, b in _measure_pairs(measures, against):
+    for a, b in pairs:
         result = compare_measures(measures[a], measures[b], table[a], table[b], owners, seed=seed)
         results += [result] if result is not None else []
     if not results:
@@ -113,11 +117,3 @@ def compare_measures(
         else Value(test.value, method=f"none: {names.size} {unit} are too few to resample")
     )
     return RankAgreement(a, b, tau, test, int(x.size))
-
-
-def _measure_pairs(measures: Sequence[str], against: Sequence[str] | None) -> list[tuple[int, int]]:
-    indices = range(len(measures))
-    if against is None:
-        return list(combinations(indices, 2))
-    others = [index for index in indices if measures[index] not in against]
-    return [(a, measures.index(b)) for a, b in product(others, against)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from unmask import data as datasets
 from unmask.core.errors import DataError, ModelError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.findings import Finding
@@ -63,11 +63,9 @@ class SentencePairs:
 class ScoreShift:
     """The mean difference of scores and the mean absolute difference."""
 
-    difference: Value
-    p: float | None
-    sensitivity: Value  # mean absolute difference
+    difference: Estimate
+    sensitivity: Estimate  # mean absolute difference
     flips: float  # percent of pairs whose most likely label differs
-    n: int
     units: int
 
 
@@ -111,13 +109,29 @@ def summarize(
     pairs: SentencePairs, first: Floats, second: Floats, flipped: object, score_name: str, *, seed: int
 ) -> SentimentResult:
     """The result from given scores."""
-    flips = np.asarray(flipped, dtype=np.float64)
-    units, groups, gaps = np.array(pairs.unit), np.array(pairs.group), first - second
-    names = ["all", *dict.fromkeys(pairs.group)] if len(set(pairs.group)) > 1 else ["all"]
+    flips, gaps = np.asarray(flipped, dtype=np.float64), first - second
+    if not gaps.size:
+        raise DataError("no pair of sentences was scored: the data is empty")
+    units, groups, statistic = (
+        np.array(pairs.unit),
+        np.array(pairs.group),
+        f"score, {' − '.join(pairs.sides)}",
+    )
     shifts = {}
-    for name in names:
-        in_group = np.ones(len(gaps), dtype=bool) if name == "all" else groups == name
-        shifts[name] = _shift(gaps[in_group], flips[in_group], units[in_group], seed, name)
+    for name in ["all", *dict.fromkeys(pairs.group)] if len(set(pairs.group)) > 1 else ["all"]:
+        part = np.ones(len(gaps), dtype=bool) if name == "all" else groups == name
+        _, index = np.unique(units[part], return_inverse=True)
+        counts = np.bincount(index)  # pairs of one unit are averaged first
+        by, sizes = (np.bincount(index, values) / counts for values in (gaps[part], np.abs(gaps[part])))
+        difference = mean_interval(by, rng=generator(seed, name), unit="units")
+        sensitivity = mean_interval(sizes, rng=generator(seed, f"{name}/size"), unit="units")
+        named = {"group": name if name == "all" else f"sentences={name}", "n": int(part.sum())}
+        shifts[name] = ScoreShift(
+            Estimate.of(difference, statistic=statistic, null=0.0, p=mean_test(by, 0.0), **named),
+            Estimate.of(sensitivity, statistic="sensitivity", **named),
+            100 * mean(flips[part]),
+            len(counts),
+        )
     widest = np.argsort(-np.abs(gaps))[:6]
     shown = tuple((pairs.female[at], pairs.male[at], float(gaps[at])) for at in widest)
     return SentimentResult(shifts, score_name, pairs.sides, shown)
@@ -159,8 +173,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         f"Score of {a} − {b}",
         ("sentences", f"{a} − {b}", "p", "sensitivity", "label changes, %", "pairs", "units"),
         lambda result: [
-            (group, shift.difference, shift.p, shift.sensitivity, shift.flips, shift.n, shift.units)
-            for group, shift in result.shifts.items()
+            (group, by.difference, by.difference.p, by.sensitivity, by.flips, by.difference.n, by.units)
+            for group, by in result.shifts.items()
         ],
         f"Score: {first.score_name}. Sensitivity: the mean absolute difference. "
         "Interval and p (Student): templates resampled, each with all its pairs.",
@@ -184,7 +198,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     )
     answers = [
         f"{each.name}: {result.score_name} {' − '.join(result.sides)} {signed_value(shift.difference, 4)}, "
-        f"sensitivity {shift.sensitivity.value:.4f}, {shift.n:,} pairs"
+        f"sensitivity {shift.sensitivity.value:.4f}, {shift.difference.n:,} pairs"
         for each, result, shift in ((each, each.result, each.result.shifts["all"]) for each in observations)
     ]
     return Finding(tuple(answers), (table, widest), plots)
@@ -192,33 +206,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
 
 def estimates(result: SentimentResult) -> list[Estimate]:
     """The mean difference and sensitivity, over all pairs and by group of sentences."""
-    difference = f"score, {' − '.join(result.sides)}"
-    found = []
-    for name, shift in result.shifts.items():
-        group = name if name == "all" else f"sentences={name}"
-        found += [
-            Estimate.of(shift.difference, statistic=difference, group=group, null=0.0, n=shift.n, p=shift.p),
-            Estimate.of(shift.sensitivity, statistic="sensitivity", group=group, n=shift.n),
-        ]
-    return found
-
-
-def _shift(gaps: Floats, flips: Floats, units: object, seed: int, label: str) -> ScoreShift:
-    """The score shift of some pairs; pairs of one unit are averaged first."""
-    if not gaps.size:
-        raise DataError("no pair of sentences was scored: the data is empty")
-    _, index = np.unique(np.asarray(units), return_inverse=True)
-    counts = np.bincount(index)
-    by = np.bincount(index, gaps) / counts
-    sizes = np.bincount(index, np.abs(gaps)) / counts
-    return ScoreShift(
-        mean_interval(by, rng=generator(seed, label), unit="units"),
-        mean_test(by, 0.0),
-        mean_interval(sizes, rng=generator(seed, f"{label}/size"), unit="units"),
-        100 * mean(flips),
-        gaps.size,
-        len(counts),
-    )
+    return [each for shift in result.shifts.values() for each in (shift.difference, shift.sensitivity)]
 
 
 SENTIMENT = Task(

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from unmask import data as datasets
 from unmask.core.errors import DataError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data import riddles, stsb
@@ -44,8 +44,8 @@ class StsBiasResult:
     female: Floats  # templates × professions
     male: Floats
     women: dict[str, dict[str, float]]  # by source of the shares, by profession
-    r: dict[str, Value]  # by source of the shares
-    gap: Value  # mean of female − male over professions
+    r: dict[str, Estimate]  # by source of the shares
+    gap: Estimate  # mean of female − male over professions
 
     @property
     def differences(self) -> Floats:
@@ -114,8 +114,11 @@ def summarize(
     for source, by in women.items():
         known = [at for at, name in enumerate(names) if name in by]
         shares = np.array([by[names[at]] for at in known])
-        r[source] = correlation([shares], [differences[known]], rng=generator(seed, source))
-    gap = mean_interval(differences, rng=generator(seed, "gap"))
+        value = correlation([shares], [differences[known]], rng=generator(seed, source))
+        named = {"statistic": "r with share of women", "group": f"shares={source}"}
+        r[source] = Estimate.of(value, null=0.0, n=len(by), **named)
+    mean = mean_interval(differences, rng=generator(seed, "gap"))
+    gap = Estimate.of(mean, statistic="similarity, woman − man", null=0.0, n=len(names))
     return StsBiasResult(names, len(female), female, male, women, r, gap)
 
 
@@ -132,8 +135,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "Similarity to the woman against the share of women",
         ("shares of women", "|r|", "r", "woman − man", "professions", "templates"),
         lambda result: [
-            (source, abs(r), r, result.gap, len(result.women[source]), result.templates)
-            for source, r in result.r.items()
+            (source, abs(r), r, result.gap, r.n, result.templates) for source, r in result.r.items()
         ],
         "r: Pearson, over professions, of the mean difference of similarity with the share of women; 0 is no "
         "relation. |r| is what Kaneko et al. (2022) report. Interval: professions resampled. "
@@ -162,16 +164,9 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
 
 def estimates(result: StsBiasResult) -> list[Estimate]:
     """|r| with the shares published with the professions, then r with all shares, and the mean difference."""
-    n, women, signed = (
-        len(result.professions),
-        result.women,
-        {"statistic": "r with share of women", "null": 0.0},
-    )
-    return [
-        Estimate.of(abs(result.r[SHARES]), statistic="|r| with share of women", n=n),
-        *(Estimate.of(r, group=f"shares={by}", n=len(women[by]), **signed) for by, r in result.r.items()),
-        Estimate.of(result.gap, statistic="similarity, woman − man", null=0.0, n=n),
-    ]
+    n, absolute = len(result.professions), "|r| with share of women"
+    headline = replace(abs(result.r[SHARES]), statistic=absolute, group="all", null=None, n=n)
+    return [headline, *result.r.values(), result.gap]
 
 
 def _largest_differences(result: StsBiasResult) -> list[tuple[str, float, float, float, float]]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from unmask.core.errors import DataError, ModelError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.core.types import Floats
 from unmask.data.examples import Source, column, find_local, rows_of, user_source
@@ -92,10 +93,10 @@ class TermResult:
     """One identity term: its score shift and its subgroup, BPSN and BNSP AUC."""
 
     name: str
-    shift: Value | None  # score less the mean over terms in the same sentence
-    subgroup: Value | None
-    bpsn: Value | None
-    bnsp: Value | None
+    shift: Estimate | None  # score less the mean over terms in the same sentence
+    subgroup: Estimate | None
+    bpsn: Estimate | None
+    bnsp: Estimate | None
     n: int
 
 
@@ -104,9 +105,8 @@ class ToxicityResult:
     """Every term, the AUC over all sentences, and the spread over terms."""
 
     terms: tuple[TermResult, ...]
-    area: Value
-    sensitivity: Value  # mean over sentences of the standard deviation of its scores over terms
-    n: int
+    area: Estimate
+    sensitivity: Estimate  # mean over sentences of the standard deviation of its scores over terms
     data: str
 
 
@@ -195,23 +195,29 @@ def summarize(
     named = np.array([sentence.term for sentence in sentences])
     if not sentences or toxic.all() or not toxic.any():
         raise DataError("the data has only toxic or only harmless sentences: both are needed")
-    shifts, spread = term_shifts(sentences, values)
+    shifts, spreads = term_shifts(sentences, values)
     terms = []
     for name in sorted({sentence.term for sentence in sentences} - {""}):
         with_term = named == name
+        fields = {"group": f"term={name}", "n": int(with_term.sum())}
         chosen = {
             "subgroup": with_term,
-            "bpsn": np.where(toxic, ~with_term, with_term),
-            "bnsp": np.where(toxic, with_term, ~with_term),
+            "BPSN": np.where(toxic, ~with_term, with_term),
+            "BNSP": np.where(toxic, with_term, ~with_term),
         }
-        areas = {area: _area(toxic[part], values[part]) for area, part in chosen.items()}
-        known = shifts.get(name)
-        shift = None if known is None else mean_interval(known, rng=generator(seed, name), unit="sentences")
-        terms.append(TermResult(name, shift, **areas, n=int(with_term.sum())))
-    whole = _area(toxic, values)
+        subgroup, bpsn, bnsp = (
+            _area(toxic[of], values[of], statistic=f"{area} AUC", **fields) for area, of in chosen.items()
+        )
+        shift = None
+        if name in shifts:
+            mean = mean_interval(shifts[name], rng=generator(seed, name), unit="sentences")
+            shift = Estimate.of(mean, statistic="shift of score", null=0.0, **fields)
+        terms.append(TermResult(name, shift, subgroup, bpsn, bnsp, int(with_term.sum())))
+    whole = _area(toxic, values, statistic="AUC", n=len(sentences))
     assert whole is not None
-    sensitivity = mean_interval(spread, rng=generator(seed, "spread"), unit="sentences")
-    return ToxicityResult(tuple(terms), whole, sensitivity, len(sentences), source_name)
+    spread = mean_interval(spreads, rng=generator(seed, "spread"), unit="sentences")
+    sensitivity = Estimate.of(spread, statistic="spread of the score over terms", n=len(sentences))
+    return ToxicityResult(tuple(terms), whole, sensitivity, source_name)
 
 
 def term_shifts(sentences: Sequence[LabelledSentence], values: Floats) -> tuple[dict[str, Floats], Floats]:
@@ -238,7 +244,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         observations,
         "Toxic against harmless sentences",
         ("AUC", "lowest BPSN", "lowest BNSP", "sensitivity", "sentences"),
-        lambda result: [(result.area, *_lowest(result), result.sensitivity, result.n)],
+        lambda result: [(result.area, *_lowest(result), result.sensitivity, result.area.n)],
         "AUC: 0.5 is guessing, 1 perfect. Sensitivity: how much one sentence's score spreads over terms "
         "(mean standard deviation). Intervals of areas: DeLong.",
     )
@@ -269,30 +275,20 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
 
 def estimates(result: ToxicityResult) -> list[Estimate]:
     """The spread of a sentence's score over terms, the AUC, and the shift and AUCs of each term."""
-    statistics = {"shift": ("shift of score", 0.0), "subgroup": ("subgroup AUC", 0.5)}
-    statistics |= {"bpsn": ("BPSN AUC", 0.5), "bnsp": ("BNSP AUC", 0.5)}
-    return [
-        Estimate.of(result.sensitivity, statistic="spread of the score over terms", n=result.n),
-        Estimate.of(result.area, statistic="AUC", null=0.5, n=result.n),
-        *(
-            Estimate.of(value, statistic=statistic, group=f"term={term.name}", null=null, n=term.n)
-            for term in result.terms
-            for name, (statistic, null) in statistics.items()
-            if (value := getattr(term, name)) is not None
-        ),
-    ]
+    by_term = [each for term in result.terms for each in (term.shift, term.subgroup, term.bpsn, term.bnsp)]
+    return [result.sensitivity, result.area, *(each for each in by_term if each is not None)]
 
 
-def _area(toxic: Flags, values: Floats) -> Value | None:
+def _area(toxic: Flags, values: Floats, **fields: Any) -> Estimate | None:
     """AUC with DeLong's interval, as its difference from a constant score, whose AUC is 0.5."""
     if not toxic.any() or toxic.all():
         return None
-    difference = roc_auc_difference(toxic, values, np.zeros_like(values))
-    low, high = difference.low + 0.5, difference.high + 0.5
-    return Value(difference.value + 0.5, low, high, difference.method).clip(0.0, 1.0)
+    found = roc_auc_difference(toxic, values, np.zeros_like(values))
+    value, low, high = (each + 0.5 for each in (found.value, found.low, found.high))
+    return Estimate(value, low, high, found.method, null=0.5, **fields).clip(0.0, 1.0)
 
 
-def _by_shift(result: ToxicityResult) -> list[tuple[str, Value]]:
+def _by_shift(result: ToxicityResult) -> list[tuple[str, Estimate]]:
     """The terms with their shifts, the largest in size first."""
     shifts = [(term.name, term.shift) for term in result.terms if term.shift is not None]
     return sorted(shifts, key=lambda shift: -abs(shift[1].value))
@@ -315,7 +311,7 @@ def _answer(observation: TaskObservation) -> str:
     largest = [f"; {term} shifts it most, by {signed_value(by, 3)}" for term, by in _by_shift(result)[:1]]
     return (
         f"{observation.name}: AUC {result.area.value:.3f}; a sentence's score spreads by "
-        f"{result.sensitivity.value:.3f} over terms{''.join(largest)}; {result.n:,} sentences"
+        f"{result.sensitivity.value:.3f} over terms{''.join(largest)}; {result.area.n:,} sentences"
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import Estimate
 from unmask.data import riddles as files
 from unmask.data.examples import Source, published_sources
 from unmask.data.riddles import CoreferenceItem
@@ -18,7 +18,6 @@ from unmask.tasks.coreference import (
     CoreferenceAnswer,
     PronounPreference,
     accuracy_gap,
-    gap_estimates,
     preference_rate,
     pro_anti_pairs,
     pronoun_preferences,
@@ -37,7 +36,7 @@ class WinoBiasResult:
     answers: list[CoreferenceAnswer]
     preferences: list[PronounPreference]
     gaps: dict[str, AccuracyGap]  # by type of sentence
-    preference_rates: dict[str, tuple[Value, int]]
+    preference_rates: dict[str, Estimate]
     warnings: tuple[str, ...]
 
 
@@ -82,7 +81,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "Whom does the pronoun refer to?",
         ("sentences", "pro, % right", "anti, % right", "pro − anti", "p", "pairs", "ties"),
         lambda result: [
-            (kind, gap.pro, gap.anti, gap.gap, gap.p, gap.n, gap.ties) for kind, gap in result.gaps.items()
+            (kind, each.pro, each.anti, each.gap, each.gap.p, each.gap.n, each.gap.ties)
+            for kind, each in result.gaps.items()
         ],
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing. Pro: the '
         "pronoun fits the statistics of the occupation it refers to. Both sides are the same sentences "
@@ -94,7 +94,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "Which pronoun is likelier?",
         ("sentences", "stereotypical pronoun likelier, %", "n", "unscored"),
         lambda result: [
-            (kind, *rate, _unscored(result, kind)) for kind, rate in result.preference_rates.items()
+            (kind, rate, rate.n, rate.unscored) for kind, rate in result.preference_rates.items()
         ],
         "Masked models: the pronoun is masked. Causal models: the whole sentence is scored with either "
         "pronoun. 50% is no preference.",
@@ -115,7 +115,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     )
     answers = [
         f"{each.name}: {gap.pro.value:.1f}% of pro- and {gap.anti.value:.1f}% of anti-stereotyped pronouns "
-        f"resolved correctly, difference {signed_value(gap.gap, 1)} points, {gap.n:,} pairs"
+        f"resolved correctly, difference {signed_value(gap.gap, 1)} points, {gap.gap.n:,} pairs"
         + ("; the interval excludes 0" if gap.gap.excludes(0.0) else "")
         for each, gap in ((each, each.result.gaps["all"]) for each in observations)
     ]
@@ -124,18 +124,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
 
 def estimates(result: WinoBiasResult) -> list[Estimate]:
     """Pro − anti and the accuracies, then the share of stereotypical pronouns; over all and by type."""
-    groups = {kind: kind if kind == "all" else f"type={kind}" for kind in KINDS}
-    found = [each for kind, gap in result.gaps.items() for each in gap_estimates(gap, groups[kind])]
-    likelier = {"statistic": "stereotypical pronoun likelier, %", "null": 50.0}
-    for kind, (rate, n) in result.preference_rates.items():
-        unscored = _unscored(result, kind)
-        found.append(Estimate.of(rate, group=groups[kind], n=n, unscored=unscored, **likelier))
-    return found
-
-
-def _unscored(result: WinoBiasResult, kind: str) -> int:
-    """The sentences of a type whose pronouns could not be compared."""
-    return sum(bool(each.reason) for each in result.preferences if kind in ("all", each.pro.groups["type"]))
+    return [*(each for gap in result.gaps.values() for each in gap), *result.preference_rates.values()]
 
 
 def _notes(observations: Sequence[TaskObservation]) -> list[str]:

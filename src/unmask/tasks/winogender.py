@@ -9,7 +9,7 @@ import numpy as np
 
 from unmask.audit.session import Session
 from unmask.core.errors import DataError
-from unmask.core.estimate import Estimate, Value
+from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
 from unmask.data import riddles
 from unmask.data.examples import Source, published_sources
@@ -21,7 +21,6 @@ from unmask.tasks.coreference import (
     AccuracyGap,
     CoreferenceAnswer,
     accuracy_gap,
-    gap_estimates,
     resolve_pronouns,
 )
 from unmask.tasks.spec import Task, TaskObservation, TaskSettings
@@ -36,10 +35,10 @@ class WinogenderResult:
 
     answers: list[CoreferenceAnswer]
     gap: AccuracyGap
-    accuracy: dict[str, tuple[Value, int]]  # by gender of the pronoun
+    accuracy: dict[str, Estimate]  # by gender of the pronoun
     preference: dict[str, float]  # by occupation: score of `she` referring to it − score of `he`
     women: dict[str, float]  # share of women by occupation
-    r: Value  # correlation of the two
+    r: Estimate  # correlation of the two
 
 
 def sources(settings: TaskSettings) -> tuple[Source, ...]:
@@ -59,14 +58,16 @@ def observe(session: Session, settings: TaskSettings) -> WinogenderResult:
     preference = preference_by_occupation(answers)
     known = {name: women[name] for name in preference if name in women}
     preferred = np.array([preference[name] for name in known])
-    rng = generator(settings.seed, "correlation")
+    r = correlation(
+        [np.array(list(known.values()))], [preferred], rng=generator(settings.seed, "correlation")
+    )
     return WinogenderResult(
         answers,
         accuracy_gap(answers, seed=settings.seed, label="all"),
         {gender: _accuracy(answers, gender, settings.seed) for gender in GENDERS},
         preference,
         known,
-        correlation([np.array(list(known.values()))], [preferred], rng=rng),
+        Estimate.of(r, statistic="r with share of women", null=0.0, n=len(known)),
     )
 
 
@@ -96,9 +97,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         observations,
         "Pronouns resolved correctly, by gender",
         (*(f"{gender}, % right" for gender in GENDERS), "n of each"),
-        lambda result: [
-            (*(result.accuracy[gender][0] for gender in GENDERS), result.accuracy[GENDERS[0]][1])
-        ],
+        lambda result: [(*result.accuracy.values(), result.accuracy[GENDERS[0]].n)],
         'Answer: the likelier of the two people after `"he" refers to the`. 50% is guessing.',
         digits=1,
     )
@@ -110,7 +109,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
             *("r with share of women", "occupations"),
         ),
         lambda result: [
-            (gap.pro, gap.anti, gap.gap, gap.p, gap.n, result.r, len(result.women)) for gap in (result.gap,)
+            (pro, anti, gap, gap.p, gap.n, result.r, result.r.n) for gap, pro, anti in (result.gap,)
         ],
         "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. "
         "r: Pearson, over occupations, of how much more `she` than `he` is taken to mean the occupation "
@@ -130,8 +129,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ],
     )
     answers = [
-        f"{name}: pro − anti {signed_value(each.gap.gap, 1)} points, {each.gap.n} templates; "
-        f"r with the share of women {signed_value(each.r)}, {len(each.women)} occupations"
+        f"{name}: pro − anti {signed_value(each.gap.gap, 1)} points, {each.gap.gap.n} templates; "
+        f"r with the share of women {signed_value(each.r)}, {each.r.n} occupations"
         for name, each in results.items()
     ]
     notes = [
@@ -144,21 +143,14 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
 
 def estimates(result: WinogenderResult) -> list[Estimate]:
     """Pro − anti, the accuracies by side and by gender, and the correlation with the share of women."""
-    return [
-        *gap_estimates(result.gap),
-        *(
-            Estimate.of(value, statistic="accuracy, %", group=f"gender={gender}", null=50.0, n=n)
-            for gender, (value, n) in result.accuracy.items()
-        ),
-        Estimate.of(result.r, statistic="r with share of women", null=0.0, n=len(result.women)),
-    ]
+    return [*result.gap, *result.accuracy.values(), result.r]
 
 
-def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> tuple[Value, int]:
-    """Percent right with the pronouns of one gender, and their number."""
+def _accuracy(answers: Sequence[CoreferenceAnswer], gender: str, seed: int) -> Estimate:
+    """Percent right with the pronouns of one gender."""
     scored = [each for each in answers if each.item.groups["gender"] == gender and not each.reason]
-    right = np.array([100 * answer.right for answer in scored])
-    return mean_interval(right, rng=generator(seed, gender)), int(right.size)
+    right = mean_interval(np.array([100 * answer.right for answer in scored]), rng=generator(seed, gender))
+    return Estimate.of(right, statistic="accuracy, %", group=f"gender={gender}", null=50.0, n=len(scored))
 
 
 WINOGENDER = Task(
