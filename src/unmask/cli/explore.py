@@ -15,7 +15,6 @@ from unmask.core.options import Opening
 from unmask.findings.terminal import console
 
 if TYPE_CHECKING:
-    from unmask.explorer.live import LiveModel
     from unmask.models import Lm
 
 
@@ -48,14 +47,22 @@ def explore(
     from contextlib import suppress
     from secrets import token_urlsafe
 
+    from unmask.explorer.live import LiveModel
     from unmask.explorer.server import create_server, find_folders, open_folders, open_socket, page_url
+    from unmask.models.builtin import BUILT_IN
+
+    def load_model() -> Lm:  # in the background: importing torch takes seconds
+        from unmask.models import open_lm
+
+        return open_lm(model, opening)
 
     token = token_urlsafe(24)
     site = open_folders(runs if runs else find_folders(RUNS), token)
     count = len(site.runs.results) + len(site.others)
     socket = open_socket(port)
     url = page_url(socket, token)
-    site = replace(site, live=None if no_live else _live(model, opening))
+    if not no_live:
+        site = replace(site, live=LiveModel.start(model or BUILT_IN, load_model))
     listed = f"{count} {'run' if count == 1 else 'runs'}" if count else f"no runs named, none in {RUNS}"
     screen = console()
     screen.print(f"{listed}{'' if site.desk is None else ', answers to annotate'}")
@@ -71,16 +78,3 @@ def require_extra() -> None:
 
     if any(find_spec(name) is None for name in ("starlette", "uvicorn")):
         raise ModelError("the explorer needs starlette and uvicorn: pip install 'unmask[explore]'")
-
-
-def _live(model: str | None, opening: Opening) -> LiveModel:
-    """The model of the live input box, loaded in the background."""
-    from unmask.explorer.live import LiveModel
-    from unmask.models.builtin import BUILT_IN
-
-    def load_model() -> Lm:
-        from unmask.models import open_lm
-
-        return open_lm(model, opening)
-
-    return LiveModel.start(model or BUILT_IN, load_model)
