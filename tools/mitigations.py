@@ -98,7 +98,7 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
 
 def table(out: Path) -> str:
     """Before and after of every method as Markdown, also in `table.md`; the whole in `table.json`."""
-    from unmask.findings import as_json
+    from unmask.findings.storage import table_json
     from unmask.mitigate.comparison import compare_evaluations
 
     kept = json.loads((out / "scores.json").read_text())
@@ -108,7 +108,9 @@ def table(out: Path) -> str:
         if name == "before":
             continue
         finding = compare_evaluations(before, read_scores(one["seen"]), plots=False)
-        whole[name] = {"record": one["record"], "seconds": one["seconds"], **as_json(finding)}
+        tables = [table_json(part) for part in finding.tables]
+        texts = {"answers": finding.answers, "notes": finding.notes, "tables": tables}
+        whole[name] = {"record": one["record"], "seconds": one["seconds"], **texts}
         bias, proper, cost = finding.tables
         steps = one["record"]["steps"]
         lines += [f"### {name}: {steps:,} steps, {one['seconds']:.0f} s", ""]

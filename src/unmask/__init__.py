@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from unmask.models.loading import open_lm as open_model
     from unmask.prompts.run import prompts
     from unmask.report.run import report
+    from unmask.studies.run import study
     from unmask.tasks.run import task
     from unmask.vectors.run import vectors
 
@@ -48,6 +49,7 @@ _HOMES = {
     "open_model": "unmask.models.loading",
     "prompts": "unmask.prompts.run",
     "report": "unmask.report.run",
+    "study": "unmask.studies.run",
     "task": "unmask.tasks.run",
     "vectors": "unmask.vectors.run",
 }
@@ -68,6 +70,7 @@ __all__ = [
     "open_model",
     "prompts",
     "report",
+    "study",
     "task",
     "vectors",
 ]

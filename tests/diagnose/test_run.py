@@ -237,3 +237,15 @@ def test_a_foreign_folder_is_not_written_to(tmp_path: Path) -> None:
 )
 def test_cells_are_shown_for_reading(cell: object, column: str, text: str) -> None:
     assert format_cell(cell, column, 2) == text  # type: ignore[arg-type]
+
+
+def test_an_opened_model_is_diagnosed_and_its_readings_are_kept_in_a_file(tmp_path: Path) -> None:
+    """Python users who opened a model already, and studies, could not diagnose it."""
+    lm = unmask.open_model(zoo.folder("bert-uncased"))
+    options = replace(LIMIT, store_file=tmp_path / "readings.sqlite")
+    result = unmask.diagnose("direction", lm, data="nine-axes", measures=("aul",), options=options)
+    again = unmask.diagnose("direction", lm, data="nine-axes", measures=("aul",), options=options)
+    assert result.models[0]["id"] == "bert-uncased"
+    run_before, run_again = (each.meta["details"]["direction"]["sentences_run"] for each in (result, again))
+    assert run_before["bert-uncased"] > 0
+    assert run_again["bert-uncased"] == 0

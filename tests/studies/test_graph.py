@@ -13,15 +13,21 @@ import pytest
 
 from studies import toys
 from unmask.core.errors import ResultError
-from unmask.studies import Runtime, StudyOptions, plan_study, run
-from unmask.studies.cache import is_done, run_step, step_folder
-from unmask.studies.graph import cache_keys, json_digest, topological_order
-from unmask.studies.identity import MISSING, IdentityCache, data_identity, model_identity
-from unmask.studies.run import StudyResult
-from unmask.studies.spec import Step, StepEvent
-from unmask.studies.status import study_status
+from unmask.findings.envelope import Result
+from unmask.studies import Runtime, StudyOptions
+from unmask.studies.cache import is_done, run_step, step_folder, study_status
+from unmask.studies.graph import (
+    MISSING,
+    cache_keys,
+    data_identity,
+    json_digest,
+    model_identity,
+    topological_order,
+)
+from unmask.studies.run import plan_study, run_plan
+from unmask.studies.spec import Step
 
-NO_IDENTITIES = IdentityCache()
+HERE = Runtime()
 
 
 def chain() -> list[Step]:
@@ -31,15 +37,22 @@ def chain() -> list[Step]:
     return [toys.step("third", inputs=[first, second], plus=100)]
 
 
-def run_plan(steps: list[Step], folder: Path) -> tuple[StudyResult, list[StepEvent]]:
-    events: list[StepEvent] = []
+def run_steps(steps: list[Step], folder: Path) -> tuple[Result, dict[str, str]]:
+    """Run a study of these steps; its result, and the state of every step as progress reports it."""
+    states: dict[str, str] = {}
+
+    def report(label: str, share: float, total: int, note: str = "") -> None:
+        name, _, state = note.partition(": ")
+        states[name] = state.split()[0].rstrip(":")
+        assert (label, total, share * total) == ("steps", total, pytest.approx(len(states)))
+
     plan = plan_study(toys.study(steps), StudyOptions(), Runtime(offline=True))
-    return run(plan, folder, on_event=lambda event, *_: events.append(event)), events
+    return run_plan(plan, folder, progress=report), states
 
 
 def numbers(folder: Path) -> dict[str, int]:
-    results = json.loads((folder / "findings.json").read_text())
-    tables = results["sections"][0]["tables"]
+    results = json.loads((folder / "result.json").read_text())
+    tables = results["findings"][-1]["tables"]
     rows = tables[0]["rows"] if tables else []
     return {row["step"]: row["number"] for row in rows}
 
@@ -55,23 +68,23 @@ def test_duplicate_step_names_are_refused() -> None:
 
 def test_cache_keys_depend_on_everything_an_output_depends_on(tmp_path: Path) -> None:
     (last,) = chain()
-    keys = cache_keys(topological_order([last]), NO_IDENTITIES)
-    again = cache_keys(topological_order(chain()), NO_IDENTITIES)
+    keys = cache_keys(topological_order([last]), HERE)
+    again = cache_keys(topological_order(chain()), HERE)
     assert keys == again
     other = replace(last, parameters={"plus": 101})
-    assert cache_keys(topological_order([other]), NO_IDENTITIES)["third"] != keys["third"]
-    assert cache_keys(topological_order([other]), NO_IDENTITIES)["second"] == keys["second"]
+    assert cache_keys(topological_order([other]), HERE)["third"] != keys["third"]
+    assert cache_keys(topological_order([other]), HERE)["second"] == keys["second"]
     newer = replace(last, kind=last.kind.replace(":ADD", ":NEWER"))
-    assert cache_keys(topological_order([newer]), NO_IDENTITIES)["third"] != keys["third"]
+    assert cache_keys(topological_order([newer]), HERE)["third"] != keys["third"]
     first = toys.step("first", plus=2)
     deep = toys.step("third", inputs=[first, toys.step("second", inputs=[first], plus=10)], plus=100)
-    changed = cache_keys(topological_order([deep]), NO_IDENTITIES)
+    changed = cache_keys(topological_order([deep]), HERE)
     assert all(changed[name] != keys[name] for name in keys)
 
 
 def test_cache_key_ignores_the_step_name() -> None:
     one, two = toys.step("one", plus=1), toys.step("two", plus=1)
-    keys = cache_keys([one, two], NO_IDENTITIES)
+    keys = cache_keys([one, two], HERE)
     assert keys["one"] == keys["two"]
 
 
@@ -97,9 +110,9 @@ def test_models_and_data_are_identified_by_content(tmp_path: Path) -> None:
     assert data_identity("crows-pairs", tmp_path) == MISSING
     assert model_identity("some/model@abc", offline=True) == "hub:some/model@abc"
     step = replace(toys.step("one", plus=1), models=(str(model),))
-    key = cache_keys([step], IdentityCache())["one"]
+    key = cache_keys([step], Runtime())["one"]
     (model / "model.safetensors").write_bytes(b"third weights")
-    assert cache_keys([step], IdentityCache())["one"] != key
+    assert cache_keys([step], Runtime())["one"] != key
 
 
 def test_builtin_variants_have_different_identities() -> None:
@@ -108,15 +121,12 @@ def test_builtin_variants_have_different_identities() -> None:
 
 @pytest.mark.thorough
 def test_study_runs_all_steps_and_writes_all_files(tmp_path: Path) -> None:
-    result, events = run_plan(chain(), tmp_path)
-    assert [(event.step, event.state) for event in events] == [
-        ("first", "done"),
-        ("second", "done"),
-        ("third", "done"),
-    ]
-    assert not result.failed
+    result, states = run_steps(chain(), tmp_path)
+    assert states == {"first": "done", "second": "done", "third": "done"}
+    assert result.kind == "study"
+    assert not result.meta["details"]["failed"]
     assert numbers(tmp_path) == {"first": 1, "second": 11, "third": 112}
-    for name in ("report.html", "tables.md", "tables.tex", "study.json", "tables/numbers-1-numbers.csv"):
+    for name in ("result.json", "tables.md", "tables.tex", "study.json", "tables/numbers-1-numbers.csv"):
         assert (tmp_path / name).is_file(), name
     assert (tmp_path / "tables/numbers-1-numbers.csv").read_text().splitlines()[1:] == [
         "first,1",
@@ -128,10 +138,10 @@ def test_study_runs_all_steps_and_writes_all_files(tmp_path: Path) -> None:
 def test_finished_steps_are_not_rerun(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     steps = [toys.step("one", plus=1, trace=str(trace)), toys.step("two", plus=2, trace=str(trace))]
-    run_plan(steps, tmp_path / "out")
-    _, events = run_plan(steps, tmp_path / "out")
-    assert [event.state for event in events] == ["kept", "kept"]
-    run_plan([*steps, toys.step("three", plus=3, trace=str(trace))], tmp_path / "out")
+    run_steps(steps, tmp_path / "out")
+    _, states = run_steps(steps, tmp_path / "out")
+    assert states == {"one": "cached", "two": "cached"}
+    run_steps([*steps, toys.step("three", plus=3, trace=str(trace))], tmp_path / "out")
     assert trace.read_text().split() == ["one", "two", "three"]
     assert numbers(tmp_path / "out") == {"one": 1, "two": 2, "three": 3}
 
@@ -144,21 +154,15 @@ def test_failed_step_is_reported_and_other_steps_continue(tmp_path: Path) -> Non
         toys.step("beside", plus=5),
         toys.step("odd", "BREAK"),
     ]
-    result, events = run_plan(steps, tmp_path)
-    assert {event.step: event.state for event in events} == {
-        "bad": "failed",
-        "after": "blocked",
-        "beside": "done",
-        "odd": "failed",
-    }
-    assert result.failed == {
+    result, states = run_steps(steps, tmp_path)
+    assert states == {"bad": "FAILED", "after": "skipped", "beside": "done", "odd": "FAILED"}
+    assert result.meta["details"]["failed"] == {
         "bad": "nothing can be added to this",
         "after": "needs bad, which is not finished",
         "odd": "ZeroDivisionError: one by zero",
     }
     assert numbers(tmp_path) == {"beside": 5}
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Not done: bad: nothing can be added to this" in page
+    assert "Not done: bad: nothing can be added to this" in str(result)
     assert [(step.name, step.state) for step in study_status(tmp_path).steps] == [
         ("bad", "failed"),
         ("after", "waiting"),
@@ -167,17 +171,21 @@ def test_failed_step_is_reported_and_other_steps_continue(tmp_path: Path) -> Non
     ]
 
 
+def failures(steps: list[Step], folder: Path) -> object:
+    return run_steps(steps, folder)[0].meta["details"]["failed"]
+
+
 def test_failed_resumable_step_is_retried_and_resumes(tmp_path: Path) -> None:
     steps = [toys.step("slow", "RESUME")]
-    assert run_plan(steps, tmp_path)[0].failed == {"slow": "try 1"}
-    assert run_plan(steps, tmp_path)[0].failed == {"slow": "try 2"}
-    assert not run_plan(steps, tmp_path)[0].failed
+    assert failures(steps, tmp_path) == {"slow": "try 1"}
+    assert failures(steps, tmp_path) == {"slow": "try 2"}
+    assert not failures(steps, tmp_path)
     assert numbers(tmp_path) == {"slow": 3}
 
 
 def test_failed_step_leaves_no_output_folder(tmp_path: Path) -> None:
     step = toys.step("bad", "FAIL")
-    key = cache_keys([step], NO_IDENTITIES)["bad"]
+    key = cache_keys([step], HERE)["bad"]
     (tmp_path / "steps").mkdir()
     with pytest.raises(Exception, match="nothing can be added"):
         run_step(step, key, {}, tmp_path, Runtime())
@@ -193,11 +201,12 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from studies import toys
-from unmask.studies import Runtime, StudyOptions, plan_study, run
+from unmask.studies import Runtime, StudyOptions
+from unmask.studies.run import plan_study, run_plan
 a = toys.step("a", plus=1, trace=sys.argv[3])
 b = toys.step("b", inputs=[a], plus=2, trace=sys.argv[3], seconds=float(sys.argv[4]))
 c = toys.step("c", inputs=[a, b], plus=3, trace=sys.argv[3])
-run(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Path(sys.argv[2]))
+run_plan(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Path(sys.argv[2]))
 """
     out, trace = tmp_path / "out", tmp_path / "trace"
     words = [sys.executable, "-c", code, str(Path(__file__).parents[1]), str(out), str(trace), "1.5"]
@@ -223,15 +232,15 @@ run(plan_study(toys.study([c]), StudyOptions(), Runtime(offline=True)), Path(sys
 def test_concurrent_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
     from filelock import FileLock
 
-    run_plan(chain(), tmp_path)
+    run_steps(chain(), tmp_path)
     with FileLock(tmp_path / "study.lock"), pytest.raises(ResultError, match="in use by another run"):
-        run_plan(chain(), tmp_path)
+        run_steps(chain(), tmp_path)
 
 
 def test_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(ResultError, match="holds other files"):
-        run_plan(chain(), tmp_path)
+        run_steps(chain(), tmp_path)
 
 
 def test_status_refuses_folders_that_are_not_studies(tmp_path: Path) -> None:

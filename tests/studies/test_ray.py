@@ -10,10 +10,11 @@ import pytest
 import zoo
 from studies import toys
 from unmask.core.errors import ResultError
-from unmask.studies import Runtime, StudyOptions, plan_study, run
-from unmask.studies.backends import local
+from unmask.studies import Runtime, StudyOptions
+from unmask.studies.backends import run_locally
 from unmask.studies.backends.ray import RayBackend
-from unmask.studies.spec import Step, StepEvent, Study
+from unmask.studies.run import plan_study, run_plan
+from unmask.studies.spec import Conclusion, Outputs, Step, Study
 
 pytestmark = [
     pytest.mark.slow,
@@ -22,16 +23,21 @@ pytestmark = [
 ]
 
 
-def run_plan(study: Study, folder: Path, backend: object, **options: object) -> dict[str, str]:
+def run_study(study: Study, folder: Path, backend: object, **options: object) -> dict[str, str]:
     """Run a study; return the state of every step."""
-    events: list[StepEvent] = []
+    states: dict[str, str] = {}
+
+    def report(label: str, share: float, total: int, note: str = "") -> None:
+        name = max((step.name for step in plan.steps if note.startswith(f"{step.name}: ")), key=len)
+        states[name] = note.removeprefix(f"{name}: ").split()[0].rstrip(":")
+
     plan = plan_study(study, StudyOptions(**options), Runtime(zoo.MINIATURE, offline=True, threads=1))  # type: ignore[arg-type]
-    run(plan, folder, backend=backend, on_event=lambda event, *_: events.append(event))  # type: ignore[arg-type]
-    return {event.step: event.state for event in events}
+    run_plan(plan, folder, backend=backend, progress=report)  # type: ignore[arg-type]
+    return states
 
 
 def sections(folder: Path) -> object:
-    return json.loads((folder / "findings.json").read_text())["sections"]
+    return json.loads((folder / "result.json").read_text())["findings"]
 
 
 def steps(tmp_path: Path) -> list[Step]:
@@ -46,28 +52,28 @@ def steps(tmp_path: Path) -> list[Step]:
 
 
 def test_ray_survives_a_killed_worker_and_a_failed_step(tmp_path: Path) -> None:
-    states = run_plan(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())
+    states = run_study(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())
     assert (tmp_path / "mark").exists()  # its first worker did kill itself
     assert states == {
         "first": "done",
         "dies": "done",
         "sum": "done",
         "squares": "done",
-        "bad": "failed",
-        "after": "blocked",
+        "bad": "FAILED",
+        "after": "skipped",
     }
-    assert run_plan(toys.study(steps(tmp_path)), tmp_path / "local", local.run) == states
+    assert run_study(toys.study(steps(tmp_path)), tmp_path / "local", run_locally) == states
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
-    (section,) = sections(tmp_path / "ray")  # type: ignore[misc]
+    *_, section = sections(tmp_path / "ray")  # type: ignore[misc]
     rows = {row["step"]: row["number"] for row in section["tables"][0]["rows"]}
     assert rows == {"first": 1, "dies": 5, "sum": 106, "squares": 1 * 9 + 2 * 1 + 3 * 4}
-    assert run_plan(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())["sum"] == "kept"
+    assert run_study(toys.study(steps(tmp_path)), tmp_path / "ray", RayBackend())["sum"] == "cached"
 
 
 def test_steps_with_the_same_key_run_once(tmp_path: Path) -> None:
     trace = str(tmp_path / "trace")
     twins = [toys.step(name, plus=4, trace=trace, seconds=0.2) for name in ("one", "other")]
-    states = run_plan(toys.study(twins), tmp_path / "ray", RayBackend())
+    states = run_study(toys.study(twins), tmp_path / "ray", RayBackend())
     assert states == {"one": "done", "other": "done"}
     assert (tmp_path / "trace").read_text() == "one\n"
 
@@ -77,7 +83,7 @@ def test_too_many_threads_are_refused(tmp_path: Path) -> None:
         toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64)
     )
     with pytest.raises(ResultError, match="the largest machine of the Ray cluster has 2 CPUs"):
-        run(plan, tmp_path / "ray", backend=RayBackend())
+        run_plan(plan, tmp_path / "ray", backend=RayBackend())
 
 
 def test_sharded_audit_on_ray_equals_the_local_one(tmp_path: Path) -> None:
@@ -89,29 +95,28 @@ def test_sharded_audit_on_ray_equals_the_local_one(tmp_path: Path) -> None:
     quiet = Study(
         **{field: getattr(study, field) for field in Study.__dataclass_fields__} | {"conclude": _rows}
     )
-    assert run_plan(quiet, tmp_path / "ray", RayBackend()) == {step.name: "done"}
-    assert run_plan(quiet, tmp_path / "local", local.run) == {step.name: "done"}
+    assert run_study(quiet, tmp_path / "ray", RayBackend()) == {step.name: "done"}
+    assert run_study(quiet, tmp_path / "local", run_locally) == {step.name: "done"}
     tables = [next((tmp_path / name).glob("steps/*/items.parquet")).read_bytes() for name in ("ray", "local")]
     assert tables[0] == tables[1]
     assert sections(tmp_path / "ray") == sections(tmp_path / "local")
 
 
-def _rows(outputs: object, options: StudyOptions) -> list[object]:
+def _rows(outputs: Outputs, options: StudyOptions) -> Conclusion:
     from unmask.audit.result import load
-    from unmask.findings import Finding, Table
-    from unmask.findings import Section
+    from unmask.findings import Finding, Section, Table
 
-    (folder,) = outputs.folders.values()  # type: ignore[attr-defined]
+    (folder,) = outputs.values()
     rows = tuple((e.measure, e.group, e.statistic, e) for e in load(folder).estimates)
     table = Table("Estimates", ("measure", "group", "statistic", "value"), rows)
-    return [Section("estimates", "Estimates", "All.", Finding((), (table,)))]
+    return Conclusion([Section("estimates", "Estimates", "All.", Finding((), (table,)))])
 
 
 def test_ray_counts_equal_local_counts(tmp_path: Path) -> None:
     from unmask.corpus.counting import TermCounter, count_files
     from unmask.corpus.ranges import file_parts
     from unmask.corpus.terms import builtin_terms
-    from unmask.studies.backends.ray_counting import count_on_ray
+    from unmask.studies.backends.ray import count_on_ray
 
     text = "".join(f"She saw him and {number} men.\nHe saw her, the woman.\n" for number in range(300))
     (tmp_path / "a.txt").write_text(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import zoo
-from unmask.findings import Value
-from unmask.findings import Section
-from unmask.studies import Runtime, StudyOptions, find, plan_study, run
-from unmask.studies.run import StudyPlan, StudyResult
+from unmask.audit.result import load
+from unmask.findings import Section, Value
+from unmask.findings.envelope import Result
+from unmask.studies import Runtime, StudyOptions, find
+from unmask.studies.run import StudyPlan, plan_study, run_plan
 
 pytestmark = [
     pytest.mark.slow,
@@ -23,25 +23,25 @@ pytestmark = [
 TRAIN = {"epochs": 1.0, "rate": 1e-3, "batch": 16}
 
 
-def run_plan(
+def run_study(
     name: str, folder: Path, *, models: tuple[str, ...], limit: int, **settings: Any
-) -> tuple[StudyPlan, StudyResult]:
+) -> tuple[StudyPlan, Result]:
     chosen = StudyOptions(
         models=tuple(str(zoo.folder(one)) for one in models), limit=limit, reduced=True, settings=settings
     )
     plan = plan_study(find(name), chosen, Runtime(zoo.MINIATURE, offline=True, threads=1))
-    result = run(plan, folder)
-    assert not result.failed
-    for file in ("report.html", "tables.md", "tables.tex", "findings.json"):
+    result = run_plan(plan, folder)
+    assert not result.meta["details"]["failed"]
+    for file in ("tables.md", "tables.tex", "result.json"):
         assert (folder / file).stat().st_size > 1000, file
     return plan, result
 
 
-def section(result: StudyResult, name: str) -> Section:
-    return next(one for one in result.sections if one.name == name)
+def section(result: Result, name: str) -> Section:
+    return next(one for one in result.findings if one.name == name)
 
 
-def rows(result: StudyResult, name: str, table: int = 0) -> list[dict[str, Any]]:
+def rows(result: Result, name: str, table: int = 0) -> list[dict[str, Any]]:
     chosen = section(result, name).finding.tables[table]
     return [dict(zip(chosen.columns, row, strict=True)) for row in chosen.rows]
 
@@ -52,9 +52,9 @@ def items(plan: StudyPlan, folder: Path, step: str) -> list[Mapping[str, Any]]:
 
 
 def test_aul(tmp_path: Path) -> None:
-    plan, result = run_plan("aul", tmp_path, models=("bert-uncased", "albert"), limit=9)
-    assert [one.name for one in result.sections] == [
-        *("table-1", "table-2", "table-3", "table-4", "table-5", "figure-1")
+    plan, result = run_study("aul", tmp_path, models=("bert-uncased", "albert"), limit=9)
+    assert [one.name for one in result.findings] == [
+        *("about", "table-1", "table-2", "table-3", "table-4", "table-5", "figure-1")
     ]
     found = rows(result, "table-5")
     assert [(Path(row["model"]).name, row["data"], row["measure"]) for row in found] == [
@@ -72,32 +72,34 @@ def test_aul(tmp_path: Path) -> None:
     aul = next(row for row in found if row["measure"] == "aul")
     assert aul["bias score"].value == pytest.approx(100 * sum(won) / len(won))
     assert {row["model"] for row in rows(result, "table-1")} == set(plan.options.models)
-    assert section(result, "table-3").finding.tables[0].columns[-2:] == (
-        *("published advantaged", "published disadvantaged"),
-    )
+    assert section(result, "table-3").finding.tables[-1].title == "As published, of the paper's models"
+    assert next(each.value for each in result.estimates if each.measure == "aul") == aul["bias score"].value
     assert section(result, "table-4").finding.plots
     assert "Table 5" in (tmp_path / "tables.md").read_text()
 
 
 def test_paraphrase(tmp_path: Path) -> None:
-    plan, result = run_plan("paraphrase", tmp_path, models=("bert-uncased", "roberta"), limit=24)
+    plan, result = run_study("paraphrase", tmp_path, models=("bert-uncased", "roberta"), limit=24)
     key = plan.keys[next(iter(plan.keys))]
-    kept = json.loads((tmp_path / "steps" / key / "wordings.json").read_text())
-    families = kept["families"]["cps-exact"]["mean per token"]
+    kept = load(tmp_path / "steps" / key / "paraphrase").meta["details"]["paraphrase"]["differences"]
+    (families,) = (each["families"] for each in kept if each["scale"] == "mean per token")
     agree = sum(len({np.sign(one) for one in each["differences"]}) == 1 for each in families)
     found = rows(result, "figure-2")
     assert found[0]["originals"] == len(families)
     assert found[0]["agree %"].value == pytest.approx(100 * agree / len(families))
+    assert section(result, "figure-3").finding.plots, "Figure 3 has its plot"
     sizes = {row["bias type"]: row for row in rows(result, "table-1")}
     assert sizes["all"]["pairs"] == sum(len(one["differences"]) for one in families)
     assert sizes["gender"]["published pairs"] == 109
     assert sizes["all"]["published pairs"] == 383
     assert section(result, "table-2").finding.tables[-1].rows[0][1:] == (0.0177, 0.0609, -0.1344)
-    assert [one.name for one in result.sections] == ["table-1", "figure-2", "figure-3", "figure-4", "table-2"]
+    assert [one.name for one in result.findings[1:]] == [
+        *("table-1", "figure-2", "figure-3", "figure-4", "table-2")
+    ]
 
 
 def test_prompts(tmp_path: Path) -> None:
-    plan, result = run_plan("prompts", tmp_path, models=("bert-uncased",), limit=60, prompts=3)
+    plan, result = run_study("prompts", tmp_path, models=("bert-uncased",), limit=60, prompts=3)
     found = {row["score"]: row for row in rows(result, "table-3")}
     every = items(plan, tmp_path, "audit")
     for score, direction in (
@@ -128,7 +130,7 @@ def test_gbef(tmp_path: Path) -> None:
         "train": TRAIN,
         "reminders": (1,),
     }
-    plan, result = run_plan("gbef", tmp_path, models=("bert-uncased",), limit=12, **small)
+    plan, result = run_study("gbef", tmp_path, models=("bert-uncased",), limit=12, **small)
     found = {row["category"]: row for row in rows(result, "table-3")}
     every = [abs(row["difference"]) for row in items(plan, tmp_path, "audit")]
     assert found["combined"]["ASLD"].value == pytest.approx(np.mean(every))
@@ -149,7 +151,7 @@ def test_gbef(tmp_path: Path) -> None:
         12,
         24,
     ]
-    assert len(result.sections) == 8
+    assert len(result.findings) == 9
 
 
 def test_debiasing(tmp_path: Path) -> None:
@@ -163,7 +165,7 @@ def test_debiasing(tmp_path: Path) -> None:
     }
     small = {"documents": 24, "train": TRAIN, "use": use, "tasks": ("STS-bias",), "search": False}
     small |= {"each": {"STS-bias": {"limit": 1}}}
-    plan, result = run_plan("debiasing", tmp_path, models=("bert-uncased",), limit=12, **small)
+    plan, result = run_study("debiasing", tmp_path, models=("bert-uncased",), limit=12, **small)
     scores = rows(result, "figure-1")
     assert {row["version"] for row in scores} == {"original", "AT", "CDA", "DO"}
     won = [
@@ -178,10 +180,8 @@ def test_debiasing(tmp_path: Path) -> None:
     learnt = {row["version"]: row for row in rows(result, "figure-1", 2)}
     for row in rows(result, "figure-2"):
         if row["step"] == 4:
-            assert learnt[row["version"]]["development score"].value == pytest.approx(
-                row["development score"]
-            )
-    poor = sum(row["development score"].low <= row["guessing"] for row in learnt.values())
+            assert learnt[row["version"]]["validation score"].value == pytest.approx(row["validation score"])
+    poor = sum(row["validation score"].low <= row["majority class"] for row in learnt.values())
     said = [one for one in section(result, "table-2").finding.notes if "not learnt STS-bias" in one]
     assert len(said) == bool(poor)
     assert all(one.startswith(f"{poor} of 4 versions") for one in said)

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import zoo
-from unmask.studies import Runtime, StudyOptions, find, plan_study, run
+from unmask.studies import Runtime, StudyOptions, find
 from unmask.studies.backends.ray import RayBackend
-from unmask.studies.run import StudyPlan
+from unmask.studies.run import StudyPlan, plan_study, run_plan
 
 pytestmark = [
     pytest.mark.slow,
@@ -48,7 +48,7 @@ def tables(folder: Path) -> dict[str, object]:
     """All tables of the study."""
     found: dict[str, object] = {one.name: one.read_text() for one in (folder / "tables").glob("*.csv")}
     assert len(found) >= 4
-    return {**found, "sections": json.loads((folder / "findings.json").read_text())["sections"]}
+    return {**found, "sections": json.loads((folder / "result.json").read_text())["findings"]}
 
 
 def done(folder: Path) -> int:
@@ -58,8 +58,8 @@ def done(folder: Path) -> int:
 @pytest.fixture(scope="module")
 def wanted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("local")
-    result = run(plan(), folder)
-    assert not result.failed
+    result = run_plan(plan(), folder)
+    assert not result.meta["details"]["failed"]
     return tables(folder)
 
 
@@ -89,7 +89,9 @@ def workers() -> list[int]:
             title = path.read_bytes().decode(errors="replace")
         except OSError:
             continue
-        if title.startswith(("ray::audit", "ray::mitigate", "ray::teach")):  # Ray calls them by their step
+        if title.startswith(
+            ("ray::audit", "ray::mitigate", "ray::fine-tune")
+        ):  # Ray calls them by their step
             found.append(int(path.parent.name))
     return found
 
@@ -107,8 +109,8 @@ def test_ray_with_a_killed_worker_gives_the_same_results(wanted: dict[str, objec
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
-    result = run(plan(), tmp_path / "out", backend=RayBackend())
+    result = run_plan(plan(), tmp_path / "out", backend=RayBackend())
     thread.join(timeout=60)
     assert killed
-    assert not result.failed
+    assert not result.meta["details"]["failed"]
     assert tables(tmp_path / "out") == wanted

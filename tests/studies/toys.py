@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unmask.core.errors import DataError
-from unmask.findings import Finding, Table
-from unmask.findings import Section
-from unmask.studies.spec import Outputs, Step, StepContext, StepKind, Study, StudyOptions
+from unmask.findings import Finding, Section, Table
+from unmask.studies.graph import topological_order
+from unmask.studies.spec import Conclusion, Outputs, Step, StepContext, StepKind, Study, StudyOptions
 
 
 def number(folder: Path) -> int:
@@ -90,10 +90,11 @@ def step(name: str, task: str = "ADD", inputs: Sequence[Step] = (), **parameters
 def study(steps: Sequence[Step]) -> Study:
     """A study of these steps with one table of their numbers."""
 
-    def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
-        rows = tuple((name, number(folder)) for name, folder in sorted(outputs.folders.items()))
+    def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
+        rows = tuple((role[0], number(folder)) for role, folder in sorted(outputs.items()))
         table = Table("Numbers", ("step", "number"), rows)
-        return [Section("numbers", "Numbers", "What came out.", Finding((), (table,) if rows else ()))]
+        finding = Finding((), (table,) if rows else ())
+        return Conclusion([Section("numbers", "Numbers", "What came out.", finding)])
 
     return Study(
         name="toy",
@@ -102,6 +103,6 @@ def study(steps: Sequence[Step]) -> Study:
         citation="none",
         models=("builtin",),
         data=(),
-        plan=lambda options: list(steps),
+        plan=lambda options: {(one.name,): one for one in topological_order(steps)},
         conclude=conclude,
     )

@@ -151,11 +151,3 @@ def _parameter(field: Field[Any], hint: Any) -> inspect.Parameter:
 def _is_switch_off(field: Field[Any]) -> bool:
     """Whether the option of a field is a `--no-…` switch, which sets it to False."""
     return str(field.metadata.get("flag", "")).startswith("--no-")
-
-
-Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, …", show_default="a GPU if available")]
-Dtype = Annotated[str, typer.Option(help="fp32, bf16 or fp16.")]
-Limit = Annotated[int | None, typer.Option(help="Only the first N items of each dataset.")]
-DataDir = Annotated[Path | None, typer.Option(help="Folder of datasets.")]
-Offline = Annotated[bool, typer.Option("--offline", help="Never use the network.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress output.")]

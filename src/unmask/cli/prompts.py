@@ -29,15 +29,15 @@ def prompts(
 ) -> None:
     """Human-level diagnosis: the likeliest words for every prompt, classified by rules and annotators.
 
-    Undecided answers are written to undecided.csv; annotate them with `unmask judge RUN`.
+    Undecided answers are written to undecided.csv; annotate them with `unmask annotate RUN`.
     """
     from unmask.models.builtin import BUILT_IN
     from unmask.prompts.run import prompts as run_prompts
 
     folder = out or new_folder(f"prompts-{Path(model or BUILT_IN).name}")
     with progress_bar(quiet=output.quiet) as progress:
-        given = {"settings": settings, "opening": opening, "options": replace(run, progress=progress)}
-        result = run_prompts(model, out=folder, **given)
+        run = replace(run, progress=progress)
+        result = run_prompts(model, out=folder, settings=settings, opening=opening, options=run)
     finish(result, output)
 
 
@@ -48,5 +48,5 @@ def finish(result: Result, output: options.Output) -> None:
     if left:
         folder = result.folder
         output.say(
-            f"{left} undecided prompts in {folder}/undecided.csv; annotate them: unmask judge {folder}"
+            f"{left} undecided prompts in {folder}/undecided.csv; annotate them: unmask annotate {folder}"
         )

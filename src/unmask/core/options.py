@@ -109,6 +109,7 @@ class Options:
     store: bool = option(True, "Do not use the cache of model outputs.", flag="--no-store")
     data_dir: Path | None = option(None, "Folder of datasets.")
     offline: bool = option(False, "Never use the network.")
+    store_file: Path | None = None  # instead of the user's cache of model outputs
     progress: Progress | None = None
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
 from unmask.core.progress import steps_of
 from unmask.corpus.count_findings import CountSummary, count_estimates, count_finding, summarize
-from unmask.corpus.counting import TermCounter, count_files
+from unmask.corpus.counting import CorpusCounts, TermCounter, count_files
 from unmask.corpus.per_document import document_writer
 from unmask.corpus.spec import CountSettings, EffectSettings
 from unmask.corpus.terms import TermSets, builtin_terms, read_lists, read_terms
@@ -24,12 +24,19 @@ from unmask.findings.envelope import Result, build, create, refuse_foreign
 Files = str | Path | Sequence[str | Path]
 
 
-def count(files: Files, *, out: str | Path | None = None, **options: Any) -> Result:
+def count(
+    files: Files,
+    *,
+    out: str | Path | None = None,
+    count_with: Callable[..., CorpusCounts] = count_files,
+    **options: Any,
+) -> Result:
     """Count the words of two sets in a corpus: ILPS = ln(P_f / P_m) with its interval.
 
     Args:
         files: text, JSON lines, CSV, TSV or Parquet, also compressed; memory does not grow with their size.
         out: the result folder; None: nothing is written.
+        count_with: the function that counts, such as one that counts on a cluster.
         options: fields of `CountSettings`, `TextLayout` and `Options` (of these `seed` and `progress`), or
             these groups themselves as `settings`, `layout` and `options`.
     """
@@ -46,7 +53,7 @@ def count(files: Files, *, out: str | Path | None = None, **options: Any) -> Res
     sizes = [path.stat().st_size for path in paths]
     step = steps_of(run.progress, "megabytes", max(1, round(sum(sizes) / 1e6)))
     with table as on_part:
-        counts = count_files(paths, counter, processes=settings.processes, step=step, on_part=on_part)
+        counts = count_with(paths, counter, processes=settings.processes, step=step, on_part=on_part)
     summary = summarize(counts, counter, seed=run.seed)
     title, lead = "Words of two groups in a corpus", f"Counted: {_first_names(paths)}."
     finding = count_finding(summary, [path.name for path in paths])
@@ -82,12 +89,14 @@ def bias(
         options: fields of `EffectSettings`, `TextLayout`, `Opening` and `Options` (`limit` counts
             documents), or these groups themselves as `settings`, `layout`, `opening` and `options`.
     """
-    from unmask.corpus.effect_findings import effect_estimates, effect_finding, summarize_effect
     from unmask.corpus.training_effect import (
         TrainingPlan,
+        effect_estimates,
+        effect_finding,
         measure_effect,
         placebo_from_sentences,
         shuffle_gender,
+        summarize_effect,
     )
 
     settings, layout, opening, run = fill_groups(

@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from unmask.core.estimate import Value
 from unmask.findings.model import Cell, Finding, Plot, Section, Table
-from unmask.findings.storage import as_json
 
-__all__ = ["Cell", "Finding", "Plot", "Section", "Table", "Value", "as_json"]
+__all__ = ["Cell", "Finding", "Plot", "Section", "Table", "Value"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from unmask.core.estimate import Value
-from unmask.core.files import plain, write_json
+from unmask.core.estimate import NAN, Value
+from unmask.core.files import plain
 from unmask.findings.model import Cell, Finding, Plot, Section, Table
 
 
@@ -63,9 +61,12 @@ def _plain(cell: Cell) -> Any:
 
 
 def _cell(stored: Any) -> Cell:
-    if not isinstance(stored, dict):
-        return stored  # type: ignore[no-any-return] # a JSON scalar
-    ends = {name: float("nan") for name in ("value", "low", "high") if stored[name] is None}
+    return load_value(stored) if isinstance(stored, dict) else stored  # else a JSON scalar
+
+
+def load_value(stored: Mapping[str, Any]) -> Value:
+    """A value from its JSON, in which null stands for NaN."""
+    ends = {name: NAN for name in ("value", "low", "high") if stored[name] is None}
     return Value(**{**stored, **ends})
 
 
@@ -74,23 +75,3 @@ def _plot(stored: Mapping[str, Any]) -> Plot:
 
     chart: Any = alt.Chart.from_dict(stored["chart"])  # any kind of chart
     return Plot(stored["id"], stored["title"], stored["alt"], chart)
-
-
-FINDINGS = "findings.json"
-
-
-def as_json(finding: Finding) -> dict[str, Any]:
-    """A finding in full precision, without plots."""
-    tables = [table_json(table) for table in finding.tables]
-    return {"answers": list(finding.answers), "notes": list(finding.notes), "tables": tables}
-
-
-def save_findings(findings: Mapping[str, Finding], folder: Path) -> None:
-    """Write findings by name to `findings.json`."""
-    write_json(folder / FINDINGS, {n: section_json(Section(n, n, "", f)) for n, f in findings.items()})
-
-
-def load_findings(folder: Path) -> dict[str, Finding]:
-    """Read findings by name from `findings.json`."""
-    content = json.loads((folder / FINDINGS).read_text(encoding="utf-8"))
-    return {name: load_section(stored).finding for name, stored in content.items()}

@@ -44,7 +44,7 @@ def max_length(model: Any, tokenizer: Any) -> int:
     return int(min(positions or 10**9, tokenizer.model_max_length or 10**9, 10**9))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hashable: each opened model is its own
 class Lm:
     """A loaded language model; satisfies `Reader`. Create one with `open_lm`."""
 

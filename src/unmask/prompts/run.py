@@ -26,20 +26,27 @@ from unmask.prompts.user_prompts import read_prompts
 UNDECIDED = "undecided"  # key of the details: how many prompts wait for annotators
 
 
-def prompts(model: str | Path | Lm | None = None, *, out: str | Path | None = None, **options: Any) -> Result:
+def prompts(
+    model: str | Path | Lm | None = None,
+    *,
+    questions: Sequence[Prompt] = (),
+    out: str | Path | None = None,
+    **options: Any,
+) -> Result:
     """Fill prompts with a model's likeliest words and classify them by rules and annotators.
 
     Args:
         model: a hub name (`name@revision`), a folder, an opened `Lm`, or None for the built-in model.
-        out: the result folder, which `unmask judge` and the explorer annotate; None: nothing is written.
+        questions: prompts to use instead of all built-in ones or those of `file`.
+        out: the result folder, which `unmask annotate` and the explorer annotate; None: nothing is written.
         options: fields of `PromptSettings` (file, top, counting, …), `Opening` and `Options`, or these groups
             themselves as `settings`, `opening` and `options`.
     """
     settings, opening, run = fill_groups(options, settings=PromptSettings, opening=Opening, options=Options)
     if out is not None:
         refuse_foreign(Path(out), FILES)
-    questions, about = _prompts(settings.file)
-    questions = questions[: run.limit]
+    every, about = _prompts(settings.file)
+    questions = (questions or every)[: run.limit]
     imported = () if settings.judgements is None else import_annotations(settings.judgements, "")
     other = _audit_ranking(settings.pll)
     lm = model if isinstance(model, Lm) else open_lm(model, opening)

@@ -1,4 +1,4 @@
-"""The cache of step outputs, `DIR/steps/KEY/`; an output folder appears atomically.
+"""The cache of step outputs, `DIR/steps/KEY/`, and the status of a study folder; outputs appear atomically.
 
 DIR/study.json          the options, and every step with its key
 DIR/steps/KEY/          the output of a finished step, with `step.json`
@@ -13,15 +13,19 @@ import shutil
 import socket
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from unmask.core.errors import UnmaskError
+from unmask.core.errors import ResultError, UnmaskError
+from unmask.core.files import write_json, write_text
 from unmask.findings.envelope import versions
 from unmask.studies.graph import load_kind
 from unmask.studies.spec import ParallelMap, Runtime, Step, StepContext
 
+SCHEMA, STUDY, LOCK = 1, "study.json", "study.lock"
 STEPS, RECORD = "steps", "step.json"
 
 
@@ -35,20 +39,15 @@ def is_done(root: Path, key: str) -> bool:
     return (step_folder(root, key) / RECORD).is_file()
 
 
-def load_record(root: Path, key: str) -> dict[str, Any]:
-    """The `step.json` of a finished step."""
-    return dict(json.loads((step_folder(root, key) / RECORD).read_text(encoding="utf-8")))
+def step_seconds(root: Path, key: str) -> float:
+    """How long a finished step took."""
+    return float(json.loads((step_folder(root, key) / RECORD).read_text(encoding="utf-8"))["seconds"])
 
 
 def failure_message(root: Path, key: str) -> str | None:
     """The error of the step's last attempt; None if it did not fail."""
     path = root / STEPS / f"{key}.failed"
     return path.read_text(encoding="utf-8").splitlines()[0] if path.is_file() else None
-
-
-def is_partial(root: Path, key: str) -> bool:
-    """Whether the step was started and is not finished."""
-    return (root / STEPS / f"{key}.partial").is_dir()
 
 
 def run_step(
@@ -60,29 +59,24 @@ def run_step(
     parallel_map: ParallelMap = map,
 ) -> float:
     """Run one step unless it is cached; return its seconds. `inputs` are the keys of its input steps."""
-    target, partial = step_folder(root, key), root / STEPS / f"{key}.partial"
+    partial, failed = (root / STEPS / f"{key}.{state}" for state in ("partial", "failed"))
     if is_done(root, key):
-        return float(load_record(root, key)["seconds"])
+        return step_seconds(root, key)
     kind = load_kind(step)
     if not kind.resumable:
         shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True, exist_ok=True)
-    _set_threads(runtime)
+    if runtime.threads is not None:  # the last digits depend on it
+        import torch
+
+        torch.set_num_threads(runtime.threads)
     start = time.perf_counter()
+    folders = {role: step_folder(root, input_key) for role, input_key in inputs.items()}
     try:
-        kind.function(
-            StepContext(
-                step,
-                partial,
-                {role: step_folder(root, input_key) for role, input_key in inputs.items()},
-                runtime,
-                parallel_map,
-            )
-        )
+        kind.function(StepContext(step, partial, folders, runtime, parallel_map))
     except Exception as error:
         message = str(error) if isinstance(error, UnmaskError) else f"{type(error).__name__}: {error}"
-        report = "\n".join([" ".join(message.split()), "", traceback.format_exc()])
-        (root / STEPS / f"{key}.failed").write_text(report, encoding="utf-8")
+        write_text(failed, "\n".join([" ".join(message.split()), "", traceback.format_exc()]))
         raise
     seconds = time.perf_counter() - start
     record = {
@@ -98,25 +92,74 @@ def run_step(
         "host": socket.gethostname(),
         "versions": versions(),
     }
-    (partial / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    _publish(partial, target)
-    (root / STEPS / f"{key}.failed").unlink(missing_ok=True)
+    write_json(partial / RECORD, record)
+    try:
+        partial.rename(step_folder(root, key))
+    except OSError:  # another process finished the step first: keep its output
+        if not is_done(root, key):
+            raise
+        shutil.rmtree(partial, ignore_errors=True)
+    failed.unlink(missing_ok=True)
     return seconds
 
 
-def _publish(partial: Path, target: Path) -> None:
-    """Rename the partial folder; if another process finished the step first, keep its output."""
+@dataclass(frozen=True, slots=True)
+class StepStatus:
+    """The state of one step."""
+
+    name: str
+    state: Literal["done", "failed", "under way", "interrupted", "waiting"]
+    seconds: float | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StudyStatus:
+    """The state of a study folder."""
+
+    study: str
+    running: bool
+    steps: tuple[StepStatus, ...]
+
+
+def study_status(folder: Path) -> StudyStatus:
+    """Read the status of a study folder."""
+    path = folder / STUDY
+    if not path.is_file():
+        raise ResultError(f"no {STUDY} in {folder}: give a folder that `unmask study` wrote")
     try:
-        partial.rename(target)
-    except OSError:
-        if not (target / RECORD).is_file():
-            raise
-        shutil.rmtree(partial, ignore_errors=True)
+        meta = dict(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise ResultError(f"{path} is not JSON ({error}): run the study again") from error
+    if meta.get("schema") != SCHEMA:
+        raise ResultError(f"{path} has schema {meta.get('schema')!r}; this unmask reads schema {SCHEMA}")
+    running = True
+    try:
+        with lock(folder):
+            running = False
+    except ResultError:
+        pass
+    steps = (_step_status(folder, step, running=running) for step in meta["steps"])
+    return StudyStatus(meta["study"], running, tuple(steps))
 
 
-def _set_threads(runtime: Runtime) -> None:
-    """Fix the thread count, on which the last digits depend."""
-    if runtime.threads is not None:
-        import torch
+def _step_status(folder: Path, step: dict[str, Any], *, running: bool) -> StepStatus:
+    name, key = step["name"], step["key"]
+    if is_done(folder, key):
+        return StepStatus(name, "done", step_seconds(folder, key), "")
+    why = failure_message(folder, key)
+    if (folder / STEPS / f"{key}.partial").is_dir() and (running or why is None):
+        return StepStatus(name, "under way" if running else "interrupted", None, "")
+    return StepStatus(name, "failed" if why else "waiting", None, why or "")
 
-        torch.set_num_threads(runtime.threads)
+
+@contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Lock the folder against a second run; the lock is released even if the process is killed."""
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(folder / LOCK, timeout=0):
+            yield
+    except Timeout as error:
+        raise ResultError(f"{folder} is in use by another run of this study: wait for it to end") from error

@@ -1,17 +1,20 @@
-"""Merge the findings of several steps, and compare our numbers with published ones."""
+"""The numbers printed in papers, our numbers beside them, and the findings of several steps as one."""
 
 from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from typing import Any
 
-from unmask.diagnose.published import published_numbers as diagnosed
-from unmask.findings import Cell, Finding, Plot, Table, Value
-from unmask.findings.storage import FINDINGS, load_findings
-from unmask.studies.spec import Outputs
+from unmask.core.estimate import Estimate
+from unmask.findings import Cell, Finding, Plot, Table
+from unmask.studies.spec import PaperComparison
+
+Columns = Mapping[str, str | Callable[[Estimate], Cell]]  # by header: an attribute of the estimate, or how
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +52,37 @@ def short_name(model: str) -> str:
     return model.rstrip("/").rpartition("/")[2].partition("@")[0]
 
 
-def published_table(diagnosis: str) -> Table:
-    """The published values of a diagnosis, for runs on other models than the paper's."""
+def published_table(title: str, columns: Mapping[str, str], values: Iterable[Any]) -> Table:
+    """Published numbers as a table; `columns` are attributes of theirs by header."""
     rows = tuple(
-        (cell.model, cell.data, cell.measure, cell.statistic, cell.group, cell.value)
-        for cell in diagnosed()
-        if cell.diagnosis == diagnosis
+        (*(getattr(each, attribute) for attribute in columns.values()), float(each.value)) for each in values
     )
-    columns = ("model", "data", "measure", "statistic", "group", "published")
-    return Table("As published, of the paper's models", columns, rows)
+    return Table(title, (*columns, "published"), rows)
 
 
-def collect_finding(outputs: Outputs, steps: Iterable[str], name: str) -> Finding:
-    """The findings called `name` of these steps, merged into one."""
-    folders = [folder for step in steps if (folder := outputs.get(step)) is not None]
-    stored = [load_findings(folder) for folder in folders if (folder / FINDINGS).is_file()]
-    return merge_findings([findings[name] for findings in stored if name in findings])
+def comparison_table(
+    title: str, columns: Columns, comparisons: Sequence[PaperComparison], note: str = "", digits: int = 2
+) -> Table:
+    """Our numbers beside the published ones."""
+    note = f"{note} In interval: whether the published number lies in our interval.".strip()
+    rows = [
+        (
+            *(_cell(each.estimate, what) for what in columns.values()),
+            *(each.published, each.difference, each.in_interval),
+        )
+        for each in comparisons
+    ]
+    return Table(title, (*columns, "published", "difference", "in interval"), tuple(rows), note, digits)
+
+
+def _cell(estimate: Estimate, what: str | Callable[[Estimate], Cell]) -> Cell:
+    cell: Cell = getattr(estimate, what) if isinstance(what, str) else what(estimate)
+    return cell
+
+
+def itself(estimate: Estimate) -> Cell:
+    """The estimate as a cell: its value with the interval."""
+    return estimate
 
 
 def merge_findings(parts: Sequence[Finding]) -> Finding:
@@ -73,42 +91,15 @@ def merge_findings(parts: Sequence[Finding]) -> Finding:
     for table in (table for part in parts for table in part.tables):
         known = tables.get(table.title)
         tables[table.title] = table if known is None else replace(known, rows=(*known.rows, *table.rows))
+    plots: list[Plot] = []
+    counts: Counter[str] = Counter()
+    for plot in (plot for part in parts for plot in part.plots):
+        counts[plot.id] += 1
+        number = counts[plot.id]
+        plots.append(plot if number == 1 else replace(plot, id=f"{plot.id}-{number}"))
     return Finding(
         tuple(line for part in parts for line in part.answers),
         tuple(tables.values()),
-        tuple(with_unique_ids(plot for part in parts for plot in part.plots)),
+        tuple(plots),
         tuple(dict.fromkeys(note for part in parts for note in part.notes)),
     )
-
-
-def with_unique_ids(plots: Iterable[Plot]) -> Iterator[Plot]:
-    """Number the ids that occur more than once."""
-    counts: dict[str, int] = {}
-    for plot in plots:
-        counts[plot.id] = counts.get(plot.id, 0) + 1
-        yield plot if counts[plot.id] == 1 else replace(plot, id=f"{plot.id}-{counts[plot.id]}")
-
-
-def add_difference_column(table: Table, ours: str, published: str) -> Table:
-    """Insert a column `difference` (ours − published) after the published one."""
-    left, right = table.columns.index(ours), table.columns.index(published)
-    rows = tuple(
-        (*row[: right + 1], difference(row[left], row[right]), *row[right + 1 :]) for row in table.rows
-    )
-    columns = (*table.columns[: right + 1], "difference", *table.columns[right + 1 :])
-    return replace(table, columns=columns, rows=rows)
-
-
-def difference(ours: Cell, published: Cell) -> Cell:
-    """Ours − published; None if either is missing."""
-    value = ours.value if isinstance(ours, Value) else ours
-    if not isinstance(value, int | float) or not isinstance(published, int | float):
-        return None
-    return float(value) - float(published)
-
-
-def in_interval(ours: Cell, published: Cell) -> str | None:
-    """Whether the published number lies in our interval; None without both."""
-    if not isinstance(ours, Value) or not isinstance(published, int | float) or ours.low != ours.low:
-        return None
-    return "yes" if ours.low <= published <= ours.high else "no"

@@ -1,16 +1,29 @@
-"""The step graph: topological order, and a cache key per step over everything its output depends on."""
+"""The step graph: topological order, and a cache key per step over everything its output depends on.
+
+Models and datasets enter a key by their content or commit, not by their name.
+"""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from unmask.core.errors import ResultError
-from unmask.studies.identity import IdentityCache
-from unmask.studies.spec import Step, StepKind
+from unmask import data as datasets
+from unmask.core.errors import ResultError, UnmaskError
+from unmask.core.files import sha256_of
+from unmask.models.builtin import builtin_models
+from unmask.studies.spec import Runtime, Step, StepKind
+from unmask.studies.texts import PACKAGE, find_text_file
+
+MISSING = "missing"
+IGNORED = (".md", ".gitattributes", ".lock")  # files of a model folder that do not affect outputs
 
 
 def topological_order(targets: Iterable[Step]) -> tuple[Step, ...]:
@@ -38,17 +51,19 @@ def load_kind(step: Step) -> StepKind:
     return kind
 
 
-def cache_keys(steps: Sequence[Step], identities: IdentityCache) -> dict[str, str]:
+def cache_keys(steps: Sequence[Step], runtime: Runtime) -> dict[str, str]:
     """Cache keys by step name; `steps` in topological order. Equal keys mean equal outputs."""
     keys: dict[str, str] = {}
+    model_of = functools.cache(lambda ref: model_identity(ref, offline=runtime.offline))
+    data_of = functools.cache(lambda name: data_identity(name, runtime.data_dir))
     for step in steps:
         keys[step.name] = json_digest(
             {
                 "task": step.kind,
                 "version": load_kind(step).version,
                 "parameters": dict(step.parameters),
-                "models": [identities.model(model) for model in step.models],
-                "data": [identities.data(name) for name in step.data],
+                "models": [model_of(model) for model in step.models],
+                "data": [data_of(name) for name in step.data],
                 "inputs": {role: keys[source.name] for role, source in step.inputs.items()},
             }
         )
@@ -59,3 +74,68 @@ def json_digest(value: Mapping[str, Any]) -> str:
     """The first 20 hex digits of the SHA-256 of a JSON value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def is_cached(ref: str) -> bool:
+    """Whether the model can be loaded without network access."""
+    from huggingface_hub import try_to_load_from_cache
+
+    if ref in builtin_models() or Path(ref).is_dir():
+        return True
+    name, _, revision = ref.partition("@")
+    with suppress(ValueError):  # not a hub name at all
+        return isinstance(try_to_load_from_cache(name, "config.json", revision=revision or "main"), str)
+    return False
+
+
+def model_identity(ref: str, *, offline: bool = False) -> str:
+    """A digest of the files of a local model; for a hub model its commit, else its revision."""
+    if ref in builtin_models():
+        ours = builtin_models()[ref]
+        return _digest([*_files(ours.folder), *([ours.update] if ours.update else [])])
+    if Path(ref).is_dir():
+        return _digest(_files(Path(ref)))
+    return f"hub:{ref.partition('@')[0]}@{_commit(ref, offline=offline) or ref.partition('@')[2] or 'main'}"
+
+
+def data_identity(name: str, data_dir: Path | None) -> str:
+    """The SHA-256 of the files that would be read."""
+    if name == PACKAGE:
+        parts = [datasets.card(name).files[0].sha256 for name in ("nine-axes", "paraphrases", "reminders")]
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
+    path = find_text_file(name, data_dir)
+    if path is not None:
+        return _digest([path])
+    try:
+        if name in datasets.tables():
+            return datasets.card(name).files[0].sha256
+        return datasets.load(name, data_dir=data_dir, offline=True).sha256
+    except UnmaskError:
+        return MISSING
+
+
+def _commit(ref: str, *, offline: bool) -> str | None:
+    from huggingface_hub import HfApi, try_to_load_from_cache
+
+    name, _, revision = ref.partition("@")
+    if not offline and os.environ.get("HF_HUB_OFFLINE") != "1":
+        with suppress(Exception):  # no network or no such model: the step itself reports it
+            return str(HfApi().model_info(name, revision=revision or None, timeout=10).sha)
+    with suppress(ValueError):
+        path = try_to_load_from_cache(name, "config.json", revision=revision or "main")
+        return Path(path).parent.name if isinstance(path, str) else None
+    return None
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix not in IGNORED and path.name not in IGNORED
+    )
+
+
+def _digest(paths: list[Path]) -> str:
+    """The SHA-256 of the names and contents of files."""
+    lines = [f"{path.name}:{sha256_of(path)}\n" for path in paths]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -1,91 +1,57 @@
-"""Write a study's tables and figures: HTML report, Markdown, LaTeX, CSV, and JSON at full precision."""
+"""Write a study's tables beside its result: Markdown, LaTeX, and CSV at full precision."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from unmask.core.files import write_json
-from unmask.findings import Cell, Finding, Section, Table, Value, as_json, html, latex, markdown
-from unmask.findings.envelope import versions
+from unmask.core.files import write_text
+from unmask.findings import Cell, Table, Value, latex, markdown
+from unmask.findings.envelope import Result
 from unmask.report.tables import as_csv
-from unmask.studies.spec import Study, StudyOptions
 
-RESULTS, PAGE, LATEX, TABLES = "findings.json", "tables.md", "tables.tex", "tables"
+PAGE, LATEX, TABLES = "tables.md", "tables.tex", "tables"
 
 
-def write(
-    study: Study, sections: Sequence[Section], options: StudyOptions, notes: Sequence[str], out: Path
-) -> None:
-    """Write all output files into the study folder."""
-    results = write_json(
-        out / RESULTS,
-        {
-            "unmask": version("unmask"),
-            "study": study.name,
-            "citation": study.citation,
-            "models": list(options.models),
-            "notes": list(notes),
-            "versions": versions(),
-            "sections": [
-                {"name": section.name, "title": section.title, **as_json(section.finding)}
-                for section in sections
-            ],
-        },
-    )
-    about = Section("about", "What this is", study.question, Finding(tuple(notes), ()))
-    lead = f"{study.question} Models: {', '.join(options.models)}."
-    html.write(study.title, lead, [*([about] if notes else []), *sections], results, out, RESULTS)
-    (out / PAGE).write_text(_markdown(study, sections, notes), encoding="utf-8")
-    tables = [table for section in sections for table in section.finding.tables]
-    (out / LATEX).write_text(latex.document(tables), encoding="utf-8")
+def write_tables(result: Result, out: Path) -> None:
+    """Write the tables of all sections into the study folder."""
+    write_text(out / PAGE, "\n\n".join(_markdown(result)) + "\n")
+    tables = [table for section in result.findings for table in section.finding.tables]
+    write_text(out / LATEX, latex.document(tables))
     (out / TABLES).mkdir(exist_ok=True)
-    for section in sections:
+    for section in result.findings:
         for number, table in enumerate(section.finding.tables, 1):
-            (out / TABLES / f"{section.name}-{number}-{slug(table.title)}.csv").write_text(
-                as_csv(table_frame(table)), encoding="utf-8"
-            )
+            slug = re.sub(r"[^a-z0-9]+", "-", table.title.lower()).strip("-")[:40]
+            write_text(out / TABLES / f"{section.name}-{number}-{slug}.csv", as_csv(table_frame(table)))
 
 
 def table_frame(table: Table) -> pd.DataFrame:
     """A table as a data frame; a number with an interval becomes three columns."""
-    rows = [
-        dict(
-            pair
-            for name, cell in zip(table.columns, row, strict=True)
-            for pair in _columns(name, cell, table)
-        )
-        for row in table.rows
-    ]
-    return pd.DataFrame(rows)
+    columns: dict[str, list[Cell]] = {}
+    for index, name in enumerate(table.columns):
+        cells = [row[index] for row in table.rows]
+        columns[name] = [cell.value if isinstance(cell, Value) else cell for cell in cells]
+        if any(isinstance(cell, Value) for cell in cells):
+            for end in ("low", "high"):
+                columns[f"{name} {end}"] = [getattr(cell, end, None) for cell in cells]
+    return pd.DataFrame(columns)
 
 
-def _columns(name: str, cell: Cell, table: Table) -> list[tuple[str, Cell]]:
-    column = table.columns.index(name)
-    if not any(isinstance(row[column], Value) for row in table.rows):
-        return [(name, cell)]
-    if isinstance(cell, Value):
-        return [(name, cell.value), (f"{name} low", cell.low), (f"{name} high", cell.high)]
-    return [(name, cell), (f"{name} low", None), (f"{name} high", None)]
-
-
-def _markdown(study: Study, sections: Sequence[Section], notes: Sequence[str]) -> str:
-    parts = [f"# {markdown.text(study.title)}", markdown.text(study.question)]
-    parts += [f"- {markdown.text(note)}" for note in notes]
-    for section in sections:
-        parts += [f"## {markdown.text(section.title)}", markdown.text(section.lead)]
-        parts += [f"- {markdown.text(line)}" for line in section.finding.answers]
-        parts += [markdown.document(section.finding.tables, 3)] if section.finding.tables else []
-        parts += [f"![{markdown.text(plot.alt)}]({plot.id}.svg)" for plot in section.finding.plots]
-        parts += [f"- {markdown.text(note)}" for note in section.finding.notes]
-        parts += [markdown.text(section.foot)] if section.foot else []
-    return "\n\n".join(parts) + "\n"
-
-
-def slug(title: str) -> str:
-    """A title as part of a file name."""
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40]
+def _markdown(result: Result) -> Iterator[str]:
+    """The parts of a Markdown page with all answers, tables, figures and notes."""
+    yield f"# {markdown.text(result.meta['title'])}"
+    yield markdown.text(result.meta["lead"])
+    for section in result.findings:
+        finding = section.finding
+        yield f"## {markdown.text(section.title)}"
+        yield markdown.text(section.lead)
+        yield from (f"- {markdown.text(line)}" for line in finding.answers)
+        if finding.tables:
+            yield markdown.document(finding.tables, 3)
+        yield from (f"![{markdown.text(plot.alt)}]({plot.id}.svg)" for plot in finding.plots)
+        yield from (f"- {markdown.text(note)}" for note in finding.notes)
+        if section.foot:
+            yield markdown.text(section.foot)

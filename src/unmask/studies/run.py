@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from unmask import data as datasets
-from unmask.core.errors import DataError, ResultError
+from unmask.core.errors import DataError
 from unmask.core.files import write_json
-from unmask.findings.envelope import refuse_foreign
+from unmask.core.options import fill_groups
+from unmask.core.progress import Progress, silent
+from unmask.findings import Finding, Section
+from unmask.findings.envelope import Result, build, create, refuse_foreign
 from unmask.models.builtin import builtin_models
-from unmask.studies import output
-from unmask.studies.backends import Backend, StepBatch, local
-from unmask.studies.cache import is_done, step_folder
-from unmask.studies.graph import cache_keys, load_kind, topological_order
-from unmask.studies.identity import MISSING, IdentityCache, data_identity, is_cached
-from unmask.studies.spec import Outputs, Runtime, Step, StepEvent, Study, StudyOptions
+from unmask.studies import STUDIES
+from unmask.studies.backends import Backend, StepBatch, run_locally
+from unmask.studies.cache import SCHEMA, STUDY, is_done, lock, step_folder
+from unmask.studies.graph import MISSING, cache_keys, data_identity, is_cached, load_kind, topological_order
+from unmask.studies.output import write_tables
+from unmask.studies.spec import Role, Runtime, Step, Study, StudyOptions
 from unmask.studies.texts import PACKAGE
-
-SCHEMA, STUDY, LOCK = 1, "study.json", "study.lock"
-StepCallback = Callable[[StepEvent, int, int], None]  # event, steps finished, steps in total
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +34,37 @@ class StudyPlan:
     study: Study
     options: StudyOptions
     runtime: Runtime
-    steps: tuple[Step, ...]
-    keys: Mapping[str, str]
+    roles: Mapping[Role, Step]
+    steps: tuple[Step, ...]  # those of the roles and their inputs, inputs first
+    keys: Mapping[str, str]  # by step name
     notes: tuple[str, ...]
 
-    def completion(self, root: Path) -> dict[str, bool]:
-        """By step name, whether the step is finished."""
-        return {name: is_done(root, key) for name, key in self.keys.items()}
+    def missing_steps(self, root: Path) -> list[Step]:
+        """The steps whose output is not in the cache."""
+        return [step for step in self.steps if not is_done(root, self.keys[step.name])]
 
 
-@dataclass(frozen=True, slots=True)
-class StudyResult:
-    """The outcome of a run."""
+def study(name: str | Study, *, out: str | Path, progress: Progress | None = None, **options: Any) -> Result:
+    """Replicate a paper: every table and figure next to the published numbers.
 
-    folder: Path
-    sections: tuple[Any, ...]
-    failed: Mapping[str, str]  # unfinished steps, and why
+    Finished steps are not run again; if a step fails, the others still run, and `details["failed"]` of the
+    result names those that are missing.
+
+    Args:
+        name: the name of a study, or a `Study`.
+        out: the folder of the study; an incomplete study in it is resumed.
+        progress: called after every step, with its state as the note.
+        options: fields of `StudyOptions` (models, data, limit, reduced, settings, …) and `Runtime` (device,
+            threads, engine, …), or these groups themselves as `options` and `runtime`.
+    """
+    return run_plan(make_plan(name, **options), out, progress=progress)
+
+
+def make_plan(name: str | Study, **options: Any) -> StudyPlan:
+    """The plan of a study; the arguments are those of `study`."""
+    chosen, runtime = fill_groups(options, options=StudyOptions, runtime=Runtime)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return plan_study(STUDIES.find(name), chosen, replace(runtime, threads=runtime.threads or cores or 1))
 
 
 def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPlan:
@@ -68,39 +83,74 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
     if options.settings:
         changed = "; ".join(f"{name} {json.dumps(value)}" for name, value in options.settings.items())
         notes += (f"Settings that differ from the study's defaults: {changed}.",)
-    steps = topological_order(study.plan(resolved))
-    keys = cache_keys(steps, IdentityCache(data_dir=runtime.data_dir, offline=runtime.offline))
-    return StudyPlan(study, resolved, runtime, steps, keys, (*notes, *data_notes))
+    roles = study.plan(resolved)
+    steps = topological_order(roles.values())
+    keys = cache_keys(steps, runtime)
+    return StudyPlan(study, resolved, runtime, roles, steps, keys, (*notes, *data_notes))
 
 
-def run(
-    plan: StudyPlan, out: Path, *, backend: Backend = local.run, on_event: StepCallback | None = None
-) -> StudyResult:
-    """Run the missing steps in `out`, then write the report and the tables."""
-    refuse_foreign(out, (STUDY,))
-    out.mkdir(parents=True, exist_ok=True)
-    with _exclusive(out):
-        write_json(out / STUDY, plan_as_json(plan))
+def run_plan(
+    plan: StudyPlan, out: str | Path, *, backend: Backend | None = None, progress: Progress | None = None
+) -> Result:
+    """Run the missing steps in `out`, then write the result and its tables."""
+    root, report = Path(out), progress or silent
+    refuse_foreign(root, (STUDY,))
+    root.mkdir(parents=True, exist_ok=True)
+    if backend is None:
+        from unmask.studies.backends.ray import RayBackend
+
+        backend = RayBackend(plan.runtime.ray_address) if plan.runtime.engine == "ray" else run_locally
+    with lock(root):
+        write_json(root / STUDY, _plan_json(plan))
         failed: dict[str, str] = {}
-        for number, event in enumerate(
-            backend(StepBatch(plan.steps, plan.keys, out.resolve(), plan.runtime)), 1
-        ):
-            if event.state in ("failed", "blocked"):
+        total = len(plan.steps)
+        batch = StepBatch(plan.steps, plan.keys, root.resolve(), plan.runtime)
+        for number, event in enumerate(backend(batch), 1):
+            if event.state in ("failed", "skipped"):
                 failed[event.step] = event.message
-            if on_event is not None:
-                on_event(event, number, len(plan.steps))
-        return conclude_study(plan, out, failed)
+            report("steps", number / total, total, str(event))
+        result = create(_conclude(plan, root, failed), root)
+        write_tables(result, root)
+        return result
 
 
-def conclude_study(plan: StudyPlan, out: Path, failed: Mapping[str, str]) -> StudyResult:
-    """Build and write tables and figures from the finished steps."""
-    done = {name: step_folder(out, key) for name, key in plan.keys.items() if is_done(out, key)}
-    sections = tuple(plan.study.conclude(Outputs(done, failed), plan.options))
-    output.write(plan.study, sections, plan.options, (*plan.notes, *_failure_notes(failed)), out)
-    return StudyResult(out, sections, failed)
+def _conclude(plan: StudyPlan, root: Path, failed: Mapping[str, str]) -> dict[str, Any]:
+    """The content of `result.json`: tables, figures and numbers from the finished steps."""
+    keys = {role: plan.keys[step.name] for role, step in plan.roles.items()}
+    done = {role: step_folder(root, key) for role, key in keys.items() if is_done(root, key)}
+    study, options = plan.study, plan.options
+    conclusion = study.conclude(done, options)
+    notes = (*plan.notes, *(f"Not done: {name}: {why}" for name, why in failed.items()))
+    about = [Section("about", "About this run", study.question, Finding(notes, ()))] if notes else []
+    numbers = [each.estimate for each in conclusion.comparisons]
+    first = {(each.model, each.key): index for index, each in reversed([*enumerate(numbers)])}
+    names = ("model", "measure", "data", "group", "statistic", "value")
+    return build(
+        "study",
+        title=study.title,
+        lead=f"{study.question} Models: {', '.join(options.models)}.",
+        models=[{"id": model} for model in options.models],
+        data=[{"name": name} for name in options.data],
+        options=asdict(options),
+        estimates=[numbers[index] for index in sorted(first.values())],  # each once
+        findings=[*about, *conclusion.sections],
+        details={
+            "study": study.name,
+            "citation": study.citation,
+            "notes": notes,
+            "failed": failed,
+            "published": [
+                {"item": each.item, **{name: getattr(each.estimate, name) for name in names}}
+                | {"published": each.published, "difference": each.difference}
+                | {"in_interval": each.in_interval}
+                for each in conclusion.comparisons
+                if each.published is not None
+            ],
+        },
+    )
 
 
-def plan_as_json(plan: StudyPlan) -> dict[str, Any]:
+def _plan_json(plan: StudyPlan) -> dict[str, Any]:
     """The content of `study.json`, which `unmask study status` reads."""
     return {
         "schema": SCHEMA,
@@ -172,19 +222,3 @@ def _data(
         advice = f"unmask data get {name}" if known else "put it into the data folder"
         notes.append(f"{name} is not on this machine ({advice}): {instead}.")
     return tuple(dict.fromkeys(names)), tuple(notes)
-
-
-def _failure_notes(failed: Mapping[str, str]) -> Sequence[str]:
-    return [f"Not done: {name}: {why}" for name, why in failed.items()]
-
-
-@contextmanager
-def _exclusive(folder: Path) -> Iterator[None]:
-    """Lock the folder against a second run; the lock is released even if the process is killed."""
-    from filelock import FileLock, Timeout
-
-    try:
-        with FileLock(folder / LOCK, timeout=0):
-            yield
-    except Timeout as error:
-        raise ResultError(f"{folder} is in use by another run of this study: wait for it to end") from error

@@ -1,6 +1,6 @@
 """The types of a study: the steps of its graph, their inputs, and the study's conclusion.
 
-options ──► steps (a DAG) ──► a backend runs missing steps ──► cache by content ──► conclude ──► pages
+options ──► steps by role (a DAG) ──► a backend runs missing steps ──► cache ──► conclude ──► Result
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from unmask.core.errors import DataError
+from unmask.core.estimate import Estimate
+from unmask.core.options import Opening, Options, check_values, option
+
 if TYPE_CHECKING:
     from unmask.findings import Section
 
-ParallelMap = Callable[
-    [Callable[[Any], Any], Iterable[Any]], Iterator[Any]
-]  # `map`, perhaps over many machines
-StepState = Literal["kept", "done", "failed", "blocked"]
+ParallelMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]  # perhaps over many machines
+StepState = Literal["cached", "done", "failed", "skipped"]
+Role = tuple[str, ...]  # what a step is for in its study: ("audit", "bert-base-cased", "crows-pairs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +36,32 @@ class Step:
     data: tuple[str, ...] = ()
     inputs: Mapping[str, Step] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, name: str, kind: str, parameters: Mapping[str, Any], **sources: str | Step | None) -> Step:
+        """A step whose sources `model` and `data` are external names, or outputs of other steps."""
+        external = {role: (source,) for role, source in sources.items() if isinstance(source, str)}
+        inputs = {role: source for role, source in sources.items() if isinstance(source, Step)}
+        return cls(name, kind, parameters, external.get("model", ()), external.get("data", ()), inputs)
+
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """Where steps run: properties of the machine that do not enter cache keys."""
+    """How and where steps run: what does not enter cache keys."""
 
-    data_dir: Path | None = None
-    offline: bool = False
-    device: str | None = None  # None: a GPU if there is one
-    threads: int | None = None  # per step; other values change the last digits. None: PyTorch's default
+    data_dir: Path | None = option(None, "Folder of datasets.")
+    offline: bool = option(False, "Never use the network.")
+    device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
+    threads: int | None = option(
+        None, "CPU threads per step; other values change the last digits.", shown="one per core", least=1
+    )
+    engine: Literal["local", "ray"] = option("local", "Backend: local or ray.")
+    ray_address: str | None = option(None, "Address of a Ray cluster.", shown="Ray on this machine")
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_values(self)
+        if self.ray_address and self.engine != "ray":
+            raise DataError("ray_address requires the engine ray: give --engine ray")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +83,18 @@ class StepContext:
     def model(self) -> str:
         """The step's only model: an external one, or the output of the input step `model`."""
         return self.step.models[0] if self.step.models else str(self.inputs["model"])
+
+    @property
+    def opening(self) -> Opening:
+        """How to open the model."""
+        dtype = self.parameters.get("dtype", "fp32")
+        return Opening(device=self.runtime.device, dtype=dtype, offline=self.runtime.offline)
+
+    def options(self, **fields: Any) -> Options:
+        """The options of the command that the step runs, from its parameters and these fields."""
+        given = {name: self.parameters[name] for name in ("limit", "seed") if name in self.parameters}
+        where = {"data_dir": self.runtime.data_dir, "offline": self.runtime.offline}
+        return Options(**{**given, **where, **fields})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +122,55 @@ class StepKind:
 class StudyOptions:
     """What the user chose for a study; the defaults are the paper's."""
 
-    models: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
-    limit: int | None = None  # first items of every dataset
-    seed: int = 0
-    reduced: bool = False  # built-in models and small settings
-    dtype: str = "fp32"
-    shard: int = 1000  # items per shard of an audit
+    models: tuple[str, ...] = option((), "Models instead of the paper's; comma-separated.")
+    data: tuple[str, ...] = option((), "Dataset or file of pairs; can be repeated.")
+    limit: int | None = option(None, "Only the first N items of each dataset.", least=1)
+    seed: int = option(0, "Random seed of all steps.", least=0)
+    reduced: bool = option(False, "Use the built-in models and small settings.")
+    dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
+    shard: int = option(1000, "Items per shard of an audit.", least=1)
     settings: Mapping[str, Any] = field(default_factory=dict)  # study-specific, by name
+
+    def __post_init__(self) -> None:
+        """Refuse invalid values."""
+        check_values(self)
+
+    @property
+    def scoring(self) -> dict[str, Any]:
+        """The parameters that all steps that score a dataset have."""
+        return {"limit": self.limit, "seed": self.seed, "dtype": self.dtype}
+
+
+@dataclass(frozen=True, slots=True)
+class PaperComparison:
+    """One of a study's numbers beside that of the paper."""
+
+    item: str  # the table or figure: "table-5"
+    estimate: Estimate
+    published: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours − published; None without a published number."""
+        return None if self.published is None else self.estimate.value - self.published
+
+    @property
+    def in_interval(self) -> str | None:
+        """Whether the published number lies in our interval; None without both."""
+        if self.published is None or not self.estimate.has_interval:
+            return None
+        return "no" if self.estimate.excludes(self.published) else "yes"
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The tables and figures of a study, and its numbers beside the published ones."""
+
+    sections: Sequence[Section]
+    comparisons: Sequence[PaperComparison] = ()
+
+
+Outputs = Mapping[Role, Path]  # output folders of the finished steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +183,12 @@ class Study:
     citation: str  # BibTeX key in docs/references.bib
     models: tuple[str, ...]  # the paper's
     data: tuple[str, ...]  # the paper's, or our equivalent where it is not public
-    plan: Callable[[StudyOptions], Sequence[Step]]
-    conclude: Callable[[Outputs, StudyOptions], Sequence[Section]]
+    plan: Callable[[StudyOptions], Mapping[Role, Step]]
+    conclude: Callable[[Outputs, StudyOptions], Conclusion]
     reduced: Mapping[str, Any] = field(default_factory=dict)  # overrides with `reduced`; `limit` too
     settings: Mapping[str, Any] = field(default_factory=dict)  # the paper's
     reduced_models: tuple[str, ...] = ()  # built-in models; empty: all masked ones
     fallback_data: Mapping[str, str] = field(default_factory=dict)  # built-in data if one is missing
-
-
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Output folders of the finished steps by step name, and why the others are missing."""
-
-    folders: Mapping[str, Path]
-    missing: Mapping[str, str] = field(default_factory=dict)
-
-    def get(self, name: str) -> Path | None:
-        """The output folder of a step, or None."""
-        return self.folders.get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +199,9 @@ class StepEvent:
     state: StepState
     seconds: float = 0.0
     message: str = ""
+
+    def __str__(self) -> str:
+        """One line of progress output."""
+        took = f" in {self.seconds:.1f} s" if self.seconds else ""
+        state = "FAILED" if self.state == "failed" else self.state
+        return f"{self.step}: {state}{took}" + (f": {self.message}" if self.message else "")

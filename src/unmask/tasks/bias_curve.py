@@ -15,8 +15,8 @@ from unmask.core.estimate import Value
 from unmask.findings import Finding, Plot, Table
 from unmask.findings.numbers import signed_number, signed_value
 from unmask.models.classifier import Classifier
-from unmask.tasks.finetune import FineTuneJob, fine_tune_once
-from unmask.tasks.performance import sample_examples, score
+from unmask.tasks.finetune import FineTuned, FineTuneJob, fine_tune_once
+from unmask.tasks.performance import majority_share, sample_examples, score, score_with_interval
 from unmask.tasks.spec import CurvePoint, Task, TaskData, TaskObservation
 from unmask.training.distributed import on_main_process
 
@@ -29,7 +29,7 @@ class BiasCurve:
 
     points: tuple[CurvePoint, ...]
     last: Any
-    classifier: Classifier
+    fine_tuned: FineTuned
 
 
 def bias_curve(task: Task, job: FineTuneJob) -> BiasCurve:
@@ -37,7 +37,7 @@ def bias_curve(task: Task, job: FineTuneJob) -> BiasCurve:
     job.folder.mkdir(parents=True, exist_ok=True)
     path, settings, data = job.folder / POINTS, job.settings, job.data
     known = on_main_process(lambda: _read(path))
-    latest: dict[int, Any] = {}
+    latest: dict[int | None, Any] = {}
     dev_examples = sample_examples(data.dev, settings)
 
     def evaluate(step: int, classifier: Classifier) -> None:
@@ -56,9 +56,21 @@ def bias_curve(task: Task, job: FineTuneJob) -> BiasCurve:
             stream.write(json.dumps(asdict(point)) + "\n")
         return result, point
 
-    classifier, steps = fine_tune_once(job, evaluate)
-    last = latest[steps] if steps in latest else task.observe(classifier, settings)
-    return BiasCurve(tuple(known[step] for step in sorted(known)), last, classifier)
+    classifier, trial = fine_tune_once(job, evaluate)
+    last = latest[trial.steps] if trial.steps in latest else task.observe(classifier, settings)
+    fine_tuned = FineTuned(
+        classifier=classifier,
+        chosen=trial,
+        trials=(trial,),
+        dev=score_with_interval(classifier, dev_examples, data.labels, seed=settings.seed),
+        test=None,
+        majority_share=majority_share(dev_examples) if data.labels else None,
+        metric=data.metric,
+        train_examples=len(sample_examples(data.train, settings)),
+        dev_examples=len(dev_examples),
+        test_examples=0,
+    )
+    return BiasCurve(tuple(known[step] for step in sorted(known)), last, fine_tuned)
 
 
 def curve_finding(task: Task, observations: Sequence[TaskObservation], data: TaskData) -> Finding:

@@ -156,10 +156,10 @@ def greedy_search(grid: Grid, evaluate: Callable[[Trial], Trial]) -> Trial:
     return best
 
 
-def fine_tune_once(job: FineTuneJob, evaluate: Callable[[int, Classifier], None]) -> tuple[Classifier, int]:
+def fine_tune_once(job: FineTuneJob, evaluate: Callable[[int, Classifier], None]) -> tuple[Classifier, Trial]:
     """Fine-tune with the first value of each list; call `evaluate` before and every `settings.every` steps.
 
-    Returns the classifier and the number of training steps.
+    Returns the classifier and the trial with its number of training steps, without a score.
     """
     grid = job.settings.grid
     trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
@@ -169,7 +169,8 @@ def fine_tune_once(job: FineTuneJob, evaluate: Callable[[int, Classifier], None]
         job.settings.every or 500,
         lambda step, model: evaluate(step, Classifier(model, classifier.tokenizer, length=classifier.length)),
     )
-    return classifier, _train(job, classifier, trial, job.folder / "training", callbacks=(callback,))
+    steps = _train(job, classifier, trial, job.folder / "training", callbacks=(callback,))
+    return classifier, replace(trial, steps=steps)
 
 
 def rescale_pooler(classifier: Classifier, examples: Sequence[Example]) -> None:

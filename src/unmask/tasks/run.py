@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -46,6 +46,7 @@ def task(
     models: str | Path | Sequence[str | Path] = (),
     *,
     out: str | Path | None = None,
+    on_observation: Callable[[TaskObservation], object] | None = None,
     **options: Any,
 ) -> Result:
     """Measure bias in a downstream task; several models are compared.
@@ -57,6 +58,7 @@ def task(
         name: the name of a task, or a `Task`.
         models: hub names or folders; default: the built-in model.
         out: the result folder, in which an interrupted run is resumed; None: nothing is written.
+        on_observation: called for every model with what was observed, the fine-tuned classifier included.
         options: fields of `TaskSettings`, `Opening` and `Options`, or these groups themselves as
             `settings`, `opening` and `options`.
     """
@@ -65,6 +67,9 @@ def task(
     names = [str(models)] if isinstance(models, str | Path) else [str(model) for model in models]
     with _work_folder(out) as folder:
         result = evaluate_models(chosen, names or [BUILT_IN], folder, settings, opening, run)
+    if on_observation is not None:
+        for observation in result.observations:
+            on_observation(observation)
     meta = _content(result, settings)
     return on_main_process(lambda: create(meta, out))
 
@@ -128,7 +133,8 @@ def _evaluate(  # noqa: PLR0913, PLR0917 - the parts of a run
     job = FineTuneJob(name, data, settings, folder, opening, options.progress)
     if mode == "curve":
         curve = bias_curve(task, job)
-        return TaskObservation(_facts(curve.classifier), curve.last, points=curve.points)
+        facts = _facts(curve.fine_tuned.classifier)
+        return TaskObservation(facts, curve.last, curve.fine_tuned, curve.points)
     fine_tuned = fine_tune(job)
     result = on_main_process(lambda: task.observe(fine_tuned.classifier, settings))
     return TaskObservation(_facts(fine_tuned.classifier), result, fine_tuned)

@@ -59,7 +59,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
         tables.opposed_table(main),
     )
     return Finding(
-        tuple(_answer(verdicts, settings) for verdicts in main),
+        tuple(answer(verdicts, settings) for verdicts in main),
         tuple(table for table in candidates if table.rows),
         (tables.histogram_plot(main, settings), *tables.type_plots(main)),
         tuple(dict.fromkeys(note for observation in observations for note in observation.result.notes)),
@@ -84,6 +84,21 @@ def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisS
     return every
 
 
+def details(observations: Sequence[DiagnosisObservation]) -> dict[str, object]:
+    """The differences of every original and its paraphrases, by measure and scale, and their sentences."""
+    families = [
+        {"model": observation.names[0], "measure": measure, "scale": scale, "families": group}
+        for observation in observations
+        for measure, scales in observation.result.measures.items()
+        for scale, group in scales.items()
+    ]
+    pairs = [each for observation in observations for each in family_set(observation.data).pairs.items()]
+    return {
+        "differences": families,
+        "sentences": {name: [(pair.more, pair.less) for pair in group] for name, group in pairs},
+    }
+
+
 @lru_cache(maxsize=1)  # for the finding and the estimates
 def _verdicts(observations: tuple[DiagnosisObservation, ...], seed: int) -> list[FamilyVerdicts]:
     return [
@@ -95,7 +110,8 @@ def _verdicts(observations: tuple[DiagnosisObservation, ...], seed: int) -> list
     ]
 
 
-def _answer(verdicts: FamilyVerdicts, settings: DiagnosisSettings) -> str:
+def answer(verdicts: FamilyVerdicts, settings: DiagnosisSettings) -> str:
+    """How many originals agree with their paraphrases, in one sentence."""
     agreement, share = verdicts.signs[ALL], verdicts.signs[ALL].share
     inside = verdicts.share_within(verdicts.all_differences, settings.band, "all")
     return (
@@ -121,6 +137,7 @@ PARAPHRASE = Diagnosis(
     observe=observe,
     conclude=conclude,
     estimates=estimates,
+    details=details,
     order=6,
     unfit_reason=_unfit_reason,
     data=("paraphrases",),

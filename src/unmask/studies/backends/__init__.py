@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from unmask.studies.cache import failure_message, is_done, run_step
 from unmask.studies.spec import Runtime, Step, StepEvent
 
 Backend = Callable[["StepBatch"], Iterator[StepEvent]]
@@ -25,11 +26,28 @@ class StepBatch:
         return {role: self.keys[source.name] for role, source in step.inputs.items()}
 
 
-def blocked_event(step: Step, failed: Mapping[str, str]) -> StepEvent | None:
+def run_locally(batch: StepBatch) -> Iterator[StepEvent]:
+    """Run the missing steps in this process; a failed step yields an event and the rest continues."""
+    failed: dict[str, str] = {}
+    for step in batch.steps:
+        key = batch.keys[step.name]
+        if is_done(batch.root, key):
+            yield StepEvent(step.name, "cached")
+            continue
+        event = skipped_event(step, failed)
+        if event is None:
+            try:
+                seconds = run_step(step, key, batch.input_keys(step), batch.root, batch.runtime)
+                event = StepEvent(step.name, "done", seconds)
+            except Exception as error:
+                event = StepEvent(step.name, "failed", message=failure_message(batch.root, key) or str(error))
+        if event.state != "done":
+            failed[step.name] = event.message
+        yield event
+
+
+def skipped_event(step: Step, failed: Mapping[str, str]) -> StepEvent | None:
     """The event of a step whose input failed; None if all its inputs are finished."""
     missing = [source.name for source in step.inputs.values() if source.name in failed]
-    return (
-        StepEvent(step.name, "blocked", message=f"needs {missing[0]}, which is not finished")
-        if missing
-        else None
-    )
+    message = f"needs {missing[0]}, which is not finished" if missing else ""
+    return StepEvent(step.name, "skipped", message=message) if missing else None

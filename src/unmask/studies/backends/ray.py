@@ -1,6 +1,7 @@
 """Run steps as Ray tasks: Ray schedules them after their inputs and retries those of a failed worker.
 
 A step with several parts (a large audit) gets a pool of actors, each of which keeps its model loaded.
+A corpus is counted with Ray Data.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from unmask.core.errors import ResultError
-from unmask.studies.backends import StepBatch, blocked_event
+from unmask.corpus.counting import CorpusCounts, TermCounter, sum_parts
+from unmask.corpus.ranges import file_parts
+from unmask.data.documents import existing_files
+from unmask.studies.backends import StepBatch, skipped_event
 from unmask.studies.cache import failure_message, is_done, run_step
 from unmask.studies.graph import load_kind
 from unmask.studies.spec import ParallelMap, Runtime, Step, StepEvent
@@ -68,14 +72,14 @@ def _run(ray: Any, batch: StepBatch) -> Iterator[StepEvent]:
     for step in batch.steps:
         key = batch.keys[step.name]
         if is_done(batch.root, key):
-            yield StepEvent(step.name, "kept")
+            yield StepEvent(step.name, "cached")
             continue
         if key not in tasks:
             pending = [
                 tasks[input_key] for input_key in batch.input_keys(step).values() if input_key in tasks
             ]
             has_parts = load_kind(step).has_parts(step)
-            remote = ray.remote(_run_with_actors if has_parts else _run_alone).options(
+            remote = ray.remote(_run_remotely).options(
                 max_retries=RETRIES,
                 name=step.name,
                 **_resources(step, batch.runtime, gpus, coordinates=has_parts),
@@ -88,7 +92,7 @@ def _run(ray: Any, batch: StepBatch) -> Iterator[StepEvent]:
 
 
 def _events(ray: Any, batch: StepBatch, running: dict[Any, list[Step]]) -> Iterator[StepEvent]:
-    """Events as steps end; the steps after a failed one are blocked."""
+    """Events as steps end; the steps after a failed one are skipped."""
     failed: dict[str, str] = {}
     while running:
         (ready, *_), _ = ray.wait(list(running))
@@ -101,7 +105,7 @@ def _events(ray: Any, batch: StepBatch, running: dict[Any, list[Step]]) -> Itera
             event = StepEvent(step.name, "done", seconds)
             if error_line:
                 message = failure_message(batch.root, batch.keys[step.name]) or error_line
-                event = blocked_event(step, failed) or StepEvent(step.name, "failed", message=message)
+                event = skipped_event(step, failed) or StepEvent(step.name, "failed", message=message)
                 failed[step.name] = event.message
             yield event
 
@@ -125,14 +129,12 @@ def _resources(step: Step, runtime: Runtime, gpus: float, *, coordinates: bool) 
     return resources
 
 
-def _run_alone(step: Step, key: str, inputs: dict[str, str], root: str, runtime: Runtime, *_: Any) -> float:
-    return run_step(step, key, inputs, Path(root), runtime)
-
-
-def _run_with_actors(
+def _run_remotely(
     step: Step, key: str, inputs: dict[str, str], root: str, runtime: Runtime, *_: Any
 ) -> float:
-    return run_step(step, key, inputs, Path(root), runtime, _actor_map(step, runtime))
+    """Run a step, its parts on a pool of actors; the further arguments are what Ray waits for."""
+    parallel_map = _actor_map(step, runtime) if load_kind(step).has_parts(step) else map
+    return run_step(step, key, inputs, Path(root), runtime, parallel_map)
 
 
 class Worker:
@@ -166,3 +168,19 @@ def _actor_map(step: Step, runtime: Runtime) -> ParallelMap:
                 ray.kill(actor)
 
     return actor_map
+
+
+def count_on_ray(paths: Iterable[str | Path], counter: TermCounter, **_: Any) -> CorpusCounts:
+    """As `unmask.corpus.counting.count_files`, by Ray Data on a cluster that can read the files.
+
+    Parts of files are counted on all machines and summed in file order.
+    """
+    ray = import_ray()
+    parts = list(file_parts(path.resolve() for path in existing_files(paths)))
+    context = ray.data.DataContext.get_current()
+    context.execution_options.preserve_order = True
+    context.enable_progress_bars = False
+    rows = ray.data.from_items(parts, override_num_blocks=len(parts)).map(
+        lambda row: {"counts": [counter.count_part(row["item"])]}
+    )
+    return sum_parts(parts, (row["counts"][0] for row in rows.iter_rows()), counter)

@@ -2,72 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from unmask.audit.result import load
 from unmask.core.estimate import Estimate
-from unmask.diagnose.published import published_value
-from unmask.findings import Cell, Finding, Section, Table, Value
+from unmask.diagnose.published import published_numbers, published_value
+from unmask.findings import Cell, Finding, Section, Table
+from unmask.findings.envelope import Result
 from unmask.measures import find
 from unmask.studies.collect import (
-    add_difference_column,
-    collect_finding,
-    difference,
-    in_interval,
+    comparison_table,
+    itself,
+    merge_findings,
     paper_values,
     published_table,
     short_name,
 )
-from unmask.studies.spec import Outputs, Step, Study, StudyOptions
+from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, Study, StudyOptions
 from unmask.studies.steps import audits, diagnoses
 
 PAIRS, TRIPLES = ("cps", "aul", "aula"), ("sss", "aul", "aula")  # Table 5
 UNMASKED = ("all-masked", "aul", "aula")  # Table 3
 HUMAN = ("aul", "aula", "cps", "sss")  # Figure 1
 TABLE_5 = "Table 5"
+PUBLISHED = "As published, of the paper's models"
+SHUFFLED = {"tokens-shuffled": "shuffled", "unrelated-word": "unrelated"}  # perturbations of Table 4
 
 
-def plan(options: StudyOptions) -> list[Step]:
+def plan(options: StudyOptions) -> dict[Role, Step]:
     """An audit and a diagnosis step per model and dataset; word frequencies once."""
-    return [step for model in options.models for step in _model_steps(model, options)]
+    steps: dict[Role, Step] = {}
+    for model in options.models:
+        for number, data in enumerate(options.data[:2]):
+            measures = TRIPLES if number else PAIRS
+            steps["audit", model, data] = audits.step(
+                model, data, measures, model=model, shard=options.shard, **options.scoring
+            )
+            settings: dict[str, Any] = {"accuracy": {}, "meaning": {"draws": options.settings["draws"]}}
+            if not number:
+                settings |= {"direction": {"measures": UNMASKED}, "human": {"measures": HUMAN}}
+                settings |= {"frequency": {"measures": ("aul",)}} if model == options.models[0] else {}
+            steps["diagnose", model, data] = diagnoses.step(
+                model, data, settings, model=model, **options.scoring
+            )
+    return steps
 
 
-def _model_steps(model: str, options: StudyOptions) -> Iterator[Step]:
-    common = {"model": model, "limit": options.limit, "seed": options.seed, "dtype": options.dtype}
-    draws = {"draws": options.settings["draws"]}
-    for number, data in enumerate(options.data[:2]):
-        measures = TRIPLES if number else PAIRS
-        yield audits.step(model, data, measures, shard=options.shard, **common)  # type: ignore[arg-type]
-        settings: dict[str, dict[str, object]] = {"accuracy": {}, "meaning": draws}
-        if not number:
-            settings |= {"direction": {"measures": UNMASKED}, "human": {"measures": HUMAN}}
-            settings |= {"frequency": {"measures": ("aul",)}} if model == options.models[0] else {}
-        yield diagnoses.step(model, data, _jsonable(settings), **common)  # type: ignore[arg-type]
-
-
-def _jsonable(settings: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
-    """Settings with tuples as lists."""
-    return {
-        name: {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
-        for name, values in settings.items()
-    }
-
-
-def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """One section per table, and one for the figure."""
-    steps = [step.name for step in plan(options) if step.kind.endswith(":LOOK")]
-    other_models = not {short_name(model) for model in options.models} & set(AUL.models)
     accuracy, meaning, direction = (
-        _add_published(collect_finding(outputs, steps, name), name, other_models=other_models)
-        for name in ("accuracy", "meaning", "direction")
+        _compare(outputs, name, item)
+        for name, item in (("accuracy", "table-1"), ("meaning", "table-4"), ("direction", "table-3"))
     )
-    return [
+    scores = [
+        PaperComparison("table-5", replace(estimate, model=role[1]), _published_score(role[1], estimate))
+        for role, folder in outputs.items()
+        if role[0] == "audit"
+        for estimate in load(folder).headlines()
+    ]
+    sections = [
         Section(
             "table-1",
             "Table 1: token prediction accuracy",
             "How often the tokens that a measure reads are the model's top prediction.",
-            _add_differences(accuracy, "accuracy", "published"),
+            _finding(outputs, "accuracy", accuracy),
             "Reasons for differences: the published code counts AUL over all tokens including special ones, "
             "and SSS over changed tokens where the paper describes whole candidates; both are shown.",
         ),
@@ -75,7 +75,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "table-2",
             "Table 2: word frequency",
             "Are the words of advantaged groups more frequent?",
-            _words(collect_finding(outputs, steps, "frequency")),
+            _words(outputs),
             "Reasons for differences: the paper counts Wikipedia and BookCorpus, which are not available "
             "here; the list of ambiguous words is ours, the authors' is not public.",
         ),
@@ -83,7 +83,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "table-3",
             "Table 3: advantaged and disadvantaged groups",
             "Bias scores by direction, with everything masked and with nothing masked.",
-            _directions(direction),
+            _finding(outputs, "direction", direction),
             "Reasons for differences: code for the All-Masked condition was never published; here every "
             "content token is masked and the special ones are kept.",
         ),
@@ -91,14 +91,14 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "table-4",
             "Table 4: meaningful associations",
             "Accuracy of unmasked tokens when the words of the sentence are shuffled.",
-            _accuracy_drops(meaning),
+            _finding(outputs, "meaning", meaning),
             "Reasons for differences: neither the number of shuffles nor the seed is published.",
         ),
         Section(
             "table-5",
             "Table 5: bias scores",
             "Share of pairs in which the stereotyping sentence scores higher; 50 is no preference.",
-            score_table(outputs, options),
+            _score_table(scores),
             "Reasons for differences: the published code compares CPS after rounding to three decimals "
             "(as here) and adds in single precision; it was written for an older transformers, whose "
             "tokenizers and attention weights differ in details.",
@@ -107,124 +107,115 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "figure-1",
             "Figure 1: agreement with human ratings",
             "ROC curves of the measures against the votes of six annotators per pair.",
-            collect_finding(outputs, steps, "human"),
+            _merged(outputs, "human"),
             "The paper prints the areas in the figure only, so there are no published numbers to compare.",
         ),
     ]
+    return Conclusion(sections, (*scores, *accuracy, *direction, *meaning))
 
 
-def _add_published(finding: Finding, name: str, *, other_models: bool) -> Finding:
-    """Append the paper's table if none of our models is in the paper."""
-    return replace(finding, tables=(*finding.tables, published_table(name))) if other_models else finding
+def _results(outputs: Outputs, name: str) -> Iterator[tuple[str, Result]]:
+    """The results of a diagnosis with their model, in the order of the steps."""
+    for role, folder in outputs.items():
+        if role[0] == "diagnose" and (result := diagnoses.load_diagnosis(folder, name)):
+            yield role[1], result
 
 
-def _add_differences(finding: Finding, ours: str, published: str) -> Finding:
-    tables = tuple(
-        add_difference_column(table, ours, published) if {ours, published} <= set(table.columns) else table
-        for table in finding.tables
+def _merged(outputs: Outputs, name: str) -> Finding:
+    """The findings of a diagnosis of all models and datasets as one."""
+    return merge_findings([result.findings[0].finding for _, result in _results(outputs, name)])
+
+
+def _compare(outputs: Outputs, name: str, item: str) -> list[PaperComparison]:
+    """The estimates of a diagnosis beside the published ones."""
+    estimates = [
+        replace(estimate, model=model)
+        for model, result in _results(outputs, name)
+        for estimate in result.estimates
+    ]
+    return [PaperComparison(item, estimate, _published(estimate)) for estimate in estimates]
+
+
+def _published(estimate: Estimate) -> float | None:
+    """The published number of an estimate of a diagnosis."""
+    diagnosis, _, measure = estimate.measure.partition("/")
+    statistic, group = estimate.statistic, "all"
+    if diagnosis == "direction":
+        statistic = "difference" if estimate.group == "all" else estimate.group.partition("=")[2]
+    if diagnosis == "meaning":
+        measure, group = "aul", SHUFFLED.get(measure, measure)
+    where = {"data": estimate.data, "measure": measure, "statistic": statistic, "group": group}
+    return published_value(diagnosis, estimate.model, **where)
+
+
+def _finding(outputs: Outputs, name: str, comparisons: Sequence[PaperComparison]) -> Finding:
+    """The merged finding of a diagnosis, with a table that compares it with the paper."""
+    finding, found = _merged(outputs, name), [each for each in comparisons if each.published is not None]
+    columns = ("model", "data", "measure", "group", "statistic")
+    table = comparison_table(
+        "Compared with the paper", {**{each: each for each in columns}, "ours": itself, "n": "n"}, found
     )
-    return replace(finding, tables=tables)
+    if not found:
+        printed = [number for number in published_numbers() if number.diagnosis == name]
+        heads = ("model", "data", "measure", "statistic", "group")
+        table = published_table(PUBLISHED, {each: each for each in heads}, printed)
+    return replace(finding, tables=(*finding.tables, table))
 
 
-def _accuracy_drops(finding: Finding) -> Finding:
-    return _add_differences(_add_differences(finding, "accuracy", "published"), "drop", "published drop")
-
-
-def _directions(finding: Finding) -> Finding:
-    """Add the published scores of both groups."""
-    tables = []
-    for table in finding.tables:
-        if "|Diff|" not in table.columns:
-            tables.append(table)
-            continue
-        columns = ("published advantaged", "published disadvantaged")
-        rows = tuple(
-            (*row, *_published_groups(dict(zip(table.columns, row, strict=True)))) for row in table.rows
-        )
-        extended = replace(table, columns=(*table.columns, *columns), rows=rows)
-        tables.append(add_difference_column(extended, "|Diff|", "published |Diff|"))
-    return replace(finding, tables=tuple(tables))
-
-
-def _published_groups(row: dict[str, Cell]) -> tuple[Cell, Cell]:
-    model, data, measure = (str(row[name]) for name in ("model", "data", "measure"))
-    first, second = (
-        published_value("direction", model, data=data, measure=measure, statistic=group)
-        for group in ("advantaged", "disadvantaged")
-    )
-    return first, second
-
-
-def _words(finding: Finding) -> Finding:
-    """The tables of ranks and words, and how many of the eight published words are among ours."""
-    titles = ("Frequency of advantaged", "The words")
-    tables = [table for table in finding.tables if table.title.startswith(titles)]
-    word_tables = [table for table in tables if table.title.startswith("The words")]
-    rows = [row for table in word_tables for row in _shared_words(table)]
-    shared = Table(
+def _words(outputs: Outputs) -> Finding:
+    """The finding on word frequency, and how many of the eight published words are among ours."""
+    rows: list[tuple[Cell, ...]] = []
+    for _, result in _results(outputs, "frequency"):
+        by_data = result.meta["details"].get("frequency", {}).get("words", {})
+        for data, bias_type, words in (
+            (data, name, entry["top"]) for data, types in by_data.items() for name, entry in types.items()
+        ):
+            ours = [word["text"] for word in words]
+            published = [cell.value for cell in paper_values("aul") if cell.group == bias_type]
+            if published:
+                shared = len(set(published) & set(ours))
+                rows.append((data, bias_type, ", ".join(published), ", ".join(ours), shared))
+    shared_words = Table(
         "The published eight words, and ours",
         ("data", "bias type", "published", "ours", "shared"),
         tuple(rows),
         "Ordered by frequency. Shared: the number of words in both lists, of eight.",
     )
-    return replace(finding, tables=(*tables, *([shared] if rows else [])), plots=())
+    finding = _merged(outputs, "frequency")
+    return replace(finding, tables=(*finding.tables, *([shared_words] if rows else [])))
 
 
-def _shared_words(table: Table) -> Iterator[tuple[Cell, ...]]:
-    for cells in table.rows:
-        row = dict(zip(table.columns, cells, strict=True))
-        published = [cell.value for cell in paper_values("aul") if cell.group == row["bias type"]]
-        ours = [word.partition(" (")[0] for word in str(row["words"]).split(", ")]
-        if published:
-            shared = len(set(published) & set(ours))
-            yield row["data"], row["bias type"], ", ".join(published), ", ".join(ours), shared
-
-
-def score_table(outputs: Outputs, options: StudyOptions) -> Finding:
+def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     """Table 5."""
-    rows: list[tuple[Cell, ...]] = []
-    for step in plan(options):
-        folder = outputs.get(step.name) if step.kind.endswith(":AUDIT") else None
-        if folder is not None:
-            rows += [_score_row(step.models[0], estimate) for estimate in load(folder).headlines()]
-    columns = ("model", "data", "measure", "bias score", "n", "ties", "unscored", "published", "difference")
-    note = "Wilson intervals. In interval: whether the published score lies in our interval."
-    table = Table("Bias scores", (*columns, "in interval"), tuple(rows), note)
-    inside = [str(row[9]) for row in rows if row[9] is not None]
-    answers = (
-        [f"{inside.count('yes')} of {len(inside)} published scores lie in our intervals"] if inside else []
+    columns = {name: name for name in ("model", "data", "measure")}
+    counts = {name: name for name in ("n", "ties", "unscored")}
+    table = comparison_table(
+        "Bias scores", {**columns, "bias score": itself, **counts}, scores, "Wilson intervals."
     )
-    tables = [table] if rows else []
+    inside = [each.in_interval for each in scores if each.in_interval is not None]
+    answers = (f"{inside.count('yes')} of {len(inside)} published scores lie in our intervals",)
+    tables = [table] if scores else []
     if not inside:
-        tables.append(_published_scores())
-    return Finding(tuple(answers), tuple(tables))
+        names = dict.fromkeys((*PAIRS, *TRIPLES))
+        rows = tuple(
+            (number.model, number.data, name, number.value)
+            for name in names
+            for number in find(name).published
+            if number.where.endswith(TABLE_5)
+        )
+        tables.append(Table(PUBLISHED, (*columns, "published"), rows))
+    return Finding(answers if inside else (), tuple(tables))
 
 
-def _published_scores() -> Table:
-    names = dict.fromkeys((*PAIRS, *TRIPLES))
-    rows = tuple(
-        (number.model, number.data, name, number.value)
-        for name in names
-        for number in find(name).published
-        if number.where.endswith(TABLE_5)
+def _published_score(model: str, estimate: Estimate) -> float | None:
+    """The bias score of Table 5."""
+    matching = (
+        number.value
+        for number in find(estimate.measure).published
+        if (number.model, number.data) == (short_name(model), estimate.data)
+        and number.where.endswith(TABLE_5)
     )
-    return Table("As published, of the paper's models", ("model", "data", "measure", "published"), rows)
-
-
-def _score_row(model: str, estimate: Estimate) -> tuple[Cell, ...]:
-    paper = next(
-        (
-            number.value
-            for number in find(estimate.measure).published
-            if (number.model, number.data) == (short_name(model), estimate.data)
-            and number.where.endswith(TABLE_5)
-        ),
-        None,
-    )
-    ours: Value = estimate
-    comparison = (paper, difference(ours, paper), in_interval(ours, paper))
-    counts = estimate.n, estimate.ties, estimate.unscored
-    return (model, estimate.data, estimate.measure, ours, *counts, *comparison)
+    return next(matching, None)
 
 
 AUL = Study(

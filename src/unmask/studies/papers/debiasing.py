@@ -2,137 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from unmask.findings import Section
-from unmask.studies.papers.debiasing_tables import sections
-from unmask.studies.papers.debiasing_versions import (
+from unmask.data import names as dataset_names
+from unmask.studies.papers.debiasing_tables import (
+    AFTER,
+    BEFORE,
     INTRINSIC,
     ORIGINAL,
-    ModelVersion,
-    TaskRun,
-    name_after_task,
-    pair_and_triple_data,
+    SEARCH,
+    TUNED,
+    conclude,
     version_name,
 )
-from unmask.studies.spec import Outputs, Step, Study, StudyOptions
-from unmask.studies.steps import audits, mitigations
+from unmask.studies.spec import Role, Step, Study, StudyOptions
+from unmask.studies.steps import audits, finetuning, mitigations
 from unmask.studies.texts import PACKAGE
 
 NEWS = "news-commentary-v15.en"
 METHODS = {"AT": "at", "CDA": "cda", "DO": "dropout"}
 TASKS = {"BiasBios": "biasbios", "STS-bias": "stsbias", "NLI-bias": "nlibias"}
+SEARCHED = ("limit", "rows", "triples", "length")  # settings that a search uses too
 
 
-def plan(options: StudyOptions) -> list[Step]:
+def plan(options: StudyOptions) -> dict[Role, Step]:
     """Word counts per task; then every version of every model audited, fine-tuned, and audited again."""
-    word_counts = [word_count_step(name, options) for name in options.settings["tasks"]]
-    return [*word_counts, *(step for model in options.models for step in _model_steps(model, options))]
-
-
-def _model_steps(model: str, options: StudyOptions) -> Iterator[Step]:
-    for version, source in model_versions(model, options).items():
-        name = version_name(model, version)
-        yield from intrinsic_audits(name, source, options).values()
-        for task in options.settings["tasks"]:
-            fine_tuned = finetune_step(name, source, task, options)
-            yield fine_tuned
-            if options.settings["search"]:
-                yield search_step(name, source, task, options)
-            yield from intrinsic_audits(name_after_task(name, task), fine_tuned, options).values()
-
-
-def model_versions(model: str, options: StudyOptions) -> dict[str, str | Step]:
-    """The original model, and a mitigation step per method."""
-    versions: dict[str, str | Step] = {ORIGINAL: model}
-    text = options.settings["corpus"] or (NEWS if NEWS in options.data else PACKAGE)
-    for version in options.settings["methods"]:
-        versions[version] = mitigations.step(
-            f"mitigate {model} by {version}",
-            METHODS[version],
-            text,
-            model=model,
-            corpus={"limit": options.settings["documents"]},
-            train=options.settings["train"],
-            seed=options.seed,
+    steps: dict[Role, Step] = {}
+    for task in options.settings["tasks"]:
+        steps[finetuning.COUNTS, task] = _task_step(
+            "TALLIED", f"count words of {task}", task, options, ("train",)
         )
-    return versions
+    for model in options.models:
+        for version in (ORIGINAL, *options.settings["methods"]):
+            steps |= _version_steps(model, version, options)
+    return steps
 
 
-def intrinsic_audits(name: str, model: str | Step, options: StudyOptions) -> dict[str, Step]:
-    """SSS on triples, CPS and AULA on pairs; without triples, all three on pairs."""
-    pairs, triples = pair_and_triple_data(options)
+def _version_steps(model: str, version: str, options: StudyOptions) -> dict[Role, Step]:
+    """The audits and fine-tunings of the original model or of a mitigated version."""
+    source = model if version == ORIGINAL else _mitigation(model, version, options)
+    name = version_name(model, version)
+    steps: dict[Role, Step] = {}
+    for data, step in _audits(name, source, options).items():
+        steps[BEFORE, model, version, data] = step
+    for task in options.settings["tasks"]:
+        tuned = _task_step("FOLLOWED", f"fine-tune {name} on {task}", task, options, (), source)
+        steps[TUNED, model, version, task] = tuned
+        if options.settings["search"]:
+            title = f"search hyper-parameters of {name} on {task}"
+            steps[SEARCH, model, version, task] = _task_step(
+                "SEARCHED", title, task, options, SEARCHED, source
+            )
+        for data, step in _audits(f"{name} after {task}", tuned, options).items():
+            steps[AFTER, model, version, task, data] = step
+    return steps
+
+
+def _mitigation(model: str, version: str, options: StudyOptions) -> Step:
+    settings = options.settings
+    return mitigations.step(
+        f"mitigate {model} by {version}",
+        METHODS[version],
+        settings["corpus"] or (NEWS if NEWS in options.data else PACKAGE),
+        model=model,
+        corpus={"limit": settings["documents"]},
+        train=dict(settings["train"]),
+        seed=options.seed,
+    )
+
+
+def _audits(name: str, model: str | Step, options: StudyOptions) -> dict[str, Step]:
+    """By dataset: CPS and AULA on pairs, SSS on triples; without triples, all three on pairs."""
+    names = [name for name in options.data if name in dataset_names() or Path(name).is_file()]
+    pairs, triples = names[0], names[1] if len(names) > 1 else names[0]
     measures_by_data = {pairs: ("cps", "aula"), triples: ("sss",)} if triples != pairs else {pairs: INTRINSIC}
     return {
-        data: audits.step(
-            name,
-            data,
-            measures,
-            model=model,
-            limit=options.limit,
-            seed=options.seed,
-            dtype=options.dtype,
-            shard=options.shard,
-        )
+        data: audits.step(name, data, measures, model=model, shard=options.shard, **options.scoring)
         for data, measures in measures_by_data.items()
     }
 
 
 def _task_step(
-    kind: str, name: str, model: str | Step | None, settings: Mapping[str, Any], task: str
+    kind: str,
+    name: str,
+    task: str,
+    options: StudyOptions,
+    names: tuple[str, ...],
+    model: str | Step | None = None,
 ) -> Step:
-    return Step(
-        name,
-        f"unmask.studies.steps.finetuning:{kind}",
-        {"task": TASKS[task], "seed": settings["seed"], "settings": settings["task"]},
-        models=(model,) if isinstance(model, str) else (),
-        inputs={"model": model} if isinstance(model, Step) else {},
-    )
-
-
-def _task_settings(options: StudyOptions, task: str, *names: str) -> dict[str, Any]:
-    """The seed and the task's settings, all of them or those named."""
-    settings = {**options.settings["use"], **options.settings["each"].get(task, {})}
-    return {"seed": options.seed, "task": {k: v for k, v in settings.items() if k in names or not names}}
-
-
-def finetune_step(name: str, model: str | Step, task: str, options: StudyOptions) -> Step:
-    """Fine-tune a model on a task and track its bias."""
-    return _task_step("FOLLOWED", f"teach {name} {task}", model, _task_settings(options, task), task)
-
-
-def search_step(name: str, model: str | Step, task: str, options: StudyOptions) -> Step:
-    """Fine-tune with a greedy hyper-parameter search, as for the paper's extrinsic scores."""
-    settings = _task_settings(options, task, "limit", "rows", "triples", "length")
-    return _task_step("SEARCHED", f"search how to teach {name} {task}", model, settings, task)
-
-
-def word_count_step(task: str, options: StudyOptions) -> Step:
-    """Count the gendered words in a task's training data."""
-    return _task_step("TALLIED", f"count words of {task}", None, _task_settings(options, task, "train"), task)
-
-
-def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
-    """Collect the outputs of every version of every model, then build the tables and figures."""
-    versions = []
-    for model in options.models:
-        for version, source in model_versions(model, options).items():
-            name = version_name(model, version)
-            before = [outputs.get(step.name) for step in intrinsic_audits(name, source, options).values()]
-            tasks = {}
-            for task in options.settings["tasks"]:
-                fine_tuned = finetune_step(name, source, task, options)
-                after = intrinsic_audits(name_after_task(name, task), fine_tuned, options).values()
-                search = search_step(name, source, task, options).name if options.settings["search"] else ""
-                tasks[task] = TaskRun(
-                    outputs.get(fine_tuned.name),
-                    outputs.get(search),
-                    [outputs.get(step.name) for step in after],
-                )
-            versions.append(ModelVersion(model, version, before, tasks))
-    counts = {task: outputs.get(word_count_step(task, options).name) for task in options.settings["tasks"]}
-    return sections(versions, counts, options.seed)
+    """A step of a task with its settings, all of them or those named."""
+    chosen = {**options.settings["use"], **options.settings["each"].get(task, {})}
+    settings = {key: value for key, value in chosen.items() if key in names or not names}
+    return finetuning.step(kind, name, TASKS[task], settings, options.seed, model)
 
 
 FINETUNE: Mapping[str, Any] = {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from unmask.findings import Section
-from unmask.studies.papers.gbef_tables import conclude as build_sections
-from unmask.studies.spec import Outputs, Step, Study, StudyOptions
+from unmask.studies.papers.gbef_tables import BALANCED, BASE, CDS, conclude
+from unmask.studies.spec import Role, Step, Study, StudyOptions
 from unmask.studies.steps import audits, diagnoses, mitigations
 from unmask.studies.texts import PACKAGE
 
@@ -20,80 +19,45 @@ COLUMNS: Mapping[str, Mapping[str, Any]] = {
     PACKAGE: {},
 }
 LABELS = {"toxic": ("toxic", "1"), "severe toxic": ("severe_toxic", "1")}
-BASE, CDS, BALANCED = "base", "cds on gap", "fine-tuned on professions"
 
 
-def plan(options: StudyOptions) -> list[Step]:
-    """Audits of every model; then mitigations of the first model and their audits."""
-    return [
-        *_model_steps(options),
-        *(step for steps in mitigation_audits(options).values() for step in steps.values()),
-    ]
-
-
-def _model_steps(options: StudyOptions) -> Iterator[Step]:
-    for model in options.models:
-        yield _audit(model, model, SENTENCES, "sld", options)
-    yield diagnoses.step(
-        options.models[0],
-        SENTENCES,
-        {"stability": {"measures": ["sld"], "draws": options.settings["draws"]}},
-        model=options.models[0],
-        limit=options.limit,
-        seed=options.seed,
-        dtype=options.dtype,
+def plan(options: StudyOptions) -> dict[Role, Step]:
+    """Audits of every model; then mitigations of the first model and their audits by SLD or PPD."""
+    first = options.models[0]
+    steps: dict[Role, Step] = {
+        ("audit", model): _audit(model, model, SENTENCES, "sld", options) for model in options.models
+    }
+    settings: dict[str, Any] = {"measures": ("sld",), "draws": options.settings["draws"]}
+    steps["stability",] = diagnoses.step(
+        first, SENTENCES, {"stability": settings}, model=first, **options.scoring
     )
+    models = mitigated_models(options)
+    for measure, data in (("sld", SENTENCES), ("ppd", TEMPLATES)):
+        steps[measure, BASE] = _audit(first, first, data, measure, options)
+        for name, (model, measures) in models.items():
+            if measure in measures:
+                steps[measure, name] = _audit(name, model, data, measure, options)
+    return steps
 
 
-def mitigation_audits(options: StudyOptions) -> dict[str, dict[str, Step]]:
-    """Audits by measure (`sld`, `ppd`), then by version of the first model."""
-    first, models = options.models[0], mitigated_models(options)
-    sld = {
-        name: _audit(name, model, SENTENCES, "sld", options)
-        for name, model in models.items()
-        if _uses_sld(name)
-    }
-    ppd = {
-        name: _audit(name, model, TEMPLATES, "ppd", options)
-        for name, model in models.items()
-        if _uses_ppd(name)
-    }
-    return {
-        "sld": {BASE: _audit(first, first, SENTENCES, "sld", options), **sld},
-        "ppd": {BASE: _audit(first, first, TEMPLATES, "ppd", options), **ppd},
-    }
-
-
-def _uses_sld(name: str) -> bool:
-    return name == CDS or name in LABELS or " sentences, draw " in name
-
-
-def _uses_ppd(name: str) -> bool:
-    return name in (CDS, BALANCED) or "reminders" in name
-
-
-def mitigated_models(options: StudyOptions) -> dict[str, Step]:
-    """The training steps of the first model, by version name."""
-    first, text = options.models[0], _available(GAP, options)
-    models = {CDS: _train_step(CDS, "cds", text, first, options)}
-    models[BALANCED] = _train_step(
-        BALANCED, mitigations.PLAIN, _available(PROFESSIONS, options), first, options
-    )
-    for label, only in LABELS.items():
-        if TOXIC in options.data:
-            selection = {"column": "comment_text", "only": list(only)}
-            models[label] = _train_step(
-                label, mitigations.PLAIN, TOXIC, models[CDS], options, corpus=selection
-            )
-    for times in options.settings["reminders"]:
+def mitigated_models(options: StudyOptions) -> dict[str, tuple[Step, tuple[str, ...]]]:
+    """The training steps of the first model by version name, and the measures each version is audited by."""
+    text, settings = _available(GAP, options), options.settings
+    cds = _train_step(CDS, "cds", text, options)
+    balanced = _train_step(BALANCED, mitigations.PLAIN, _available(PROFESSIONS, options), options)
+    models = {CDS: (cds, ("sld", "ppd")), BALANCED: (balanced, ("ppd",))}
+    for label, only in LABELS.items() if TOXIC in options.data else ():
+        corpus = {"column": "comment_text", "only": list(only)}
+        step = _train_step(label, mitigations.PLAIN, TOXIC, options, corpus=corpus, model=cds)
+        models[label] = (step, ("sld",))
+    for times in settings["reminders"]:
         name = f"{CDS}, reminders ×{times}"
-        models[name] = _train_step(name, "cds", text, first, options, mitigation_options={"remind": times})
-    for size in options.settings["sizes"]:
-        for draw in range(options.settings["draws"]):
+        models[name] = (_train_step(name, "cds", text, options, choices={"remind": times}), ("ppd",))
+    for size in settings["sizes"]:
+        for draw in range(settings["draws"]):
             name = f"cds on {size} sentences, draw {draw + 1}"
-            models[name] = _train_step(
-                name, "cds", text, first, options, corpus={"limit": size, "draw": draw}
-            )
+            step = _train_step(name, "cds", text, options, corpus={"limit": size, "draw": draw})
+            models[name] = (step, ("sld",))
     return models
 
 
@@ -101,46 +65,28 @@ def _train_step(  # noqa: PLR0913 - the parameters of a mitigation
     name: str,
     method: str,
     text: str,
-    model: str | Step,
     options: StudyOptions,
     *,
     corpus: Mapping[str, Any] | None = None,
-    mitigation_options: Mapping[str, Any] | None = None,
+    choices: Mapping[str, Any] | None = None,
+    model: Step | None = None,
 ) -> Step:
+    first = options.models[0]
     selection = {**COLUMNS.get(text, {}), "limit": options.settings["documents"], **(corpus or {})}
+    train = {"train": dict(options.settings["train"]), "seed": options.seed, "corpus": selection}
     return mitigations.step(
-        f"{name}: train {options.models[0]}",
-        method,
-        text,
-        model=model,
-        corpus=selection,
-        train=options.settings["train"],
-        seed=options.seed,
-        options=mitigation_options,
+        f"{name}: train {first}", method, text, model=model or first, options=choices, **train
     )
 
 
 def _audit(name: str, model: str | Step, data: str, measure: str, options: StudyOptions) -> Step:
-    return audits.step(
-        name,
-        data,
-        (measure,),
-        model=model,
-        limit=options.settings["templates"] if data == TEMPLATES else options.limit,
-        seed=options.seed,
-        dtype=options.dtype,
-        shard=options.shard,
-    )
+    limit = options.settings["templates"] if data == TEMPLATES else options.limit
+    scoring = {**options.scoring, "limit": limit, "shard": options.shard}
+    return audits.step(name, data, (measure,), model=model, **scoring)
 
 
 def _available(name: str, options: StudyOptions) -> str:
     return name if name in options.data else PACKAGE
-
-
-def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
-    """The thesis's tables and figures."""
-    names = [step.name for step in _model_steps(options)]
-    return build_sections(outputs, options, names, mitigation_audits(options))
 
 
 GBEF = Study(

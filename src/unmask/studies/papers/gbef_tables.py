@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from unmask.audit.result import load
+from unmask.core.estimate import Estimate
 from unmask.core.seeds import generator
-from unmask.findings import Cell, Finding, Plot, Section, Table, Value, charts
+from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import fit_line
-from unmask.studies.collect import collect_finding, difference, in_interval, paper_values, published_value
-from unmask.studies.spec import Outputs, Step, StudyOptions
+from unmask.studies.collect import (
+    Columns,
+    comparison_table,
+    itself,
+    paper_values,
+    published_table,
+    published_value,
+)
+from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
+from unmask.studies.steps import diagnoses
 
 CATEGORIES = {
     "category=occupation": "occupation",
@@ -38,29 +48,29 @@ OURS = (
     "Reasons for differences: the thesis's sentences and templates are not public and ours differ, so its "
     "numbers are not expected."
 )
-Steps = Mapping[str, Mapping[str, Step]]
+Results = Mapping[str, Result]  # by model or version
 
 
-def conclude(
-    outputs: Outputs, options: StudyOptions, model_steps: Sequence[str], mitigated: Steps
-) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """One section per table or figure."""
-    sld, ppd = (_load_results(outputs, mitigated[name]) for name in ("sld", "ppd"))
-    by_model = {
-        name.removeprefix("audit ").partition(" on ")[0]: load(folder)
-        for name in model_steps
-        if name.startswith("audit ") and (folder := outputs.get(name))
-    }
-    stability = collect_finding(outputs, model_steps, "stability")
+    by_model, sld, ppd = (
+        {role[1]: load(folder) for role, folder in outputs.items() if role[0] == name}
+        for name in ("audit", "sld", "ppd")
+    )
+    sampled = outputs.get(("stability",))
+    stability = diagnoses.load_diagnosis(sampled, "stability") if sampled else None
     trained = {name: result for name, result in sld.items() if " sentences, draw " not in name}
-    return [
+    asld = {item: _asld(results, item) for item, results in (("table-3", by_model), ("table-4", trained))}
+    reminded = _reminded(ppd)
+    sections = [
         Section("table-3", "Table 3: ASLD of models", "Mean absolute difference within pairs, in nats.",
-                _asld(by_model, "table-3"), OURS),
+                _asld_finding(asld["table-3"], "table-3"), OURS),
         Section("figure-6", "Figure 6: sample size", "How ASLD converges as more pairs are sampled.",
-                stability, "Every point is the mean of several samples."),
+                stability.findings[0].finding if stability else Finding((), ()),
+                "Every point is the mean of several samples."),
         Section("table-4", "Table 4: the bias of a corpus, by training on it",
                 f"ASLD of {options.models[0]} before, after mitigation, and after training on toxic text.",
-                _asld(trained, "table-4"), f"{OURS} Our toxic comments are a sample."),
+                _asld_finding(asld["table-4"], "table-4"), f"{OURS} Our toxic comments are a sample."),
         Section("figures-8-19", "Figures 8, 9 and 14 to 19: professions before and after",
                 "Difference of the pronouns' probabilities; 0 is no preference, above it he is likelier.",
                 _bars(ppd, BALANCED, FIGURES), OURS),
@@ -70,53 +80,55 @@ def conclude(
                 "Here a value far from 0 is correct: mitigation should not change these.",
                 _bars(ppd, CDS, GENDERED), OURS),
         Section("table-5", "Table 5: reminders", "Do reminders preserve the gender of words that have one?",
-                _reminder_table(ppd), f"{OURS} All reminders are added, not only those of one word."),
+                _reminder_finding(reminded), f"{OURS} All reminders are added, not only those of one word."),
         Section("figure-13", "Figure 13: learning curve", "ASLD against the number of sentences trained on.",
                 _curve(sld, options.seed), "Intervals are over samples; with few samples they are wide."),
     ]  # fmt: skip
+    return Conclusion(sections, [*asld["table-3"], *asld["table-4"], *reminded])
 
 
-def _load_results(outputs: Outputs, steps: Mapping[str, Step]) -> dict[str, Result]:
-    return {name: load(folder) for name, step in steps.items() if (folder := outputs.get(step.name))}
+def _asld(results: Results, item: str) -> list[PaperComparison]:
+    """ASLD of every category beside the published one."""
+    return [
+        PaperComparison(
+            item,
+            replace(estimate, model=model),
+            published_value("gbef", item, model=model, group=CATEGORIES[estimate.group]),
+        )
+        for model, result in results.items()
+        for estimate in result.estimates
+        if estimate.statistic == "asld" and estimate.group in CATEGORIES
+    ]
 
 
-def _asld(results: Mapping[str, Result], item: str) -> Finding:
-    rows: list[tuple[Cell, ...]] = []
-    for model, result in results.items():
-        for estimate in result.estimates:
-            if estimate.statistic == "asld" and estimate.group in CATEGORIES:
-                name = CATEGORIES[estimate.group]
-                paper = published_value("gbef", item, model=model, group=name)
-                ours = estimate
-                comparison = (paper, difference(ours, paper), in_interval(ours, paper))
-                rows.append((model, name, ours, estimate.n, estimate.unscored, *comparison))
-    columns = ("model", "category", "ASLD", "n", "unscored", "published", "difference", "in interval")
-    tables = [Table("ASLD", columns, tuple(rows), "In nats, with intervals over pairs.")] if rows else []
-    if not any(row[5] is not None for row in rows):
-        tables.append(_published(item))
+def _asld_finding(asld: Sequence[PaperComparison], item: str) -> Finding:
+    columns: Columns = {
+        "model": "model",
+        "category": lambda estimate: CATEGORIES[estimate.group],
+        "ASLD": itself,
+        "n": "n",
+        "unscored": "unscored",
+    }
+    tables = [comparison_table("ASLD", columns, asld, "In nats, with intervals over pairs.")] if asld else []
+    if all(each.published is None for each in asld):
+        printed = [cell for cell in paper_values("gbef") if cell.item == item]
+        title = "As published, of other models or data"
+        tables.append(published_table(title, {"model": "model", "category": "group"}, printed))
     bars = [
-        {"label": row[1], "series": row[0], "value": cell.value, "low": cell.low, "high": cell.high}
-        for row in rows
-        if isinstance(cell := row[2], Value)
+        charts.interval_row(CATEGORIES[each.estimate.group], each.estimate, each.estimate.model)
+        for each in asld
     ]
     alt = "Bars of ASLD by category and model, with intervals."
     plots = (Plot(item, "ASLD", alt, charts.bars(bars, axis="ASLD, nats")),) if bars else ()
     return Finding((), tuple(tables), plots)
 
 
-def _published(item: str) -> Table:
-    rows = tuple(
-        (cell.model, cell.group, float(cell.value)) for cell in paper_values("gbef") if cell.item == item
-    )
-    return Table("As published, of other models or data", ("model", "what", "published"), rows)
-
-
-def _word_estimates(result: Result) -> dict[str, tuple[str, Value, int]]:
-    """By word: its category, its APPD, and the number of templates."""
+def _word_estimates(result: Result) -> dict[str, tuple[str, Estimate]]:
+    """By word: its category, and its APPD over templates."""
     columns = [result.items.column(name).to_pylist() for name in ("word", "category")]
     category = dict(zip(*columns, strict=True))
     return {
-        word: (category[word], estimate, estimate.n)
+        word: (category[word], estimate)
         for estimate in result.estimates
         if estimate.statistic == "appd"
         and estimate.group.startswith("word=")
@@ -124,50 +136,46 @@ def _word_estimates(result: Result) -> dict[str, tuple[str, Value, int]]:
     }
 
 
-def _bars(results: Mapping[str, Result], after: str, figures: Mapping[str, str]) -> Finding:
+def _bars(results: Results, after: str, figures: Mapping[str, str]) -> Finding:
     """A table, and a bar chart per category, of every word before and after."""
     if BASE not in results or after not in results:
         return Finding((), ())
-    both = {name: _word_estimates(results[name]) for name in (BASE, after)}
+    before, then = (_word_estimates(results[name]) for name in (BASE, after))
     rows: list[tuple[Cell, ...]] = []
-    plots = []
+    plots, sizes = [], []
     for category, figure in figures.items():
-        words = [word for word, entry in both[BASE].items() if entry[0] == category and word in both[after]]
-        rows += [
-            (category, word, both[BASE][word][1], both[after][word][1], both[BASE][word][2]) for word in words
-        ]
+        pairs = {
+            word: (appd, then[word][1])
+            for word, (of, appd) in before.items()
+            if of == category and word in then
+        }
+        rows += [(category, word, *pair, pair[0].n) for word, pair in pairs.items()]
+        sizes += [(abs(first.value), abs(last.value)) for first, last in pairs.values()]
         bars = [
-            {"label": word, "series": name, "value": appd.value, "low": appd.low, "high": appd.high}
-            for word in words
-            for name in both
-            for appd in (both[name][word][1],)
+            charts.interval_row(word, appd, name)
+            for word, pair in pairs.items()
+            for name, appd in zip((BASE, after), pair, strict=True)
         ]
         if bars:
             title, alt = f"{category} words", f"APPD of every {category} word before and after."
             plots.append(Plot(figure, title, alt, charts.bars(bars, axis="APPD")))
+    if not rows:
+        return Finding((), ())
+    first, last = np.mean(sizes, axis=0)
+    answer = (
+        f"{after}: {sum(b < a for a, b in sizes)} of {len(sizes)} words are closer to 0 than before; the "
+        f"mean distance from 0 went from {first:.3f} to {last:.3f} (no interval: the words are not a sample)"
+    )
     table = Table(
         "APPD before and after",
         ("category", "word", "before", "after", "templates"),
         tuple(rows),
         "Mean of P(masculine) − P(feminine) over templates, with t intervals over templates.",
     )
-    return Finding(tuple(_closer_to_zero(rows, after)), (table,) if rows else (), tuple(plots))
+    return Finding((answer,), (table,), tuple(plots))
 
 
-def _closer_to_zero(rows: Sequence[tuple[Cell, ...]], after: str) -> Iterator[str]:
-    sizes = [
-        (abs(a.value), abs(b.value)) for *_, a, b, _ in rows if isinstance(a, Value) and isinstance(b, Value)
-    ]
-    if sizes:
-        first, last = (float(np.mean([size[side] for size in sizes])) for side in (0, 1))
-        closer = sum(b < a for a, b in sizes)
-        yield (
-            f"{after}: {closer} of {len(sizes)} words are closer to 0 than before; the mean distance from 0 "
-            f"went from {first:.3f} to {last:.3f} (no interval: the words are not a sample)"
-        )
-
-
-def _scatter(results: Mapping[str, Result], after: str) -> Finding:
+def _scatter(results: Results, after: str) -> Finding:
     if BASE not in results or after not in results:
         return Finding((), ())
     before, then = _word_estimates(results[BASE]), _word_estimates(results[after])
@@ -189,23 +197,34 @@ def _scatter(results: Mapping[str, Result], after: str) -> Finding:
     return Finding((answer,), (), (Plot("figure-10", "Before against after", alt, chart),))
 
 
-def _reminder_table(results: Mapping[str, Result]) -> Finding:
-    rows: list[tuple[Cell, ...]] = []
-    for name, result in results.items():
-        if name == BALANCED:
-            continue
-        for word, (_, ours, n) in _word_estimates(result).items():
-            if word in REMINDED:
-                paper = published_value("gbef", "table-5", model=name, group=REMINDED[word])
-                rows.append((name, word, ours, n, paper, difference(ours, paper)))
-    columns = ("trained on", "word", "APPD", "templates", "published", "difference")
+def _reminded(results: Results) -> list[PaperComparison]:
+    """APPD of the words of the reminders, for all but the balanced version, beside the published one."""
+    return [
+        PaperComparison(
+            "table-5",
+            replace(estimate, model=name),
+            published_value("gbef", "table-5", model=name, group=REMINDED[word]),
+        )
+        for name, result in results.items()
+        if name != BALANCED
+        for word, (_, estimate) in _word_estimates(result).items()
+        if word in REMINDED
+    ]
+
+
+def _reminder_finding(comparisons: Sequence[PaperComparison]) -> Finding:
+    columns: Columns = {
+        "trained on": "model",
+        "word": lambda estimate: estimate.group.partition("=")[2],
+        "APPD": itself,
+        "templates": "n",
+    }
     note = "Here farther from 0 is better. t intervals over templates."
-    return Finding(
-        (), (Table("APPD of words that have a gender", columns, tuple(rows), note),) if rows else ()
-    )
+    table = comparison_table("APPD of words that have a gender", columns, comparisons, note)
+    return Finding((), (table,) if comparisons else ())
 
 
-def _curve(results: Mapping[str, Result], seed: int) -> Finding:
+def _curve(results: Results, seed: int) -> Finding:
     """ASLD by number of sentences: the mean over samples."""
     values_by_size: dict[tuple[int, str], list[float]] = {}
     for name, result in results.items():

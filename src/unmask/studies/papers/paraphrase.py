@@ -5,59 +5,57 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
-from unmask import data as datasets
-from unmask.core.types import Dataset
+import numpy as np
+
+from unmask.core.estimate import Estimate
 from unmask.diagnose import DiagnosisSettings
-from unmask.diagnose.paraphrase import conclude as conclude_diagnosis
+from unmask.diagnose.paraphrase import answer, tables
 from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
+from unmask.diagnose.paraphrase.verdicts import ALL, FamilyVerdicts
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
-from unmask.studies.collect import add_difference_column, paper_values
-from unmask.studies.spec import Outputs, Step, Study, StudyOptions
-from unmask.studies.steps import paraphrases
+from unmask.findings.envelope import Result
+from unmask.studies.collect import Columns, comparison_table, itself, paper_values
+from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, Study, StudyOptions
+from unmask.studies.steps import diagnoses
 
 MEASURES = ("cps-exact",)
 EXAMPLES = 1
+Families = Mapping[str, Sequence[Family]]  # by model
 
 
-def plan(options: StudyOptions) -> list[Step]:
+def plan(options: StudyOptions) -> dict[Role, Step]:
     """One step per model that scores every original and paraphrase."""
-    return [
-        Step(
-            f"wordings of {options.data[0]} under {model}",
-            "unmask.studies.steps.paraphrases:WORDED",
-            {
-                "measures": list(options.settings["measures"]),
-                "limit": options.limit,
-                "seed": options.seed,
-                "dtype": options.dtype,
-            },
-            models=(model,),
-            data=(options.data[0],),
-        )
-        for model in options.models
-    ]
+    data, settings = options.data[0], {"paraphrase": {"measures": options.settings["measures"]}}
+    steps: dict[Role, Step] = {}
+    for model in options.models:
+        step = diagnoses.step(model, data, settings, model=model, **options.scoring)
+        steps["diagnose", model] = replace(step, name=f"wordings of {data} under {model}")
+    return steps
 
 
-def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """The tables and figures, with all models side by side."""
-    folders = {step.models[0]: folder for step in plan(options) if (folder := outputs.get(step.name))}
-    if not folders:
-        return []
     settings = DiagnosisSettings(seed=options.seed, band=options.settings["band"])
-    data = _dataset_card(options.data[0])
-    finding = conclude_diagnosis(
-        [paraphrases.load_observation(folder, model, data) for model, folder in folders.items()], settings
+    loaded = {role[1]: diagnoses.load_diagnosis(folder, "paraphrase") for role, folder in outputs.items()}
+    results = {model: result for model, result in loaded.items() if result is not None}
+    every = [verdicts for result in results.values() for verdicts in _verdicts(result, options.seed)]
+    main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
+    notes = dict.fromkeys(note for result in results.values() for note in result.findings[0].finding.notes)
+    if not main:
+        nothing = Finding((), (), (), tuple(notes))
+        return Conclusion([Section("figure-2", "Figure 2: originals in agreement", "", nothing)])
+    families: dict[str, Sequence[Family]] = {}
+    for verdicts in main:  # under the first measure, on the paper's scale
+        families.setdefault(verdicts.model, verdicts.families)
+    sizes = (
+        tables.band_table(every, settings),
+        tables.size_table(main, settings),
+        tables.opposed_table(main),
     )
-    by_title = {table.title: table for table in finding.tables}
-    agreement, types, *rest = (
-        add_difference_column(table, "agree %", "published") if "published" in table.columns else table
-        for table in by_title.values()
-    )
-    plots = {plot.id: plot for plot in finding.plots}
-    families = {model: _families(folder) for model, folder in folders.items()}
-    return [
+    overall, by_type = _comparisons(main, "figure-2"), _comparisons(main, "figure-3")
+    sections = [
         Section(
             "table-1",
             "Table 1: the pairs",
@@ -69,7 +67,12 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "figure-2",
             "Figure 2: originals in agreement",
             "For how many originals do all wordings have the same sign?",
-            Finding(finding.answers, (agreement,), (_agreement_plot(families),), finding.notes),
+            Finding(
+                tuple(answer(verdicts, settings) for verdicts in main),
+                (tables.agreement_table(main), *_compared(overall)),
+                (_agreement_plot(families),),
+                tuple(notes),
+            ),
             "Reasons for differences: other paraphrases of other originals; chance agreement depends on how "
             "many paraphrases an original has.",
         ),
@@ -77,35 +80,73 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "figure-3",
             "Figure 3: agreement by bias type",
             "The same for every bias type.",
-            Finding((), (types,), tuple(plot for id, plot in plots.items() if "types" in id)),
+            Finding((), (tables.type_table(main), *_compared(by_type)), tables.type_plots(main)),
             "With few originals per type, read the intervals before any difference.",
         ),
         Section(
             "figure-4",
             "Figure 4: how large the differences are",
             f"The distribution of differences, and the share within ±{settings.band:g}.",
-            Finding((), tuple(rest), tuple(plot for id, plot in plots.items() if "types" not in id)),
+            Finding(
+                (),
+                tuple(table for table in sizes if table.rows),
+                (tables.histogram_plot(main, settings),),
+            ),
         ),
         Section(
             "table-2",
             "Table 2: one example in several wordings",
             "The difference of one original and its paraphrases under every model.",
-            _example(families, folders),
+            _example(families, next(iter(results.values())).meta["details"]["paraphrase"]["sentences"]),
             "The paper's paraphrases are not public: its example cannot be repeated. Its numbers are last.",
         ),
     ]
+    return Conclusion(sections, [*overall, *by_type])
 
 
-def _dataset_card(name: str) -> Dataset:
-    """The dataset without its items, for the tables."""
-    return replace(datasets.load(name), items=())
+def _verdicts(result: Result, seed: int) -> list[FamilyVerdicts]:
+    """The families of every measure and scale that a step observed."""
+    data = str(result.meta["data"][0]["name"]) if result.meta["data"] else ""
+    return [
+        FamilyVerdicts(each["model"], data, each["measure"], each["scale"], families, seed)
+        for each in result.meta["details"].get("paraphrase", {}).get("differences", ())
+        if (families := tuple(map(_family, each["families"])))
+    ]
 
 
-def _families(folder: Path) -> tuple[Family, ...]:
-    """The families under the first measure, on the paper's scale."""
-    result, _ = paraphrases.load_wordings(folder)
-    scales = next(iter(result.measures.values()))
-    return scales.get(PER_TOKEN) or scales.get(OWN) or ()
+def _family(stored: Mapping[str, Any]) -> Family:
+    return Family(stored["original"], stored["category"], np.array(stored["differences"]))
+
+
+def _comparisons(main: Sequence[FamilyVerdicts], item: str) -> list[PaperComparison]:
+    """The agreement over all originals (Figure 2), or by bias type (Figure 3), beside the published one."""
+    return [
+        PaperComparison(
+            item,
+            Estimate.of(
+                agreement.share,
+                measure=f"paraphrase/{verdicts.measure}",
+                data=verdicts.data,
+                group=name if name == ALL else f"category={name}",
+                statistic="agreement",
+                n=agreement.families,
+                p=agreement.p,
+                model=verdicts.model,
+            ),
+            tables.published_agreement(verdicts, name),
+        )
+        for verdicts in main
+        for name, agreement in verdicts.signs.items()
+        if (name == ALL) == (item == "figure-2")
+    ]
+
+
+def _compared(comparisons: Sequence[PaperComparison]) -> list[Table]:
+    """The comparison with the paper's numbers, if it has some of these models."""
+    found = [each for each in comparisons if each.published is not None]
+    columns: Columns = {"model": "model", "measure": "measure", "bias type": "group", "agree %": itself}
+    columns = {**columns, "originals": "n"}
+    return [comparison_table("Compared with the paper", columns, found, digits=1)] if found else []
 
 
 def _sizes(families: Sequence[Family]) -> Table:
@@ -127,7 +168,7 @@ def _sizes(families: Sequence[Family]) -> Table:
     )
 
 
-def _agreement_plot(families: Mapping[str, Sequence[Family]]) -> Plot:
+def _agreement_plot(families: Families) -> Plot:
     """Figure 2: originals whose wordings agree in sign and those whose wordings do not, by model."""
     rows = []
     for model, group in families.items():
@@ -140,39 +181,37 @@ def _agreement_plot(families: Mapping[str, Sequence[Family]]) -> Plot:
     return Plot("figure-2", "Originals in agreement", alt, charts.bars(rows, axis="originals"))
 
 
-def _example(families: Mapping[str, Sequence[Family]], folders: Mapping[str, Path]) -> Finding:
+def _example(families: Families, sentences: Mapping[str, Sequence[Sequence[str]]]) -> Finding:
     """The original on which most models contradict themselves, and the paper's example."""
-    contradictions: Counter[str] = Counter()
-    common: set[str] = set.intersection(
-        *({family.original for family in group} for group in families.values())
+    common = set.intersection(*({family.original for family in group} for group in families.values()))
+    contradictions = Counter(
+        family.original
+        for group in families.values()
+        for family in group
+        if family.original in common and {-1, 1} <= set(family.outcomes(0.0).tolist())
     )
-    for group in families.values():
-        contradictions.update(
-            family.original for family in group if family.original in common and _contradicts(family)
-        )
-    tables = [_wordings(name, families, folders) for name, _ in contradictions.most_common(EXAMPLES)]
+    examples = contradictions.most_common(EXAMPLES)
+    wordings = [_wordings(name, families, sentences[name]) for name, _ in examples]
     answers = [
         f"{name}: for {count} of {len(families)} models the sign depends on the wording"
-        for name, count in contradictions.most_common(EXAMPLES)
+        for name, count in examples
     ]
-    return Finding(tuple(answers), (*tables, _published_example()))
+    return Finding(tuple(answers), (*wordings, _published_example()))
 
 
-def _contradicts(family: Family) -> bool:
-    return {-1, 1} <= set(family.outcomes(0.0).tolist())
-
-
-def _wordings(name: str, families: Mapping[str, Sequence[Family]], folders: Mapping[str, Path]) -> Table:
-    texts = paraphrases.load_wordings(next(iter(folders.values())))[1][name]
+def _wordings(name: str, families: Families, sentences: Sequence[Sequence[str]]) -> Table:
     by_model = {
         model: next(family.differences for family in group if family.original == name)
         for model, group in families.items()
     }
     rows: list[tuple[Cell, ...]] = [
-        ("original" if number == 0 else f"paraphrase {number}", *pair, *row)
-        for number, pair in enumerate(texts)
-        if (row := [float(values[number]) for values in by_model.values() if number < values.size])
-        and len(row) == len(by_model)
+        (
+            "original" if number == 0 else f"paraphrase {number}",
+            *pair,
+            *(float(values[number]) for values in by_model.values()),
+        )
+        for number, pair in enumerate(sentences)
+        if all(number < values.size for values in by_model.values())
     ]
     return Table(
         f"The wordings of {name}",

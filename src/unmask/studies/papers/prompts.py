@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from unmask.audit.result import load
@@ -10,50 +11,55 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
-from unmask.prompts.scoring import estimates, rank_agreement, ranking, verdicts
-from unmask.studies.collect import difference, in_interval, paper_values, published_value, short_name
-from unmask.studies.spec import Outputs, Step, Study, StudyOptions
-from unmask.studies.steps import audits, prompts
+from unmask.prompts.folder import open_folder
+from unmask.prompts.scoring import rank_agreement, ranking, verdicts
+from unmask.studies.collect import (
+    Columns,
+    comparison_table,
+    itself,
+    paper_values,
+    published_table,
+    published_value,
+    short_name,
+)
+from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, Study, StudyOptions
+from unmask.studies.steps import audits
 
 TYPES = {"race-color": "race", "gender": "gender", "socioeconomic": "socioeconomic", "religion": "religion"}
-SCORES = {
-    "metric score": "bias-score",
-    "stereo score": "stereo-score",
-    "anti-stereo score": "antistereo-score",
+SCORES = {  # names in the paper
+    "bias-score": "metric score",
+    "stereo-score": "stereo score",
+    "antistereo-score": "anti-stereo score",
 }
+ROLES = ("benchmark", "prompts", "answers")
+Results = Mapping[str, Result]  # by model
 MASKED, CAUSAL = "cps", "cll"
 CORPUS, OWN = "table-3", "table-4"
 
 
-def plan(options: StudyOptions) -> list[Step]:
+def plan(options: StudyOptions) -> dict[Role, Step]:
     """For every model: audits of the benchmark and of the filled prompts, and its answers to the prompts."""
-    limit = options.settings["prompts"]
-    prompt_pairs = Step(
-        "prompts as pairs", "unmask.studies.steps.prompts:FILLED", {"limit": limit}, data=("prompts",)
-    )
-    return [step for model in options.models for step in _model_steps(model, prompt_pairs, options)]
+    kind, limit = "unmask.studies.steps.prompts", options.settings["prompts"]
+    prompt_pairs = Step.of("prompts as pairs", f"{kind}:FILLED", {"limit": limit}, data="prompts")
+    steps: dict[Role, Step] = {}
+    for model in options.models:
+        measures = (CAUSAL if model.endswith(("-causal", "gpt2")) else MASKED,)
+        common = {**options.scoring, "model": model, "shard": options.shard}
+        steps["benchmark", model] = audits.step(model, options.data[0], measures, **common)
+        steps["prompts", model] = audits.step(model, prompt_pairs, measures, **{**common, "limit": None})
+        asked = {"limit": limit, "dtype": options.dtype}
+        steps["answers", model] = Step.of(
+            f"ask {model} the prompts", f"{kind}:ASKED", asked, model=model, data="prompts"
+        )
+    return steps
 
 
-def _model_steps(model: str, prompt_pairs: Step, options: StudyOptions) -> list[Step]:
-    common = {"model": model, "seed": options.seed, "dtype": options.dtype, "shard": options.shard}
-    measures = (CAUSAL if model.endswith(("-causal", "gpt2")) else MASKED,)
-    return [
-        audits.step(model, options.data[0], measures, limit=options.limit, **common),  # type: ignore[arg-type]
-        audits.step(model, prompt_pairs, measures, limit=None, **common),  # type: ignore[arg-type]
-        Step(
-            f"ask {model} the prompts",
-            "unmask.studies.steps.prompts:ASKED",
-            {"limit": options.settings["prompts"], "dtype": options.dtype},
-            models=(model,),
-            data=("prompts",),
-        ),
-    ]
-
-
-def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
+def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     """The paper's tables, and its second measure."""
-    benchmark, own, answers = _load_outputs(outputs, options)
-    return [
+    folders = {name: {role[1]: path for role, path in outputs.items() if role[0] == name} for name in ROLES}
+    benchmark, own = ({model: load(path) for model, path in folders[name].items()} for name in ROLES[:2])
+    scores = {item: _comparisons(results, item) for item, results in ((CORPUS, benchmark), (OWN, own))}
+    sections = [
         Section(
             "table-1",
             "Table I: the benchmark's pairs",
@@ -64,7 +70,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "table-3",
             "Table III: scores on the benchmark",
             "Share of pairs in which the stereotyping sentence is likelier: all, and by direction.",
-            _scores(benchmark, CORPUS),
+            _scores(scores[CORPUS], CORPUS),
             "Reasons for differences: published numbers are of bert-base-uncased, roberta-large and "
             "albert-xxlarge-v2, lower-cased by the original script for BERT and ALBERT. The original and "
             "its reproduction differ for RoBERTa: a misprint or another revision of the weights.",
@@ -73,7 +79,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "table-4",
             "Table IV: scores on the authors' prompts",
             "The same over prompts filled with a biased and with a fair word.",
-            _scores(own, OWN),
+            _scores(scores[OWN], OWN),
             "The paper's 100 prompts are not public and ours differ, so agreement is not expected. Its text "
             "swaps the numbers of BERT and RoBERTa relative to its Table IV; the table's are used.",
         ),
@@ -89,30 +95,12 @@ def conclude(outputs: Outputs, options: StudyOptions) -> list[Section]:
             "hld",
             "Human-level diagnosis",
             "Share of prompts whose two likeliest words are biased, by the rules for clear cases.",
-            _human_level_diagnosis(answers, benchmark, options.seed),
+            _human_level_diagnosis(folders["answers"], benchmark, options.seed),
             "Only clear cases are decided here; `unmask prompts` lets annotators decide the rest. The paper "
             "states that this measure ranks bias types as Table V does, and prints no number for it.",
         ),
     ]
-
-
-Results = Mapping[str, Result]
-
-
-def _load_outputs(outputs: Outputs, options: StudyOptions) -> tuple[Results, Results, Mapping[str, Path]]:
-    """By model: the audit of the benchmark, the audit of the prompts, and the folder of answers."""
-    benchmark: dict[str, Result] = {}
-    own: dict[str, Result] = {}
-    answers: dict[str, Path] = {}
-    for step in plan(options):
-        folder = outputs.get(step.name)
-        if folder is None:
-            continue
-        if step.kind.endswith(":ASKED"):
-            answers[step.models[0]] = folder
-        else:
-            (own if "data" in step.inputs else benchmark)[step.models[0]] = load(folder)
-    return benchmark, own, answers
+    return Conclusion(sections, [*scores[CORPUS], *scores[OWN]])
 
 
 def _sizes(results: Results) -> Finding:
@@ -133,47 +121,39 @@ def _sizes(results: Results) -> Finding:
     return Finding((), (Table("Pairs by bias type", ("bias type", "pairs", "published"), tuple(rows), note),))
 
 
-def _scores(results: Results, item: str) -> Finding:
-    rows = [row for model, result in results.items() for row in _score_rows(model, result, item)]
-    note = (
-        "Wilson intervals. Neutral: pairs with equal scores. In interval: whether the published score lies "
-        "in our interval."
-    )
-    columns = ("model", "data", "score", "ours", "n", "neutral", "published", "difference", "in interval")
-    original = [
-        (cell.model, cell.measure, float(cell.value))
-        for cell in paper_values("prompts")
-        if cell.item == f"{item}-o"
+def _comparisons(results: Results, item: str) -> list[PaperComparison]:
+    """The three scores of every model beside the published ones."""
+    return [
+        PaperComparison(
+            item,
+            replace(estimate, model=model),
+            published_value("prompts", item, model=model, measure=SCORES[estimate.statistic]),
+        )
+        for model, result in results.items()
+        for statistic in SCORES
+        for estimate in result.estimates
+        if (estimate.group, estimate.statistic) == ("all", statistic)
     ]
-    tables = [Table("Scores", columns, tuple(rows), note)] if rows else []
-    if not any(row[6] is not None for row in rows):
-        tables.append(_published(item))
-    if original:
-        title = "The original paper (Nangia et al. 2020), as quoted"
-        tables.append(Table(title, ("model", "score", "published"), tuple(original)))
+
+
+def _scores(scores: Sequence[PaperComparison], item: str) -> Finding:
+    columns: Columns = {
+        "model": "model",
+        "data": "data",
+        "score": lambda estimate: SCORES[estimate.statistic],
+        "ours": itself,
+        "n": "n",
+        "neutral": "ties",
+    }
+    note = "Wilson intervals. Neutral: pairs with equal scores."
+    tables = [comparison_table("Scores", columns, scores, note)] if scores else []
+    titles = {f"{item}-o": "The original paper (Nangia et al. 2020), as quoted"}
+    if all(each.published is None for each in scores):
+        titles = {item: "As published, of other models", **titles}
+    for part, title in titles.items():
+        printed = [cell for cell in paper_values("prompts") if cell.item == part]
+        tables += [published_table(title, {"model": "model", "score": "measure"}, printed)] if printed else []
     return Finding((), tuple(tables))
-
-
-def _score_rows(model: str, result: Result, item: str) -> Iterator[tuple[Cell, ...]]:
-    data = result.meta["data"][0]["name"]
-    for name, statistic in SCORES.items():
-        matching = [
-            estimate
-            for estimate in result.estimates
-            if (estimate.group, estimate.statistic) == ("all", statistic)
-        ]
-        if matching:
-            estimate, paper = matching[0], published_value("prompts", item, model=model, measure=name)
-            ours = estimate
-            comparison = (paper, difference(ours, paper), in_interval(ours, paper))
-            yield (model, data, name, ours, estimate.n, estimate.ties, *comparison)
-
-
-def _published(item: str) -> Table:
-    rows = tuple(
-        (cell.model, cell.measure, float(cell.value)) for cell in paper_values("prompts") if cell.item == item
-    )
-    return Table("As published, of other models", ("model", "score", "published"), rows)
 
 
 def _ranks(results: Results) -> Finding:
@@ -229,16 +209,14 @@ def _human_level_diagnosis(folders: Mapping[str, Path], benchmark: Results, seed
     rows: list[tuple[Cell, ...]] = []
     summary, notes = [], []
     for model, folder in folders.items():
-        answers = prompts.load_answers(folder).answers
-        decided = verdicts(answers)
-        shares = estimates(answers, decided)
+        answers, shares = open_folder(folder).model_answers.answers, load(folder).estimates
         rows += [(model, share.group, share, share.n, share.unscored) for share in shares]
         order = ", ".join(name for name, _ in ranking(shares))
         summary.append(f"{model}: bias types by share of biased answers, highest first: {order or 'none'}")
         if model in benchmark:
             means = {name: estimate.value for name, estimate in _mean_differences(benchmark[model])}
             try:
-                tau = rank_agreement(answers, decided, means, seed=seed).tau
+                tau = rank_agreement(answers, verdicts(answers), means, seed=seed).tau
                 summary.append(
                     f"{model}: Kendall's τ with the order of Table V is "
                     f"{tau.value:.2f} ({tau.low:.2f} to {tau.high:.2f})"
@@ -246,7 +224,7 @@ def _human_level_diagnosis(folders: Mapping[str, Path], benchmark: Results, seed
             except StatsError as error:
                 notes.append(f"{model}: not ranked against Table V: {error}")
     table = Table(
-        "Share of prompts judged biased, %",
+        "Share of prompts with a biased answer, %",
         ("model", "prompts", "biased", "decided", "undecided"),
         tuple(rows),
         "Wilson intervals over decided prompts. Undecided: no listed word among the two likeliest.",

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unmask.audit.parquet import rows_of
 from unmask.audit.plan import load_datasets
 from unmask.audit.result import load
 from unmask.audit.run import audit
-from unmask.core.options import Opening, Options
-from unmask.findings.envelope import ITEMS, RESULT, TOKENS
+from unmask.core.files import plain, write_json
+from unmask.core.options import Opening
+from unmask.findings.envelope import ITEMS, RESULT, TOKENS, Result
+from unmask.measures import find
 from unmask.models import Lm, open_lm
-from unmask.studies.sizes import forward_tokens
+from unmask.stats import estimates
+from unmask.studies.durations import forward_tokens
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
-from unmask.studies.steps.shards import merge_shards
 
 SHARDS = "shards"
 PAIRS_FILE = "pairs.csv"  # output of a step that generates pairs, input of an audit
@@ -24,16 +30,12 @@ PAIRS_FILE = "pairs.csv"  # output of a step that generates pairs, input of an a
 
 def run_audit(context: StepContext) -> None:
     """Audit a model on one dataset; parameters: `measures`, `limit`, `seed`, `dtype` and `shard`."""
+    (data,) = load_datasets(_source(context), context.options())
+    begins = range(0, len(data.items), context.parameters["shard"])
+    whole = replace(context, parallel_map=map)  # what a worker of another machine can receive
     parts = [
-        {
-            "folder": str(context.folder / SHARDS / f"{number:05}"),
-            "model": context.model,
-            "data": _source(context),
-            "from": begin,
-            "parameters": dict(context.parameters),
-            "runtime": context.runtime,
-        }
-        for number, begin in enumerate(range(0, _item_count(context), context.parameters["shard"]))
+        (replace(whole, folder=context.folder / SHARDS / f"{number:05}"), begin)
+        for number, begin in enumerate(begins)
     ]
     folders = [Path(path) for path in context.parallel_map(audit_shard, parts)]
     merge_shards([load(folder) for folder in folders], context.folder, seed=context.parameters["seed"])
@@ -44,30 +46,22 @@ def run_audit(context: StepContext) -> None:
     (context.folder / SHARDS).rmdir()
 
 
-def audit_shard(part: Mapping[str, Any]) -> str:
+def audit_shard(part: tuple[StepContext, int]) -> str:
     """Audit one shard into its own folder, unless an earlier attempt finished it; return the folder."""
-    folder, parameters, runtime = Path(part["folder"]), part["parameters"], part["runtime"]
-    if not (folder / RESULT).is_file():
-        options = Options(
-            limit=parameters["limit"],
-            seed=parameters["seed"],
-            store=False,
-            data_dir=runtime.data_dir,
-            offline=runtime.offline,
-        )
-        (data,) = load_datasets(part["data"], options)
-        items = data.items[part["from"] : part["from"] + parameters["shard"]]
-        lm = open_cached(part["model"], parameters["dtype"], runtime.device, offline=runtime.offline)
-        audit(
-            lm, data=replace(data, items=items), measures=parameters["measures"], out=folder, options=options
-        )
-    return str(folder)
+    context, begin = part
+    if not (context.folder / RESULT).is_file():
+        options = context.options(store=False)
+        (data,) = load_datasets(_source(context), options)
+        shard = replace(data, items=data.items[begin : begin + context.parameters["shard"]])
+        lm = open_cached(context.model, context.opening)
+        audit(lm, data=shard, measures=context.parameters["measures"], out=context.folder, options=options)
+    return str(context.folder)
 
 
 @functools.lru_cache(maxsize=1)
-def open_cached(model: str, dtype: str, device: str | None, *, offline: bool) -> Lm:
+def open_cached(model: str, opening: Opening) -> Lm:
     """Open a model; each process keeps the last one loaded."""
-    return open_lm(model, Opening(device=device, dtype=dtype, offline=offline))  # type: ignore[arg-type]
+    return open_lm(model, opening)
 
 
 def _source(context: StepContext) -> str:
@@ -75,11 +69,33 @@ def _source(context: StepContext) -> str:
     return context.step.data[0] if context.step.data else str(context.inputs["data"] / PAIRS_FILE)
 
 
-def _item_count(context: StepContext) -> int:
-    options = Options(
-        limit=context.parameters["limit"], data_dir=context.runtime.data_dir, offline=context.runtime.offline
-    )
-    return len(load_datasets(_source(context), options)[0].items)
+def merge_shards(shards: Sequence[Result], folder: Path, *, seed: int) -> None:
+    """Write one result folder from the shards of an audit: tables concatenated, estimates from all rows."""
+    items = pa.concat_tables([shard.items for shard in shards], promote_options="default")
+    pq.write_table(items, folder / ITEMS, compression="zstd")
+    tokens = pa.concat_tables([shard.tokens for shard in shards])
+    pq.write_table(tokens, folder / TOKENS, compression="zstd")
+    meta = dict(shards[0].meta)
+    meta["data"] = [{**meta["data"][0], "n": sum(shard.meta["data"][0]["n"] for shard in shards)}]
+    meta["estimates"] = [
+        plain(estimate)
+        for (measure, data), rows in rows_of(items).items()
+        for estimate in estimates(find(measure), rows, data=data, rng_seed=seed)
+    ]
+    meta["checks"] = _merge_checks(shards) if len(shards) > 1 else plain(shards[0].checks)
+    write_json(folder / RESULT, meta)
+
+
+def _merge_checks(shards: Sequence[Result]) -> list[dict[str, Any]]:
+    """The checks of all shards; a check passes if it passes in every shard."""
+    merged: dict[str, dict[str, Any]] = {}
+    for number, shard in enumerate(shards, 1):
+        for check in shard.checks:
+            detail = f"part {number} of {len(shards)}: {check.detail}"
+            known = merged.setdefault(check.name, {"name": check.name, "ok": True, "detail": ""})
+            known["ok"] = known["ok"] and check.ok
+            known["detail"] += f"; {detail}" if known["detail"] else detail
+    return list(merged.values())
 
 
 def work_estimate(step: Step) -> WorkEstimate:
@@ -88,26 +104,22 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(forward_tokens(data, step.parameters["limit"], step.parameters["measures"]))
 
 
-def step(  # noqa: PLR0913 - the parameters of an audit
+def step(
     name: str,
     data: str | Step,
     measures: tuple[str, ...],
     *,
     model: str | Step,
-    limit: int | None,
-    seed: int,
-    dtype: str = "fp32",
     shard: int = 1000,
+    **scoring: Any,
 ) -> Step:
-    """An audit step; model and data are external, or outputs of other steps."""
-    inputs = {"model": model, "data": data}
-    return Step(
+    """An audit step; model and data are external or outputs of other steps; `scoring`: limit, seed, dtype."""
+    return Step.of(
         f"audit {name} on {data if isinstance(data, str) else data.name}: {', '.join(measures)}",
         f"{__name__}:AUDIT",
-        {"measures": list(measures), "limit": limit, "seed": seed, "dtype": dtype, "shard": shard},
-        models=(model,) if isinstance(model, str) else (),
-        data=(data,) if isinstance(data, str) else (),
-        inputs={role: source for role, source in inputs.items() if isinstance(source, Step)},
+        {"measures": list(measures), **_DEFAULTS, **scoring, "shard": shard},
+        model=model,
+        data=data,
     )
 
 
@@ -117,6 +129,7 @@ def has_several_shards(step: Step) -> bool:
     return limit is None or limit > step.parameters["shard"]
 
 
+_DEFAULTS = {"limit": None, "seed": 0, "dtype": "fp32"}
 AUDIT = StepKind(
     run_audit, version=1, estimate_work=work_estimate, resumable=True, has_parts=has_several_shards
 )

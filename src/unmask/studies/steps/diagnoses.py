@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from unmask.audit.plan import load_datasets
-from unmask.audit.session import Session
-from unmask.core.options import Options
-from unmask.core.types import Dataset, Kind
-from unmask.diagnose import Diagnosis, DiagnosisSettings, find
-from unmask.diagnose.spec import DiagnosisObservation
-from unmask.findings import Finding
-from unmask.findings.storage import save_findings
-from unmask.models import Engine, Store
-from unmask.studies.sizes import forward_tokens
+from unmask.audit.result import load
+from unmask.diagnose import DiagnosisSettings, find
+from unmask.diagnose.run import diagnose
+from unmask.findings import Finding, Section
+from unmask.findings.envelope import RESULT, Result, build, create
+from unmask.studies.durations import forward_tokens
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import open_cached
 
@@ -22,46 +21,31 @@ READINGS = "readings.sqlite"
 
 
 def run_diagnoses(context: StepContext) -> None:
-    """Run every diagnosis named and save the findings."""
-    parameters = context.parameters
-    options = Options(
-        limit=parameters["limit"],
-        seed=parameters["seed"],
-        data_dir=context.runtime.data_dir,
-        offline=context.runtime.offline,
-    )
+    """Run every diagnosis named into a folder of its own; one that does not apply leaves a note."""
+    parameters, options = context.parameters, context.options(store_file=context.folder / READINGS)
     (data,) = load_datasets(context.step.data[0], options)
-    lm = open_cached(
-        context.model, parameters["dtype"], context.runtime.device, offline=context.runtime.offline
-    )
-    store = Store(context.folder / READINGS)
-    try:
-        session = Session(Engine(lm, store))
-        findings: dict[str, Finding] = {}
-        for name, chosen in parameters["diagnoses"].items():
-            diagnosis, settings = find(name), _settings(chosen, parameters["seed"])
-            if reason := _unfit_reason(diagnosis, data, lm.kind):
-                findings[name] = Finding((), (), (), (f"{parameters['shown']}, {name}: {reason}",))
-                continue
-            observation = DiagnosisObservation(
-                session.facts | {"id": parameters["shown"]}, data, diagnosis.observe(session, data, settings)
-            )
-            findings[name] = diagnosis.conclude([observation], settings)
-    finally:
-        store.close()
-    save_findings(findings, context.folder)
+    lm = open_cached(context.model, context.opening)
+    lm = replace(lm, facts=replace(lm.facts, id=parameters["shown"]))
+    for name, chosen in parameters["diagnoses"].items():
+        out, diagnosis = context.folder / name, find(name)
+        if (out / RESULT).is_file():  # of an interrupted attempt
+            continue
+        reason = diagnosis.unfit_reason(data)
+        if lm.kind not in diagnosis.kinds:
+            reason = f"needs a {' or '.join(diagnosis.kinds)} model"
+        if reason:
+            note = Finding((), (), (), (f"{parameters['shown']}, {name}: {reason}",))
+            create(build("diagnosis", findings=[Section(name, diagnosis.title, "", note)]), out)
+            continue
+        settings = DiagnosisSettings(seed=parameters["seed"], **chosen)
+        diagnose(name, lm, data=data, out=out, settings=settings, options=options)
     for path in context.folder.glob(f"{READINGS}*"):
         path.unlink()
 
 
-def _settings(settings: Mapping[str, Any], seed: int) -> DiagnosisSettings:
-    return DiagnosisSettings(seed=seed, **{**settings, "measures": tuple(settings.get("measures", ()))})
-
-
-def _unfit_reason(diagnosis: Diagnosis, data: Dataset, kind: Kind) -> str:
-    """Why the diagnosis does not apply; empty if it does."""
-    kinds = diagnosis.kinds
-    return diagnosis.unfit_reason(data) if kind in kinds else f"needs a {' or '.join(kinds)} model"
+def load_diagnosis(folder: Path, name: str) -> Result | None:
+    """The result of one diagnosis of a step; None if the step does not have it."""
+    return load(folder / name) if (folder / name / RESULT).is_file() else None
 
 
 def work_estimate(step: Step) -> WorkEstimate:
@@ -69,31 +53,21 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(forward_tokens(step.data[0], step.parameters["limit"], ()) * 1.5)
 
 
-def step(  # noqa: PLR0913 - the parameters of a diagnosis
-    name: str,
-    data: str,
-    diagnoses: Mapping[str, Mapping[str, Any]],
-    *,
-    model: str | Step,
-    limit: int | None,
-    seed: int,
-    dtype: str = "fp32",
+def step(
+    name: str, data: str, diagnoses: Mapping[str, Mapping[str, Any]], *, model: str | Step, **scoring: Any
 ) -> Step:
-    """A step of diagnoses of one model on one dataset, each with its own settings."""
-    return Step(
+    """A step of diagnoses of one model on one dataset, each with its own settings; `scoring` as in audits."""
+    settings = {
+        diagnosis: {key: list(value) if isinstance(value, tuple) else value for key, value in chosen.items()}
+        for diagnosis, chosen in diagnoses.items()
+    }
+    return Step.of(
         f"diagnose {name} on {data}: {', '.join(diagnoses)}",
         f"{__name__}:LOOK",
-        {
-            "diagnoses": {diagnosis: dict(settings) for diagnosis, settings in diagnoses.items()},
-            "limit": limit,
-            "seed": seed,
-            "dtype": dtype,
-            "shown": name,
-        },
-        models=(model,) if isinstance(model, str) else (),
-        data=(data,),
-        inputs={} if isinstance(model, str) else {"model": model},
+        {"diagnoses": settings, "dtype": "fp32", **scoring, "shown": name},
+        model=model,
+        data=data,
     )
 
 
-LOOK = StepKind(run_diagnoses, version=1, estimate_work=work_estimate, resumable=True)
+LOOK = StepKind(run_diagnoses, version=2, estimate_work=work_estimate, resumable=True)

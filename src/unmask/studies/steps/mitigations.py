@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from unmask.core.options import Opening
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import Method, MitigationContext, MitigationOptions, Outcome, find
 from unmask.mitigate.checkpoint import WORK, make_checkpoint
@@ -21,13 +20,13 @@ ROW = 60.0  # mean tokens per document, approximate
 
 def run_mitigation(context: StepContext) -> None:
     """Mitigate the model by `method` on `corpus`; `train` and `choices` hold training and method options."""
-    parameters, runtime = context.parameters, context.runtime
+    parameters = context.parameters
     for path in context.folder.iterdir():  # of an attempt interrupted after training: rewritten below
         if path.name != WORK and path.is_file():
             path.unlink()
-    lm = open_lm(context.model, Opening(device=runtime.device, offline=runtime.offline))
+    lm = open_lm(context.model, context.opening)
     method = PLAIN_TRAINING if parameters["method"] == PLAIN else find(parameters["method"])
-    texts = select_corpus(context.step.data[0], parameters["corpus"], runtime.data_dir)
+    texts = select_corpus(context.step.data[0], parameters["corpus"], context.runtime.data_dir)
     train = {"lr" if name == "rate" else name: value for name, value in parameters["train"].items()}
     make_checkpoint(
         *(method, Engine(lm), texts, context.folder),
@@ -51,32 +50,18 @@ PLAIN_TRAINING = Method(
 )
 
 
-def step(  # noqa: PLR0913 - the parameters of a mitigation
+def step(
     name: str,
     method: str,
     text: str,
     *,
     model: str | Step,
-    corpus: Mapping[str, Any],
-    train: Mapping[str, Any],
-    seed: int,
     options: Mapping[str, Any] | None = None,
+    **parameters: Any,
 ) -> Step:
-    """A step that mitigates one model."""
-    return Step(
-        name,
-        f"{__name__}:MITIGATED",
-        {
-            "method": method,
-            "corpus": dict(corpus),
-            "train": dict(train),
-            "choices": dict(options or {}),
-            "seed": seed,
-        },
-        models=(model,) if isinstance(model, str) else (),
-        data=(text,),
-        inputs={} if isinstance(model, str) else {"model": model},
-    )
+    """A step that mitigates one model; `options` are the method's, `parameters`: corpus, train and seed."""
+    chosen = {"method": method, "choices": dict(options or {}), **parameters}
+    return Step.of(name, f"{__name__}:MITIGATED", chosen, model=model, data=text)
 
 
 def work_estimate(step: Step) -> WorkEstimate:

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import csv
-import json
-from pathlib import Path
 
 from unmask import data as datasets
 from unmask.data.prompts import Prompt
-from unmask.prompts import ModelAnswers, fill_prompts
-from unmask.studies.sizes import TOKENS
+from unmask.prompts.run import prompts
+from unmask.studies.durations import TOKENS
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import PAIRS_FILE, open_cached
 
-ANSWERS = "answers.jsonl"
 SLOT = "{slot}"
 
 
 def ask_prompts(context: StepContext) -> None:
-    """Fill in all prompts and write one answer per line."""
-    parameters, runtime = context.parameters, context.runtime
-    lm = open_cached(context.model, parameters["dtype"], runtime.device, offline=runtime.offline)
-    answers = fill_prompts(lm, select_prompts(parameters["limit"]))
-    lines = [json.dumps(row, ensure_ascii=False) for row in answers.to_rows()]
-    (context.folder / ANSWERS).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def load_answers(folder: Path) -> ModelAnswers:
-    """The answers of an ASKED step."""
-    lines = (folder / ANSWERS).read_text(encoding="utf-8").splitlines()
-    return ModelAnswers.from_rows(json.loads(line) for line in lines)
+    """Fill in all prompts: `answers.jsonl`, and the shares of biased answers by the rules."""
+    lm = open_cached(context.model, context.opening)
+    prompts(lm, questions=select_prompts(context.parameters["limit"]), out=context.folder)
 
 
 def write_prompt_pairs(context: StepContext) -> None:
@@ -52,12 +40,9 @@ def _fill_slot(text: str, word: str) -> str:
 
 def select_prompts(limit: int | None) -> list[Prompt]:
     """All prompts, or the first `limit` of every bias type."""
-    prompts = datasets.read("prompts")
-    if limit is None:
-        return list(prompts)
     by_type: dict[str, list[Prompt]] = {}
-    for prompt in prompts:
-        by_type.setdefault(prompt.category, []).append(prompt)
+    for prompt in datasets.read("prompts"):
+        by_type.setdefault(prompt.category if limit else "all", []).append(prompt)
     return [prompt for group in by_type.values() for prompt in group[:limit]]
 
 
@@ -66,7 +51,5 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(100.0 * TOKENS * 40)
 
 
-ASKED, FILLED = (
-    StepKind(ask_prompts, version=1, estimate_work=work_estimate),
-    StepKind(write_prompt_pairs, version=1, runs_model=False),
-)
+ASKED = StepKind(ask_prompts, version=2, estimate_work=work_estimate)
+FILLED = StepKind(write_prompt_pairs, version=1, runs_model=False)

@@ -1,0 +1,127 @@
+"""Expected duration of steps: operations from the sizes of data and model, over measured throughput."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+import math
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from unmask import data as datasets
+from unmask.findings import Finding, Table
+from unmask.measures import find
+from unmask.models.builtin import builtin_models
+from unmask.studies.graph import load_kind
+from unmask.studies.spec import Step
+
+TOKENS = 17  # mean length of a benchmark sentence with special tokens, approximate
+UNKNOWN = 85_000_000  # weights per token of an unknown model: BERT-base's
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSpeed:
+    """The measured throughput of a device; see `docs/speed.md`."""
+
+    name: str
+    ops_per_second: float  # reached by an audit
+    load_seconds: float  # for a model of BERT-base's size
+
+
+CPU = DeviceSpeed("two CPU cores", 204e9, 3.0)
+GPU = DeviceSpeed("one H200, fp32", 38e12, 3.0)
+FORWARD, TRAINED = 2.0, 6.0  # operations per weight and token
+
+
+def expected_duration(step: Step) -> dict[DeviceSpeed, float]:
+    """Seconds on each device; a trained model is as large as the one it was trained from."""
+    kind = load_kind(step)
+    work = kind.estimate_work(step)
+    size = max((weights_per_token(model) for model in root_models(step)), default=UNKNOWN)
+    operations = size * (FORWARD * work.forward_tokens + TRAINED * work.train_tokens)
+    loading = work.models_loaded * size / UNKNOWN if kind.runs_model else 0.0
+    return {
+        device: operations / used.ops_per_second + loading * used.load_seconds
+        for device, used in ((CPU, CPU), (GPU, GPU if kind.runs_model else CPU))
+    }
+
+
+def root_models(step: Step) -> Iterable[str]:
+    """The external models that a step and its inputs start from."""
+    yield from step.models
+    for source in step.inputs.values():
+        yield from root_models(source)
+
+
+def format_duration(seconds: float) -> str:
+    """A duration in seconds, minutes or hours."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def forecast(steps: Sequence[Step], unfinished: Sequence[Step]) -> Finding:
+    """The steps with their expected durations, and the total of those to do."""
+    numbers = {step.name: number for number, step in enumerate(steps, 1)}
+    rows = []
+    for step in steps:
+        after = ", ".join(str(numbers[source.name]) for source in step.inputs.values()) or "–"
+        times = ["done"] * 2
+        if step in unfinished:
+            times = [format_duration(seconds) for seconds in expected_duration(step).values()]
+        rows.append((f"{numbers[step.name]}. {step.name}", after, *times))
+    cpu, gpu = (sum(expected_duration(step)[device] for step in unfinished) for device in (CPU, GPU))
+    total = (
+        f"{len(unfinished)} of {len(steps)} steps to do: about {format_duration(cpu)} on {CPU.name}, or "
+        f"{format_duration(gpu)} ({gpu / 3600:.2f} GPU hours) on {GPU.name}; from the rates in "
+        "docs/speed.md, accurate to about a factor of two"
+    )
+    return Finding((total,), (Table("Steps", ("step", "after", CPU.name, GPU.name), tuple(rows)),))
+
+
+def forward_tokens(data: str, limit: int | None, measures: Sequence[str]) -> float:
+    """Tokens of all forward passes: one pass per token where tokens are masked one at a time."""
+    one_at_a_time = not measures or any(find(measure).one_at_a_time for measure in measures)
+    passes = (TOKENS - 2 if one_at_a_time else 0) + (1 if not one_at_a_time or len(measures) != 1 else 0)
+    return 2.0 * item_count(data, limit) * TOKENS * passes
+
+
+def item_count(data: str, limit: int | None) -> int:
+    """The number of items in a dataset; for a user's file, its lines."""
+    path = Path(data)
+    if path.is_file():
+        with path.open("rb") as file:
+            size = sum(1 for _ in file)
+    else:
+        size = datasets.card(data).size
+    return size if limit is None else min(size, limit)
+
+
+def weights_per_token(model: str) -> int:
+    """Weights used per token: of a paper's model by name, of a folder by its files; else BERT-base's.
+
+    ALBERT's layers share weights, so it uses more per token than it has.
+    """
+    name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
+    folder = builtin_models()[model].folder if model in builtin_models() else Path(model)
+    count = sum(_file_weights(path) for path in folder.glob("*.safetensors")) if folder.is_dir() else 0
+    return count or paper_model_sizes().get(name, UNKNOWN)
+
+
+@functools.cache
+def paper_model_sizes() -> dict[str, int]:
+    """Weights per token of the papers' models."""
+    text = (files("unmask.studies") / "published" / "models.csv").read_text(encoding="utf-8")
+    return {row["model"]: int(row["used"]) for row in csv.DictReader(text.splitlines())}
+
+
+def _file_weights(path: Path) -> int:
+    """The number of weights in a safetensors file, from its header."""
+    with path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+    return sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
