@@ -68,10 +68,10 @@ def _figures_table(lm: Lm, found: Found) -> Table:
     )
     read = f"rows of at most {LENGTH} tokens" if lm.kind == "masked" else f"rows of {LENGTH} tokens"
     note = (
-        f"Held-out documents: {read}; sentences of {SHORTEST} to {LONGEST}. Masked accuracy hides "
-        f"{HIDDEN:.0%} of a row's tokens together. Wilson intervals take tokens as independent; the others "
-        f"resample rows, sentences or occupations. She/he: log P(she) - log P(he) over {len(FRAMES)} frames "
-        f"against the share of women; expected at least {EXPECTED}."
+        f"Held-out documents: {read}; sentences of {SHORTEST} to {LONGEST}. For masked accuracy "
+        f"{HIDDEN:.0%} of a row's tokens are masked together. Wilson intervals treat tokens as independent; "
+        "the others resample rows, sentences or occupations. She/he: correlation of log P(she) - log P(he), "
+        f"over {len(FRAMES)} frames, with the share of women; expected at least {EXPECTED}."
     )
     return Table("Figures", ("figure", "data", "value", "95% interval", "n", "of", "method"), rows, note)
 
@@ -95,7 +95,7 @@ def _estimates_table(found: Found) -> Table:
 
 
 def _examples_table(lm: Lm, found: Found) -> Table:
-    columns = ("sentence", "first guesses") if lm.kind == "masked" else ("prompt", "greedy continuation")
+    columns = ("sentence", "likeliest words") if lm.kind == "masked" else ("prompt", "greedy continuation")
     rows = tuple(
         (one.text, ", ".join(f"{word} {share:.2g}" for word, share in one.answers)) for one in found.examples
     )
