@@ -17,13 +17,15 @@ from unmask.audit.scoring import score_items
 from unmask.core.errors import DataError
 from unmask.core.options import Opening, Options
 from unmask.corpus import training_effect
-from unmask.corpus.effect_findings import effect_estimates, effect_finding, summarize_effect
 from unmask.corpus.spec import EffectSettings
 from unmask.corpus.training_effect import (
     TrainingPlan,
+    effect_estimates,
+    effect_finding,
     measure_effect,
     placebo_from_sentences,
     shuffle_gender,
+    summarize_effect,
 )
 from unmask.findings import Value
 from unmask.measures import find

@@ -14,7 +14,7 @@ from unmask import data
 from unmask.core.errors import DataError, ModelError, UnknownName
 from unmask.data.texts import TrainingCorpus
 from unmask.mitigate import METHODS, find
-from unmask.mitigate.cda_kaneko import counterfactual_copies, word_entries
+from unmask.mitigate.cda import counterfactual_copies, word_entries
 from unmask.mitigate.dropout import with_dropout
 from unmask.mitigate.spec import MitigationOptions
 

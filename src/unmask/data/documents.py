@@ -186,8 +186,12 @@ def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple
         tabs = file_format(path) == ".tsv" or first.count("\t") > first.count(",")
         style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {"strict": True}
         reader = csv.reader(chain([first], text), **style)
-        header = next(reader, []) if layout.header else []
-        columns, width = _column_indices(header, path, layout), len(header) or None
+        if layout.header:
+            header = [name.strip() for name in next(reader, [])]
+            wanted = _text_columns(header, path, layout, " (without a header: its number)")
+            columns, width = [header.index(name) for name in wanted], len(header)
+        else:
+            columns, width = [int(name) - 1 for name in layout.columns or ("1",)], 0
         row = 0
         while True:
             try:
@@ -201,26 +205,22 @@ def _table(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple
             if not cells:
                 continue
             if (width and len(cells) != width) or len(cells) <= max(columns):
-                wanted = width or max(columns) + 1
-                problems.add(path.name, row, f"{len(cells)} fields, expected {wanted}")
+                problems.add(path.name, row, f"{len(cells)} fields, expected {width or max(columns) + 1}")
             else:
                 yield row, "\n".join(cells[column] for column in columns)
             row += 1
 
 
-def _column_indices(header: Sequence[str], path: Path, layout: TextLayout) -> list[int]:
-    """The indices of the text columns."""
-    if not layout.header:
-        return [int(name) - 1 for name in layout.columns or ("1",)]
-    names = [name.strip() for name in header]
+def _text_columns(names: Sequence[str], path: Path, layout: TextLayout, hint: str = "") -> tuple[str, ...]:
+    """The columns that hold the text: those asked for, or a usual one."""
     wanted = layout.columns or _usual_column(names, path)
     for name in wanted:
         if name not in names:
+            known = ", ".join(names) or "none"
             raise DataError(
-                f"{path.name} has no column {name!r}; it has {', '.join(names) or 'none'}: "
-                "name one in `columns` (without a header: its number)"
+                f"{path.name} has no column {name!r}; it has {known}: name one in `columns`{hint}"
             )
-    return [names.index(name) for name in wanted]
+    return wanted
 
 
 def _usual_column(names: Sequence[str], path: Path) -> tuple[str, ...]:
@@ -245,13 +245,7 @@ def _parquet(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tup
         raise DataError(f"{path.name}: Parquet is compressed internally; decompress the file")
     try:
         file = pq.ParquetFile(path)
-        names = layout.columns or _usual_column(file.schema_arrow.names, path)
-        lacking = [name for name in names if name not in file.schema_arrow.names]
-        if lacking:
-            known = ", ".join(file.schema_arrow.names)
-            raise DataError(
-                f"{path.name} has no column {lacking[0]!r}; it has {known}: name one in `columns`"
-            )
+        names = _text_columns(file.schema_arrow.names, path, layout)
         row = 0
         for batch in file.iter_batches(batch_size=_BATCH, columns=list(names)):
             for cells in zip(*(batch.column(name).to_pylist() for name in names), strict=True):

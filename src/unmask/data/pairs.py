@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Pair
@@ -63,8 +63,10 @@ def load(path: Path, *, name: str | None = None) -> Dataset:
 
 def from_records(records: Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
     """A dataset from a list of mappings, a list of `(more, less)` or a pandas DataFrame."""
-    name = slug(name)
-    loaded = items(_rows(records), name, name)
+    name, rows = slug(name), cast(Any, records)
+    if hasattr(records, "iloc"):  # missing cells of a data frame become None
+        rows = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    loaded = items(rows, name, name)
     content = [[item.id, item.sides(), item.context, dict(item.groups)] for item in loaded.items]
     digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
     return user_dataset(loaded, name, f"Pairs of {name}", name, digest)
@@ -76,9 +78,8 @@ def items(records: Iterable[Any], name: str, where: str) -> LoadedItems:
     rows: dict[str, int] = {}
     unnamed = False
     given = list(records)
-    for row, record in enumerate(
-        finspector.pair_rows(given, where) if finspector.is_finspector(given) else given
-    ):
+    given = finspector.pair_rows(given, where) if finspector.is_finspector(given) else given
+    for row, record in enumerate(given):
         at = f"{where}, row {row} (from 0)"
         fields = _fields(record, at)
         unnamed |= fields.pop("", None) is not None
@@ -89,14 +90,6 @@ def items(records: Iterable[Any], name: str, where: str) -> LoadedItems:
     if not by_id:
         raise DataError(f"{where}: no rows; expected at least one pair with `more` and `less`")
     return with_warnings([*by_id.values()], ["a column without a name was left out"] if unnamed else ())
-
-
-def _rows(records: Records | pd.DataFrame) -> Iterable[Any]:
-    """The records; missing cells of a data frame become None."""
-    if not hasattr(records, "iloc"):
-        return records
-    frame: Any = records
-    return list(frame.astype(object).where(frame.notna(), None).to_dict("records"))
 
 
 def _fields(record: Any, at: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from unmask.core.errors import DataError
@@ -55,26 +54,17 @@ def load(path: Path) -> LoadedItems:
     """Pair the lines of pro- and anti-stereotypical files; all eight files are in one folder."""
     items, odd = [], []
     for name in (file for file in SUMS if file.startswith("pro_")):
-        for number, item in _pairs(path.parent, name):
-            if isinstance(item, Pair):
-                items.append(item)
-            else:
-                odd.append(f"{name} line {number}")
-    warnings = (
-        [f"{len(odd)} lines without one occupation and one pronoun were left out ({odd[0]} …)"] if odd else []
-    )
-    return with_warnings(items, warnings)
-
-
-def _pairs(folder: Path, name: str) -> Iterator[tuple[int, Pair | None]]:
-    kind, split = name.rsplit("_", maxsplit=1)[-1].split(".txt.")
-    both = [_lines(folder / file) for file in (name, name.replace("pro_", "anti_"))]
-    if len(both[0]) != len(both[1]):
-        raise DataError(
-            f"{name} has {len(both[0])} lines and its counterpart {len(both[1])}; expected the same number"
-        )
-    for number, (pro, anti) in enumerate(zip(*both, strict=True), start=1):
-        yield number, _item(pro, anti, kind, f"{kind}-{split}-{number:03}")
+        kind, split = name.rsplit("_", maxsplit=1)[-1].split(".txt.")
+        both = [_lines(path.parent / file) for file in (name, name.replace("pro_", "anti_"))]
+        if len(both[0]) != len(both[1]):
+            sizes = f"{len(both[0])} lines and its counterpart {len(both[1])}"
+            raise DataError(f"{name} has {sizes}; expected the same number")
+        for number, (pro, anti) in enumerate(zip(*both, strict=True), start=1):
+            item = _item(pro, anti, kind, f"{kind}-{split}-{number:03}")
+            items += [item] if item else []
+            odd += [] if item else [f"{name} line {number}"]
+    left_out = f"{len(odd)} lines without one occupation and one pronoun were left out ({''.join(odd[:1])} …)"
+    return with_warnings(items, [left_out] if odd else [])
 
 
 def _lines(path: Path) -> list[str]:

@@ -62,7 +62,9 @@ def nullspace(
         p = mean_test(values, 50.0)
         below = bool(values.mean() <= 50.0)
         at_goal = below or (p is not None and p > ENOUGH)
-        if len(removed) >= max_directions or (not fixed and (at_goal or _no_gain(accuracies))):
+        earlier = accuracies[:-PATIENCE]
+        no_gain = bool(earlier) and min(accuracies[-PATIENCE:]) > min(earlier) - WORTH
+        if len(removed) >= max_directions or (not fixed and (at_goal or no_gain)):
             at_chance = below or (p is not None and p > SURE)
             fewest = next(n for n, accuracy in enumerate(accuracies) if accuracy <= min(accuracies) + WORTH)
             count = len(removed) if fixed or at_goal else fewest  # the fewest that do as well
@@ -71,16 +73,9 @@ def nullspace(
         removed = orthonormal(np.concatenate([removed, classifier.coef_]))
 
 
-def _no_gain(accuracies: Sequence[float]) -> bool:
-    """Whether the last rounds lowered the accuracy by less than `WORTH` points."""
-    earlier = accuracies[:-PATIENCE]
-    return bool(earlier) and min(accuracies[-PATIENCE:]) > min(earlier) - WORTH
-
-
 def orthonormal(rows: Floats) -> Floats:
     """Orthonormal rows with the same span; the first n span what the first n given rows span."""
-    basis = np.linalg.qr(rows.T)[0].T
-    return np.asarray(basis, dtype=np.float64)
+    return np.asarray(np.linalg.qr(rows.T)[0].T, dtype=np.float64)
 
 
 def debias_vectors(
@@ -99,12 +94,8 @@ def fit_inlp(_: Lm, fit: GenderedStates, layer: int, seed: int) -> tuple[Eraser,
     """Remove directions until a linear classifier no longer predicts gender."""
     space = nullspace(fit, seed=seed)
     about = f"{len(space.removed)} directions that predict gender are removed"
-    facts: Facts = {
-        "directions": len(space.removed),
-        "accuracies": list(space.accuracies),
-        "at chance": space.at_chance,
-    }
-    return subspace_eraser("inlp", space.removed, layer, about), facts
+    facts: Facts = {"directions": len(space.removed), "accuracies": list(space.accuracies)}
+    return subspace_eraser("inlp", space.removed, layer, about), {**facts, "at chance": space.at_chance}
 
 
 INLP = Method(

@@ -72,30 +72,23 @@ class GroupSwapper:
         return [self(text, int(shift)) for text, shift in zip(texts, shifts, strict=True)]
 
     def _replacement(self, text: str, match: re.Match[str], shift: int) -> str:
+        """The term of the group `shift` positions later; the match itself if it is not about people.
+
+        `black` and `white` also describe things: people must follow, or Black be capitalised. Among several
+        sets that of nouns is chosen if no noun follows (`a Muslim`, not `a Muslim school`).
+        """
         term = match["term"]
-        if not self._is_about_people(text, match, term):
+        opens = starts_sentence(text, match.start("term"))
+        following = _AFTER.match(text, match.end())
+        after = following[1].lower() if following else None
+        if term.lower() in _COLOURS and (term != "Black" or opens) and after not in PEOPLE:
             return match[0]
-        terms, group = self._resolve(text, match, term)
+        candidates = self.terms[term.lower()]
+        nouns = [pair for pair in candidates if pair[0].id == "believer"]
+        terms, group = nouns[0] if nouns and (after is None or after in CLOSED) else candidates[0]
         new = terms.terms[self.groups[(self.groups.index(group) + shift) % len(self.groups)]]
         if term.isupper() and len(term) > 1:
             new = new.upper()
-        elif starts_sentence(text, match.start("term")):
+        elif opens:
             new = new[:1].upper() + new[1:]
         return new if match["article"] is None else article(match["article"], new) + match["gap"] + new
-
-    def _resolve(self, text: str, match: re.Match[str], term: str) -> tuple[TermSet, str]:
-        """Choose among several sets: the noun set if no noun follows (`a Muslim`, not `a Muslim school`)."""
-        candidates = self.terms[term.lower()]
-        noun = [pair for pair in candidates if pair[0].id == "believer"]
-        following = _AFTER.match(text, match.end())
-        alone = following is None or following[1].lower() in CLOSED
-        return noun[0] if noun and alone else candidates[0]
-
-    @staticmethod
-    def _is_about_people(text: str, match: re.Match[str], term: str) -> bool:
-        """`black` and `white` also describe things: people must follow, or Black be capitalised."""
-        proper = term == "Black" and not starts_sentence(text, match.start("term"))
-        if term.lower() not in _COLOURS or proper:
-            return True
-        following = _AFTER.match(text, match.end())
-        return following is not None and following[1].lower() in PEOPLE

@@ -100,9 +100,7 @@ class Swapper:
         """How ambiguous pronouns are resolved."""
         if tagger() is not None:
             return "rule, then NLTK's tagger"
-        return (
-            "rule, then the commoner form" if self.chooser is None else "rule, then the likelier by the model"
-        )
+        return f"rule, then the {'commoner form' if self.chooser is None else 'likelier by the model'}"
 
     def __call__(self, text: str) -> str:
         """The counterfactual of one text; the text itself if it has no word of the lexicon."""
@@ -125,7 +123,9 @@ class Swapper:
             kind = match.lastgroup or ""
             begin, word = match.start(kind), match[kind]
             new, other = self._replacement(text, match, kind, begin, word)
-            front = text[at : match.start()] + self._article(match, new, word)
+            front = text[at : match.start()]
+            if match["article"] is not None:
+                front += (match["article"] if new == word else article(match["article"], new)) + match["gap"]
             if other is not None and self.chooser is not None:
                 slots.append(PronounSlot(length + len(front), length + len(front) + len(new), (new, other)))
             ending, at = self._possessive(text, match.end(), word, new)
@@ -174,13 +174,6 @@ class Swapper:
         if after is not None and after[1] in PLACES:
             return False
         return name not in self.lexicon.ambiguous or after is not None
-
-    @staticmethod
-    def _article(match: re.Match[str], new: str, word: str) -> str:
-        old = match["article"]
-        if old is None:
-            return ""
-        return (old if new == word else article(old, new)) + match["gap"]
 
 
 def _pronoun(text: str, begin: int, end: int, lowered: str) -> tuple[str, str | None]:
