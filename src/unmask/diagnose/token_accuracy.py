@@ -75,9 +75,9 @@ def hits_by_pair(rule: CountingRule, plan: Mapping[str, Probes], readings: Readi
     Two candidates with the same masked input are compared with the same prediction, as equal inputs have
     equal outputs.
     """
-    by_pair = {}
+    by_pair: dict[str, Hits] = {}
     for item, sides in plan.items():
-        hits = {
+        hits: Hits = {
             (side, position): bool(rank == 0)
             for side, (probe,) in sides.items()
             for (position, _), rank in zip(probe.reads, readings[probe].ranks, strict=True)
