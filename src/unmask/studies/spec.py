@@ -132,8 +132,11 @@ class StudyOptions:
     settings: Mapping[str, Any] = field(default_factory=dict)  # study-specific, by name
 
     def __post_init__(self) -> None:
-        """Refuse invalid values."""
+        """Refuse invalid values; a single model or dataset may be given by its name."""
         check_values(self)
+        for name in ("models", "data"):
+            given: Any = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(map(str, given)))
 
     @property
     def scoring(self) -> dict[str, Any]:
