@@ -149,9 +149,9 @@ def _template(
     slot = _SLOT.search(named)
     if answer not in ("0", "1") or slot is None or occupation not in women:
         raise DataError(f"{where}: expected an occupation with a share, answer 0 or 1, and a $…_PRONOUN")
-    rest = named[slot.end() :]  # after `they` the verb is plural, as in the published sentences
-    rest = re.sub(r"^ was\b", " were", rest) if gender == "neutral" else rest
     word, means_it = FORMS[gender][slot.group(0)], answer == "0"
+    rest = named[slot.end() :]  # after `they` the verb is plural, as in the published sentences
+    rest = re.sub(r"^ was\b", " were", rest) if word == "they" else rest
     fits = (gender == "female") == (women[occupation] > 0.5)
     side = "neutral" if gender == "neutral" else "pro" if fits == means_it else "anti"
     return CoreferenceItem(
@@ -161,9 +161,5 @@ def _template(
         gold=occupation if means_it else participant,
         other=participant if means_it else occupation,
         stereotype=side,
-        groups={
-            "gender": gender,
-            "occupation": occupation,
-            "answer": "occupation" if means_it else "participant",
-        },
+        groups={"gender": gender, "occupation": occupation, "answer": winogender.WHOM[answer]},
     )
