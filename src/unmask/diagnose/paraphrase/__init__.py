@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,10 +12,18 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Kind
 from unmask.data.finspector import NUMBER, ORIGINAL
+from unmask.diagnose.common import results
 from unmask.diagnose.paraphrase import tables
-from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family, family_differences, family_set
-from unmask.diagnose.paraphrase.verdicts import ALL, FamilyVerdicts
-from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings
+from unmask.diagnose.paraphrase.families import (
+    ALL,
+    OWN,
+    PER_TOKEN,
+    Family,
+    FamilyVerdicts,
+    family_differences,
+    family_set,
+)
+from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Finding
 from unmask.measures import find
 
@@ -45,7 +53,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Par
     return ParaphraseResult(by_measure, tuple(notes))
 
 
-def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> Finding:
+def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Agreement overall and by bias type against chance, for several bands, and the differences."""
     every = _verdicts(tuple(observations), settings.seed)
     main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
@@ -66,7 +74,7 @@ def conclude(observations: Sequence[DiagnosisObservation], settings: DiagnosisSe
     )
 
 
-def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisSettings) -> list[Estimate]:
+def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Originals in agreement with all their paraphrases and the agreement by chance: all, by bias type."""
     every = []
     for verdicts in _verdicts(tuple(observations), settings.seed):
@@ -84,12 +92,11 @@ def estimates(observations: Sequence[DiagnosisObservation], settings: DiagnosisS
     return every
 
 
-def details(observations: Sequence[DiagnosisObservation]) -> dict[str, object]:
+def details(observations: Observations) -> dict[str, object]:
     """The differences of every original and its paraphrases, by measure and scale, and their sentences."""
     families = [
         {"model": observation.names[0], "measure": measure, "scale": scale, "families": group}
-        for observation in observations
-        for measure, scales in observation.result.measures.items()
+        for observation, measure, scales in results(observations, "measures")
         for scale, group in scales.items()
     ]
     pairs = [each for observation in observations for each in family_set(observation.data).pairs.items()]
@@ -103,8 +110,7 @@ def details(observations: Sequence[DiagnosisObservation]) -> dict[str, object]:
 def _verdicts(observations: tuple[DiagnosisObservation, ...], seed: int) -> list[FamilyVerdicts]:
     return [
         FamilyVerdicts(*observation.names, measure, scale, families, seed)
-        for observation in observations
-        for measure, scales in observation.result.measures.items()
+        for observation, measure, scales in results(observations, "measures")
         for scale, families in scales.items()
         if families
     ]
@@ -125,15 +131,14 @@ def answer(verdicts: FamilyVerdicts, settings: DiagnosisSettings) -> str:
 
 
 def _unfit_reason(data: Dataset) -> str:
-    if has_field(data, ORIGINAL) and has_field(data, NUMBER):
-        return ""
-    return f"its pairs have no {ORIGINAL} and {NUMBER}: they are not paraphrases"
+    fit = has_field(data, ORIGINAL) and has_field(data, NUMBER)
+    return "" if fit else f"its pairs have no {ORIGINAL} and {NUMBER}: they are not paraphrases"
 
 
 PARAPHRASE = Diagnosis(
     name="paraphrase",
-    title="The same in other words",
-    question="Does a measure come to the same verdict when a pair is said in other words?",
+    title="Stability under paraphrasing",
+    question="Does a measure reach the same verdict when a pair is paraphrased?",
     observe=observe,
     conclude=conclude,
     estimates=estimates,

@@ -1,19 +1,27 @@
-"""Families of pairs: an original with its paraphrases."""
+"""Families of pairs, an original with its paraphrases, and the verdicts of a model and measure on them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from unmask import data as datasets
 from unmask.audit.scoring import ScoredItem
 from unmask.core.errors import DataError
+from unmask.core.estimate import Value
+from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Ints, Pair
 from unmask.data.finspector import ITSELF, NUMBER, ORIGINAL
+from unmask.stats.concordance import FamilyAgreement, family_agreement, share_of_members
+from unmask.stats.means import mean, mean_interval
+from unmask.stats.shares import wilson
 
 PER_TOKEN, SUM, OWN = "mean per token", "sum", "the measure's own"
+UNITS = {PER_TOKEN: "nats per token", SUM: "nats", OWN: "units of the measure"}
+ALL = "all"
 KEEP, REPLACEMENT = "keep", "replacement"  # columns of generated files: the reviewer's decision, the new word
 NO = ("no", "n", "false", "0")
 
@@ -117,3 +125,80 @@ def _originals_elsewhere(names: set[str]) -> dict[str, Pair]:
             continue
         originals |= {item.id: item for item in items if item.id in names}
     return originals
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyVerdicts:
+    """The families of one model, dataset, measure and scale."""
+
+    model: str
+    data: str
+    measure: str
+    scale: str
+    families: tuple[Family, ...]
+    seed: int
+
+    @property
+    def key_cells(self) -> tuple[str, str, str]:
+        """Model, data and measure: the first cells of every row."""
+        return self.model, self.data, self.measure
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Bias types in the order of the data."""
+        return tuple(dict.fromkeys(family.category for family in self.families if family.category))
+
+    @property
+    def unit(self) -> str:
+        """Unit of the differences."""
+        return UNITS[self.scale]
+
+    @property
+    def originals(self) -> list[Floats]:
+        """The difference of every original."""
+        return [family.differences[:1] for family in self.families]
+
+    @property
+    def paraphrases(self) -> list[Floats]:
+        """The differences of the paraphrases of every original."""
+        return [family.differences[1:] for family in self.families]
+
+    @property
+    def all_differences(self) -> list[Floats]:
+        """The differences of every original and its paraphrases."""
+        return [family.differences for family in self.families]
+
+    @cached_property
+    def signs(self) -> dict[str, FamilyAgreement]:
+        """Agreement in sign: of all families, and of each bias type."""
+        return {ALL: self.agreement(0.0), **{name: self.agreement(0.0, name) for name in self.categories}}
+
+    def agreement(self, band: float, category: str | None = None) -> FamilyAgreement:
+        """Agreement of outcomes within families, overall or of one bias type."""
+        families = [family for family in self.families if category in (None, family.category)]
+        outcomes, types = [each.outcomes(band) for each in families], [each.category for each in families]
+        return family_agreement(outcomes, types, rng=self._rng(f"{band}/{category}"))
+
+    def undecided_share(self, band: float) -> Value:
+        """Percent of families whose differences all lie within the band."""
+        held = [bool((family.outcomes(band) == 0).all()) for family in self.families]
+        return wilson(sum(held), len(held))
+
+    def opposed_share(self, band: float) -> Value:
+        """Percent of families with one difference above the band and one below."""
+        held = [set(family.outcomes(band)) >= {-1, 1} for family in self.families]
+        return wilson(sum(held), len(held))
+
+    def share_within(self, groups: Sequence[Floats], band: float, label: str) -> Value:
+        """Percent of all differences within the band; families are resampled."""
+        counted = np.array([float((np.abs(group) <= band).sum()) for group in groups])
+        sizes = np.array([float(group.size) for group in groups])
+        return share_of_members(counted, sizes, rng=self._rng(f"{label}/within/{band}"))
+
+    def mean_difference(self, groups: Sequence[Floats], label: str, *, absolute: bool) -> Value:
+        """Mean over families of the mean difference, or of the mean absolute difference."""
+        means = np.array([mean(np.abs(group) if absolute else group) for group in groups])
+        return mean_interval(means, rng=self._rng(f"{label}/{absolute}"), unit="originals")
+
+    def _rng(self, label: str) -> np.random.Generator:
+        return generator(self.seed, "/".join((*self.key_cells, self.scale, label)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from unmask.diagnose.common import interval_plots
-from unmask.diagnose.paraphrase.verdicts import ALL, FamilyVerdicts
+from unmask.diagnose.paraphrase.families import ALL, FamilyVerdicts
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import DiagnosisSettings
 from unmask.findings import Cell, Plot, Table, Value, charts

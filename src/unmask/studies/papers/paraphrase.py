@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from unmask.core.estimate import Estimate
+from unmask.core.estimate import Estimate, Value
 from unmask.diagnose import DiagnosisSettings
 from unmask.diagnose.paraphrase import answer, tables
-from unmask.diagnose.paraphrase.families import OWN, PER_TOKEN, Family
-from unmask.diagnose.paraphrase.verdicts import ALL, FamilyVerdicts
+from unmask.diagnose.paraphrase.families import ALL, OWN, PER_TOKEN, Family, FamilyVerdicts
 from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
-from unmask.studies.collect import Columns, comparison_table, itself, paper_values
+from unmask.studies.collect import compared_with_paper, paper_values
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, Study, StudyOptions
 from unmask.studies.steps import diagnoses
 
@@ -69,7 +68,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "For how many originals do all wordings have the same sign?",
             Finding(
                 tuple(answer(verdicts, settings) for verdicts in main),
-                (tables.agreement_table(main), *_compared(overall)),
+                (tables.agreement_table(main), *compared_with_paper(overall, 1)),
                 (_agreement_plot(families),),
                 tuple(notes),
             ),
@@ -80,7 +79,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "figure-3",
             "Figure 3: agreement by bias type",
             "The same for every bias type.",
-            Finding((), (tables.type_table(main), *_compared(by_type)), tables.type_plots(main)),
+            Finding((), (tables.type_table(main), *compared_with_paper(by_type, 1)), tables.type_plots(main)),
             "With few originals per type, read the intervals before any difference.",
         ),
         Section(
@@ -141,14 +140,6 @@ def _comparisons(main: Sequence[FamilyVerdicts], item: str) -> list[PaperCompari
     ]
 
 
-def _compared(comparisons: Sequence[PaperComparison]) -> list[Table]:
-    """The comparison with the paper's numbers, if it has some of these models."""
-    found = [each for each in comparisons if each.published is not None]
-    columns: Columns = {"model": "model", "measure": "measure", "bias type": "group", "agree %": itself}
-    columns = {**columns, "originals": "n"}
-    return [comparison_table("Compared with the paper", columns, found, digits=1)] if found else []
-
-
 def _sizes(families: Sequence[Family]) -> Table:
     pairs, originals = Counter[str](), Counter[str]()
     for family in families:
@@ -173,10 +164,8 @@ def _agreement_plot(families: Families) -> Plot:
     rows = []
     for model, group in families.items():
         agree = sum(len(set(family.outcomes(0.0).tolist())) == 1 for family in group)
-        rows += [
-            {"label": model, "series": series, "value": count, "low": count, "high": count}
-            for series, count in (("agree", agree), ("do not agree", len(group) - agree))
-        ]
+        for series, count in (("agree", agree), ("do not agree", len(group) - agree)):
+            rows.append(charts.interval_row(model, Value(count, count, count), series))
     alt = "Number of originals whose wordings all agree in sign, and of those whose do not, by model."
     return Plot("figure-2", "Originals in agreement", alt, charts.bars(rows, axis="originals"))
 
