@@ -75,6 +75,14 @@ def comparison_table(
     return Table(title, (*columns, "published", "difference", "in interval"), tuple(rows), note, digits)
 
 
+def compared_with_paper(comparisons: Sequence[PaperComparison], digits: int = 2) -> list[Table]:
+    """A table of the numbers that the paper prints too, if there are any."""
+    found = [each for each in comparisons if each.published is not None]
+    labels = ("model", "data", "measure", "group", "statistic")
+    columns: Columns = {**{label: label for label in labels}, "ours": itself, "n": "n"}
+    return [comparison_table("Compared with the paper", columns, found, digits=digits)] if found else []
+
+
 def _cell(estimate: Estimate, what: str | Callable[[Estimate], Cell]) -> Cell:
     cell: Cell = getattr(estimate, what) if isinstance(what, str) else what(estimate)
     return cell

@@ -29,11 +29,11 @@ class DeviceSpeed:
 
     name: str
     ops_per_second: float  # reached by an audit
-    load_seconds: float  # for a model of BERT-base's size
 
 
-CPU = DeviceSpeed("two CPU cores", 204e9, 3.0)
-GPU = DeviceSpeed("one H200, fp32", 38e12, 3.0)
+CPU = DeviceSpeed("two CPU cores", 204e9)
+GPU = DeviceSpeed("one H200, fp32", 38e12)
+LOAD_SECONDS = 3.0  # of a model of BERT-base's size, on either
 FORWARD, TRAINED = 2.0, 6.0  # operations per weight and token
 
 
@@ -43,9 +43,9 @@ def expected_duration(step: Step) -> dict[DeviceSpeed, float]:
     work = kind.estimate_work(step)
     size = max((weights_per_token(model) for model in root_models(step)), default=UNKNOWN)
     operations = size * (FORWARD * work.forward_tokens + TRAINED * work.train_tokens)
-    loading = work.models_loaded * size / UNKNOWN if kind.runs_model else 0.0
+    loading = LOAD_SECONDS * size / UNKNOWN if kind.runs_model else 0.0
     return {
-        device: operations / used.ops_per_second + loading * used.load_seconds
+        device: operations / used.ops_per_second + loading
         for device, used in ((CPU, CPU), (GPU, GPU if kind.runs_model else CPU))
     }
 

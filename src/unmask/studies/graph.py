@@ -78,14 +78,7 @@ def json_digest(value: Mapping[str, Any]) -> str:
 
 def is_cached(ref: str) -> bool:
     """Whether the model can be loaded without network access."""
-    from huggingface_hub import try_to_load_from_cache
-
-    if ref in builtin_models() or Path(ref).is_dir():
-        return True
-    name, _, revision = ref.partition("@")
-    with suppress(ValueError):  # not a hub name at all
-        return isinstance(try_to_load_from_cache(name, "config.json", revision=revision or "main"), str)
-    return False
+    return ref in builtin_models() or Path(ref).is_dir() or _cached_commit(ref) is not None
 
 
 def model_identity(ref: str, *, offline: bool = False) -> str:
@@ -115,13 +108,21 @@ def data_identity(name: str, data_dir: Path | None) -> str:
 
 
 def _commit(ref: str, *, offline: bool) -> str | None:
-    from huggingface_hub import HfApi, try_to_load_from_cache
+    """The commit of a hub model: the current one, else that in the cache."""
+    from huggingface_hub import HfApi
 
     name, _, revision = ref.partition("@")
     if not offline and os.environ.get("HF_HUB_OFFLINE") != "1":
         with suppress(Exception):  # no network or no such model: the step itself reports it
             return str(HfApi().model_info(name, revision=revision or None, timeout=10).sha)
-    with suppress(ValueError):
+    return _cached_commit(ref)
+
+
+def _cached_commit(ref: str) -> str | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    name, _, revision = ref.partition("@")
+    with suppress(ValueError):  # not a hub name at all
         path = try_to_load_from_cache(name, "config.json", revision=revision or "main")
         return Path(path).parent.name if isinstance(path, str) else None
     return None

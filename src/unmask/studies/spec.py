@@ -103,7 +103,6 @@ class WorkEstimate:
 
     forward_tokens: float = 0.0
     train_tokens: float = 0.0
-    models_loaded: int = 1
 
 
 @dataclass(frozen=True, slots=True)

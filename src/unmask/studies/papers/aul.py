@@ -13,6 +13,7 @@ from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.envelope import Result
 from unmask.measures import find
 from unmask.studies.collect import (
+    compared_with_paper,
     comparison_table,
     itself,
     merge_findings,
@@ -150,16 +151,12 @@ def _published(estimate: Estimate) -> float | None:
 
 def _finding(outputs: Outputs, name: str, comparisons: Sequence[PaperComparison]) -> Finding:
     """The merged finding of a diagnosis, with a table that compares it with the paper."""
-    finding, found = _merged(outputs, name), [each for each in comparisons if each.published is not None]
-    columns = ("model", "data", "measure", "group", "statistic")
-    table = comparison_table(
-        "Compared with the paper", {**{each: each for each in columns}, "ours": itself, "n": "n"}, found
-    )
-    if not found:
+    finding, tables = _merged(outputs, name), compared_with_paper(comparisons)
+    if not tables:
         printed = [number for number in published_numbers() if number.diagnosis == name]
-        heads = ("model", "data", "measure", "statistic", "group")
-        table = published_table(PUBLISHED, {each: each for each in heads}, printed)
-    return replace(finding, tables=(*finding.tables, table))
+        columns = {label: label for label in ("model", "data", "measure", "statistic", "group")}
+        tables = [published_table(PUBLISHED, columns, printed)]
+    return replace(finding, tables=(*finding.tables, *tables))
 
 
 def _words(outputs: Outputs) -> Finding:

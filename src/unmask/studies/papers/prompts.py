@@ -100,7 +100,11 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "states that this measure ranks bias types as Table V does, and prints no number for it.",
         ),
     ]
-    return Conclusion(sections, [*scores[CORPUS], *scores[OWN]])
+    shares = [
+        PaperComparison("hld", replace(load(folder).estimates[0], model=model), None)
+        for model, folder in folders["answers"].items()
+    ]
+    return Conclusion(sections, [*scores[CORPUS], *scores[OWN], *shares])
 
 
 def _sizes(results: Results) -> Finding:
@@ -167,8 +171,7 @@ def _ranks(results: Results) -> Finding:
         }
         for rank, (name, estimate) in enumerate(_mean_differences(result), 1):
             rows.append((model, rank, name, estimate, estimate.n, paper.get(name)))
-            ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-            bars.append({"label": name, "series": model, **ends})
+            bars.append(charts.interval_row(name, estimate, model))
     published: dict[str, list[str]] = {}
     for cell in sorted(paper_values("prompts"), key=lambda cell: cell.value):
         if cell.item == "table-5":
