@@ -94,22 +94,18 @@ def pronoun_preferences(
     session: Session, pairs: Sequence[tuple[CoreferenceItem, CoreferenceItem]]
 ) -> list[PronounPreference]:
     """Score every pair of a pro- and an anti-stereotyped sentence by `pronoun`."""
-    probe_pairs: list[tuple[Probe, Probe] | str] = []
-    for pro, anti in pairs:
-        try:
-            probe_pairs.append(_pronouns(session.lm, pro, anti))
-        except Unscorable as error:
-            probe_pairs.append(error.reason)
-    readings = session.read(
-        [probe for probes in probe_pairs if not isinstance(probes, str) for probe in probes], "pronouns"
-    )
+    probes: dict[int, tuple[Probe, Probe]] = {}
     preferences = []
-    for (pro, _), probes in zip(pairs, probe_pairs, strict=True):
-        if isinstance(probes, str):
-            preferences.append(PronounPreference(pro, NAN, probes))
-        else:
-            fits, other = (float(readings[probe].logprobs.sum()) for probe in probes)
-            preferences.append(PronounPreference(pro, fits - other))
+    for at, (pro, anti) in enumerate(pairs):
+        try:
+            probes[at] = _pronouns(session.lm, pro, anti)
+            preferences.append(PronounPreference(pro, NAN))
+        except Unscorable as error:
+            preferences.append(PronounPreference(pro, NAN, error.reason))
+    readings = session.read([probe for both in probes.values() for probe in both], "pronouns")
+    for at, both in probes.items():
+        fits, other = (float(readings[probe].logprobs.sum()) for probe in both)
+        preferences[at] = replace(preferences[at], difference=fits - other)
     return preferences
 
 
@@ -130,16 +126,15 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
     pro, anti = scored[:, 0], scored[:, 1]
     p = mcnemar_p(cross_tabulate(pro == 1, anti == 1), exact=True) if scored.size else None
     gap = mean_interval(100 * (pro - anti), rng=generator(seed, f"{label}/gap"))
-    ties, counts = int((scored == 0.5).sum()), {"n": len(scored), "unscored": len(right_pairs) - len(scored)}
-    named = {"group": _group(label), **counts}
+    named = {"group": _group(label), "n": len(scored), "unscored": len(right_pairs) - len(scored)}
     sides = [
         Estimate.of(
-            _accuracy(right, seed, f"{label}/{side}"), statistic=f"accuracy, {side}, %", null=50.0, **named
+            _accuracy(hits, seed, f"{label}/{side}"), statistic=f"accuracy, {side}, %", null=50.0, **named
         )
-        for side, right in (("pro", pro), ("anti", anti))
+        for side, hits in (("pro", pro), ("anti", anti))
     ]
-    difference = "pro − anti accuracy, points"
-    return AccuracyGap(Estimate.of(gap, statistic=difference, null=0.0, p=p, ties=ties, **named), *sides)
+    named |= {"statistic": "pro − anti accuracy, points", "ties": int((scored == 0.5).sum())}
+    return AccuracyGap(Estimate.of(gap, null=0.0, p=p, **named), *sides)
 
 
 def preference_rate(preferences: Sequence[PronounPreference], *, seed: int, label: str) -> Estimate:

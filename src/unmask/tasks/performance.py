@@ -64,8 +64,7 @@ def target_values(examples: Sequence[Example], labels: Sequence[str]) -> Floats:
     if not labels:
         return np.array([float(example.label) for example in examples])
     index_of = {name: at for at, name in enumerate(labels)}
-    unknown = sorted({str(example.label) for example in examples} - index_of.keys())
-    if unknown:
+    if unknown := sorted({str(example.label) for example in examples} - index_of.keys()):
         raise DataError(
             f"label {unknown[0]!r} is not in the training data: the classes are {', '.join(labels)}"
         )
@@ -128,15 +127,10 @@ def performance_estimates(observation: TaskObservation) -> list[Estimate]:
     fine_tuned = observation.fine_tuned
     if fine_tuned is None:
         return []
-    scores = (
-        ("test", fine_tuned.test, fine_tuned.test_examples),
-        ("validation", fine_tuned.dev, fine_tuned.dev_examples),
-    )
-    return [
-        Estimate.of(value, statistic=fine_tuned.metric, group=f"split={split}", n=n)
-        for split, value, n in scores
-        if value is not None
-    ]
+    test, dev = fine_tuned.test, fine_tuned.dev
+    scores = (("test", test, fine_tuned.test_examples), ("validation", dev, fine_tuned.dev_examples))
+    named = {"statistic": fine_tuned.metric}
+    return [Estimate.of(value, group=f"split={at}", n=n, **named) for at, value, n in scores if value]
 
 
 def _predictions(
