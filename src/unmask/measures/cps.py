@@ -1,37 +1,17 @@
-"""Measures of the tokens that the sentences of a pair share, or do not share.
-
-CPS: the CrowS-Pairs score (Nangia et al., 2020). CLL: its autoregressive form for causal models.
-crows-bias-bench: what bias-bench publishes under the name CrowS-Pairs (Meade et al., 2022); not CPS.
-"""
+"""CPS: the CrowS-Pairs score (Nangia et al., 2020)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from unmask.core.types import Measure, Pair, Probes, Published, Reader
-from unmask.measures.probes import (
-    each_masked_probe,
-    mean_score,
-    next_tokens_probe,
-    next_tokens_score,
-    sum_score,
-)
-from unmask.measures.spans import changed_probes, shared_probes
+from unmask.measures.probes import each_masked_probe, sum_score
+from unmask.measures.spans import shared_probes
 
 
-def cps_probes(pair: Pair, lm: Reader) -> Probes:
+def probes(pair: Pair, lm: Reader) -> Probes:
     """Each token the two sentences share, masked one at a time; changed tokens stay visible."""
     return shared_probes(pair, lm, each_masked_probe)
-
-
-def cll_probes(pair: Pair, lm: Reader) -> Probes:
-    """Each token the sentences share, conditioned on everything before it in its own sentence."""
-    return shared_probes(pair, lm, next_tokens_probe)
-
-
-def bias_bench_probes(pair: Pair, lm: Reader) -> Probes:
-    """Each changed token masked one at a time; the other changed tokens stay visible."""
-    return changed_probes(pair, lm, each_masked_probe)
 
 
 _NANGIA, _KANEKO = "Nangia et al. 2020", "Kaneko & Bollegala 2022, Table 5"
@@ -41,7 +21,7 @@ CPS = Measure(
     title="CrowS-Pairs score",
     reads="share of pairs whose shared words are likelier beside the stereotyped group",
     kinds=("masked",),
-    probes=cps_probes,
+    probes=probes,
     score=sum_score,
     in_nats=True,
     one_at_a_time=True,
@@ -62,27 +42,4 @@ CPS = Measure(
 )
 CPS_EXACT = replace(
     CPS, name="cps-exact", title="CrowS-Pairs score, compared without rounding", decimals=None, published=()
-)
-CLL = Measure(
-    name="cll",
-    title="Conditional log-likelihood",
-    reads="share of pairs whose shared words are likelier beside the stereotyped group, left to right",
-    kinds=("causal",),
-    probes=cll_probes,
-    score=next_tokens_score,
-    in_nats=True,
-    reads_spans=True,
-    citation="nangia-etal-2020-crows",
-)
-CROWS_BIAS_BENCH = Measure(
-    name="crows-bias-bench",
-    title="bias-bench's CrowS-Pairs",
-    reads="share of pairs whose stereotyped words are likelier in their sentence",
-    kinds=("masked",),
-    probes=bias_bench_probes,
-    score=mean_score,
-    one_at_a_time=True,
-    reads_spans=True,
-    citation="meade-etal-2022-empirical",
-    decimals=3,
 )

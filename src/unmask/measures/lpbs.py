@@ -9,7 +9,7 @@ import numpy as np
 
 from unmask.core.errors import Unscorable
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore
-from unmask.measures.likelihood import ll_probes
+from unmask.measures import ll
 from unmask.measures.spans import align_changed
 
 NEUTRAL = "person"  # replaces the word for causal models, to estimate the prior
@@ -60,7 +60,7 @@ def _span(text: str, pair: Pair) -> tuple[int, int]:
 def _sentences(pair: Pair, lm: Reader) -> Probes:
     """Both sentences, and both with the word replaced by `NEUTRAL`."""
     plain = Pair(pair.id, _with_neutral_word(pair.more, pair), _with_neutral_word(pair.less, pair))
-    own, prior = ll_probes(pair, lm), ll_probes(plain, lm)
+    own, prior = ll.probes(pair, lm), ll.probes(plain, lm)
     return {"more": (*own["more"], *prior["more"]), "less": (*own["less"], *prior["less"])}
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Side
-from unmask.measures.likelihood import ll_probes
 from unmask.measures.sss import diagonal_probes
 
 
@@ -40,7 +39,7 @@ def score(probes: Sequence[Probe], readings: Sequence[Reading]) -> SentenceScore
 
 def _each(pair: Pair, lm: Reader) -> dict[Side, Probe]:
     """One probe per sentence; the third sentence's slot is where it differs from the first."""
-    ask = diagonal_probes if lm.kind == "masked" else ll_probes
+    ask = diagonal_probes if lm.kind == "masked" else ll.probes
     both = ask(replace(pair, unrelated=None), lm)
     by_side: dict[Side, Probe] = {side: both[side][0] for side in ("more", "less")}
     if pair.unrelated is not None:
