@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import unmask
 from studies import toys
-from unmask.core.errors import ResultError
+from unmask.core.errors import DataError, ResultError, UnknownName
 from unmask.findings.envelope import Result
 from unmask.studies import Runtime, StudyOptions
 from unmask.studies.cache import is_done, run_step, step_folder, study_status
@@ -200,6 +201,7 @@ def test_killed_study_resumes(tmp_path: Path) -> None:
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
+import unmask
 from studies import toys
 from unmask.studies import Runtime, StudyOptions
 from unmask.studies.run import plan_study, run_plan
@@ -252,3 +254,13 @@ def test_status_refuses_folders_that_are_not_studies(tmp_path: Path) -> None:
     (tmp_path / "study.json").write_text('{"schema": 99}')
     with pytest.raises(ResultError, match="schema 99"):
         study_status(tmp_path)
+
+
+def test_a_study_in_python_gives_the_result_that_its_folder_holds(tmp_path: Path) -> None:
+    result = unmask.study(toys.study(chain()), out=tmp_path, models="builtin", offline=True)
+    assert unmask.load(tmp_path).meta == result.meta
+    assert result.meta["options"]["models"] == ["builtin"]
+    with pytest.raises(UnknownName, match="no option named 'model'"):
+        unmask.study("aul", out=tmp_path, model="builtin")
+    with pytest.raises(DataError, match="ray_address requires the engine ray"):
+        unmask.study("aul", out=tmp_path, ray_address="somewhere")
