@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from unmask.core.types import Measure, Pair, Probe, Probes, Reader, Reading, SentenceScore, Side
+from unmask.measures import ll
 from unmask.measures.sss import diagonal_probes
 
 
