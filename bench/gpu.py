@@ -25,9 +25,9 @@ import loops
 import shapes
 from unmask.audit.checks import Evidence
 from unmask.audit.scoring import score_items
+from unmask.core.options import Opening
 from unmask.measures import find
 from unmask.models import Engine, Lm, Store, open_lm
-from unmask.core.options import Opening
 
 MODES = {
     "fp32": Opening(device="cuda"),

@@ -87,8 +87,9 @@ def prompts(folder: Path) -> Path:
 @contextmanager
 def served(folders: list[Path]) -> Iterator[str]:
     """The explorer, as long as the pictures are taken."""
-    from unmask.explorer.app import Site
     from unmask.explorer.folders import open_folders
+
+    from unmask.explorer.app import Site
     from unmask.explorer.live import LiveModel
     from unmask.explorer.server import create_server, open_socket, page_url
     from unmask.models import open_lm

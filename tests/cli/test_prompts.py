@@ -1,4 +1,4 @@
-"""`unmask prompts` and `unmask judge`: what they print, write, ask and refuse."""
+"""`unmask prompts` and `unmask annotate`: what they print, write, ask and refuse."""
 
 from __future__ import annotations
 

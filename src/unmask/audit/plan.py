@@ -58,7 +58,7 @@ def has_field(data: Dataset, need: str) -> bool:
 
 @contextmanager
 def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
-    """An engine with the cache of model outputs (the user's, or one file), unless `options.store` is False."""
+    """An engine with the cache of model outputs (or one file of them), unless `options.store` is False."""
     cached = options.store and options.store_file is None
     store = Store.of(lm.namespace) if cached else Store(options.store_file)
     try:

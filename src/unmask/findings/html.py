@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from unmask.core.files import write_text
-from unmask.findings import Cell, Section, Table
+from unmask.findings import Cell, Section
 from unmask.findings import figure as drawing
 from unmask.findings.assets import as_link, as_script, asset, policy, template
 
@@ -28,22 +26,6 @@ class Download:
     name: str
     description: str
     link: str
-
-
-@dataclass(frozen=True, slots=True)
-class _RenderedTable:
-    """A table with its cells as text and a CSS class for each column."""
-
-    table: Table
-    kinds: tuple[str, ...]  # n: numbers; name: short text that does not wrap
-    rows: list[tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class _RenderedSection:
-    part: Section
-    figures: tuple[drawing.Figure, ...]
-    tables: tuple[_RenderedTable, ...]
 
 
 def render(name: str, plots: Sequence[drawing.Figure], /, **content: Any) -> str:
@@ -68,7 +50,7 @@ def page(result: Result) -> str:
     meta = result.meta
     return render(
         "findings.html.jinja",
-        [figure for section in sections for figure in section.figures],
+        [figure for section in sections for figure in section["figures"]],
         title=meta["title"] or f"A result of unmask: {meta['kind']}",
         lead=meta["lead"],
         sections=sections,
@@ -93,34 +75,19 @@ def fragment(sections: Sequence[Section]) -> str:
     return template("fragment.html.jinja").render(sections=rendered, lead="")
 
 
-def write(
-    title: str, lead: str, sections: Sequence[Section], content: Any, folder: Path, download: str
-) -> Path:
-    """Write `report.html` and an SVG of every plot; `content` is offered as a file."""
-    from unmask.findings.envelope import Result
-    from unmask.findings.storage import section_json
-
-    meta = {"kind": "", "checks": [], **content, "title": title, "lead": lead}
-    meta["findings"] = [section_json(section) for section in sections]
-    for figure in draw_figures(sections):
-        write_text(folder / f"{figure.id}.svg", figure.svg)
-    return write_text(folder / "report.html", page(Result(meta)))
+def _render_section(section: Section) -> dict[str, Any]:
+    """A section for the template: its figures drawn, its tables as text with a CSS class for each column."""
+    tables = []
+    for table in section.finding.tables:
+        rows = table.texts()
+        columns = zip(zip(*table.rows, strict=True), zip(*rows, strict=True), strict=True)
+        kinds = [_column_kind(*column) for column in columns] or [""] * len(table.columns)
+        tables.append({"table": table, "kinds": kinds, "rows": rows})
+    return {"part": section, "figures": draw_figures([section]), "tables": tables}
 
 
-def _render_section(section: Section) -> _RenderedSection:
-    tables = tuple(_render_table(table) for table in section.finding.tables)
-    return _RenderedSection(section, tuple(draw_figures([section])), tables)
-
-
-def _render_table(table: Table) -> _RenderedTable:
-    rows = table.texts()
-    columns = zip(zip(*table.rows, strict=True), zip(*rows, strict=True), strict=True)
-    return _RenderedTable(
-        table, tuple(_kind(*column) for column in columns) or ("",) * len(table.columns), rows
-    )
-
-
-def _kind(cells: Sequence[Cell], texts: Sequence[str]) -> str:
+def _column_kind(cells: Sequence[Cell], texts: Sequence[str]) -> str:
+    """The CSS class of a column: n for numbers, name for short text that does not wrap."""
     if not any(isinstance(cell, str) for cell in cells):
         return "n"
     return "name" if max(map(len, texts)) <= _SHORT else ""
