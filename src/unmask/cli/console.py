@@ -68,13 +68,6 @@ def split_names(values: list[str] | None) -> list[str]:
     return [part for value in values or [] for part in value.split(",") if part]
 
 
-def stderr_printer(quiet: bool) -> Callable[[str], None]:
-    """A function that prints a line to stderr, or does nothing if `quiet`."""
-    import typer
-
-    return (lambda _: None) if quiet else (lambda line: typer.echo(line, err=True))
-
-
 def new_folder(name: str) -> Path:
     """The default result folder of a run: its name and the time."""
     plain = Path(name).resolve().name if Path(name).is_dir() else name
