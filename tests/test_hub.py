@@ -24,11 +24,11 @@ pytestmark = pytest.mark.thorough  # fresh processes
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SCRIPT = """
 import sys
-from unmask import Opening, UnmaskError, open_lm
+from unmask import Opening, UnmaskError, open_model
 for asked in sys.argv[1:]:
     name, _, how = asked.partition("|")
     try:
-        facts = open_lm(name, Opening(offline=how == "offline")).facts
+        facts = open_model(name, Opening(offline=how == "offline")).facts
         print(facts.id, facts.revision, facts.architecture, *facts.warnings)
     except UnmaskError as error:
         print(f"refused: {error}")

@@ -197,11 +197,11 @@ def test_sub_tokens_are_counted_on_the_masked_inputs(architecture: str, name: st
 def test_after_an_audit_only_the_special_tokens_are_new() -> None:
     model, data = pupil("bert-uncased"), lesson()["stereoset"]
     unmask.audit(model, data=data, measures=["cps", "pll", "sss", "aul"])
-    (first,) = run([ACCURACY], [model], data=data)
-    assert list(first.asked.values()) == [2 * len(data.items)]
-    (again,) = run([ACCURACY], [model], data=data)
-    assert list(again.asked.values()) == [0]
-    assert again.finding.tables == first.finding.tables
+    first = unmask.diagnose(ACCURACY, model, data=data)
+    assert list(first.meta["details"]["accuracy"]["sentences_run"].values()) == [2 * len(data.items)]
+    again = unmask.diagnose(ACCURACY, model, data=data)
+    assert list(again.meta["details"]["accuracy"]["sentences_run"].values()) == [0]
+    assert again.meta["findings"][0]["tables"] == first.meta["findings"][0]["tables"]
 
 
 def test_published_numbers_stand_beside_the_same_model() -> None:

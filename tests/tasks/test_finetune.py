@@ -214,7 +214,7 @@ def test_without_a_planted_association_the_interval_covers_zero(tmp_path: Path) 
     done = taught(tmp_path, planted=False)
     found = done.observations[0].result
     assert found.accuracy.value > 0.8
-    assert found.gaps.mean.low <= 0 <= found.gaps.mean.high
+    assert found.mean.low <= 0 <= found.mean.high
     assert any("are a small sample" in note for note in done.finding.notes)
 
 
