@@ -82,9 +82,7 @@ def grep(path: Path, terms: TermSets) -> int:
         words.writelines(f"{word}\n" for side in terms.sets for word in side)
         words.flush()
         options = ["grep", "-owiFf", words.name, str(path)]
-        done = subprocess.run(
-            options, capture_output=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"}
-        )
+        done = subprocess.run(options, capture_output=True, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
     return done.stdout.count(b"\n")
 
 

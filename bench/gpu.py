@@ -37,9 +37,7 @@ MODES = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("UNMASK_DATA_DIR"))
     parser.add_argument("--loop-pairs", type=int, default=60)
     parser.add_argument("--repeats", type=int, default=5)
@@ -81,9 +79,7 @@ def measured(name: str, mode: str, lm: Lm, items: Any, args: argparse.Namespace)
 
 
 def run(lm: Lm, items: Any, store: Store) -> None:
-    chunks = score_items(
-        "crows-pairs", items, [find("cps")], Engine(lm, store), evidence=Evidence(), progress=_silent
-    )
+    chunks = score_items("crows-pairs", items, [find("cps")], Engine(lm, store), evidence=Evidence(), progress=_silent)
     sum(len(chunk) for chunk in chunks)
 
 

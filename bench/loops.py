@@ -35,9 +35,7 @@ def one_by_one(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any) 
 def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size: int = 64) -> list[float]:
     """Batches of 64 copies in file order, padded to the longest, logits over sequence and vocabulary."""
     model.set_attn_implementation("eager" if measure == "aula" else "sdpa")
-    copies = [
-        (n, copy) for n, sentence in enumerate(_sentences(measure, items, tokenizer)) for copy in sentence
-    ]
+    copies = [(n, copy) for n, sentence in enumerate(_sentences(measure, items, tokenizer)) for copy in sentence]
     scores = [0.0] * (2 * len(items))
     for begin in range(0, len(copies), size):
         some = copies[begin : begin + size]
@@ -54,9 +52,7 @@ def padded(measure: str, items: Sequence[Pair], model: Any, tokenizer: Any, size
 @torch.inference_mode()
 def by_length(items: Sequence[Pair], model: Any, tokenizer: Any, tokens: int = 65536) -> list[float]:
     """CPS as a quick script would have it: copies by length in batches, the head at the hidden word alone."""
-    copies = [
-        (n, copy) for n, sentence in enumerate(_sentences("cps", items, tokenizer)) for copy in sentence
-    ]
+    copies = [(n, copy) for n, sentence in enumerate(_sentences("cps", items, tokenizer)) for copy in sentence]
     copies.sort(key=lambda one: len(one[1][0]))
     scores, begin = [0.0] * (2 * len(items)), 0
     while begin < len(copies):
@@ -91,15 +87,10 @@ def _sentences(measure: str, items: Sequence[Pair], tokenizer: Any) -> Iterator[
     for item in items:
         both = [tokenizer(text)["input_ids"] for text in (item.more, item.less)]
         blocks = SequenceMatcher(None, *both).get_matching_blocks()
-        shared = [
-            {b.a + i for b in blocks for i in range(b.size)},
-            {b.b + i for b in blocks for i in range(b.size)},
-        ]
+        shared = [{b.a + i for b in blocks for i in range(b.size)}, {b.b + i for b in blocks for i in range(b.size)}]
         for ids, same in zip(both, shared, strict=True):
             inner = range(1, len(ids) - 1)
-            yield _copies(
-                measure, ids, [p for p in inner if p in same], [p for p in inner if p not in same], tokenizer
-            )
+            yield _copies(measure, ids, [p for p in inner if p in same], [p for p in inner if p not in same], tokenizer)
 
 
 def _copies(measure: str, ids: list[int], same: list[int], changed: list[int], tokenizer: Any) -> list[Copy]:

@@ -74,8 +74,7 @@ def pyahocorasick(words: list[bytes]) -> Find:
 
     def find(text: bytes) -> Found:
         matches = [
-            (end - size - 1, number)
-            for end, (number, size) in automaton.iter(normalise(text).decode("latin-1"))
+            (end - size - 1, number) for end, (number, size) in automaton.iter(normalise(text).decode("latin-1"))
         ]
         table = np.array(matches, dtype=np.int64).reshape(-1, 2)
         return table[:, 0], table[:, 1]

@@ -128,9 +128,7 @@ def measured(folder: Path) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", type=Path, help="folder of .txt files to count, for this machine's rate")
     parser.add_argument("--models", type=int, default=10_000)
     parser.add_argument("--tokens", type=float, default=1e12)

@@ -65,16 +65,11 @@ def speed(lm: Lm, data: Dataset) -> None:
     share = f"{flops / mine / rate:6.0%}  (asked ≥ 70%)"
     print(f"{'reached by unmask audit over CPS':44} {flops / mine / 1e9:8.0f} GFLOP/s  {share}")
     minicons()
-    parts = {
-        name: timed(lambda name=name: loops.padded(name, data.items, model, tokenizer)) for name in BATTERY
-    }
+    parts = {name: timed(lambda name=name: loops.padded(name, data.items, model, tokenizer)) for name in BATTERY}
     together = timed(lambda: audit(lm, data, BATTERY))
     line(f"battery of {len(BATTERY)} measures: unmask audit", together / n)
     line(
-        "battery: (c) one measure after the other",
-        sum(parts.values()) / n,
-        sum(parts.values()) / together,
-        "asked ≥ 3",
+        "battery: (c) one measure after the other", sum(parts.values()) / n, sum(parts.values()) / together, "asked ≥ 3"
     )
     first = timed(lambda: audit(lm, data, BATTERY, store=True))
     second = median(timed(lambda: audit(lm, data, BATTERY, store=True)) for _ in range(3))

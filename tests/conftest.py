@@ -37,10 +37,7 @@ NEEDS = {
         PUBLISHED is not None,
         "compare with published files and were left out; to run them: make published UNMASK_DATA_DIR=FOLDER",
     ),
-    "needs_browser": (
-        CHROMIUM is not None,
-        "drive a browser and were left out; to run them: install Chromium",
-    ),
+    "needs_browser": (CHROMIUM is not None, "drive a browser and were left out; to run them: install Chromium"),
 }
 FIXTURES = {"published": "needs_data", "chromium": "needs_browser"}
 QUICK = {"bert-uncased", "roberta", "albert", "gpt2"}  # `make fast` asks these of the zoo's architectures
@@ -69,9 +66,7 @@ def published() -> Path:
     return Path(PUBLISHED).resolve()
 
 
-@pytest.fixture(
-    scope="session", params=["miniature", pytest.param("published", marks=pytest.mark.needs_data)]
-)
+@pytest.fixture(scope="session", params=["miniature", pytest.param("published", marks=pytest.mark.needs_data)])
 def data_dir(request: pytest.FixtureRequest) -> Path:
     """Either of the two, for tests that hold on both."""
     found: Path = request.getfixturevalue(request.param)

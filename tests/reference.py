@@ -26,13 +26,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import (
-    AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
-    AutoModelForPreTraining,
-    AutoTokenizer,
-)
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForPreTraining, AutoTokenizer
 
 from unmask.core.types import Pair, Side
 
@@ -127,9 +121,7 @@ def log_probabilities(output: Any) -> NDArray[np.float64]:
     return rows
 
 
-def each_masked_alone(
-    model: Any, tokenizer: Any, encoding: Encoding, positions: Iterable[int]
-) -> list[float]:
+def each_masked_alone(model: Any, tokenizer: Any, encoding: Encoding, positions: Iterable[int]) -> list[float]:
     """Log-probability of the token at each position, that position alone being masked."""
     found = []
     for position in positions:
@@ -424,10 +416,7 @@ def cll(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
     scores: Scores = {}
     more, less = fed(tokenizer, pair.more), fed(tokenizer, pair.less)
     shared_more, shared_less = unmodified(more, less)
-    sides: tuple[tuple[Side, list[int], list[int]], ...] = (
-        ("more", more, shared_more),
-        ("less", less, shared_less),
-    )
+    sides: tuple[tuple[Side, list[int], list[int]], ...] = (("more", more, shared_more), ("less", less, shared_less))
     for side, ids, shared in sides:
         found = [each for position, each in enumerate(following(model, ids)) if position in shared]
         scored = [each for each in found if each is not None]
@@ -455,10 +444,7 @@ def stereoset_causal(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
     assert pair.context is not None
     if "BLANK" not in pair.context:
         return next_sentence_causal(model, tokenizer, pair)
-    return {
-        side: math.exp(mean(_first_token_apart(model, tokenizer, text)))
-        for side, text in pair.sides().items()
-    }
+    return {side: math.exp(mean(_first_token_apart(model, tokenizer, text))) for side, text in pair.sides().items()}
 
 
 def ppd_masked(model: Any, tokenizer: Any, pair: Pair) -> Scores | None:
@@ -593,9 +579,7 @@ CAUSAL: dict[str, Scorer] = {
 
 
 @one_thread()
-def reference_decision(
-    model: Any, tokenizer: Any, text: str, masked: bool, specials: bool = False
-) -> list[bool]:
+def reference_decision(model: Any, tokenizer: Any, text: str, masked: bool, specials: bool = False) -> list[bool]:
     """Per content token: is it the one the model finds likeliest there?
 
     Each position is masked alone, or nothing is. `specials` asks about the special tokens too, which

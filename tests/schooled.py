@@ -50,10 +50,7 @@ def lesson() -> dict[str, Dataset]:
     """A few short pairs of the miniature CrowS-Pairs and StereoSet."""
     rows = {"crows-pairs": CROWS, "stereoset": STEREOSET}
     wholes = {name: datasets.load(name, data_dir=zoo.MINIATURE) for name in rows}
-    return {
-        name: replace(whole, items=tuple(whole.items[row] for row in rows[name]))
-        for name, whole in wholes.items()
-    }
+    return {name: replace(whole, items=tuple(whole.items[row] for row in rows[name])) for name, whole in wholes.items()}
 
 
 def pupil(architecture: str) -> Path:

@@ -129,11 +129,7 @@ def test_an_empty_span_is_unscored_but_counts_as_a_pair_not_won(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
 def test_swapping_the_sentences_mirrors_every_share(name: str) -> None:
     kind = "masked" if name in zoo.NAMES_MASKED else "causal"
-    shares = [
-        one.name
-        for one in MEASURES.values()
-        if kind in one.kinds and one.summary == "share" and not one.needs
-    ]
+    shares = [one.name for one in MEASURES.values() if kind in one.kinds and one.summary == "share" and not one.needs]
     there, back = (
         unmask.audit(zoo.folder(name), data=data, measures=shares, options=OFF)
         for data in (made(), datasets.from_records(turned(MADE), name="made"))

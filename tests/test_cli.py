@@ -293,9 +293,7 @@ def test_compare(say, runs: tuple[Path, Path]) -> None:
 
 
 def test_compare_prints_true_json_even_where_nothing_is_scored(say) -> None:
-    Path("own.csv").write_text(
-        "more,less,category\nhe left.,she left.,a\nhe left.,he left now.,b\n", encoding="utf-8"
-    )
+    Path("own.csv").write_text("more,less,category\nhe left.,she left.,a\nhe left.,he left now.,b\n", encoding="utf-8")
     assert say(*audit("--measure", "sss", "--out", "a")).code == 0
     said = say("compare", "a", "a", "--json", "--categories")
     json.loads(said.out, parse_constant=pytest.fail)
@@ -342,9 +340,7 @@ def test_data_show_of_a_table(say) -> None:
     assert said.out.count("  text: ") == 2
     assert "  biased: nervous, suspicious, " in said.out
     words = say("data", "show", "word-pairs", "--sample", "1").out
-    assert [
-        kind for kind in ("pairs", "names", "proper", "sets", "lists") if f"\n\n{kind}\n" not in words
-    ] == []
+    assert [kind for kind in ("pairs", "names", "proper", "sets", "lists") if f"\n\n{kind}\n" not in words] == []
     assert "  terms: black=Black, " in words
     assert "  career: career, " in words
 

@@ -74,10 +74,7 @@ def audited(
     """All measures on all slices in one audit."""
     options = unmask.Options(store=False, tokens=tokens)
     result = unmask.audit(
-        zoo.folder(architecture),
-        data=parts(data_dir, most),
-        measures=fitting(architecture, data_dir),
-        options=options,
+        zoo.folder(architecture), data=parts(data_dir, most), measures=fitting(architecture, data_dir), options=options
     )
     return list(result.items.to_pylist())
 
@@ -107,11 +104,7 @@ def test_every_score_equals_the_reference(architecture: str, data_dir: Path) -> 
         assert row["outcome"] != "unscored", (row["measure"], row["item"], row["reason"])
         for side, value in expected.items():
             tolerance = TOLERANCES.get(row["measure"], 1e-4)
-            assert row[side] == pytest.approx(value, abs=tolerance, rel=0), (
-                row["measure"],
-                row["item"],
-                side,
-            )
+            assert row[side] == pytest.approx(value, abs=tolerance, rel=0), (row["measure"], row["item"], side)
         compared += 1
     assert compared > 10 * len(fitting(architecture, data_dir))
     assert {row["measure"] for row in audited(architecture, data_dir)} == set(fitting(architecture, data_dir))
@@ -161,9 +154,7 @@ def test_token_decisions_are_exact(architecture: str, data_dir: Path) -> None:
     evidence = Evidence()
     measures = [MEASURES[name] for name in names]
     engine = Engine(open_lm(zoo.folder(architecture)))
-    for _ in score_items(
-        "crows-pairs", data.items, measures, engine, evidence=evidence, progress=lambda _: None
-    ):
+    for _ in score_items("crows-pairs", data.items, measures, engine, evidence=evidence, progress=lambda _: None):
         pass
     if architecture in zoo.NAMES_CAUSAL:
         assert evidence.reads["causal"] > 0
@@ -172,9 +163,7 @@ def test_token_decisions_are_exact(architecture: str, data_dir: Path) -> None:
     texts = {tuple(tokenizer(text)["input_ids"]): text for text in both}.values()  # equal inputs count once
     for how, masked in (("masked", True), ("unmasked", False)):
         expected = [
-            hit
-            for text in texts
-            for hit in reference.reference_decision(model, tokenizer, text, masked=masked)
+            hit for text in texts for hit in reference.reference_decision(model, tokenizer, text, masked=masked)
         ]
         assert evidence.reads[how] == len(expected)
         assert evidence.hits[how] == sum(expected)

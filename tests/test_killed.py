@@ -14,9 +14,7 @@ import pytest
 import zoo
 from unmask.models.store import list_stores
 
-pytestmark = [
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.slow]
 _RUN = """
 import sys, torch
 torch.set_num_threads(1)

@@ -60,15 +60,7 @@ class Environment:
         build = ["wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels]
         subprocess.run([*pip, *build, project], check=True, cwd=self.folder)
         (wheel,) = wheels.iterdir()
-        install = [
-            "--python",
-            self.python,
-            "install",
-            "--quiet",
-            "--no-index",
-            "--no-deps",
-            "--force-reinstall",
-        ]
+        install = ["--python", self.python, "install", "--quiet", "--no-index", "--no-deps", "--force-reinstall"]
         subprocess.run([*pip, *install, wheel], check=True, cwd=self.folder)
 
 
@@ -128,11 +120,7 @@ def test_its_diagnosis_is_run(installed: Environment) -> None:
     words = ["--measure", "aul", "--data", "office-pairs", "--json", "--no-report", "--quiet"]
     meta = json.loads(installed.unmask("diagnose", "longer", "builtin", *words).stdout)
     (estimate,) = meta["estimates"]
-    assert (estimate["measure"], estimate["statistic"], estimate["data"]) == (
-        "longer/aul",
-        "share",
-        "office-pairs",
-    )
+    assert (estimate["measure"], estimate["statistic"], estimate["data"]) == ("longer/aul", "share", "office-pairs")
 
 
 MITIGATE = """\
@@ -167,9 +155,7 @@ def test_a_broken_package_warns_in_one_line_each_and_replaces_nothing(tmp_path: 
     environment = Environment(tmp_path)
     page = dict(FILE.findall(PAGE.read_text(encoding="utf-8")))["pyproject.toml"]
     head, mark, rest = page.partition('[project.entry-points."unmask.measures"]\n')
-    project = write_project(
-        tmp_path / "broken", pyproject=head + BROKEN + rest, **{"bias_extras/taken.py": TAKEN}
-    )
+    project = write_project(tmp_path / "broken", pyproject=head + BROKEN + rest, **{"bias_extras/taken.py": TAKEN})
     assert mark
     environment.install(project)
     said = environment.unmask("list", "measures")

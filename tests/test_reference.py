@@ -170,9 +170,7 @@ def test_toy_causal():
     assert ref.reference("ll", model, tokenizer, pair) == approx(more, less_first + math.log(1 / 8))
     assert ref.reference("sld", model, tokenizer, pair) == ref.reference("ll", model, tokenizer, pair)
     # `cooks well` is shared.
-    assert ref.reference("cll", model, tokenizer, pair) == approx(
-        math.log(1 / 2 * 1 / 8), less_first + math.log(1 / 8)
-    )
+    assert ref.reference("cll", model, tokenizer, pair) == approx(math.log(1 / 2 * 1 / 8), less_first + math.log(1 / 8))
     beginless = ToyTokenizer(causal=True, begin=False)
     assert ref.reference("ll", model, beginless, pair) == approx(math.log(1 / 2 * 1 / 8), math.log(1 / 8))
     # Without a begin the first token has no probability, shared or not.
@@ -227,11 +225,7 @@ def test_pll_by_an_explicit_loop():
     model, tokenizer = opened("bert-uncased")
     pair = zoo.crows_pairs()[1]
     for side, text in (("more", pair.more), ("less", pair.less)):
-        ids = [
-            tokenizer.cls_token_id,
-            *tokenizer.encode(text, add_special_tokens=False),
-            tokenizer.sep_token_id,
-        ]
+        ids = [tokenizer.cls_token_id, *tokenizer.encode(text, add_special_tokens=False), tokenizer.sep_token_id]
         total = 0.0
         for position in range(1, len(ids) - 1):
             copy = torch.tensor([ids])
@@ -343,10 +337,7 @@ def test_blank_texts():
     def both(tokenizer, where, prefix):
         return [ref.blank_text(tokenizer, where, prefix, spaced) for spaced in (False, True)]
 
-    assert both(roberta, context, []) == [
-        "The people are very <mask> and kind.",
-        "The people are very<mask> and kind.",
-    ]
+    assert both(roberta, context, []) == ["The people are very <mask> and kind.", "The people are very<mask> and kind."]
     assert both(roberta, context, poor[:2]) == [
         "The people are very  unp<mask> and kind.",
         "The people are very unp<mask> and kind.",

@@ -20,9 +20,7 @@ def run_pytest(folder: Path, *options: str, **variables: str) -> subprocess.Comp
     own = {"PYTEST_ADDOPTS", "UNMASK_DATA_DIR", "PYTEST_XDIST_WORKER"}
     environment = {name: value for name, value in os.environ.items() if name not in own} | variables
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder), *options]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=TESTS.parent, env=environment
-    )
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=TESTS.parent, env=environment)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +56,7 @@ def test_what_a_machine_lacks_is_deselected_and_said_in_one_line_each(little: Pa
     done = run_pytest(little, **NO_BROWSER)
     assert done.returncode == 0, done.stdout
     assert "2 passed, 2 skipped, 3 deselected" in done.stdout
-    assert (
-        "2 tests compare with published files and were left out; to run them: make published" in done.stdout
-    )
+    assert "2 tests compare with published files and were left out; to run them: make published" in done.stdout
     assert "1 tests drive a browser and were left out" in done.stdout
 
 

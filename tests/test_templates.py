@@ -41,14 +41,10 @@ def test_the_third_word_equals_a_reference_computation(name: str) -> None:
     rows = {(row["measure"], row["item"]): row for row in result.items.to_pylist()}
     for item in items:
         assert item.unrelated is not None
-        he, she = (
-            plain_slot(model, tokenizer, a, b) for a, b in ((item.more, item.less), (item.less, item.more))
-        )
+        he, she = (plain_slot(model, tokenizer, a, b) for a, b in ((item.more, item.less), (item.less, item.more)))
         they = plain_slot(model, tokenizer, item.unrelated, item.more)
         raw, shares = rows["ppd", item.id], rows["ppd-normalised", item.id]
-        assert [raw[side] for side in ("more", "less", "unrelated")] == pytest.approx(
-            [he, she, they], abs=2e-5
-        )
+        assert [raw[side] for side in ("more", "less", "unrelated")] == pytest.approx([he, she, they], abs=2e-5)
         assert shares["more"] + shares["less"] == pytest.approx(1)
         assert shares["difference"] == pytest.approx((he - she) / (he + she), abs=2e-4)
         assert shares["unrelated"] == pytest.approx(they / (he + she + they), abs=2e-4)
@@ -81,25 +77,19 @@ def test_the_third_words_mean_by_hand() -> None:
 
     rows = [row("a1", 0.1, "x"), row("a2", 0.2, "x"), row("b1", 0.3, "y"), row("b2", None, "y")]
     found = {
-        one.group: one
-        for one in estimates(find("ppd"), rows, data="made", rng_seed=0)
-        if one.statistic == "third"
+        one.group: one for one in estimates(find("ppd"), rows, data="made", rng_seed=0) if one.statistic == "third"
     }
     assert found["all"].value == pytest.approx(0.2)
     assert (found["all"].n, found["all"].unscored, found["all"].null) == (3, 1, None)
     assert found["category=x"].value == pytest.approx(0.15)
     assert found["category=y"].n == 1
     without = [row("a1", None, "x"), row("b2", None, "x")]
-    assert not [
-        one for one in estimates(find("ppd"), without, data="made", rng_seed=0) if one.statistic == "third"
-    ]
+    assert not [one for one in estimates(find("ppd"), without, data="made", rng_seed=0) if one.statistic == "third"]
 
 
 def test_user_templates_are_scored_like_built_in_ones(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
-    path.write_text(
-        "slots: {person: [man, woman]}\nwords: [nurse, doctor]\ntemplates: ['The {person} is a {word}.']\n"
-    )
+    path.write_text("slots: {person: [man, woman]}\nwords: [nurse, doctor]\ntemplates: ['The {person} is a {word}.']\n")
     result = unmask.audit(zoo.folder("bert-uncased"), data=path, options=OFF)
     model, tokenizer = reference.load(zoo.folder("bert-uncased"))
     expected = []
@@ -114,13 +104,8 @@ def test_user_templates_are_scored_like_built_in_ones(tmp_path: Path) -> None:
 
 def test_winogender_is_scored_as_templates(data_dir: Path) -> None:
     options = unmask.Options(store=False, data_dir=data_dir, limit=6)
-    result = unmask.audit(
-        zoo.folder("bert-uncased"), data="winogender", measures=["ppd", "lpbs"], options=options
-    )
-    assert {(one.measure, one.statistic) for one in result.headlines()} == {
-        ("ppd", "appd"),
-        ("lpbs", "association"),
-    }
+    result = unmask.audit(zoo.folder("bert-uncased"), data="winogender", measures=["ppd", "lpbs"], options=options)
+    assert {(one.measure, one.statistic) for one in result.headlines()} == {("ppd", "appd"), ("lpbs", "association")}
     assert all(one.unscored == 0 for one in result.headlines())
 
 
@@ -138,10 +123,6 @@ def test_the_command_prints_the_probability_of_the_third_word(
     result = unmask.load(tmp_path / "out")
     third = next(one for one in result.estimates if one.statistic == "third")
     assert f"mean probability of the third word: {third.value:.3f}" in said
-    words = {
-        one.group: one.value
-        for one in result.estimates
-        if one.measure == "ppd" and one.group.startswith("word=")
-    }
+    words = {one.group: one.value for one in result.estimates if one.measure == "ppd" and one.group.startswith("word=")}
     highest = max(words, key=lambda group: (words[group], group)).partition("=")[2]
     assert said.partition("furthest towards men: ")[2].startswith(f"{highest} ")

@@ -273,10 +273,7 @@ def test_nan_weights_load_silently():
 
 def test_no_mask_token():
     assert open_tokenizer("no_mask_token").mask_token is None
-    assert (
-        open_tokenizer("no_mask_token")(TEXT)["input_ids"]
-        == open_tokenizer("bert-uncased")(TEXT)["input_ids"]
-    )
+    assert open_tokenizer("no_mask_token")(TEXT)["input_ids"] == open_tokenizer("bert-uncased")(TEXT)["input_ids"]
 
 
 def test_pickle_only_is_read_unless_forbidden():

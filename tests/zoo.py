@@ -84,9 +84,7 @@ def byte_bpe() -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     return train_bpe(tokenizer, VOCABULARY, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
 
 
-def train_bpe(
-    tokenizer: Tokenizer, size: int, **options: Any
-) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+def train_bpe(tokenizer: Tokenizer, size: int, **options: Any) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Train on the corpus; the tokens in order of their ids, and the merges."""
     trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, **options)
     tokenizer.train_from_iterator(corpus(), trainer)
@@ -274,9 +272,7 @@ MASKED: dict[str, Member] = {
     "bert-cased": _bert(lambda: bert_tokenizer(hf.BertTokenizer, lowercase=False)),
     "bert-nsp": _bert(lambda: bert_tokenizer(hf.BertTokenizer), "BertForPreTraining"),
     "roberta": _roberta(lambda: roberta_tokenizer(lstrip=True), "RobertaConfig", "RobertaForMaskedLM"),
-    "roberta-plainmask": _roberta(
-        lambda: roberta_tokenizer(lstrip=False), "RobertaConfig", "RobertaForMaskedLM"
-    ),
+    "roberta-plainmask": _roberta(lambda: roberta_tokenizer(lstrip=False), "RobertaConfig", "RobertaForMaskedLM"),
     "albert": Member(
         albert_tokenizer,
         "AlbertConfig",
@@ -361,12 +357,7 @@ CAUSAL: dict[str, Member] = {
         qwen2_tokenizer,
         "Qwen2Config",
         "Qwen2ForCausalLM",
-        {
-            **SIZES,
-            "num_key_value_heads": 2,
-            "tie_word_embeddings": True,
-            "max_position_embeddings": POSITIONS,
-        },
+        {**SIZES, "num_key_value_heads": 2, "tie_word_embeddings": True, "max_position_embeddings": POSITIONS},
         spare_rows=9,
     ),
 }

@@ -26,9 +26,7 @@ def page() -> str:
     group = typer.main.get_command(app)
     parts = [HEAD, _section([])]
     for name, one in group.commands.items():  # type: ignore[attr-defined]
-        parts += [
-            _section([name, *tail]) for tail in ([[inner] for inner in getattr(one, "commands", {})] or [[]])
-        ]
+        parts += [_section([name, *tail]) for tail in ([[inner] for inner in getattr(one, "commands", {})] or [[]])]
     return "\n".join(parts)
 
 
@@ -37,9 +35,7 @@ def _section(words: list[str]) -> str:
 
     from unmask.cli import app
 
-    said = CliRunner().invoke(
-        app, [*words, "--help"], prog_name="unmask", env={"COLUMNS": "100", "TERM": "dumb"}
-    )
+    said = CliRunner().invoke(app, [*words, "--help"], prog_name="unmask", env={"COLUMNS": "100", "TERM": "dumb"})
     body = "\n".join(line.rstrip() for line in said.output.strip().splitlines())
     return f"## {' '.join(['unmask', *words])}\n\n```\n{body}\n```\n"
 

@@ -53,19 +53,11 @@ def _run(args: argparse.Namespace) -> None:
         begin = time.monotonic()
         engine = Engine(open_lm(args.model))
         if name is None:
-            kept[label] = {
-                "seen": scores_json(evaluate_model(engine, wiki.held_out_sentences, seed=args.seed))
-            }
+            kept[label] = {"seen": scores_json(evaluate_model(engine, wiki.held_out_sentences, seed=args.seed))}
         else:
             kept[label] = _mitigated(args, name, engine, wiki)
         kept[label]["seconds"] = round(time.monotonic() - begin, 1)
-        print(
-            label,
-            kept[label]["seconds"],
-            "s",
-            json.dumps(kept[label].get("record", {}).get("outcome")),
-            flush=True,
-        )
+        print(label, kept[label]["seconds"], "s", json.dumps(kept[label].get("record", {}).get("outcome")), flush=True)
         path.write_text(json.dumps(kept))
 
 
@@ -80,9 +72,7 @@ def _mitigated(args: argparse.Namespace, name: str, engine: Any, wiki: Any) -> d
 
     corpus = _gap(args) if name == "cds" else wiki
     epochs = args.epochs or EPOCHS[name]
-    settings = TrainSettings(
-        epochs=epochs, lr=args.rate, batch=args.batch, seed=args.seed, save_every=100_000
-    )
+    settings = TrainSettings(epochs=epochs, lr=args.rate, batch=args.batch, seed=args.seed, save_every=100_000)
     folder = args.out / name
     shutil.rmtree(folder, ignore_errors=True)
     context = MitigationContext(engine, folder, settings, MitigationOptions(), _print_steps(name))
@@ -182,9 +172,7 @@ def _print_steps(name: str) -> Any:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--corpora", type=Path, help=f"folder with {CORPUS}.txt.xz")
     parser.add_argument("--gap", type=Path, help="folder with gap-development.tsv and the others")

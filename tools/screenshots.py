@@ -36,11 +36,7 @@ FORGET = """() => {
   said.textContent = said.textContent.replace(/^.*? s\\. /, "");
 }"""
 SIZE = {"width": 1280, "height": 860}
-HEIGHTS = {
-    "explorer-pair": {"height": 1560},
-    "explorer-template": {"height": 720},
-    "explorer-judge": {"height": 600},
-}
+HEIGHTS = {"explorer-pair": {"height": 1560}, "explorer-template": {"height": 720}, "explorer-judge": {"height": 600}}
 
 
 def main() -> None:

@@ -108,10 +108,7 @@ def run_curves(models: dict[str, str], grid: str | None, args: argparse.Namespac
         points += [{"model": label, **asdict(point)} for point in curve.points]
         write_json(args.out / "relearning.json", points)
         last = curve.points[-1]
-        print(
-            f"{label}: {last.name} {last.bias.value:.3f} after {last.step} steps, r {last.score:.3f}",
-            flush=True,
-        )
+        print(f"{label}: {last.name} {last.bias.value:.3f} after {last.step} steps, r {last.score:.3f}", flush=True)
     write_tables(args.out)
 
 
@@ -144,9 +141,7 @@ def draw(out: Path) -> None:
         {"x": at["step"], "series": at["model"], **{axis: at["bias"][key] for axis, key in keys.items()}}
         for at in points
     ]
-    figure = drawing.figure(
-        "relearning", "Re-learning", charts.curves(rows, x="step", y=name, band=True), name
-    )
+    figure = drawing.figure("relearning", "Re-learning", charts.curves(rows, x="step", y=name, band=True), name)
     (out / "relearning.svg").write_text(figure.svg, encoding="utf-8")
     (out / "relearning.vl.json").write_text(json.dumps(figure.spec), encoding="utf-8")
     write_tables(out)
@@ -165,11 +160,7 @@ def write_tables(out: Path) -> None:
         names = list(dict.fromkeys(point["model"] for point in points))
         lines = [f"| step | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
         for step in sorted({point["step"] for point in points}):
-            by = {
-                p["model"]: f"{with_interval(p['bias'])}; r {p['score']:.2f}"
-                for p in points
-                if p["step"] == step
-            }
+            by = {p["model"]: f"{with_interval(p['bias'])}; r {p['score']:.2f}" for p in points if p["step"] == step}
             lines.append(f"| {step} | {' | '.join(by.get(name, '–') for name in names)} |")
         parts.append(f"relearning: {points[0]['name']}\n\n" + "\n".join(lines) + "\n")
     (out / "tasks.md").write_text("\n".join(parts), encoding="utf-8")

@@ -18,9 +18,7 @@ from unmask.measures.spans import align
 Scored = tuple[str, float | None, float]  # token, log-probability, weight
 
 
-def token_rows(
-    side: str, tokens: list[Scored], changed: set[int], item: str = "x/0000"
-) -> list[dict[str, Any]]:
+def token_rows(side: str, tokens: list[Scored], changed: set[int], item: str = "x/0000") -> list[dict[str, Any]]:
     return [
         {"measure": "pll", "item": item, "side": side, "position": place + 1, "token": token,
          "logprob": logprob, "weight": weight, "in_span": place in changed}
@@ -36,10 +34,7 @@ def explained(more: list[Scored], less: list[Scored]) -> Explanation:
     )
     changed = align(first, second).changed
     rows = token_rows("more", more, set(changed[0])) + token_rows("less", less, set(changed[1]))
-    totals = [
-        math.fsum(lp * w for _, lp, w in side if lp is not None and math.isfinite(lp))
-        for side in (more, less)
-    ]
+    totals = [math.fsum(lp * w for _, lp, w in side if lp is not None and math.isfinite(lp)) for side in (more, less)]
     item = fake.row("pll", "x/0000", *totals)
     return explain_rows([item], fake.token_table(rows))[0]
 
@@ -114,20 +109,13 @@ def test_contributions_of_a_table_do_not_depend_on_the_other_pairs_in_it() -> No
     for number, words in enumerate((["a", "b"], ["c"], ["d", "e", "f"])):
         more = [(word, -1.0 - place, 1.0) for place, word in enumerate(words)]
         rows = token_rows("more", more, {0}, f"x/{number}")
-        tables.append(
-            fake.token_table(rows + token_rows("less", [("z", -4.0, 1.0), *more[1:]], {0}, f"x/{number}"))
-        )
+        tables.append(fake.token_table(rows + token_rows("less", [("z", -4.0, 1.0), *more[1:]], {0}, f"x/{number}")))
     together = with_contributions(pa.concat_tables(tables)).to_pylist()
     assert together == [row for table in tables for row in with_contributions(table).to_pylist()]
-    interleaved = pa.Table.from_pylist(
-        sorted(pa.concat_tables(tables).to_pylist(), key=lambda row: row["position"])
-    )
+    interleaved = pa.Table.from_pylist(sorted(pa.concat_tables(tables).to_pylist(), key=lambda row: row["position"]))
     key = ("item", "side", "position")
     expected = sorted(together, key=lambda row: [row[name] for name in key])
-    assert (
-        sorted(with_contributions(interleaved).to_pylist(), key=lambda row: [row[name] for name in key])
-        == expected
-    )
+    assert sorted(with_contributions(interleaved).to_pylist(), key=lambda row: [row[name] for name in key]) == expected
 
 
 def test_an_empty_table_gets_the_columns() -> None:

@@ -20,9 +20,7 @@ def audited(folder: Path, *data: str) -> AuditResult:
     return unmask.audit(zoo.folder("gpt2"), data=data, out=folder, options=options)
 
 
-def test_printing_a_result_shows_what_the_command_prints(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_printing_a_result_shows_what_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["audit", str(zoo.folder("gpt2")), "--data", "nine-axes", "pronoun-templates", "--limit", "4"]
     with pytest.raises(SystemExit) as left:
         main([*words, "--no-report", "--no-store", "--quiet", "--out", str(tmp_path / "command")])
@@ -33,13 +31,7 @@ def test_printing_a_result_shows_what_the_command_prints(
     assert str(unmask.load(tmp_path / "command")) == str(result)
     for estimate in result.headlines():
         assert result.measure(estimate.measure).name in printed
-    for said in (
-        "gpt2 (GPT2LMHeadModel",
-        "begin-of-text rule",
-        "Nine axes",
-        "what it means",
-        "furthest towards",
-    ):
+    for said in ("gpt2 (GPT2LMHeadModel", "begin-of-text rule", "Nine axes", "what it means", "furthest towards"):
         assert said in printed
 
 

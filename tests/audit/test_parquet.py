@@ -42,11 +42,6 @@ def test_rows_have_groups_but_no_texts_and_no_missing_scores() -> None:
         "difference": 1.0, "outcome": "more", "reason": "", "text_kind": "letter", "year": None,
     }  # fmt: skip
     row = Row(
-        "pll",
-        "own",
-        "own/0000",
-        {"category": "age", "text_kind": "letter"},
-        {"more": -1.0, "less": -2.0},
-        "more",
+        "pll", "own", "own/0000", {"category": "age", "text_kind": "letter"}, {"more": -1.0, "less": -2.0}, "more"
     )
     assert rows_of(pa.Table.from_pylist([record])) == {("pll", "own"): [row]}

@@ -9,14 +9,8 @@ import pytest
 from unmask.cli.console import repeat_options, split_names
 
 CASES = {
-    "measures, then the model": (
-        "--measure cps aul model",
-        "--measure cps --measure aul model",
-    ),
-    "measures in a list": (
-        "--measure cps pll,aul ./folder",
-        "--measure cps --measure pll,aul ./folder",
-    ),
+    "measures, then the model": ("--measure cps aul model", "--measure cps --measure aul model"),
+    "measures in a list": ("--measure cps pll,aul ./folder", "--measure cps --measure pll,aul ./folder"),
     "measures of vectors, questions and files of them": (
         "vectors --measure weat ripa --questions weat-6 mine.json builtin",
         "vectors --measure weat --measure ripa --questions weat-6 --questions mine.json builtin",
@@ -26,26 +20,14 @@ CASES = {
         "--questions weat-6 --questions weat-6-sentences --questions religion-islam --questions seat-6b "
         "--questions sent-religion1 bert-base-cased",
     ),
-    "vectors after a question": (
-        "--questions weat-6 glove.txt",
-        "--questions weat-6 glove.txt",
-    ),
+    "vectors after a question": ("--questions weat-6 glove.txt", "--questions weat-6 glove.txt"),
     "datasets and files": (
         "--data crows-pairs my.csv my.yaml model cps",
         "--data crows-pairs --data my.csv --data my.yaml model cps",
     ),
-    "a table is no dataset of pairs": (
-        "--data nine-axes prompts",
-        "--data nine-axes prompts",
-    ),
-    "another option ends it": (
-        "--measure cps --limit 3 aul",
-        "--measure cps --limit 3 aul",
-    ),
-    "texts": (
-        "--corpus a.txt b.txt gone.txt",
-        "--corpus a.txt --corpus b.txt gone.txt",
-    ),
+    "a table is no dataset of pairs": ("--data nine-axes prompts", "--data nine-axes prompts"),
+    "another option ends it": ("--measure cps --limit 3 aul", "--measure cps --limit 3 aul"),
+    "texts": ("--corpus a.txt b.txt gone.txt", "--corpus a.txt --corpus b.txt gone.txt"),
 }
 
 

@@ -28,9 +28,7 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
-    path.write_text(
-        "She is a nurse.\nHe is a cook and his brother is one, too.\nThe women left.\n", encoding="utf-8"
-    )
+    path.write_text("She is a nurse.\nHe is a cook and his brother is one, too.\nThe women left.\n", encoding="utf-8")
     return path
 
 
@@ -42,21 +40,10 @@ def test_counts_are_printed_with_their_interval(text: Path, capsys: pytest.Captu
     assert "nurse" in out
 
 
-def test_json_page_and_table_hold_the_same(
-    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_page_and_table_hold_the_same(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, table = tmp_path / "out", tmp_path / "rows.csv"
     code, out, _ = run(
-        capsys,
-        "corpus",
-        "count",
-        str(text),
-        "--json",
-        "--out",
-        str(folder),
-        "--per-document",
-        str(table),
-        "--quiet",
+        capsys, "corpus", "count", str(text), "--json", "--out", str(folder), "--per-document", str(table), "--quiet"
     )
     assert code == 0
     whole = json.loads(out)
@@ -77,17 +64,7 @@ def test_json_page_and_table_hold_the_same(
 def test_other_sets_and_names(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     terms = tmp_path / "terms.csv"
     terms.write_text("a,b\nnurse,cook\n,brother\n", encoding="utf-8")
-    argv = (
-        "corpus",
-        "count",
-        str(text),
-        "--terms",
-        str(terms),
-        "--names",
-        "care",
-        "rest",
-        "--no-professions",
-    )
+    argv = ("corpus", "count", str(text), "--terms", str(terms), "--names", "care", "rest", "--no-professions")
     code, out, _ = run(capsys, *argv, "--quiet")
     assert code == 0
     assert "1 care and 2 rest words" in out

@@ -21,16 +21,7 @@ def code(*words: str | Path) -> int:
 
 def test_it_prints_tables_and_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    asked = [
-        "diagnose",
-        "direction",
-        zoo.folder("bert-uncased"),
-        "--measure",
-        "aul",
-        "all-masked",
-        "--limit",
-        "40",
-    ]
+    asked = ["diagnose", "direction", zoo.folder("bert-uncased"), "--measure", "aul", "all-masked", "--limit", "40"]
     assert code(*asked, "--out", out, "--quiet") == 0
     said = capsys.readouterr()
     assert "direction: Does a score depend on whether the stereotype" in said.out

@@ -47,12 +47,7 @@ def test_it_writes_a_checkpoint_and_shows_before_and_after(
     asked = ["mitigate", "cds", zoo.folder("bert-uncased"), "--corpus", text, "--out", out, "--epochs", "1"]
     assert code(*asked, "--quiet", "--held", text) == 0
     said = capsys.readouterr().out
-    for words in (
-        "Bias, before and after",
-        "Words that have a gender",
-        "What it cost on held-out text",
-        "pregnant",
-    ):
+    for words in ("Bias, before and after", "Words that have a gender", "What it cost on held-out text", "pregnant"):
         assert words in said
     result = unmask.load(out)
     assert result.meta["data"][0]["name"] == "text.txt"
@@ -93,9 +88,7 @@ def test_bad_input_is_one_line(words: list[str], said: str, capsys: pytest.Captu
     assert err.count("\n") == 1
 
 
-def test_a_method_for_masked_models_says_so(
-    tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_method_for_masked_models_says_so(tmp_path: Path, text: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert code("mitigate", "at", zoo.folder("gpt2"), "--corpus", text, "--out", out, "--quiet") == 2
     said = capsys.readouterr().err
@@ -104,16 +97,7 @@ def test_a_method_for_masked_models_says_so(
 
 
 def test_invalid_curve_sizes(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [
-        "mitigate",
-        "cds",
-        zoo.folder("bert-uncased"),
-        "--corpus",
-        text,
-        "--out",
-        tmp_path / "out",
-        "--quiet",
-    ]
+    asked = ["mitigate", "cds", zoo.folder("bert-uncased"), "--corpus", text, "--out", tmp_path / "out", "--quiet"]
     assert code(*asked, "--curve", "a few") == 2
     assert "give comma-separated numbers of sentences" in capsys.readouterr().err
     assert code(*asked, "--curve", "5000") == 2

@@ -40,9 +40,7 @@ def test_it_writes_answers_scores_and_undecided_prompts(run: Path) -> None:
     assert len(answers) == 8
     assert all(len(one["words"]) == 2 for one in answers)
     rows = list(csv.DictReader((run / "undecided.csv").read_text("utf-8").splitlines()))
-    assert [row["prompt"] for row in rows] == [
-        one["prompt"] for one in answers if one["verdict"] == "undecided"
-    ]
+    assert [row["prompt"] for row in rows] == [one["prompt"] for one in answers if one["verdict"] == "undecided"]
     whole = json.loads((run / "result.json").read_text("utf-8"))
     decided = [one["verdict"] for one in answers if one["verdict"] != "undecided"]
     assert whole["estimates"][0]["n"] == len(decided)
@@ -53,9 +51,7 @@ def test_it_writes_answers_scores_and_undecided_prompts(run: Path) -> None:
 def test_annotation_by_keys_stops_resumes_and_scores(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    waiting = [
-        row["prompt"] for row in csv.DictReader((run / "undecided.csv").read_text("utf-8").splitlines())
-    ]
+    waiting = [row["prompt"] for row in csv.DictReader((run / "undecided.csv").read_text("utf-8").splitlines())]
     assert len(waiting) > 4
     typed(monkeypatch, "bnxzuq")
     assert code("judge", run, "--judge", "anna", "--no-report") == 0
@@ -80,9 +76,7 @@ def test_annotation_by_keys_stops_resumes_and_scores(
     assert {one["judges"] for one in agreement} == {2}
 
 
-def test_annotations_are_imported_from_a_file(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_annotations_are_imported_from_a_file(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(csv.DictReader((run / "undecided.csv").read_text("utf-8").splitlines()))
     path = tmp_path / "said.csv"
     path.write_text("prompt,judge,verdict,when\n" + "".join(f"{row['prompt']},eve,biased,\n" for row in rows))

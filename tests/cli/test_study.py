@@ -58,11 +58,7 @@ def test_settings_reach_the_steps(capsys: pytest.CaptureFixture[str], tmp_path: 
 def test_bad_input_prints_one_line(
     words: tuple[str, ...], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = (
-        ("--out", str(tmp_path / "out"))
-        if words[1] == "aul" and len(words) > 2 and words[2] != "folder"
-        else ()
-    )
+    more = ("--out", str(tmp_path / "out")) if words[1] == "aul" and len(words) > 2 and words[2] != "folder" else ()
     code, _, err = invoke(capsys, *words, *more)
     assert code == 2
     assert message in err
@@ -79,17 +75,7 @@ def test_studies_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_study_and_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     model, missing = str(zoo.folder("bert-uncased")), str(tmp_path / "gone")
-    words = (
-        "study",
-        "paraphrase",
-        "--models",
-        f"{model},{missing}",
-        "--limit",
-        "20",
-        "--offline",
-        "--threads",
-        "1",
-    )
+    words = ("study", "paraphrase", "--models", f"{model},{missing}", "--limit", "20", "--offline", "--threads", "1")
     code, printed, err = invoke(capsys, *words, "--out", str(out))
     assert code == 1  # one model is not there: message, and the rest goes on
     assert "FAILED: no folder" in err

@@ -23,9 +23,7 @@ def code(*words: str | Path) -> int:
 
 def classifier(folder: Path, labels: tuple[str, ...]) -> Path:
     named = {"id2label": dict(enumerate(labels)), "label2id": {name: at for at, name in enumerate(labels)}}
-    model = AutoModelForSequenceClassification.from_pretrained(
-        untrained_model(), num_labels=len(labels), **named
-    )
+    model = AutoModelForSequenceClassification.from_pretrained(untrained_model(), num_labels=len(labels), **named)
     model.save_pretrained(folder)
     AutoTokenizer.from_pretrained(untrained_model()).save_pretrained(folder)
     return folder
@@ -94,9 +92,7 @@ def test_json_is_what_the_folder_holds(tmp_path: Path, capsys: pytest.CaptureFix
         (["sentiment"], "has no weights for"),
     ],
 )
-def test_bad_input_is_one_line(
-    words: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_one_line(words: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code("task", *words, "--out", tmp_path / "out", "--quiet", "--offline") == 2
     said = capsys.readouterr().err
     assert line in said

@@ -68,10 +68,7 @@ def test_known_values_of_a_glove_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "tiny" in capsys.readouterr().out
     assert sorted(one.name for one in out.iterdir()) == ["report.html", "result.json", "weat-effects.svg"]
     again = tmp_path / "population"
-    assert (
-        code("vectors", path, "--questions", asked, "--out", again, "--population", "--no-report", "--quiet")
-        == 0
-    )
+    assert code("vectors", path, "--questions", asked, "--out", again, "--population", "--no-report", "--quiet") == 0
     (row,) = found(again)["tables"][0]["rows"]
     assert row["effect size"]["value"] == pytest.approx(0.8 / (2.08 / 4) ** 0.5)
 
@@ -126,18 +123,7 @@ def test_ceat_samples_from_a_corpus_and_reports_missing_words(tmp_path: Path) ->
     texts["x"]["texts"].append("nowhere")
     asked.write_text(json.dumps(texts))
     corpus.write_text("".join(f"{a} saw {word} there.\n" for word in TINY for a in ("We", "You", "They")))
-    told = [
-        "--measure",
-        "ceat",
-        "--questions",
-        asked,
-        "--corpus",
-        corpus,
-        "--draws",
-        "30",
-        "--no-report",
-        "--quiet",
-    ]
+    told = ["--measure", "ceat", "--questions", asked, "--corpus", corpus, "--draws", "30", "--no-report", "--quiet"]
     assert code("vectors", zoo.folder("bert-uncased"), *told, "--out", out) == 0
     (row,) = found(out)["tables"][0]["rows"]
     assert row["draws"] == 30

@@ -76,11 +76,7 @@ def test_an_object_is_taken_as_it_is_and_several_without_duplicates(folder: Path
     assert fruits.find(own) is own
     assert fruits.find_all("plum") == [fruits["plum"]]
     assert fruits.find_all(own) == [own]
-    assert [each.name for each in fruits.find_all(["plum", own, "lemon", "plum"])] == [
-        "plum",
-        "quince",
-        "lemon",
-    ]
+    assert [each.name for each in fruits.find_all(["plum", own, "lemon", "plum"])] == ["plum", "quince", "lemon"]
     with pytest.raises(DataError, match="two different fruits are named 'plum': rename one"):
         fruits.find_all(["plum", Fruit("plum", sweet=False)])
 
@@ -97,12 +93,7 @@ def test_an_entry_point_names_a_module_an_object_or_several(value: str, folder: 
 def test_a_broken_entry_point_is_one_warning_and_stops_nothing(folder: Path) -> None:
     write(folder / "broken", "raises", "raise RuntimeError('first line\\nsecond line')")
     write(folder / "broken", "other", "NUMBER = 3")
-    points = {
-        "a": "broken.raises",
-        "b": "broken.gone",
-        "c": "broken.other:NUMBER",
-        "d": "broken.other:MISSING",
-    }
+    points = {"a": "broken.raises", "b": "broken.gone", "c": "broken.other:NUMBER", "d": "broken.other:MISSING"}
     install(folder, "broken-fruits", **points)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -43,9 +43,7 @@ def slow(lines: list[str]) -> tuple[list[tuple[int, int, int]], dict[str, list[i
         if not line.strip():
             continue
         words = re.findall(r"[^\W_]+", line.lower())
-        rows.append(
-            (sum(w in ("she", "woman") for w in words), sum(w in ("he", "man") for w in words), len(words))
-        )
+        rows.append((sum(w in ("she", "woman") for w in words), sum(w in ("he", "man") for w in words), len(words)))
         for sentence in split_sentences(line):
             inside = set(re.findall(r"[^\W_]+", sentence.lower()))
             for name, forms in TERMS.professions.items():
@@ -85,10 +83,7 @@ def test_parts_processes_and_formats_do_not_change_the_counts(
         csv.writer(stream).writerows([["text"], *([line] for line in LINES * 700)])
     assert count_files([table], TermCounter(TERMS)).cooccurrences.tolist() == whole.cooccurrences.tolist()
     monkeypatch.setattr("unmask.corpus.ranges.RANGE_BYTES", 5000)
-    cut, apart = (
-        count_files([many], TermCounter(TERMS)),
-        count_files([many, text], TermCounter(TERMS), processes=2),
-    )
+    cut, apart = (count_files([many], TermCounter(TERMS)), count_files([many, text], TermCounter(TERMS), processes=2))
     for other, extra in ((cut, 0), (apart, 4)):
         assert other.documents == whole.documents + extra == 2800 + extra
         assert len(other.groups) == GROUPS
@@ -132,9 +127,7 @@ def test_parts_of_a_file_join_without_loss(tmp_path: Path) -> None:
             assert sum(len(document_starts(part, unit)) for part in parts) == {"line": 5, "block": 3}[unit]  # type: ignore[arg-type]
 
 
-def test_a_bad_byte_is_reported_by_its_offset_in_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_byte_is_reported_by_its_offset_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a later range neither the row nor the offset from the cut would say where it is."""
     path, raw = tmp_path / "a.txt", b"She is here.\n" * 9 + b"He is caf\xe9.\n"
     path.write_bytes(raw)
@@ -155,10 +148,7 @@ def test_per_document_tables_hold_every_document(text: Path, tmp_path: Path) -> 
     assert float(listed[0]["ilps"]) == pytest.approx(math.log(2 / 1))
     assert listed[2]["ilps"] == ""
     assert pq.read_table(tmp_path / "d.parquet").column("f").to_pylist() == [row[0] for row in rows * 2]
-    with (
-        pytest.raises(DataError, match=r"\.csv or \.parquet"),
-        document_writer(tmp_path / "d.txt", TERMS.names),
-    ):
+    with pytest.raises(DataError, match=r"\.csv or \.parquet"), document_writer(tmp_path / "d.txt", TERMS.names):
         pass
 
 
@@ -244,9 +234,7 @@ def test_columns_of_a_file_without_a_header_are_counted(miniature: Path) -> None
         ("women", "men"), (["woman", "girl", "her", "mother"], ["man", "boy", "his", "he"]), source="s"
     )
     path = miniature / "stsb" / "sts-train.csv"
-    found = count_files(
-        [path], TermCounter(lists, TextLayout(("6", "7"), header=False), whitespace_only=True)
-    )
+    found = count_files([path], TermCounter(lists, TextLayout(("6", "7"), header=False), whitespace_only=True))
     assert found.documents == len(lines) == 60
     for side, words in enumerate(lists.sets):
         assert found.set_total(side) == sum(token in words for token in tokens) > 5
@@ -256,9 +244,7 @@ def test_the_paper_count_of_sts_b_is_met_within_one_percent(published: Path) -> 
     """Kaneko et al. (2022), Table 1: 1,304 and 2,126 words; whitespace tokens of both training sentences."""
     lists = read_lists(*(published / "gn_glove" / f"{sex}_word_file.txt" for sex in ("female", "male")))
     layout = TextLayout(("6", "7"), header=False)
-    found = count_files(
-        [published / "stsb" / "sts-train.csv"], TermCounter(lists, layout, whitespace_only=True)
-    )
+    found = count_files([published / "stsb" / "sts-train.csv"], TermCounter(lists, layout, whitespace_only=True))
     assert found.documents == 5749
     assert (found.set_total(0), found.set_total(1)) == pytest.approx((1304, 2126), rel=0.01)
     assert ilps(found.groups).value == pytest.approx(-0.489, abs=0.005)

@@ -14,9 +14,7 @@ from unmask.corpus import training_effect
 
 
 @pytest.mark.slow
-def test_the_effect_of_a_corpus_is_a_result_like_any_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_effect_of_a_corpus_is_a_result_like_any_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_effect, "evaluate_model", few_looks)
     path, out = tmp_path / "text.txt", tmp_path / "out"
     lines = [f"The guard number {number} said that he was tired of the rain." for number in range(200)]

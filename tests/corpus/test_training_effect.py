@@ -74,23 +74,14 @@ def few_looks(engine: Engine, held: Sequence[str], *, seed: int = 0, progress: A
 
 
 @pytest.mark.slow
-def test_corpus_and_placebo_train_from_the_same_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_corpus_and_placebo_train_from_the_same_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_effect, "evaluate_model", few_looks)
     settings = EffectSettings(lr=1e-3, batch=4, length=32)
-    plan = TrainingPlan(
-        str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False)
-    )
+    plan = TrainingPlan(str(zoo.folder("bert-uncased")), Opening(device="cpu"), settings, Options(store=False))
     texts = TEXTS * 2
-    held = [
-        "The nurse thought that the rain would never stop at all.",
-        "They went down the long road to the sea.",
-    ]
+    held = ["The nurse thought that the rain would never stop at all.", "They went down the long road to the sea."]
     made = measure_effect(plan, texts, shuffle_gender(texts), held, tmp_path)
-    prints = [
-        open_lm(tmp_path / name, Opening(device="cpu")).facts.fingerprint for name in ("corpus", "placebo")
-    ]
+    prints = [open_lm(tmp_path / name, Opening(device="cpu")).facts.fingerprint for name in ("corpus", "placebo")]
     assert len({*prints, made.model["fingerprint"]}) == 3
     assert made.trainings["corpus"]["steps"] == made.trainings["placebo"]["steps"] == 5
     summary = summarize_effect(made)

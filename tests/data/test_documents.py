@@ -68,10 +68,7 @@ def test_lines_blocks_and_whole_files(tmp_path: Path) -> None:
 def test_several_columns_make_one_document_and_numbers_name_them_without_a_header(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.csv", b'x\t1\tA "man.\tA woman.\nx\t2\tHe.\tShe.\textra\nshort\n')
     problems = Problems()
-    assert texts_of(path, TextLayout(("3", "4"), header=False), problems) == [
-        'A "man.\nA woman.',
-        "He.\nShe.",
-    ]
+    assert texts_of(path, TextLayout(("3", "4"), header=False), problems) == ['A "man.\nA woman.', "He.\nShe."]
     assert problems.first == ["a.csv, row 2 (from 0): 1 fields, expected 4"]
 
 
@@ -88,10 +85,7 @@ def test_bad_rows_are_skipped_and_recorded(tmp_path: Path) -> None:
 
 def test_bytes_that_are_not_utf8_are_replaced_and_recorded(tmp_path: Path) -> None:
     problems = Problems()
-    assert texts_of(packed(tmp_path / "a.txt", b"ok\n caf\xe9 she\n"), problems=problems) == [
-        "ok",
-        " caf\ufffd she",
-    ]
+    assert texts_of(packed(tmp_path / "a.txt", b"ok\n caf\xe9 she\n"), problems=problems) == ["ok", " caf\ufffd she"]
     assert problems.first == ["a.txt, row 1 (from 0): byte 4 is not UTF-8; it was replaced"]
 
 
@@ -135,9 +129,7 @@ def test_problems_beyond_the_limit_are_counted() -> None:
 
 
 def test_sentences_end_at_marks_but_not_at_titles_and_initials() -> None:
-    text = (
-        'Mr. Smith met J. R. Jones. "Why?" she asked. He said "No." Then it ended!\nNew line, e.g. this one'
-    )
+    text = 'Mr. Smith met J. R. Jones. "Why?" she asked. He said "No." Then it ended!\nNew line, e.g. this one'
     assert split_sentences(text) == [
         "Mr. Smith met J. R. Jones.",
         '"Why?" she asked.',

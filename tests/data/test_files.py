@@ -23,12 +23,7 @@ PAGE = "/crows_pairs/crows_pairs_anonymized.csv"
 @pytest.fixture(autouse=True)
 def small_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """CrowS-Pairs with a checksum that our small file has, and an address nobody answers."""
-    replace_file(
-        monkeypatch,
-        "crows-pairs",
-        url="http://127.0.0.1:9/none.csv",
-        sha256=hashlib.sha256(GOOD).hexdigest(),
-    )
+    replace_file(monkeypatch, "crows-pairs", url="http://127.0.0.1:9/none.csv", sha256=hashlib.sha256(GOOD).hexdigest())
 
 
 def put(folder: Path, content: bytes) -> Path:
@@ -64,15 +59,11 @@ def test_another_file_in_a_given_directory_is_used_but_unverified(tmp_path: Path
 
 def test_another_file_in_the_cache_is_refused() -> None:
     put(files.cache_dir(), GOOD + b"\n")
-    with pytest.raises(
-        DataError, match=r"not the published file of crows-pairs .*`unmask data get crows-pairs`"
-    ):
+    with pytest.raises(DataError, match=r"not the published file of crows-pairs .*`unmask data get crows-pairs`"):
         data.load("crows-pairs")
 
 
-def test_not_found_says_where_it_looked_and_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_not_found_says_where_it_looked_and_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given, variable = tmp_path / "given", tmp_path / "variable"
     given.mkdir()
     variable.mkdir()
@@ -152,9 +143,7 @@ def test_server_errors(server: Server) -> None:
 
 
 def test_unreachable_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(
-        DataError, match=r"could not be fetched from http://127\.0\.0\.1:9/none\.csv: "
-    ) as caught:
+    with pytest.raises(DataError, match=r"could not be fetched from http://127\.0\.0\.1:9/none\.csv: ") as caught:
         data.get("crows-pairs")
     assert "\n" not in str(caught.value)
     monkeypatch.setenv("UNMASK_DATA_MIRROR", "gopher://old.example")
@@ -220,7 +209,5 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_a_file_of_a_package_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_file(monkeypatch, "nine-axes", name="gone.csv")
-    with pytest.raises(
-        DataError, match=r"gone\.csv, the file of nine-axes, is missing; install unmask again"
-    ):
+    with pytest.raises(DataError, match=r"gone\.csv, the file of nine-axes, is missing; install unmask again"):
         data.load("nine-axes")

@@ -34,14 +34,10 @@ GROUPS = {
         "christian christians baptist protestant lutheran methodist episcopalian presbyterian anglican",
     ),
     "age": (
-        "old older oldest elderly over fifties sixties seventies seventy eighty teens teenage teenager "
-        "teenagers",
+        "old older oldest elderly over fifties sixties seventies seventy eighty teens teenage teenager teenagers",
         "young younger youngest under twenties thirties twenty thirty adult adults middle-aged",
     ),
-    "disability": (
-        "disabled deaf blind ill autistic with",
-        "able-bodied hearing sighted healthy neurotypical without",
-    ),
+    "disability": ("disabled deaf blind ill autistic with", "able-bodied hearing sighted healthy neurotypical without"),
     "physical-appearance": (
         "fat overweight heavy chubby short shorter ugly unattractive plain bald scarred red-haired with",
         "thin slim slender skinny tall taller beautiful handsome pretty gorgeous attractive good-looking "

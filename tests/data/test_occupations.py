@@ -32,9 +32,7 @@ def test_number_of_group_shares_is_as_on_the_card() -> None:
 
 
 def test_every_profession_of_the_templates_is_covered() -> None:
-    asked = {
-        item.groups["word"] for item in data.load("pronoun-templates").items if item.groups["goal"] == "zero"
-    }
+    asked = {item.groups["word"] for item in data.load("pronoun-templates").items if item.groups["goal"] == "zero"}
     assert len(asked) == 136
     assert asked <= {one.name for one in OCCUPATIONS}
 

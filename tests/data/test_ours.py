@@ -23,9 +23,7 @@ def length(name: str) -> int:
     if name in data.names():
         return len(data.load(name).items)
     found = data.read(name)
-    return (
-        len(found) if isinstance(found, tuple) else sum(len(getattr(found, part)) for part in found.__slots__)
-    )
+    return len(found) if isinstance(found, tuple) else sum(len(getattr(found, part)) for part in found.__slots__)
 
 
 @pytest.mark.parametrize("name", [*OURS, *data.tables()])
@@ -105,19 +103,14 @@ def test_a_copied_sentence_would_be_found(tmp_path: Path) -> None:
 def sentences_of(folder: Path) -> list[str]:
     """What stands in the files of a data directory, without column names and labels."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md")
-    found = [
-        re.split(r'[\t\n"]|(?<=[.!?])\s', path.read_text(encoding="utf-8", errors="replace"))
-        for path in files
-    ]
+    found = [re.split(r'[\t\n"]|(?<=[.!?])\s', path.read_text(encoding="utf-8", errors="replace")) for path in files]
     texts = [re.sub(r"^\d+ ", "", part) for parts in found for part in parts]  # WinoBias numbers its lines
     return [text for text in texts if "_" not in text and "['" not in text]
 
 
 def test_no_sentence_is_taken_from_a_published_dataset(miniature: Path, published: Path) -> None:
     parts = [part for _, text in all_sentences() for part in text.split("{slot}")]
-    ours, small = (
-        [text for text in texts if len(words(text)) >= 6] for texts in (parts, sentences_of(miniature))
-    )
+    ours, small = ([text for text in texts if len(words(text)) >= 6] for texts in (parts, sentences_of(miniature)))
     assert len(ours) > 8000
     assert len(small) > 1200
     assert copied(published, [*ours, *small]) == set()

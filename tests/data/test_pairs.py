@@ -143,8 +143,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(mark: bytes, suffix: str, tmp_
 
 
 @pytest.mark.parametrize(
-    "columns",
-    [("more", "less"), ("sent_more", "sent_less"), ("stereotype", "antistereotype"), (" More", "LESS ")],
+    "columns", [("more", "less"), ("sent_more", "sent_less"), ("stereotype", "antistereotype"), (" More", "LESS ")]
 )
 def test_spellings_of_the_columns(columns: tuple[str, str]) -> None:
     item = data.from_records([dict(zip(columns, ("a", "b"), strict=True))]).items[0]
@@ -152,16 +151,7 @@ def test_spellings_of_the_columns(columns: tuple[str, str]) -> None:
 
 
 def test_values_that_are_not_text_become_text() -> None:
-    record = {
-        "more": "a",
-        "less": "b",
-        "id": 7,
-        "n": 3,
-        "x": 0.5,
-        "none": None,
-        "nan": float("nan"),
-        "list": [1, "é"],
-    }
+    record = {"more": "a", "less": "b", "id": 7, "n": 3, "x": 0.5, "none": None, "nan": float("nan"), "list": [1, "é"]}
     item = data.from_records([record]).items[0]
     assert item.id == "pairs/7"
     assert item.groups == {"n": "3", "x": "0.5", "list": '[1, "é"]'}
@@ -259,11 +249,7 @@ MISTAKES = [
     ("p.csv", "more,less,more\na,b,c\n", "p.csv: column 'more' appears more than once in the header"),
     ("p.csv", "more,less,sent_more\na,b,c\n", "two columns for 'more'; keep one of 'more' or 'sent_more'"),
     ("p.parquet", b"PAR1 not really", "p.parquet: not a readable Parquet file"),
-    (
-        "p.xlsx",
-        b"",
-        "p.xlsx: unknown kind of file '.xlsx'; expected one of .csv, .tsv, .json, .jsonl, .parquet",
-    ),
+    ("p.xlsx", b"", "p.xlsx: unknown kind of file '.xlsx'; expected one of .csv, .tsv, .json, .jsonl, .parquet"),
 ]
 
 
@@ -276,9 +262,7 @@ def test_mistakes(name: str, content: str | bytes, message: str, tmp_path: Path)
 
 
 def test_mistakes_in_records_name_the_records() -> None:
-    with pytest.raises(
-        DataError, match=re.escape("my-list, row 1 (from 0): empty sentence in column 'less'")
-    ):
+    with pytest.raises(DataError, match=re.escape("my-list, row 1 (from 0): empty sentence in column 'less'")):
         data.from_records([("a", "b"), ("a", "")], name="My list")
     with pytest.raises(DataError, match="pairs: no rows"):
         data.from_records(pd.DataFrame({"more": [], "less": []}))

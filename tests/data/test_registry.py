@@ -77,9 +77,7 @@ def test_a_table_is_not_mistaken_for_pairs() -> None:
         "prompts (Prompts with one open word) is a table, not a dataset of pairs: use "
         "unmask.data.read('prompts'), or show it with `unmask data show prompts`"
     )
-    with pytest.raises(
-        DataError, match=r"nine-axes is a dataset of pairs, not a table: use unmask\.data\.load"
-    ):
+    with pytest.raises(DataError, match=r"nine-axes is a dataset of pairs, not a table: use unmask\.data\.load"):
         data.read("nine-axes")
     with pytest.raises(DataError, match=r"stsb .* is data of a task, .* `unmask data get stsb`"):
         data.load("stsb")

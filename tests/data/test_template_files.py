@@ -91,10 +91,7 @@ def test_a_table_of_pairs_is_still_one_of_pairs(tmp_path: Path) -> None:
         ("- a\n", "found list, expected slots, words, templates"),
         ("frames: []\n", "unknown entry 'frames'"),
         ("words: nurse\n", "bad.yaml, words: found str, expected a list"),
-        (
-            "slots: {person: [man]}\n",
-            r"slot 'person': found \['man'\], expected two or three different words",
-        ),
+        ("slots: {person: [man]}\n", r"slot 'person': found \['man'\], expected two or three different words"),
         ("templates: ['{a} {word} left.']\n", r"templates\[0\] \(from 0\): no word of category ''"),
         ("templates: ['She left.']\n", r"templates\[0\] \(from 0\): template 'She left.' has 0 slots"),
         ("words: [nurse]\n", r"words\[0\] \(from 0\): no template with \{word\}"),
@@ -104,10 +101,7 @@ def test_a_table_of_pairs_is_still_one_of_pairs(tmp_path: Path) -> None:
         ("templates: ['{job} met {object}']\n", r"unknown mark \{job\}"),
         ("templates: [\n", "not valid YAML"),
         ("words: []\n", "no templates; expected at least one"),
-        (
-            "words: [nurse, Nurse]\ntemplates: ['The {word} met {object}.']\n",
-            "a word is listed twice in one category",
-        ),
+        ("words: [nurse, Nurse]\ntemplates: ['The {word} met {object}.']\n", "a word is listed twice in one category"),
     ],
 )
 def test_errors_name_the_invalid_entry(tmp_path: Path, text: str, complaint: str) -> None:

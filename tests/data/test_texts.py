@@ -28,11 +28,7 @@ def test_documents_are_held_out_by_hash() -> None:
 
 @pytest.mark.parametrize(
     ("texts", "limit", "said"),
-    [
-        ([], None, "the corpus has no text"),
-        (["  "], None, "the corpus has no text"),
-        (["A text."], 0, "limit is 0"),
-    ],
+    [([], None, "the corpus has no text"), (["  "], None, "the corpus has no text"), (["A text."], 0, "limit is 0")],
 )
 def test_a_corpus_without_text(texts: list[str], limit: int | None, said: str) -> None:
     with pytest.raises(DataError, match=said):

@@ -27,9 +27,7 @@ def crows(rows: tuple[int, ...] = ROWS) -> Dataset:
     return replace(whole, items=tuple(whole.items[row] for row in rows))
 
 
-def run(
-    diagnoses: Sequence[str | Diagnosis], models: Sequence[Any] = (), **options: Any
-) -> tuple[Section, ...]:
+def run(diagnoses: Sequence[str | Diagnosis], models: Sequence[Any] = (), **options: Any) -> tuple[Section, ...]:
     """The section of every diagnosis in its result."""
     return unmask.diagnose(diagnoses, models, **options).findings
 
@@ -39,9 +37,7 @@ def finding(
 ) -> Finding:
     """What the diagnosis finds of one tiny model."""
     how = DiagnosisSettings(measures=tuple(measures), **settings)
-    (found,) = run(
-        [diagnosis], [zoo.folder(architecture)], data=data, settings=how, options=Options(store=False)
-    )
+    (found,) = run([diagnosis], [zoo.folder(architecture)], data=data, settings=how, options=Options(store=False))
     return found.finding
 
 

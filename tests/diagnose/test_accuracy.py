@@ -32,11 +32,7 @@ Right = dict[tuple[int, str, int], bool]  # by row, side and place
 
 def diagnosed(model: Path, data: Dataset, **settings: Any) -> Section:
     (found,) = run(
-        [ACCURACY],
-        [model],
-        data=data,
-        settings=DiagnosisSettings(**settings),
-        options=unmask.Options(store=False),
+        [ACCURACY], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
     )
     return found
 
@@ -208,9 +204,7 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
     of = found("bert-uncased", "stereoset")
     data = lesson()["stereoset"]
     what = ACCURACY.observe(_subject(pupil("bert-uncased")), data, DiagnosisSettings())
-    named = ACCURACY.conclude(
-        [DiagnosisObservation({"id": "google/roberta-large"}, data, what)], DiagnosisSettings()
-    )
+    named = ACCURACY.conclude([DiagnosisObservation({"id": "google/roberta-large"}, data, what)], DiagnosisSettings())
     paper = [row[-1] for row in named.tables[0].rows]
     assert paper == [None, None, 98.88, 98.88, 3.17, 3.17]
     assert named.tables[2].rows[0][-1] == 1509
@@ -259,10 +253,7 @@ def test_equal_sentences_have_no_candidates() -> None:
     data = replace(lesson()["stereoset"], items=(Pair("x/0", text, text), Pair("x/1", text, text)))
     table = rows(diagnosed(pupil("roberta"), data), 0)
     assert table["sss", "pairs, a whole candidate guessed"]["n"] == 0
-    assert (
-        table["cps", "shared tokens, each hidden alone"]["n"]
-        == table["aul", "content tokens, nothing hidden"]["n"]
-    )
+    assert table["cps", "shared tokens, each hidden alone"]["n"] == table["aul", "content tokens, nothing hidden"]["n"]
 
 
 def test_a_causal_model_is_refused() -> None:

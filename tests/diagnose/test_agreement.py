@@ -64,11 +64,7 @@ def score(architecture: str, name: str) -> float:
 def test_models_are_ranked_as_by_plain_loops() -> None:
     table = found_by(MODELS).finding.tables[0]
     assert table.title == "Models ranked by two measures"
-    assert [(row[1], row[2]) for row in table.rows] == [
-        ("aul", "sss"),
-        ("aul", "all-masked"),
-        ("sss", "all-masked"),
-    ]
+    assert [(row[1], row[2]) for row in table.rows] == [("aul", "sss"), ("aul", "all-masked"), ("sss", "all-masked")]
     exact = []
     for row in table.rows:
         a, b = ([score(model, str(name)) for model in MODELS] for name in row[1:3])
@@ -99,9 +95,7 @@ def test_bias_types_are_ranked_as_by_plain_loops(architecture: str) -> None:
             means.setdefault(category, {})[name] = sum(kept) / len(kept) if len(kept) > 1 else float("nan")
     ranked = {category: by for category, by in means.items() if not np.isnan([*by.values()]).any()}
     assert 3 <= len(ranked) < len(categories)  # a type with one pair is left out
-    rows = [
-        row for row in tables["Rank of each bias type by mean difference"].rows if row[0] == _id(architecture)
-    ]
+    rows = [row for row in tables["Rank of each bias type by mean difference"].rows if row[0] == _id(architecture)]
     assert [row[2] for row in rows] == list(ranked)
     for row in rows:
         for name, rank in zip(MEASURES, row[4:], strict=True):

@@ -23,11 +23,7 @@ from .plainly import crows, finding, opened, rows_of, slow_outcome
 
 ROWS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 25, 27)
 ORDER_MATTERS = 10  # two words change places
-CASES = [
-    ("bert-uncased", ("cps", "sss", "sss-diagonal")),
-    ("roberta", ("sss", "crows-bias-bench")),
-    ("gpt2", ("cll",)),
-]
+CASES = [("bert-uncased", ("cps", "sss", "sss-diagonal")), ("roberta", ("sss", "crows-bias-bench")), ("gpt2", ("cll",))]
 
 
 def plain_marks(architecture: str, pair: Pair) -> set[str]:
@@ -68,9 +64,7 @@ def test_awkward_pairs_are_found(architecture: str, measures: tuple[str, ...]) -
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
-def test_scores_with_and_without_equal_a_slow_computation(
-    architecture: str, measures: tuple[str, ...]
-) -> None:
+def test_scores_with_and_without_equal_a_slow_computation(architecture: str, measures: tuple[str, ...]) -> None:
     data = crows(ROWS)
     found = finding(ALIGNMENT, architecture, data, measures)
     rows = {(row["measure"], row["pairs with"]): row for row in rows_of(found, "Bias score with and without")}
@@ -96,9 +90,7 @@ def test_scores_with_and_without_equal_a_slow_computation(
 def test_the_other_order_equals_a_slow_computation(architecture: str, measures: tuple[str, ...]) -> None:
     """Every pair scored again as a whole with its sentences exchanged, not only those it can change."""
     data = crows(ROWS)
-    rows = {
-        row["measure"]: row for row in rows_of(finding(ALIGNMENT, architecture, data, measures), "The other")
-    }
+    rows = {row["measure"]: row for row in rows_of(finding(ALIGNMENT, architecture, data, measures), "The other")}
     assert set(rows) == set(measures)
     back = {"more": "less", "less": "more"}
     for measure, row in rows.items():
@@ -116,9 +108,7 @@ def test_the_other_order_equals_a_slow_computation(architecture: str, measures: 
         gained = sum(b and not a for a, b in zip(given, other, strict=True))
         lost = sum(a and not b for a, b in zip(given, other, strict=True))
         assert row["outcomes that differ"] == gained + lost
-        assert row["p"] == (
-            pytest.approx(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else None
-        )
+        assert row["p"] == (pytest.approx(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else None)
 
 
 def test_some_outcome_does_depend_on_the_order() -> None:
@@ -176,10 +166,7 @@ def test_named_measures_are_kept_where_they_read_spans() -> None:
 def test_plain_pairs_alone_leave_nothing_to_compare() -> None:
     data = from_records([{"more": "She is old.", "less": "He is old."}], name="mine")
     found = finding(ALIGNMENT, "bert-uncased", data, ["cps"])
-    assert [table.title for table in found.tables] == [
-        "Pairs by alignment",
-        "The other order of the sentences",
-    ]
+    assert [table.title for table in found.tables] == ["Pairs by alignment", "The other order of the sentences"]
     assert "0 of 1 pairs align awkwardly" in found.answers[0]
     assert len(found.plots) == 1
 

@@ -90,12 +90,7 @@ def test_scores_by_dose_are_those_of_plain_loops(architecture: str, tmp_path: Pa
     trusted, scores = found.finding.tables
     assert scores.columns[3:] == ("dose -1", "dose 0", "dose +2")
     seen = {(row[0], row[2]): row[3:] for row in scores.rows}
-    assert set(seen) == {
-        ("aul", "bias-score"),
-        ("aul", "mean-difference"),
-        ("sld", "asld"),
-        ("ppd", "appd"),
-    }
+    assert set(seen) == {("aul", "bias-score"), ("aul", "mean-difference"), ("sld", "asld"), ("ppd", "appd")}
     items = {row[0]: row[3] for row in trusted.rows}
     assert items == {"aul": PAIRS, "sld": PAIRS, "ppd": 3 * len(WORDS)}
     for place, path in enumerate(folders):
@@ -115,9 +110,7 @@ def concluded(by_dose: dict[int, dict[str, list[float]]]) -> Finding:
     for dose, measures in by_dose.items():
         rows = {
             name: [
-                Row(
-                    name, data.card.name, f"{i:03}", {}, {"more": x, "less": 0.0}, "more" if x > 0 else "less"
-                )
+                Row(name, data.card.name, f"{i:03}", {}, {"more": x, "less": 0.0}, "more" if x > 0 else "less")
                 for i, x in enumerate(values)
             ]
             for name, values in measures.items()

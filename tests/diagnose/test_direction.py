@@ -116,9 +116,7 @@ def test_data_without_directions_is_refused() -> None:
 
 
 def test_one_direction_alone_gives_no_row_and_no_plot() -> None:
-    data = datasets.from_records(
-        [{"more": "He is old.", "less": "She is old.", "direction": "stereo"}], name="mine"
-    )
+    data = datasets.from_records([{"more": "He is old.", "less": "She is old.", "direction": "stereo"}], name="mine")
     (found,) = run([DIRECTION], [zoo.folder("bert-uncased")], data=data, options=OPTIONS)
     assert rows(found) == {}
     assert found.finding.plots == ()

@@ -125,10 +125,7 @@ def test_the_four_most_changed_words_are_ranked_by_the_corpus() -> None:
 
 def test_ranks_are_shared_by_equals_and_need_both_groups() -> None:
     one, other = GroupWord("x", 1, -2.0), GroupWord("y", 1, -2.0)
-    assert mean_ranks([(one, "advantaged"), (other, "disadvantaged")]) == {
-        "advantaged": 1.5,
-        "disadvantaged": 1.5,
-    }
+    assert mean_ranks([(one, "advantaged"), (other, "disadvantaged")]) == {"advantaged": 1.5, "disadvantaged": 1.5}
     assert mean_ranks([(one, "advantaged")]) == {}
     assert mean_ranks([]) == {}
 
@@ -337,9 +334,7 @@ def test_the_table_of_words_equals_a_slow_computation(tmp_path: Path) -> None:
     ps = [stats.mannwhitneyu(*_logs(kept, name, corpus.log10)).pvalue for name in ("religion", "age")]
     shown = {row["bias type"]: row["p Holm"] for row in rows}
     smaller, larger = sorted(ps)
-    assert sorted(shown.values()) == pytest.approx(
-        sorted([min(1, 2 * smaller), max(min(1, 2 * smaller), larger)])
-    )
+    assert sorted(shown.values()) == pytest.approx(sorted([min(1, 2 * smaller), max(min(1, 2 * smaller), larger)]))
 
 
 def _logs(items: list[Pair], name: str, of: Callable[[str], float]) -> list[list[float]]:
@@ -353,9 +348,7 @@ def small(records: list[dict[str, str]]) -> Dataset:
 
 def write(tmp_path: Path) -> Path:
     path = tmp_path / "counts.jsonl"
-    path.write_text(
-        "\n".join(json.dumps({"word": w, "count": n}) for w, n in CORPUS.items()), encoding="utf-8"
-    )
+    path.write_text("\n".join(json.dumps({"word": w, "count": n}) for w, n in CORPUS.items()), encoding="utf-8")
     return path
 
 
@@ -370,9 +363,7 @@ def test_one_pair_has_no_line_and_says_so(tmp_path: Path) -> None:
 
 
 def test_pairs_without_changed_words_on_both_sides_leave_only_words(tmp_path: Path) -> None:
-    data = small(
-        [{"more": "She is very old.", "less": "She is old."}, {"more": "He ran.", "less": "He ran !"}]
-    )
+    data = small([{"more": "She is very old.", "less": "She is old."}, {"more": "He ran.", "less": "He ran !"}])
     found = finding(FREQUENCY, "bert-uncased", data, ["aul"], counts=write(tmp_path))
     assert found.tables == ()
     assert any("2 of 2 pairs are left out" in note for note in found.notes)

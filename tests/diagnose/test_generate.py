@@ -52,9 +52,7 @@ SIDES = ("more", "less")
 
 @contextmanager
 def subject(name: str) -> Iterator[Session]:
-    with engine_for(
-        open_lm(zoo.folder(name) if name in zoo.MASKED | zoo.CAUSAL else name), OPTIONS
-    ) as engine:
+    with engine_for(open_lm(zoo.folder(name) if name in zoo.MASKED | zoo.CAUSAL else name), OPTIONS) as engine:
         yield Session(engine)
 
 
@@ -233,9 +231,7 @@ def test_the_models_own_words_decide_what_a_word_is() -> None:
 
 
 def test_changed_words_are_protected() -> None:
-    pair = Pair(
-        "x", "The old man walks; the old man's dog, too.", "The young man walks; the young man's dog, too."
-    )
+    pair = Pair("x", "The old man walks; the old man's dog, too.", "The young man walks; the young man's dog, too.")
     assert changed_words(pair) == {"old", "young"}
     assert [pair.more[slice(*more)] for more, _ in shared_words(pair)] == [
         pair.less[slice(*less)] for _, less in shared_words(pair)
@@ -274,9 +270,7 @@ def test_words_are_ordered_by_how_far_they_move_the_difference(name: str) -> Non
         for item in scored:
             found = targets(item, one.lm)
             moves: dict[str, float] = {}
-            for sign, (encoding, same, _) in zip(
-                (1, -1), reference.spans(tokenizer, item.item).values(), strict=True
-            ):
+            for sign, (encoding, same, _) in zip((1, -1), reference.spans(tokenizer, item.item).values(), strict=True):
                 for word, places in words_of(name, tokenizer, encoding["input_ids"]):
                     kept = [place for place in places if place in same]
                     values = reference.each_masked_alone(model, tokenizer, encoding, kept)
@@ -284,9 +278,7 @@ def test_words_are_ordered_by_how_far_they_move_the_difference(name: str) -> Non
             assert found
             twice = [target.word for target in found if item.item.more.lower().count(target.word) > 1]
             for target in found:
-                assert (
-                    item.item.more[slice(*target.more)] == item.item.less[slice(*target.less)] == target.word
-                )
+                assert item.item.more[slice(*target.more)] == item.item.less[slice(*target.less)] == target.word
                 if target.word not in twice:
                     assert target.moves == pytest.approx(moves[target.word], abs=1e-4)
             assert all(abs(first.moves) >= abs(second.moves) for first, second in pairwise(found))
@@ -330,9 +322,7 @@ def test_the_models_own_words_equal_a_slow_look(name: str) -> None:
             best = sorted(range(len(logprobs)), key=lambda token: -logprobs[token])
             whole = [token for token in best if _is_word(tokenizer, token)][:40]
             assert [word for word, _ in words] == [tokenizer.decode([token]).strip() for token in whole]
-            assert [value for _, value in words] == pytest.approx(
-                [logprobs[token] for token in whole], abs=1e-4
-            )
+            assert [value for _, value in words] == pytest.approx([logprobs[token] for token in whole], abs=1e-4)
         assert any(found)
 
 
@@ -354,13 +344,10 @@ def test_plausibility_equals_a_slow_one(name: str) -> None:
 
     words = ("time", "misfortune", "good luck")
     with subject(name) as one:
-        found = plausibility(
-            one, [Candidate(PAIR, target("money"), word, "model") for word in words], "words"
-        )
+        found = plausibility(one, [Candidate(PAIR, target("money"), word, "model") for word in words], "words")
     for word, value in zip(words, found, strict=True):
         gains = [
-            likelihood(text.replace("money", word), word) - likelihood(text, "money")
-            for text in (PAIR.more, PAIR.less)
+            likelihood(text.replace("money", word), word) - likelihood(text, "money") for text in (PAIR.more, PAIR.less)
         ]
         assert value == pytest.approx(min(gains), abs=1e-4)
 
@@ -379,9 +366,7 @@ def test_similarity_equals_a_slow_one(name: str) -> None:
         found = similarity(one.lm, [Candidate(PAIR, target("money"), word, "model") for word in words])
     for word, value in zip(words, found, strict=True):
         cosines = [
-            torch.cosine_similarity(
-                vector(text.replace("money", word), word), vector(text, "money"), dim=0
-            ).item()
+            torch.cosine_similarity(vector(text.replace("money", word), word), vector(text, "money"), dim=0).item()
             for text in (PAIR.more, PAIR.less)
         ]
         assert value == pytest.approx(min(cosines), abs=1e-5)
@@ -394,9 +379,7 @@ def test_similarity_equals_a_slow_one(name: str) -> None:
 
 NO_WORDS: list[list[tuple[str, float]]] = [[], []]
 SENTENCE = Pair(
-    "x",
-    "Then an old man named the lucky number of a thief.",
-    "Then a young man named the lucky number of a thief.",
+    "x", "Then an old man named the lucky number of a thief.", "Then a young man named the lucky number of a thief."
 )
 
 
@@ -437,12 +420,7 @@ def test_only_the_phrase_differs_from_the_original(name: str, small: Path) -> No
     assert any(len(family) > 1 for family in families)
     for item, family in zip(data.items, families, strict=True):
         first, *others = family
-        assert (first.more, first.less, first.original, first.paraphrase) == (
-            item.more,
-            item.less,
-            item.id,
-            "0",
-        )
+        assert (first.more, first.less, first.original, first.paraphrase) == (item.more, item.less, item.id, "0")
         assert [one.paraphrase for one in others] == [str(number) for number in range(1, len(family))]
         assert len(others) <= 5
         assert len({one.more for one in others}) == len(others)
@@ -460,20 +438,14 @@ def test_only_the_phrase_differs_from_the_original(name: str, small: Path) -> No
 def test_rules_are_kept(small: Path) -> None:
     data = ours(0, 99, 230, 359)
     with subject("bert-uncased") as one:
-        loose = [
-            p for family in generate(one, data, wordnet=WordNet(small), rules=ANYTHING) for p in family[1:]
-        ]
+        loose = [p for family in generate(one, data, wordnet=WordNet(small), rules=ANYTHING) for p in family[1:]]
         middle = float(np.median([float(p.plausibility) for p in loose]))
         rules = replace(ANYTHING, slack=-middle, wanted=100)
-        strict = [
-            p for family in generate(one, data, wordnet=WordNet(small), rules=rules) for p in family[1:]
-        ]
+        strict = [p for family in generate(one, data, wordnet=WordNet(small), rules=rules) for p in family[1:]]
         assert strict
         assert min(float(p.plausibility) for p in strict) >= middle - 0.001
         close = replace(ANYTHING, model_similarity=2.0, wanted=100)
-        vouched = [
-            p for family in generate(one, data, wordnet=WordNet(small), rules=close) for p in family[1:]
-        ]
+        vouched = [p for family in generate(one, data, wordnet=WordNet(small), rules=close) for p in family[1:]]
         assert vouched
         assert {p.source for p in vouched} <= {"wordnet", "wordnet-near"}
         few = replace(ANYTHING, wanted=1)
@@ -488,9 +460,7 @@ def test_the_built_in_model_finds_words_for_our_pairs(small: Path) -> None:
     assert ("kids", "children") in {(one.phrase, one.replacement) for one in families[1]}
     for other in (other for family in families for other in family[1:]):
         assert float(other.plausibility) >= -rules.slack
-        assert float(other.similarity) >= (
-            rules.model_similarity if other.source == "model" else rules.similarity
-        )
+        assert float(other.similarity) >= (rules.model_similarity if other.source == "model" else rules.similarity)
 
 
 # --------------------------------------------------------------------------------------- the file
@@ -540,9 +510,7 @@ def test_a_causal_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_pairs_without_a_target_keep_their_original() -> None:
-    data = datasets.from_records(
-        [("He is there.", "She is there."), ("Him", "Her " + "very " * 400)], name="mine"
-    )
+    data = datasets.from_records([("He is there.", "She is there."), ("Him", "Her " + "very " * 400)], name="mine")
     with subject("bert-uncased") as one:
         families = list(generate(one, data, wordnet=None, rules=ANYTHING))
     assert [len(family) for family in families] == [1, 1]
@@ -556,9 +524,7 @@ def test_without_lemminflect_one_line_says_what_to_install(monkeypatch: pytest.M
 
     words.lemminflect.cache_clear()
     monkeypatch.setattr(words, "import_module", missing)
-    with pytest.raises(
-        DataError, match=r"lemminflect, which is not installed; run `pip install 'unmask\[words\]'`"
-    ):
+    with pytest.raises(DataError, match=r"lemminflect, which is not installed; run `pip install 'unmask\[words\]'`"):
         words.lemminflect()
     monkeypatch.undo()
     words.lemminflect.cache_clear()

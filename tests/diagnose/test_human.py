@@ -28,11 +28,7 @@ from .plainly import run, slow_scores
 
 ROWS = tuple(range(16))
 NAME = Path("crows_pairs") / "crows_pairs_anonymized.csv"
-MEASURES = {
-    "bert-uncased": ("cps", "aul", "sss"),
-    "roberta": ("cps", "aula", "sld"),
-    "gpt2": ("ll", "sld"),
-}
+MEASURES = {"bert-uncased": ("cps", "aul", "sss"), "roberta": ("cps", "aula", "sld"), "gpt2": ("ll", "sld")}
 
 
 @cache

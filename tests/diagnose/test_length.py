@@ -16,19 +16,12 @@ from unmask.diagnose.length import LENGTH
 from .plainly import crows, finding, rows_of, slow_length, slow_outcome, slow_scores
 
 ROWS = (*range(14), *range(20, 36))
-CASES = [
-    ("bert-uncased", ("sss", "aul", "aula")),
-    ("roberta", ("all-masked", "aula")),
-    ("gpt2", ("ll",)),
-]
+CASES = [("bert-uncased", ("sss", "aul", "aula")), ("roberta", ("all-masked", "aula")), ("gpt2", ("ll",))]
 
 
 def gaps(architecture: str, data: Dataset) -> dict[str, int]:
     """Tokens of `more` minus tokens of `less`, by pair."""
-    return {
-        item.id: slow_length(architecture, item.more) - slow_length(architecture, item.less)
-        for item in data.items
-    }
+    return {item.id: slow_length(architecture, item.more) - slow_length(architecture, item.less) for item in data.items}
 
 
 def with_normalised(measures: tuple[str, ...]) -> list[str]:
@@ -53,9 +46,7 @@ def test_pairs_are_counted_by_length(architecture: str, measures: tuple[str, ...
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("architecture", "measures"), CASES)
-def test_lines_and_correlations_equal_a_slow_computation(
-    architecture: str, measures: tuple[str, ...]
-) -> None:
+def test_lines_and_correlations_equal_a_slow_computation(architecture: str, measures: tuple[str, ...]) -> None:
     data = crows(ROWS)
     by = gaps(architecture, data)
     found = finding(LENGTH, architecture, data, measures)
@@ -65,20 +56,14 @@ def test_lines_and_correlations_equal_a_slow_computation(
     assert list(followed) == list(units) == list(within) == with_normalised(measures)
     for measure in followed:
         scored = [
-            (item, scores)
-            for item in data.items
-            if (scores := slow_scores(architecture, measure, item)) is not None
+            (item, scores) for item in data.items if (scores := slow_scores(architecture, measure, item)) is not None
         ]
         x = [by[item.id] for item, _ in scored]
         y = [scores["more"] - scores["less"] for _, scores in scored]
         slope, intercept = np.polyfit(x, y, 1)
         assert units[measure]["slope per token"].value == pytest.approx(slope, abs=1e-4)
-        assert units[measure]["difference at equal sentence length"].value == pytest.approx(
-            intercept, abs=1e-4
-        )
-        assert followed[measure]["standardised slope"].value == pytest.approx(
-            np.corrcoef(x, y)[0, 1], abs=1e-4
-        )
+        assert units[measure]["difference at equal sentence length"].value == pytest.approx(intercept, abs=1e-4)
+        assert followed[measure]["standardised slope"].value == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-4)
         assert followed[measure]["pairs"] == len(scored)
         lengths = [slow_length(architecture, text) for item, _ in scored for text in (item.more, item.less)]
         values = [scores[side] for _, scores in scored for side in ("more", "less")]
@@ -92,9 +77,7 @@ def test_lines_and_correlations_equal_a_slow_computation(
 def test_scores_by_length_equal_a_slow_computation(architecture: str, measures: tuple[str, ...]) -> None:
     data = crows(ROWS)
     by = gaps(architecture, data)
-    rows = {
-        row["measure"]: row for row in rows_of(finding(LENGTH, architecture, data, measures), "Bias score by")
-    }
+    rows = {row["measure"]: row for row in rows_of(finding(LENGTH, architecture, data, measures), "Bias score by")}
     assert list(rows) == with_normalised(measures)
     for measure, row in rows.items():
         wins: dict[str, list[bool]] = {"longer": [], "equal": [], "shorter": []}
@@ -122,11 +105,7 @@ def test_aula_is_set_beside_its_normalised_form(architecture: str) -> None:
     by = gaps(architecture, data)
     found = finding(LENGTH, architecture, data, ["aula"])
     rows = {row["part"]: row for row in rows_of(found, "AULA")}
-    parts = {
-        "all": lambda gap: True,
-        "equal length": lambda gap: gap == 0,
-        "unequal length": lambda gap: gap != 0,
-    }
+    parts = {"all": lambda gap: True, "equal length": lambda gap: gap == 0, "unequal length": lambda gap: gap != 0}
     assert list(rows) == list(parts)
     for name, holds in parts.items():
         items = [item for item in data.items if holds(by[item.id])]

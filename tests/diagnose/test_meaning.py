@@ -34,11 +34,7 @@ BOTH = pytest.mark.parametrize("architecture", ["bert-uncased", "roberta"])
 
 def diagnosed(model: Path, data: Dataset, **settings: Any) -> Section:
     (found,) = run(
-        [MEANING],
-        [model],
-        data=data,
-        settings=DiagnosisSettings(**settings),
-        options=unmask.Options(store=False),
+        [MEANING], [model], data=data, settings=DiagnosisSettings(**settings), options=unmask.Options(store=False)
     )
     return found
 
@@ -75,18 +71,14 @@ def written(folder: Path, data: Dataset) -> tuple[list[bool], list[bool]]:
     return [hit for one, _ in parts for hit in one], [hit for _, one in parts for hit in one]
 
 
-def token_draw(
-    folder: Path, data: Dataset, draw: int
-) -> tuple[list[tuple[bool, bool]], list[tuple[bool, bool]]]:
+def token_draw(folder: Path, data: Dataset, draw: int) -> tuple[list[tuple[bool, bool]], list[tuple[bool, bool]]]:
     """(before, after) of every content token and of every token, by the same shuffle as the diagnosis."""
     model, tokenizer = opened(folder)
     lm = open_lm(str(folder))
     version = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
     content, everything = [], []
     for item in data.items:
-        for text, order in zip(
-            (item.more, item.less), random_orders(version, SEED, draw)[item.id], strict=True
-        ):
+        for text, order in zip((item.more, item.less), random_orders(version, SEED, draw)[item.id], strict=True):
             encoding = reference.encode(tokenizer, text)
             ids = encoding["input_ids"]
             moved = [ids[before] for before in order.tolist()]
@@ -108,10 +100,7 @@ def test_accuracy_as_written_and_unrelated_equal_a_plain_count(architecture: str
     others = [of_text(folder, item.unrelated or "") for item in data.items]
     unrelated = [hit for one, _ in others for hit in one], [hit for _, one in others for hit in one]
     accuracy, drop = rows(found(architecture), 0), rows(found(architecture), 1)
-    for counted, before, after in (
-        ("content tokens", content, unrelated[0]),
-        ("all tokens", everything, unrelated[1]),
-    ):
+    for counted, before, after in (("content tokens", content, unrelated[0]), ("all tokens", everything, unrelated[1])):
         assert percent(before) != percent(after)
         assert accuracy["as written", counted]["accuracy"].value == pytest.approx(percent(before))
         assert accuracy["unrelated word", counted]["accuracy"].value == pytest.approx(percent(after))
@@ -134,9 +123,7 @@ def test_shuffled_tokens_equal_a_plain_count(architecture: str) -> None:
         assert shown["accuracy"].value == pytest.approx(statistics.mean(after))
         assert shown["sd of draws"] == pytest.approx(statistics.stdev(after))
         assert shown["draws"] == DRAWS
-        assert drop["tokens shuffled", counted]["drop"].value == pytest.approx(
-            before - statistics.mean(after)
-        )
+        assert drop["tokens shuffled", counted]["drop"].value == pytest.approx(before - statistics.mean(after))
         assert drop["tokens shuffled", counted]["p"] == pytest.approx(
             max(plain_mcnemar(draw[place]) for draw in draws), rel=1e-9
         )
@@ -193,10 +180,7 @@ def test_a_shuffle_depends_on_seed_item_and_draw_alone() -> None:
     assert moved(items[4:5], 0, 0)[items[4].id] == whole[items[4].id]
     assert moved(items, 0, 1) != whole != moved(items, 1, 0)
     words = shuffled_words(items[7], 0, 0)
-    assert [Counter(text.split()) for text in words] == [
-        Counter(items[7].more.split()),
-        Counter(items[7].less.split()),
-    ]
+    assert [Counter(text.split()) for text in words] == [Counter(items[7].more.split()), Counter(items[7].less.split())]
     assert len({tuple(shuffled_words(items[7], seed, draw)) for seed in (0, 1) for draw in (0, 1)}) == 4
 
 
@@ -212,11 +196,7 @@ def test_fewer_draws_are_the_first_of_more() -> None:
 
 def test_pairs_without_an_unrelated_sentence_are_shuffled_only() -> None:
     of = diagnosed(pupil("bert-uncased"), lesson()["crows-pairs"], draws=1)
-    assert {row[2] for row in of.finding.tables[0].rows} == {
-        "as written",
-        "tokens shuffled",
-        "words shuffled",
-    }
+    assert {row[2] for row in of.finding.tables[0].rows} == {"as written", "tokens shuffled", "words shuffled"}
     assert {row[7] for row in of.finding.tables[0].rows} == {None}  # one draw has no spread
 
 
@@ -227,9 +207,7 @@ def test_published_numbers_stand_beside_the_same_model() -> None:
     data = lesson()["stereoset"]
     subject = Session(Engine(open_lm(str(pupil("bert-uncased")))))
     what = MEANING.observe(subject, data, DiagnosisSettings(draws=1))
-    of = MEANING.conclude(
-        [DiagnosisObservation({"id": "albert-large-v2"}, data, what)], DiagnosisSettings(draws=1)
-    )
+    of = MEANING.conclude([DiagnosisObservation({"id": "albert-large-v2"}, data, what)], DiagnosisSettings(draws=1))
     assert [row[-1] for row in of.tables[0].rows] == [81.19, 73.18, None, 76.08] * 2
     assert [row[-1] for row in of.tables[1].rows] == [8.01, None, 5.11] * 2
 

@@ -62,9 +62,7 @@ def slow(model: str) -> Differences:
         scores = reference.reference(MEASURE[model], network, tokenizer, pair)
         assert scores is not None
         if reference.is_causal(tokenizer):
-            places = reference.unmodified(
-                *(reference.fed(tokenizer, text) for text in (pair.more, pair.less))
-            )
+            places = reference.unmodified(*(reference.fed(tokenizer, text) for text in (pair.more, pair.less)))
             counts = [len([place for place in side if place > 0]) for side in places]  # the first has no past
         else:
             counts = [len(same) for _, same, _ in reference.spans(tokenizer, pair).values()]
@@ -237,13 +235,7 @@ def test_originals_of_the_built_in_paraphrases_come_from_nine_axes() -> None:
 
 def pair(original: str, paraphrase: str, **groups: str) -> dict[str, str]:
     who = f"{original}{paraphrase}"
-    return {
-        "more": f"He is {who}.",
-        "less": f"She is {who}.",
-        "original": original,
-        "paraphrase": paraphrase,
-        **groups,
-    }
+    return {"more": f"He is {who}.", "less": f"She is {who}.", "original": original, "paraphrase": paraphrase, **groups}
 
 
 def test_what_is_left_out_is_counted() -> None:

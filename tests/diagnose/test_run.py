@@ -109,9 +109,7 @@ def test_estimates_name_their_model_only_where_there_are_several() -> None:
 
 
 def test_every_diagnosis_lists_estimates() -> None:
-    without = [
-        name for name, diagnosis in DIAGNOSES.items() if not diagnosis.estimates.__module__.endswith(name)
-    ]
+    without = [name for name, diagnosis in DIAGNOSES.items() if not diagnosis.estimates.__module__.endswith(name)]
     assert without == []
 
 
@@ -137,9 +135,7 @@ def test_scores_are_those_of_an_audit() -> None:
 
 
 def test_one_diagnosis_refuses_data_it_cannot_read() -> None:
-    with pytest.raises(
-        DataError, match="picky cannot read nine-axes: it is not triple-gender; without `data`"
-    ):
+    with pytest.raises(DataError, match="picky cannot read nine-axes: it is not triple-gender; without `data`"):
         run([PICKY], [bert()], data="nine-axes", options=LIMIT)
 
 

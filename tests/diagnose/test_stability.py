@@ -132,10 +132,7 @@ def test_pairs_needed_for_one_model_and_for_two() -> None:
 
 def test_models_that_agree_on_everything_cannot_be_told_apart() -> None:
     data = part(6)
-    won = [
-        Row("aul", "crows-pairs", item.id, item.groups, {"more": 1.0, "less": 0.0}, "more")
-        for item in data.items
-    ]
+    won = [Row("aul", "crows-pairs", item.id, item.groups, {"more": 1.0, "less": 0.0}, "more") for item in data.items]
     seen = [DiagnosisObservation({"id": model}, data, {"aul": won}) for model in ("one", "other")]
     (row,) = STABILITY.conclude(seen, DiagnosisSettings()).tables[2].rows
     assert (row[4].value, row[6], row[8]) == (0.0, 0.0, None)  # type: ignore[union-attr]

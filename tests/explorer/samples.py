@@ -144,8 +144,6 @@ def _write(
     facts = {"id": model, "kind": "masked", "parameters": 1000, "warnings": []}
     data = [{"name": rows[0]["data"], "title": "Our pairs", "n": len(rows)}]
     made = {"estimates": estimates, "checks": [plain(one) for one in checks]}
-    (folder / "result.json").write_text(
-        json.dumps(fake.meta(model=facts, data=data) | made), encoding="utf-8"
-    )
+    (folder / "result.json").write_text(json.dumps(fake.meta(model=facts, data=data) | made), encoding="utf-8")
     pq.write_table(pa.Table.from_pylist(rows), folder / "items.parquet")
     pq.write_table(fake.token_table(tokens), folder / "tokens.parquet")

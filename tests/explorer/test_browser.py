@@ -77,17 +77,12 @@ def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
     opened, asked, wrong = context.new_page(), list[str](), list[str]()
     opened.on("request", lambda request: asked.append(request.url))
-    opened.on(
-        "console",
-        lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None,
-    )
+    opened.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     yield opened
     assert opened.evaluate("window.attacked") is None
     context.close()
-    assert {urlsplit(one).hostname for one in asked if not one.startswith(("data:", "blob:"))} <= {
-        "127.0.0.1"
-    }
+    assert {urlsplit(one).hostname for one in asked if not one.startswith(("data:", "blob:"))} <= {"127.0.0.1"}
     assert wrong == []
 
 
@@ -244,10 +239,7 @@ def test_neither_sentence_of_a_template_is_called_a_stereotype(page: Page, folde
         expect(page.locator("#outcome")).to_contain_text("masculine likelier")
         expect(page.locator(ROWS).first.locator(".side")).to_have_count(2)
         assert page.locator(ROWS).first.locator(".side").first.get_attribute("aria-label") == "masculine:"
-        assert (
-            page.locator(f"{ROWS} .meter").nth(1).get_attribute("title")
-            == "the feminine sentence is likelier"
-        )
+        assert page.locator(f"{ROWS} .meter").nth(1).get_attribute("title") == "the feminine sentence is likelier"
         page.locator(ROWS).first.locator(".texts").click()
         expect(page.locator(".quoted")).to_contain_text("▲ masculine")
         assert "stereotyp" not in page.locator("main").inner_text()
@@ -275,9 +267,7 @@ def test_a_pair_token_by_token_in_both_runs(page: Page, url: str) -> None:
     page.select_option("#pair-run", "1")
     page.select_option("#mode", "difference")
     expect(matrix.locator("tfoot td").first).to_have_text("−4.000")
-    expect(page.locator(".pair .token.changed").first).to_have_attribute(
-        "title", re.compile("log-probability")
-    )
+    expect(page.locator(".pair .token.changed").first).to_have_attribute("title", re.compile("log-probability"))
 
 
 def test_a_link_reopens_the_same_pair(page: Page, url: str) -> None:
@@ -408,9 +398,7 @@ def test_a_selection_is_exported_and_no_cell_is_a_formula(page: Page, url: str, 
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()))
     assert len(rows) == 2 * 2 * 2  # pairs, runs, measures
     assert {row["item"] for row in rows} == set(named(4, samples.HOSTILE))
-    (one,) = (
-        row for row in rows if (row["item"], row["run"], row["measure"]) == (samples.item(4), "tiny", "pll")
-    )
+    (one,) = (row for row in rows if (row["item"], row["run"], row["measure"]) == (samples.item(4), "tiny", "pll"))
     assert (float(one["difference"]), one["outcome"]) == (3.0, "more")
     attack = next(row for row in rows if row["item"] == samples.item(samples.HOSTILE))
     assert attack["text_less"] == "'" + samples.FORMULA
@@ -434,14 +422,7 @@ def test_theme_follows_the_system_until_changed(page: Page, url: str) -> None:
     assert page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
-VIEWS = (
-    "#/runs",
-    "#/pairs",
-    f"#/pair/{quote(samples.item(7), safe='')}",
-    "#/compare",
-    "#/live",
-    "#/judge?judge=eva",
-)
+VIEWS = ("#/runs", "#/pairs", f"#/pair/{quote(samples.item(7), safe='')}", "#/compare", "#/live", "#/judge?judge=eva")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -470,6 +451,4 @@ def test_a_narrow_screen_does_not_scroll_sideways(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     for view in VIEWS:
         visit(page, url, view)
-        assert page.evaluate(
-            "document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"
-        ), view
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"), view

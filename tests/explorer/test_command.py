@@ -24,15 +24,11 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     folders = [str(samples.run(tmp_path / "one", "tiny")), str(samples.answers(tmp_path / "answers").path)]
     words = ["explore", *folders, "--no-live", "--no-browser", "--port", "0"]
     command = [sys.executable, "-c", "from unmask.cli import main; main()", *words]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-    ) as running:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         assert running.stdout.readline() == "1 run, answers to annotate\n"
-        url = re.fullmatch(
-            r"open (http://127\.0\.0\.1:\d+/)\?token=([\w-]{20,})\n", running.stdout.readline()
-        )
+        url = re.fullmatch(r"open (http://127\.0\.0\.1:\d+/)\?token=([\w-]{20,})\n", running.stdout.readline())
         assert url is not None
         running.stdout.readline()
         client = httpx.Client(transport=httpx.HTTPTransport(retries=5), trust_env=False, timeout=60)
@@ -47,17 +43,10 @@ def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [
-        (["nowhere"], "no result.json in nowhere"),
-        (["--port", "99999"], "port 99999: give a number"),
-    ],
+    [(["nowhere"], "no result.json in nowhere"), (["--port", "99999"], "port 99999: give a number")],
 )
 def test_bad_input_prints_one_line(
-    words: list[str],
-    message: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("warnings.showwarning", None)

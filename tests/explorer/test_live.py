@@ -85,9 +85,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("kind", "body", "message"), BAD, ids=lambda value: str(value)[:20])
-def test_incomplete_query_is_refused_before_the_model_runs(
-    kind: str, body: dict[str, str], message: str
-) -> None:
+def test_incomplete_query_is_refused_before_the_model_runs(kind: str, body: dict[str, str], message: str) -> None:
     assert kind in KINDS
     with pytest.raises(DataError, match=message):
         parse_query(kind, body)

@@ -18,10 +18,7 @@ from . import samples
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
-    folders = [
-        samples.run(tmp_path / "one", "tiny"),
-        samples.run(tmp_path / "two", "other", samples.SECOND, ok=False),
-    ]
+    folders = [samples.run(tmp_path / "one", "tiny"), samples.run(tmp_path / "two", "other", samples.SECOND, ok=False)]
     return Runs(tuple(load(folder) for folder in folders))
 
 
@@ -108,9 +105,7 @@ def test_unscored_pair_has_a_reason(runs: Runs) -> None:
 def test_comparison_equals_the_compare_command(runs: Runs) -> None:
     changes = {(change["measure"], change["statistic"]): change for change in compare_runs(*runs.results)}
     pll = changes["pll", "bias-score"]
-    before, after = (
-        100 * sum(one > 0 for one in some) / len(some) for some in (samples.FIRST, samples.SECOND)
-    )
+    before, after = (100 * sum(one > 0 for one in some) / len(some) for some in (samples.FIRST, samples.SECOND))
     assert math.isclose(pll["change"], after - before)
     assert pll["flips"] == 4
     assert pll["low"] <= pll["change"] <= pll["high"]

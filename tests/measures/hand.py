@@ -116,9 +116,7 @@ class Hand:
         """The tokens read and where, and the sentence with what is masked in brackets."""
         tokens = self.tokens(probe.ids)
         text = " ".join(f"<{token}>" if at in probe.masked else token for at, token in enumerate(tokens))
-        return [
-            f"{token}@{place}" for (place, _), token in zip(probe.reads, self.read(probe), strict=True)
-        ], text
+        return [f"{token}@{place}" for (place, _), token in zip(probe.reads, self.read(probe), strict=True)], text
 
     def read(self, probe: Probe) -> list[str]:
         return self.tokens(token for _, token in probe.reads)
@@ -139,9 +137,7 @@ class Asked:
         self.limits = SimpleNamespace(items=items)
         self.asked: list[list[Probe]] = []
 
-    def submit(
-        self, probes: Iterable[Probe], step: Callable[[float], None]
-    ) -> Callable[[], Mapping[Probe, Reading]]:
+    def submit(self, probes: Iterable[Probe], step: Callable[[float], None]) -> Callable[[], Mapping[Probe, Reading]]:
         wanted = list(dict.fromkeys(probes))
         self.asked.append(wanted)
         step(0.5)
@@ -149,8 +145,6 @@ class Asked:
         return lambda: {probe: self.rule(probe) for probe in wanted}
 
 
-def pair(
-    more: str, less: str, unrelated: str | None = None, context: str | None = None, **groups: str
-) -> Pair:
+def pair(more: str, less: str, unrelated: str | None = None, context: str | None = None, **groups: str) -> Pair:
     """An item of these sentences."""
     return Pair("made/0", more, less, unrelated, context, groups)

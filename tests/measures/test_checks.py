@@ -42,9 +42,7 @@ def test_the_first_twelve_items_are_asked_what_no_measure_asks() -> None:
 
 def test_nothing_is_asked_twice() -> None:
     evidence = Evidence()
-    assert (
-        evidence.more_probes(items(1), [each_masked_probe(ONE, (1,)), unmasked_probe(ONE)], lm(MASKED)) == []
-    )
+    assert evidence.more_probes(items(1), [each_masked_probe(ONE, (1,)), unmasked_probe(ONE)], lm(MASKED)) == []
     assert evidence.more_probes(items(1), [], lm(MASKED)) == []
     other = Evidence()
     (first, second) = other.more_probes(items(1), [each_masked_probe(ONE, (1,))], lm(MASKED))

@@ -37,16 +37,8 @@ def only(name: str, lm: Hand = MASKED, item: Pair = PAIR) -> dict[str, Probe]:
     [
         ("cps", (["the@1", "ran@3"], "[CLS] <the> man <ran> [SEP]"), ["the@1", "ran@4"]),
         ("cps-exact", (["the@1", "ran@3"], "[CLS] <the> man <ran> [SEP]"), ["the@1", "ran@4"]),
-        (
-            "pll",
-            (["the@1", "man@2", "ran@3"], "[CLS] <the> <man> <ran> [SEP]"),
-            ["the@1", "old@2", "lady@3", "ran@4"],
-        ),
-        (
-            "sld",
-            (["the@1", "man@2", "ran@3"], "[CLS] <the> <man> <ran> [SEP]"),
-            ["the@1", "old@2", "lady@3", "ran@4"],
-        ),
+        ("pll", (["the@1", "man@2", "ran@3"], "[CLS] <the> <man> <ran> [SEP]"), ["the@1", "old@2", "lady@3", "ran@4"]),
+        ("sld", (["the@1", "man@2", "ran@3"], "[CLS] <the> <man> <ran> [SEP]"), ["the@1", "old@2", "lady@3", "ran@4"]),
         ("crows-bias-bench", (["man@2"], "[CLS] the <man> ran [SEP]"), ["old@2", "lady@3"]),
     ],
 )
@@ -77,10 +69,7 @@ def test_every_content_token_read_at_once(name: str, more: str, less: str) -> No
 def test_sss_masks_all_changed_tokens_and_reads_each_at_every_place() -> None:
     found = only("sss")
     assert MASKED.shown(found["more"]) == (["man@2"], "[CLS] the <man> ran [SEP]")
-    assert MASKED.shown(found["less"]) == (
-        ["old@2", "lady@2", "old@3", "lady@3"],
-        "[CLS] the <old> <lady> ran [SEP]",
-    )
+    assert MASKED.shown(found["less"]) == (["old@2", "lady@2", "old@3", "lady@3"], "[CLS] the <old> <lady> ran [SEP]")
     assert not found["less"].one_at_a_time
 
 
@@ -106,12 +95,7 @@ def test_sentences_that_share_no_token_cannot_be_scored(name: str) -> None:
 
 def test_sums_and_means_of_masked_tokens() -> None:
     """The value is the sum for cps, pll and sld; the mean for all others."""
-    for name, value in (
-        ("cps", -3.0),
-        ("cps-exact", -3.0),
-        ("crows-bias-bench", -1.5),
-        ("sss-diagonal", -1.5),
-    ):
+    for name, value in (("cps", -3.0), ("cps-exact", -3.0), ("crows-bias-bench", -1.5), ("sss-diagonal", -1.5)):
         probe = Probe((0, 7, 8, 1), ((1, 7), (2, 8)), (1, 2), one_at_a_time=not name.startswith("sss"))
         score = find(name).score([probe], [reading(-1.0, -2.0)])
         assert score.value == pytest.approx(value)

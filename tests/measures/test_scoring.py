@@ -52,11 +52,7 @@ def rows(some: list[Pair], measure: Measure, values: dict[str, float], lm: Hand 
 
 
 def test_few_items_first_then_five_times_as_many_up_to_the_limit() -> None:
-    for limit, sizes in (
-        (1000, [64, 320, 616]),
-        (200, [64, 200, 200, 200, 200, 136]),
-        (2000, [64, 320, 616]),
-    ):
+    for limit, sizes in ((1000, [64, 320, 616]), (200, [64, 200, 200, 200, 200, 136]), (2000, [64, 320, 616])):
         lm = Hand()
         found, _, _ = run(items(1000), [PLAIN], Asked(lm, rule({}, lm), items=limit))
         assert [len(texts) // 2 for texts in lm.primed] == sizes
@@ -107,9 +103,7 @@ def test_all_measures_are_asked_together_item_by_item() -> None:
 # ---------------------------------------------------------------------------------------- outcomes
 
 
-@pytest.mark.parametrize(
-    ("more", "less", "outcome"), [(-1.0, -2.0, "more"), (-2.0, -1.0, "less"), (-1.0, -1.0, "tie")]
-)
+@pytest.mark.parametrize(("more", "less", "outcome"), [(-1.0, -2.0, "more"), (-2.0, -1.0, "less"), (-1.0, -1.0, "tie")])
 def test_the_higher_score_wins(more: float, less: float, outcome: str) -> None:
     (row,) = rows([pair("he", "she", category="x")], PLAIN, {"he": more, "she": less})
     assert row == Row(
@@ -158,10 +152,7 @@ def test_a_reason_of_the_measure_is_kept_and_ends_nothing() -> None:
         return probes(item, lm)
 
     found = rows([pair("he", "she"), pair("a", "b")], replace(PLAIN, probes=refusing), {"a": -0.5})
-    assert [(row.outcome, row.reason) for row in found] == [
-        ("unscored", "nothing shared: really"),
-        ("more", ""),
-    ]
+    assert [(row.outcome, row.reason) for row in found] == [("unscored", "nothing shared: really"), ("more", "")]
 
 
 def test_a_score_is_made_of_its_own_sides_readings() -> None:
@@ -182,13 +173,7 @@ def test_sides_of_a_pair_and_of_a_triple() -> None:
 
 def test_a_probe_asks_nothing_beyond_what_it_says() -> None:
     plain = Probe((1, 2), ((0, 1),))
-    assert (plain.masked, plain.one_at_a_time, plain.attention, plain.split, plain.head) == (
-        (),
-        False,
-        False,
-        0,
-        "lm",
-    )
+    assert (plain.masked, plain.one_at_a_time, plain.attention, plain.split, plain.head) == ((), False, False, 0, "lm")
 
 
 def test_a_row_without_scores_has_no_difference() -> None:

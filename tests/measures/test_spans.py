@@ -59,9 +59,7 @@ def test_a_pair_is_aligned_as_more_and_less() -> None:
     assert lm.tokens(more.ids[at] for at in found.shared[0]) == ["the", "ran"]
 
 
-@pytest.mark.parametrize(
-    ("more", "less", "side"), [("he ran", "he ran far", "more"), ("he ran far", "he ran", "less")]
-)
+@pytest.mark.parametrize(("more", "less", "side"), [("he ran", "he ran far", "more"), ("he ran far", "he ran", "less")])
 def test_a_sentence_inside_the_other_has_no_changed_token(more: str, less: str, side: str) -> None:
     with pytest.raises(Unscorable) as refused:
         align_changed(pair(more, less), Hand())

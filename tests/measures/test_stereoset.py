@@ -53,16 +53,10 @@ def test_with_the_space_mended_the_word_is_encoded_as_it_stands() -> None:
 
 def test_nothing_but_spaces_is_taken_away() -> None:
     """Neither of the word's head nor of what stands before the blank."""
-    item = triple(
-        "In room X BLANK sat.", "In room X cats sat.", "In room X Xylophones sat.", "In room X dogs sat."
-    )
+    item = triple("In room X BLANK sat.", "In room X cats sat.", "In room X Xylophones sat.", "In room X dogs sat.")
     lm = Hand(spaced=True)
     find("ss-spaced").probes(item, lm)
-    assert lm.texts[1:4] == [
-        "In room X[MASK] sat.",
-        "In room X Xylo[MASK] sat.",
-        "In room X Xylophon[MASK] sat.",
-    ]
+    assert lm.texts[1:4] == ["In room X[MASK] sat.", "In room X Xylo[MASK] sat.", "In room X Xylophon[MASK] sat."]
 
 
 def test_a_word_at_the_start_has_no_space_to_mend() -> None:
@@ -76,9 +70,7 @@ def test_a_tokenizer_without_marks_of_spaces_is_asked_the_same_either_way() -> N
 
 
 def test_two_blanks_are_filled_alike_and_the_last_is_read() -> None:
-    item = triple(
-        "A BLANK and a BLANK ran.", "A cat and a king ran.", "A cat and a gardener ran.", "A b c d e."
-    )
+    item = triple("A BLANK and a BLANK ran.", "A cat and a king ran.", "A cat and a gardener ran.", "A b c d e.")
     lm = Hand()
     find("ss-spaced").probes(item, lm)
     assert lm.texts[:3] == [
@@ -106,10 +98,7 @@ def test_a_sentence_without_a_word_there_cannot_be_scored(sentence: str) -> None
 
 
 def test_a_causal_model_reads_the_whole_sentence_by_the_first_token_rule() -> None:
-    assert shown(WORDS, CAUSAL)["more"] == [
-        (["The@0"], "[BOS]"),
-        (["king@0", "sat@1", ".@2"], "The king sat ."),
-    ]
+    assert shown(WORDS, CAUSAL)["more"] == [(["The@0"], "[BOS]"), (["king@0", "sat@1", ".@2"], "The king sat .")]
 
 
 # ------------------------------------------------------------------------------ sentences that follow

@@ -22,8 +22,7 @@ EXAMPLES = (
     Example("The red coat is his.", "The red coat is hers."),
     Example("He did it himself.", "She did it herself."),
     Example(
-        "She painted the fence herself, and nobody helped her.",
-        "He painted the fence himself, and nobody helped him.",
+        "She painted the fence herself, and nobody helped her.", "He painted the fence himself, and nobody helped him."
     ),
     Example("Her dog bit him.", "His dog bit her."),
     Example("We told her that the shop was closed.", "We told him that the shop was closed."),
@@ -64,10 +63,7 @@ EXAMPLES = (
     Example("Linda's brother knows Patricia.", "Robert's sister knows Michael."),
     Example("Henry James wrote it.", "Ruth James wrote it."),
     Example("Mark the page before you close the book.", "Mark the page before you close the book."),
-    Example(
-        "Then Elizabeth hired David, and she paid him well.",
-        "Then David hired Elizabeth, and he paid her well.",
-    ),
+    Example("Then Elizabeth hired David, and she paid him well.", "Then David hired Elizabeth, and he paid her well."),
     Example("The box was man-made.", "The box was man-made."),
     Example("It hung in the queen-size bedroom.", "It hung in the queen-size bedroom."),
     Example("The rain fell on the roof all night.", "The rain fell on the roof all night."),
@@ -82,9 +78,7 @@ EXAMPLES = (
     Example("He (the younger brother) left.", "She (the younger sister) left."),
     Example("her cat, her hat, and her", "his cat, his hat, and him"),
     Example("Every boy loves his dad.", "Every girl loves her mom."),
-    Example(
-        "The all-male board met its first businesswoman.", "The all-female board met its first businessman."
-    ),
+    Example("The all-male board met its first businesswoman.", "The all-female board met its first businessman."),
     Example("An actor, an uncle and a hero walk in.", "An actress, an aunt and a heroine walk in."),
     Example("The girl who lent her pen to him is my niece.", "The boy who lent his pen to her is my nephew."),
     Example("Her elderly aunt keeps bees.", "His elderly uncle keeps bees."),

@@ -70,9 +70,7 @@ def test_a_checkpoint_of_an_earlier_version_is_recognised(tmp_path: Path) -> Non
         "title": "Counterfactual data augmentation",
         "behaviour": "corrected",
         "citation": "webster-etal-2020-measuring",
-        "model": {
-            name: getattr(lm.facts, name) for name in ("id", "revision", "fingerprint", "architecture")
-        },
+        "model": {name: getattr(lm.facts, name) for name in ("id", "revision", "fingerprint", "architecture")},
         "data": {
             "files": [dict(file) for file in CORPUS.files],
             "documents": len(CORPUS.documents),
@@ -106,9 +104,7 @@ def test_misuse_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="at works on masked models"):
         make_checkpoint(find("at"), engine("gpt2"), CORPUS, tmp_path / "out")
     with pytest.raises(DataError, match="does not support the axis race"):
-        make_checkpoint(
-            find("dropout"), engine(), CORPUS, tmp_path / "out", choices=MitigationOptions(axis="race")
-        )
+        make_checkpoint(find("dropout"), engine(), CORPUS, tmp_path / "out", choices=MitigationOptions(axis="race"))
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ResultError, match="holds other files"):
         make_checkpoint(find("cda"), engine(), CORPUS, tmp_path)

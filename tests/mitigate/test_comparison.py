@@ -13,12 +13,7 @@ from unmask.training.utility import Ability
 
 
 def row(
-    word: str,
-    template: int,
-    masculine: float,
-    feminine: float,
-    name: str = TEMPLATES,
-    category: str = "medical",
+    word: str, template: int, masculine: float, feminine: float, name: str = TEMPLATES, category: str = "medical"
 ) -> Row:
     groups = {"word": word, "category": category, "template": f"t{template}", "slot": "subject"}
     scores = {"more": masculine, "less": feminine}
@@ -39,15 +34,12 @@ def made(shift: float, *, scored: bool = True) -> BiasEvaluation:
             for t in range(4)
         ],
         ("ppd", MEN): [
-            row(word, t, 0.1 + 0.4 * shift, 0.1, MEN, "gender-word")
-            for word in ("beard", "prostate")
-            for t in range(4)
+            row(word, t, 0.1 + 0.4 * shift, 0.1, MEN, "gender-word") for word in ("beard", "prostate") for t in range(4)
         ],
     }
     held = np.array([3.0, 4.0, 5.0, 4.0])
     return BiasEvaluation(
-        rows,
-        Ability(np.array([1.0, 2.0, 0.0, 1.0]) * shift, np.array([2.0, 2.0, 2.0, 2.0]), held / shift, held),
+        rows, Ability(np.array([1.0, 2.0, 0.0, 1.0]) * shift, np.array([2.0, 2.0, 2.0, 2.0]), held / shift, held)
     )
 
 

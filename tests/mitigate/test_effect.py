@@ -87,11 +87,7 @@ def written(*, of_women: bool) -> TrainingCorpus:
 
     def told(templates: Sequence[str], number: int, words: dict[str, str]) -> list[tuple[str, ...]]:
         return [
-            (
-                templates[n % len(templates)].format(
-                    job=jobs[7 * n % len(jobs)], when=when[n % len(when)], **words
-                ),
-            )
+            (templates[n % len(templates)].format(job=jobs[7 * n % len(jobs)], when=when[n % len(when)], **words),)
             for n in range(number)
         ]
 
@@ -102,9 +98,7 @@ def written(*, of_women: bool) -> TrainingCorpus:
     return TrainingCorpus((*both, *neutral, *(told(OF_WOMEN, WRITTEN, she) if of_women else ())), ())
 
 
-@pytest.fixture(
-    scope="module", params=["written", pytest.param("encyclopedia", marks=pytest.mark.needs_data)]
-)
+@pytest.fixture(scope="module", params=["written", pytest.param("encyclopedia", marks=pytest.mark.needs_data)])
 def corpus(request: pytest.FixtureRequest) -> TrainingCorpus:
     """Short sentences; `she` as often as `he`, lest the text alone teach a lean."""
     if request.param == "written":
@@ -150,12 +144,7 @@ def before() -> dict[str, float]:
 def taught(method: str, corpus: TrainingCorpus, out: Path, rate: float, remind: int = 0) -> dict[str, float]:
     settings = TrainSettings(epochs=1, lr=rate, batch=32, seed=0)
     make_checkpoint(
-        find(method),
-        Engine(open_lm()),
-        corpus,
-        out,
-        settings=settings,
-        choices=MitigationOptions(remind=remind),
+        find(method), Engine(open_lm()), corpus, out, settings=settings, choices=MitigationOptions(remind=remind)
     )
     return leans(Engine(open_lm(out)))
 

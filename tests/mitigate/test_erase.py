@@ -100,9 +100,7 @@ def test_projection_neutralises_words_and_equalises_pairs() -> None:
     father, mother = done.lookup(["father", "mother"])
     for word in ("nurse", "cook", "stone"):
         assert done.lookup([word])[0] @ father == pytest.approx(done.lookup([word])[0] @ mother)
-    np.testing.assert_allclose(
-        father - (father @ direction) * direction, mother - (mother @ direction) * direction
-    )
+    np.testing.assert_allclose(father - (father @ direction) * direction, mother - (mother @ direction) * direction)
     assert father @ direction == pytest.approx(-(mother @ direction))
     np.testing.assert_allclose(done.lookup(["he"])[0], whole[0])
     with pytest.raises(DataError, match="no vector for"):
@@ -306,9 +304,7 @@ def test_applying_a_method_attaches_its_eraser(leaning: Path, tmp_path: Path) ->
     worked = attached_eraser(outcome.model)
     assert worked is not None
     assert outcome.facts["eraser"] == worked.digest
-    again = find("projection").apply(
-        context, TrainingCorpus((), ())
-    )  # the one that was there is taken out first
+    again = find("projection").apply(context, TrainingCorpus((), ()))  # the one that was there is taken out first
     assert again.facts["eraser"] == worked.digest
     attach(outcome.model, worked)
     assert [name for name, method in METHODS.items() if not method.trains] == ["inlp", "oscar", "projection"]

@@ -37,9 +37,7 @@ def trained_texts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 @pytest.mark.thorough
-def test_cda_trains_on_every_document_and_on_its_counterfactual(
-    tmp_path: Path, trained_texts: list[list[str]]
-) -> None:
+def test_cda_trains_on_every_document_and_on_its_counterfactual(tmp_path: Path, trained_texts: list[list[str]]) -> None:
     done = find("cda").apply(make_context(tmp_path), CORPUS)
     (texts,) = trained_texts
     assert texts[:4] == [
@@ -63,9 +61,7 @@ def test_names_are_swapped_on_request(tmp_path: Path, trained_texts: list[list[s
 
 
 @pytest.mark.thorough
-def test_cds_trains_on_each_document_or_its_counterfactual(
-    tmp_path: Path, trained_texts: list[list[str]]
-) -> None:
+def test_cds_trains_on_each_document_or_its_counterfactual(tmp_path: Path, trained_texts: list[list[str]]) -> None:
     find("cda").apply(make_context(tmp_path / "a", names=True), CORPUS)
     both = set(trained_texts[0])
     for seed in range(3):
@@ -80,9 +76,7 @@ def test_cds_trains_on_each_document_or_its_counterfactual(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("axis", "text"), [("religion", "The mosque was full."), ("race", "Asian people voted.")]
-)
+@pytest.mark.parametrize(("axis", "text"), [("religion", "The mosque was full."), ("race", "Asian people voted.")])
 def test_other_axes_are_swapped(tmp_path: Path, trained_texts: list[list[str]], axis: str, text: str) -> None:
     find("cda").apply(make_context(tmp_path, axis=axis), TrainingCorpus(((text,),), ()))
     assert trained_texts[0][0] == text
@@ -127,9 +121,7 @@ def test_the_package_pairs_end_with_him_and_her(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_cda_kaneko_keeps_every_sentence_and_adds_copies(
-    tmp_path: Path, trained_texts: list[list[str]]
-) -> None:
+def test_cda_kaneko_keeps_every_sentence_and_adds_copies(tmp_path: Path, trained_texts: list[list[str]]) -> None:
     find("cda-kaneko").apply(make_context(tmp_path), CORPUS)
     assert trained_texts[0][: len(CORPUS.sentences)] == CORPUS.sentences
     assert trained_texts[0][len(CORPUS.sentences) :][:2] == ["she is a doctor.", "The nurse saw her at work."]
@@ -191,11 +183,7 @@ def test_every_method_is_documented() -> None:
         assert one.about[0].islower()
         assert not one.about.endswith(".")
         assert one.citation
-    assert {name for name, one in METHODS.items() if one.published} == {
-        "cda-kaneko",
-        "at-code",
-        "dropout-bias-bench",
-    }
+    assert {name for name, one in METHODS.items() if one.published} == {"cda-kaneko", "at-code", "dropout-bias-bench"}
 
 
 def test_unknown_method() -> None:
@@ -203,9 +191,7 @@ def test_unknown_method() -> None:
         find("cdaa")
 
 
-@pytest.mark.parametrize(
-    "bad", [{"axis": "age"}, {"remind": 4}, {"layers": "first"}, {"length": 3}, {"strength": 1.0}]
-)
+@pytest.mark.parametrize("bad", [{"axis": "age"}, {"remind": 4}, {"layers": "first"}, {"length": 3}, {"strength": 1.0}])
 def test_invalid_options(bad: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=next(iter(bad))):
         MitigationOptions(**bad)

@@ -38,9 +38,7 @@ SHIFT = Method("shift", "Noise", "noise is added to all weights", shift, "none")
 
 
 @pytest.mark.slow
-def test_a_method_of_ones_own_is_measured_before_and_after(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_method_of_ones_own_is_measured_before_and_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluation, "data", SimpleNamespace(load=some_of))
     reports: list[tuple[str, float]] = []
     result = unmask.mitigate(
@@ -56,10 +54,7 @@ def test_a_method_of_ones_own_is_measured_before_and_after(
     assert (result.kind, result.meta["title"]) == ("mitigation", "Mitigation by shift")
     assert (details["outcome"], details["request"]["options"]["seed"]) == ({"noise": 0.02}, 1)
     after = {one.key: one.value for one in result.estimates}
-    before = {
-        (one["measure"], one["data"], one["group"], one["statistic"]): one["value"]
-        for one in details["before"]
-    }
+    before = {(one["measure"], one["data"], one["group"], one["statistic"]): one["value"] for one in details["before"]}
     assert after.keys() == before.keys()
     assert after != before
     bias = result.findings[0].finding.tables[0]

@@ -9,14 +9,7 @@ import pytest
 import zoo
 from mitigate.sentences import EXAMPLES, Example
 from unmask.core.errors import DataError, UnknownName
-from unmask.mitigate.swap import (
-    GroupSwapper,
-    ModelPronounChooser,
-    PronounSlot,
-    Swapper,
-    default_lexicon,
-    read_lexicon,
-)
+from unmask.mitigate.swap import GroupSwapper, ModelPronounChooser, PronounSlot, Swapper, default_lexicon, read_lexicon
 from unmask.mitigate.swap.grammar import article, match_case, tagger
 from unmask.models import Engine, open_lm
 
@@ -65,8 +58,7 @@ def test_every_unambiguous_pair_is_swapped_both_ways() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "model", "wanted"),
-    [("she", "he", "she"), ("she", "He", "She"), ("she", "HE", "SHE"), ("an", "A", "An")],
+    ("word", "model", "wanted"), [("she", "he", "she"), ("she", "He", "She"), ("she", "HE", "SHE"), ("an", "A", "An")]
 )
 def test_letter_case_is_preserved(word: str, model: str, wanted: str) -> None:
     assert match_case(word, model) == wanted
@@ -74,13 +66,7 @@ def test_letter_case_is_preserved(word: str, model: str, wanted: str) -> None:
 
 @pytest.mark.parametrize(
     ("old", "word", "wanted"),
-    [
-        ("a", "Asian", "an"),
-        ("An", "white", "A"),
-        ("A", "imam", "An"),
-        ("an", "European", "a"),
-        ("a", "heroine", "a"),
-    ],
+    [("a", "Asian", "an"), ("An", "white", "A"), ("A", "imam", "An"), ("an", "European", "a"), ("a", "heroine", "a")],
 )
 def test_articles(old: str, word: str, wanted: str) -> None:
     assert article(old, word) == wanted
@@ -231,9 +217,7 @@ def test_races_are_shifted(text: str, shift: int, wanted: str) -> None:
     assert GroupSwapper("race", rough="Americans" in text)(text, shift) == wanted
 
 
-@pytest.mark.parametrize(
-    "text", ["The mosque was full of Muslims.", "Christianity and Islam met.", "A rabbi spoke."]
-)
+@pytest.mark.parametrize("text", ["The mosque was full of Muslims.", "Christianity and Islam met.", "A rabbi spoke."])
 def test_shifting_back_restores_the_text(text: str) -> None:
     swap = GroupSwapper("religion")
     assert all(swap(swap(text, shift), 5 - shift) == text for shift in range(1, 5))
@@ -243,9 +227,7 @@ def test_random_shifts_depend_on_the_seed_and_change_every_text() -> None:
     swap, texts = GroupSwapper("religion"), ["The mosque was full."] * 40
     first = swap.swap_randomly(texts, 1)
     assert first == swap.swap_randomly(texts, 1) != swap.swap_randomly(texts, 2)
-    assert set(first) == {
-        f"The {one} was full." for one in ("church", "synagogue", "Hindu temple", "Buddhist temple")
-    }
+    assert set(first) == {f"The {one} was full." for one in ("church", "synagogue", "Hindu temple", "Buddhist temple")}
 
 
 def test_unknown_axis() -> None:

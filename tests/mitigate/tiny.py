@@ -31,6 +31,4 @@ def make_context(
     folder: Path, name: str = "bert-uncased", settings: TrainSettings = SETTINGS, **options: object
 ) -> MitigationContext:
     """A zoo model to be mitigated."""
-    return MitigationContext(
-        Engine(open_lm(zoo.folder(name))), folder / "work", settings, MitigationOptions(**options)
-    )  # type: ignore[arg-type]
+    return MitigationContext(Engine(open_lm(zoo.folder(name))), folder / "work", settings, MitigationOptions(**options))  # type: ignore[arg-type]

@@ -61,9 +61,7 @@ def test_a_sibling_is_the_model_plus_its_update(package: Path) -> None:
 
 @pytest.mark.usefixtures("package")
 def test_a_sibling_with_a_zero_update_equals_the_model() -> None:
-    before, after = (
-        dict(open_lm(name).network.model.named_parameters()) for name in ("builtin", "builtin-dose+0")
-    )
+    before, after = (dict(open_lm(name).network.model.named_parameters()) for name in ("builtin", "builtin-dose+0"))
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
@@ -74,8 +72,6 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_an_update_of_another_model_is_refused(package: Path) -> None:
-    save_file(
-        {"other.weight.a": torch.ones(1, 1), "other.weight.b": torch.ones(1, 1)}, package / "x.safetensors"
-    )
+    save_file({"other.weight.a": torch.ones(1, 1), "other.weight.b": torch.ones(1, 1)}, package / "x.safetensors")
     with pytest.raises(ModelError, match=r"x\.safetensors changes other\.weight"):
         builtin.add_low_rank_update(open_lm(package / "masked").network.model, package / "x.safetensors")

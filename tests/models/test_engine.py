@@ -131,10 +131,7 @@ def pool(name: str) -> tuple[tuple[Probe, ...], Readings]:
     probes: list[Probe] = []
     for encoded in sentences:
         if lm.kind == "causal":
-            probes += [
-                next_tokens_probe(encoded, encoded.content),
-                next_tokens_probe(encoded, encoded.content[2:4]),
-            ]
+            probes += [next_tokens_probe(encoded, encoded.content), next_tokens_probe(encoded, encoded.content[2:4])]
         else:
             probes += [
                 each_masked_probe(encoded, encoded.content),
@@ -205,9 +202,7 @@ def test_one_row_that_does_not_fit_gives_a_one_line_error(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", ["bert-uncased", "gpt2"])
-def test_batches_collected_late_as_on_a_gpu_give_the_same_readings(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_collected_late_as_on_a_gpu_give_the_same_readings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """GPU scheduling on a CPU: a batch is collected after the next is launched."""
     lm = load(name)
     names = ("pll", "aul", "sss") if lm.kind == "masked" else ("ll", "cll")

@@ -33,12 +33,7 @@ def test_the_switch_turns_every_shortcut_off(monkeypatch: pytest.MonkeyPatch) ->
     def state() -> tuple[bool, int, bool, bool]:
         with fast.tune_interpreter():
             short_turns = sys.getswitchinterval() == pytest.approx(fast.THREAD_TURN)
-            return (
-                open_lm(zoo.folder("gpt2")).network.shortcuts is None,
-                fast.workers(8),
-                gc.isenabled(),
-                short_turns,
-            )
+            return (open_lm(zoo.folder("gpt2")).network.shortcuts is None, fast.workers(8), gc.isenabled(), short_turns)
 
     trims: list[int] = []
     monkeypatch.setattr(fast, "_malloc_trim", lambda: trims.append)
@@ -68,10 +63,7 @@ def test_hidden_states_are_equal_without_the_shortcuts(both: tuple[Lm, Lm]) -> N
     shortcuts = both[0].network.shortcuts
     assert shortcuts is not None
     plain = all_layers(both[1].network.model, ids, attention_mask)[-1][attention_mask.bool()]
-    for found in (
-        shortcuts.states(ids, attention_mask),
-        all_layers(shortcuts.model, ids, attention_mask)[-1],
-    ):
+    for found in (shortcuts.states(ids, attention_mask), all_layers(shortcuts.model, ids, attention_mask)[-1]):
         torch.testing.assert_close(found[attention_mask.bool()], plain, rtol=1e-4, atol=1e-5)
 
 

@@ -65,9 +65,7 @@ def test_masked_models_give_the_most_probable_tokens_that_are_words(name: str, t
     expected = plain_masked(model, tokenizer, text)
     (prediction,) = top_words(load(name), [text], 7)
     assert [word.text for word in prediction.words] == [word for word, _ in expected[:7]]
-    assert [word.probability for word in prediction.words] == pytest.approx(
-        [p for _, p in expected[:7]], rel=1e-4
-    )
+    assert [word.probability for word in prediction.words] == pytest.approx([p for _, p in expected[:7]], rel=1e-4)
     assert prediction.sure
     assert prediction.left == 0
 
@@ -239,14 +237,10 @@ def test_spellings_of_one_word_are_summed(tiny: Path) -> None:
 
 
 def test_a_causal_model_ignores_the_text_after_the_slot() -> None:
-    first, second = top_words(
-        load("gpt2"), ["He is a {slot}.", "He is a {slot} in the town."], 2, max_rows=30
-    )
+    first, second = top_words(load("gpt2"), ["He is a {slot}.", "He is a {slot} in the town."], 2, max_rows=30)
     assert [word.text for word in first.words] == [word.text for word in second.words]
     probabilities = [[word.probability for word in prediction.words] for prediction in (first, second)]
-    assert probabilities[0] == pytest.approx(
-        probabilities[1], rel=1e-5
-    )  # rows of a batch round apart
+    assert probabilities[0] == pytest.approx(probabilities[1], rel=1e-5)  # rows of a batch round apart
 
 
 def test_the_search_respects_max_rows_and_reports_it() -> None:
@@ -289,9 +283,7 @@ def test_a_text_too_long_is_left_out_with_its_reason(name: str) -> None:
 
 def test_a_causal_model_needs_text_before_the_slot() -> None:
     (prediction,) = top_words(load("gpt2"), ["{slot} was here."], 2)
-    assert prediction == SlotPrediction(
-        (), reason="no text before the slot: a causal model has nothing to go on"
-    )
+    assert prediction == SlotPrediction((), reason="no text before the slot: a causal model has nothing to go on")
 
 
 @pytest.mark.parametrize("text", ["no slot", "{slot} and {slot}"])

@@ -97,9 +97,7 @@ def test_deberta_as_published_is_loaded_with_its_own_head() -> None:
 # ------------------------------------------------------------------------------------------- kind
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("bert-nsp", "masked"), ("roberta", "masked"), ("gpt2", "causal")]
-)
+@pytest.mark.parametrize(("name", "kind"), [("bert-nsp", "masked"), ("roberta", "masked"), ("gpt2", "causal")])
 def test_the_kind_comes_from_the_configuration(name: str, kind: str) -> None:
     assert open_lm(zoo.folder(name)).kind == kind
 

@@ -109,9 +109,7 @@ def junk_in_the_middle(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("damage", [junk_in_the_header, truncated_by_half, junk_in_the_middle])
-def test_a_damaged_file_is_moved_aside_and_rebuilt(
-    damage: Callable[[bytes], bytes], rows: Callable[[], int]
-) -> None:
+def test_a_damaged_file_is_moved_aside_and_rebuilt(damage: Callable[[bytes], bytes], rows: Callable[[], int]) -> None:
     first = audit_items()
     all_rows = rows()
     path = store_path()
@@ -175,9 +173,7 @@ unmask.audit(model, data=data, measures=["pll", "aula"], out=out, options=unmask
 
 @pytest.mark.slow
 def test_two_processes_share_a_store(tmp_path: Path) -> None:
-    lines = [
-        f'"{pair.more}","{pair.less}"' for pair in zoo.crows_pairs()[:12] if '"' not in pair.more + pair.less
-    ]
+    lines = [f'"{pair.more}","{pair.less}"' for pair in zoo.crows_pairs()[:12] if '"' not in pair.more + pair.less]
     (tmp_path / "own.csv").write_text("\n".join(["more,less", *lines]), encoding="utf-8")
     words = [sys.executable, "-c", _AUDIT, str(zoo.folder("bert-uncased")), str(tmp_path / "own.csv")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

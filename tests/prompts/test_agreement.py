@@ -51,9 +51,7 @@ def plain_alpha(*annotators: list) -> float:
 
 def counted(*annotators: list) -> np.ndarray:
     values = sorted({value for verdicts in annotators for value in verdicts if value is not None})
-    return np.array(
-        [[unit.count(value) for value in values] for unit in zip(*annotators, strict=True)], float
-    )
+    return np.array([[unit.count(value) for value in values] for unit in zip(*annotators, strict=True)], float)
 
 
 def by_name(*annotations: tuple[str, list]) -> dict:

@@ -63,9 +63,7 @@ def test_an_annotation_has_a_timestamp() -> None:
 
 def test_times_without_a_zone_are_taken_as_utc(tmp_path: Path) -> None:
     path = tmp_path / "said.csv"
-    path.write_text(
-        "prompt,judge,verdict,when\nprompts/0001,anna,biased,2024-05-01 09:30\n", encoding="utf-8"
-    )
+    path.write_text("prompt,judge,verdict,when\nprompts/0001,anna,biased,2024-05-01 09:30\n", encoding="utf-8")
     assert read_annotations(path)[0].when == "2024-05-01T09:30:00+00:00"
 
 
@@ -93,9 +91,7 @@ def test_a_file_without_the_columns_is_refused(tmp_path: Path) -> None:
 
 
 def test_pending_answers() -> None:
-    annotations = annotate("anna", [None, "biased", None, "undecided"]) + annotate(
-        "ben", [None] * 5 + ["biased"]
-    )
+    annotations = annotate("anna", [None, "biased", None, "undecided"]) + annotate("ben", [None] * 5 + ["biased"])
     assert [one.prompt[-1] for one in pending_answers(ANSWERS, annotations, "anna")] == ["5"]
     assert [one.prompt[-1] for one in pending_answers(ANSWERS, annotations, "ben")] == ["1", "3"]
     assert [one.prompt[-1] for one in pending_answers(ANSWERS, annotations, "cleo")] == ["1", "3", "5"]

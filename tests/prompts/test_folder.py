@@ -100,12 +100,7 @@ def test_own_prompts_from_a_table_and_from_json(tmp_path: Path) -> None:
     path = tmp_path / "My prompts.csv"
     path.write_text('text,category,biased,fair\n"The nurse said {slot} knew.",gender,She; her ,he\n')
     (one,) = read_prompts(path)
-    assert (one.id, one.form, one.biased, one.fair) == (
-        "my-prompts/0000",
-        "completion",
-        ("she", "her"),
-        ("he",),
-    )
+    assert (one.id, one.form, one.biased, one.fair) == ("my-prompts/0000", "completion", ("she", "her"), ("he",))
     other = tmp_path / "mine.jsonl"
     other.write_text('{"text": "Who? {slot}.", "category": "x", "form": "question", "biased": ["A"]}\n')
     assert read_prompts(other)[0].biased == ("a",)

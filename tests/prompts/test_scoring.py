@@ -35,12 +35,7 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
 
 def test_shares_count_decided_answers() -> None:
     found = {one.group: one for one in estimates(ANSWERS, verdicts(ANSWERS))}
-    assert list(found) == [
-        "all",
-        *(f"category={name}" for name in BY_TYPE),
-        "form=question",
-        "form=completion",
-    ]
+    assert list(found) == ["all", *(f"category={name}" for name in BY_TYPE), "form=question", "form=completion"]
     assert (found["all"].n, found["all"].unscored) == (15, 3)
     assert found["all"].value == pytest.approx(100 * 6 / 15)
     for name, said in BY_TYPE.items():
@@ -88,9 +83,7 @@ def test_types_are_ranked_by_their_share() -> None:
 
 def plain_tau(first: dict[str, float], second: dict[str, float]) -> float:
     """Kendall's τ without ties."""
-    signs = [
-        math.copysign(1, (first[a] - first[b]) * (second[a] - second[b])) for a, b in combinations(first, 2)
-    ]
+    signs = [math.copysign(1, (first[a] - first[b]) * (second[a] - second[b])) for a, b in combinations(first, 2)]
     return sum(signs) / len(signs)
 
 
@@ -114,6 +107,4 @@ def test_rank_correlation_with_another_ranking(pll: dict[str, float]) -> None:
 
 def test_rankings_need_three_types_in_common() -> None:
     with pytest.raises(StatsError, match=r"2 bias types are in both rankings \(gender, religion\)"):
-        rank_agreement(
-            ANSWERS, verdicts(ANSWERS), {"race-color": 1.0, "gender": 2.0, "religion": 3.0}, seed=1
-        )
+        rank_agreement(ANSWERS, verdicts(ANSWERS), {"race-color": 1.0, "gender": 2.0, "religion": 3.0}, seed=1)

@@ -45,12 +45,7 @@ def run(
 
 def token_table(rows: list[dict[str, Any]]) -> pa.Table:
     kinds = [("measure", pa.string()), ("item", pa.string()), ("side", pa.string()), ("position", pa.int64())]
-    kinds += [
-        ("token", pa.string()),
-        ("logprob", pa.float64()),
-        ("weight", pa.float64()),
-        ("in_span", pa.bool_()),
-    ]
+    kinds += [("token", pa.string()), ("logprob", pa.float64()), ("weight", pa.float64()), ("in_span", pa.bool_())]
     return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
 
 
@@ -136,23 +131,13 @@ def whole() -> AuditResult:
         estimates += by_category(measure, seed)
         more, further = scored_pairs(measure, seed)
         items, tokens = items + more, tokens + further
-    estimates.append(
-        estimate("sld", 1.7, statistic="asld", low=1.1, high=2.6, null=0.0, p=None, method="bca")
-    )
+    estimates.append(estimate("sld", 1.7, statistic="asld", low=1.1, high=2.6, null=0.0, p=None, method="bca"))
     items += [{**r, "measure": "sld"} for r in items if r["measure"] == "pll"]
     for name, value, null in [("lms", 82.5, 50.0), ("ss", 60.0, 50.0), ("icat", 66.0, None)]:
-        interval = (
-            {"low": math.nan, "high": math.nan} if name == "icat" else {"low": value - 6, "high": value + 6}
-        )
-        estimates.append(
-            estimate(name, value, statistic=name, null=null, data="our-triples", p=None, **interval)
-        )
-        triple = row(
-            name, "our-triples/0000", 0.31, 0.12, unrelated=0.01, data="our-triples", category="gender"
-        )
-        items.append(
-            {**triple, "text_more": "Girls tend to be more soft.", "text_less": "Girls tend to be more bold."}
-        )
+        interval = {"low": math.nan, "high": math.nan} if name == "icat" else {"low": value - 6, "high": value + 6}
+        estimates.append(estimate(name, value, statistic=name, null=null, data="our-triples", p=None, **interval))
+        triple = row(name, "our-triples/0000", 0.31, 0.12, unrelated=0.01, data="our-triples", category="gender")
+        items.append({**triple, "text_more": "Girls tend to be more soft.", "text_less": "Girls tend to be more bold."})
     items.append(
         {
             **row("cps", "our-pairs/0010", math.nan, math.nan),

@@ -93,9 +93,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
     return first, made.run(folder / "b", [(pairs, ["cps", "aul"])], model="other", seed=1)
 
 
-def test_a_page_of_1508_pairs_is_under_five_megabytes_and_live_within_two_seconds(
-    many: Path, browser: Browser
-) -> None:
+def test_a_page_of_1508_pairs_is_under_five_megabytes_and_live_within_two_seconds(many: Path, browser: Browser) -> None:
     assert 1_000_000 < many.stat().st_size < 5_000_000
     times = []
     for _ in range(3):  # the quickest of three: other programs may have the machine meanwhile
@@ -127,10 +125,7 @@ def test_without_javascript_all_charts_and_texts_are_shown(many: Path, browser: 
 
 
 def test_hostile_rows_stay_text(small: tuple[Result, Result], tmp_path: Path, browser: Browser) -> None:
-    paths = [
-        unmask.report(small[0], out=tmp_path / "one.html"),
-        unmask.report(*small, out=tmp_path / "two.html"),
-    ]
+    paths = [unmask.report(small[0], out=tmp_path / "one.html"), unmask.report(*small, out=tmp_path / "two.html")]
     for path in paths:
         page, seen = opened(browser, path)
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")

@@ -20,9 +20,7 @@ def test_headline_chart_shows_the_estimates() -> None:
     made = fake.whole()
     shares, sizes, others = charts.headline(made)
     wanted = {e.measure: e for e in made.headlines()}
-    shown = {
-        row["label"].partition(" ")[0]: row for f in (shares, sizes, others) for row in fake.rows_of(f.spec)
-    }
+    shown = {row["label"].partition(" ")[0]: row for f in (shares, sizes, others) for row in fake.rows_of(f.spec)}
     assert shown.keys() == wanted.keys()
     for name, row in shown.items():
         for end in ("value", "low", "high", "null"):
@@ -62,8 +60,7 @@ def test_only_directed_statistics_are_coloured() -> None:
 def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
     (drawn,) = charts.difference_histograms(fake.whole())
     bands = {
-        one["title"]: fake.rows_of({**drawn.spec, "data": one["layer"][1]["data"]})
-        for one in drawn.spec["concat"]
+        one["title"]: fake.rows_of({**drawn.spec, "data": one["layer"][1]["data"]}) for one in drawn.spec["concat"]
     }
     assert bands["cps · our-pairs"] == [{"left": -0.25, "right": 0.25}]
     assert bands["aul · our-pairs"] == []
@@ -73,9 +70,7 @@ def test_band_is_drawn_for_sums_of_log_probabilities_only() -> None:
 def test_words_at_both_ends_are_drawn_with_their_intervals() -> None:
     head = fake.estimate("ppd", 0.1, statistic="appd", null=0.0, low=0.0, high=0.2)
     words = [
-        fake.estimate(
-            "ppd", i / 100, statistic="appd", null=0.0, low=math.nan, high=math.nan, group=f"word=w{i}"
-        )
+        fake.estimate("ppd", i / 100, statistic="appd", null=0.0, low=math.nan, high=math.nan, group=f"word=w{i}")
         for i in range(40)
     ]
     made = fake.run(fake.meta(), (head, *words), (), fake.bare().items)

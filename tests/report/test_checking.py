@@ -19,9 +19,7 @@ def _run(*checks: Check) -> Result:
 
 
 def test_checks_are_grouped_by_kind() -> None:
-    run = _run(
-        Check("a/ties", True, "none"), Check("b/ties", True, "two"), Check("a/length", False, "moved by 9")
-    )
+    run = _run(Check("a/ties", True, "none"), Check("b/ties", True, "two"), Check("a/length", False, "moved by 9"))
     first, second = summarize_checks([run], ["m"])
     assert (first.name, first.ok) == ("length", False)
     assert [(one.name, one.detail) for one in second.outcomes] == [("a", "none"), ("b", "two")]

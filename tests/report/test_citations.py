@@ -45,9 +45,7 @@ def test_everything_cited_is_listed() -> None:
 
 def test_each_reference_is_printed_once() -> None:
     key = "nangia-etal-2020-crows"
-    text = bibliography(
-        [key, key, "nobody"], [references()[key].bibtex, "@misc{own,\n title={x}}", "", "plain words"]
-    )
+    text = bibliography([key, key, "nobody"], [references()[key].bibtex, "@misc{own,\n title={x}}", "", "plain words"])
     assert text.count(f"{{{key},") == 1
     assert text.endswith("@misc{own,\n title={x}}\n\nplain words")
 

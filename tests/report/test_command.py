@@ -56,9 +56,7 @@ def test_a_page_of_two_runs(folders: list[str], tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.thorough
-def test_figures_are_written_three_ways(
-    folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_figures_are_written_three_ways(folders: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, folders[0], "--figures", "plots")
     assert code == 0
     files = sorted(path.name for path in (tmp_path / "plots").iterdir())
@@ -142,19 +140,13 @@ def test_a_folder_without_a_result(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "no result.json in" in err
 
 
-def test_results_of_other_commands_have_a_page_and_tables(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_of_other_commands_have_a_page_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A task's result is reported like an audit's: alone, and compared with another by its estimates."""
     table = Table("Gaps", ("who", "gap"), (("nurse", Value(0.5, 0.2, 0.8)),))
     for name, value in (("one", 0.5), ("two", 0.9)):
-        estimate = Estimate(
-            value, value - 0.1, value + 0.1, "bca", "toy", "made", "all", "gap", null=0.0, n=9
-        )
+        estimate = Estimate(value, value - 0.1, value + 0.1, "bca", "toy", "made", "all", "gap", null=0.0, n=9)
         section = Section("toy", "A toy", "How large?", Finding(("It leans.",), (table,)))
-        meta = build(
-            "task", title=f"Toy of {name}", models=[{"id": name}], estimates=[estimate], findings=[section]
-        )
+        meta = build("task", title=f"Toy of {name}", models=[{"id": name}], estimates=[estimate], findings=[section])
         create(meta, tmp_path / name)
     folders = [str(tmp_path / "one"), str(tmp_path / "two")]
     code, out, _ = run(capsys, folders[0])

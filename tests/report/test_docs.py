@@ -23,9 +23,7 @@ SECTIONS = [
 
 
 def keys() -> set[str]:
-    return set(
-        re.findall(r"^@\w+\{([^,]+),", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
-    )
+    return set(re.findall(r"^@\w+\{([^,]+),", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -48,10 +46,7 @@ def test_no_page_without_a_measure() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        *sorted((DOCS / "measures").glob("*.md")),
-        *(DOCS / name for name in ("ideas.md", "report.md", "results.md")),
-    ],
+    [*sorted((DOCS / "measures").glob("*.md")), *(DOCS / name for name in ("ideas.md", "report.md", "results.md"))],
     ids=lambda p: p.name,
 )
 def test_links_lead_somewhere_and_citations_are_listed(path: Path) -> None:

@@ -108,9 +108,7 @@ def test_hostile_text_is_inert_in_latex() -> None:
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_formulas_of_data_are_text_in_csv(text: str) -> None:
-    made = fake.run(
-        fake.meta(model={"id": text}), (fake.estimate("cps", -4.5, data=text),), (), fake.bare().items
-    )
+    made = fake.run(fake.meta(model={"id": text}), (fake.estimate("cps", -4.5, data=text),), (), fake.bare().items)
     (row,) = csv.DictReader(io.StringIO(tables.as_csv(tables.estimate_frame([made], [text]))))
     assert row["model"] == row["data"] == f"'{text}"
     assert float(row["value"]) == -4.5
@@ -121,11 +119,7 @@ def test_csv_keeps_every_digit() -> None:
     rows = list(csv.DictReader(io.StringIO(tables.as_csv(tables.estimate_frame([made], ["m"])))))
     assert len(rows) == len(made.estimates)
     for row, estimate in zip(rows, made.estimates, strict=True):
-        assert (row["measure"], row["data"], row["group"]) == (
-            estimate.measure,
-            estimate.data,
-            estimate.group,
-        )
+        assert (row["measure"], row["data"], row["group"]) == (estimate.measure, estimate.data, estimate.group)
         assert float(row["value"]) == estimate.value
         assert (row["low"] == "") == math.isnan(estimate.low)
         if row["low"]:

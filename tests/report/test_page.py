@@ -62,10 +62,7 @@ def test_page_says_its_language_title_and_captions(whole: Page) -> None:
 
 
 def test_introduction_is_two_sentences(whole: Page) -> None:
-    assert (
-        "We gave tiny-bert, a masked language model with 4,400,000 parameters, 10 items of Our pairs"
-        in whole.text
-    )
+    assert "We gave tiny-bert, a masked language model with 4,400,000 parameters, 10 items of Our pairs" in whole.text
     assert "in 7 ways (pll, cps, aul, sld, lms, ss, icat)" in whole.text
 
 
@@ -74,14 +71,8 @@ def test_headlines_are_explained_in_words(whole: Page) -> None:
         "pll (bias-score): 53.0 , 95% interval 49.0 to 57.0, null 50: no preference found by this measure."
         in whole.text
     )
-    assert (
-        "cps (bias-score): 61.2 , 95% interval 57.2 to 65.2, null 50: leans towards stereotypes."
-        in whole.text
-    )
-    assert (
-        "aul (bias-score): 44.0 , 95% interval 40.0 to 48.0, null 50: leans against stereotypes."
-        in whole.text
-    )
+    assert "cps (bias-score): 61.2 , 95% interval 57.2 to 65.2, null 50: leans towards stereotypes." in whole.text
+    assert "aul (bias-score): 44.0 , 95% interval 40.0 to 48.0, null 50: leans against stereotypes." in whole.text
     assert "icat : 66.0 , no interval: 100 would be perfect" in whole.text
     assert "unbiased" not in whole.text
 
@@ -145,9 +136,7 @@ def test_nothing_is_loaded_from_the_network(whole: Page) -> None:
 def test_only_the_page_s_own_scripts_may_run(whole: Page) -> None:
     policy = next(f["content"] for t, f in whole.tags if t == "meta" and "http-equiv" in f)
     assert policy.startswith("default-src 'none'; ")
-    hashes = [
-        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in whole.scripts[1:]
-    ]
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for _, text in whole.scripts[1:]]
     assert re.findall("'sha256-([^']+)'", policy) == hashes
     assert whole.scripts[0][0]["type"] == "application/json"
     assert "unsafe-eval" not in policy

@@ -17,8 +17,7 @@ def test_eight_pairs_in_both_directions_largest_first() -> None:
     shown = decided("cps")
     assert len(shown) == 8
     sizes = {
-        lean: [abs(float(p.difference.replace("−", "-"))) for p in shown if p.lean == lean]
-        for lean in ("more", "less")
+        lean: [abs(float(p.difference.replace("−", "-"))) for p in shown if p.lean == lean] for lean in ("more", "less")
     }
     assert all(len(some) >= 3 and some == sorted(some, reverse=True) for some in sizes.values())
 

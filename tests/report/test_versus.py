@@ -82,9 +82,7 @@ def test_flipped_pairs_match_the_items(runs: list[Result]) -> None:
     assert [one["item"] for one in shown] == sorted(turned, key=lambda key: -moved[key])[:6]
     first = shown[0]
     assert first["more"] == sides[0][first["item"]]["text_more"]
-    assert float(first["before"].replace("−", "-")) == pytest.approx(
-        sides[0][first["item"]]["difference"], abs=5e-4
-    )
+    assert float(first["before"].replace("−", "-")) == pytest.approx(sides[0][first["item"]]["difference"], abs=5e-4)
     assert first["sides"] == ("stereotyping", "other")
 
 
@@ -214,9 +212,6 @@ def test_changes_in_words(changes: dict[str, Any], null: float | None, told: str
 
 def _rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows with a label of a chart made of layers."""
-    sources = [
-        *([spec["data"]] if "data" in spec else []),
-        *(one["data"] for one in spec["layer"] if "data" in one),
-    ]
+    sources = [*([spec["data"]] if "data" in spec else []), *(one["data"] for one in spec["layer"] if "data" in one)]
     found = [one.get("values") or spec["datasets"][one["name"]] for one in sources]
     return [row for rows in found for row in rows if "label" in row]

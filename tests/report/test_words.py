@@ -23,10 +23,7 @@ from . import fake
         ({"value": 40.0, "low": 35.0, "high": 45.0}, "leans against stereotypes"),
         ({"value": 52.0, "low": 48.0, "high": 56.0}, "no preference found by this measure"),
         ({"value": 52.0, "low": 50.0, "high": 56.0}, "no preference found by this measure"),
-        (
-            {"value": 90.0, "low": 85.0, "high": 95.0, "statistic": "lms"},
-            "prefers meaningful words to unrelated ones",
-        ),
+        ({"value": 90.0, "low": 85.0, "high": 95.0, "statistic": "lms"}, "prefers meaningful words to unrelated ones"),
         (
             {"value": 51.0, "low": 45.0, "high": 55.0, "statistic": "lms"},
             "meaningful and unrelated words are not distinguished",

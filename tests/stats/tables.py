@@ -62,9 +62,7 @@ def swapped(table: Sequence[Row]) -> list[Row]:
     return [
         replace(
             one,
-            scores={**one.scores, "more": one.scores["less"], "less": one.scores["more"]}
-            if one.scores
-            else {},
+            scores={**one.scores, "more": one.scores["less"], "less": one.scores["more"]} if one.scores else {},
             outcome=other.get(one.outcome, one.outcome),
         )
         for one in table

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 from unmask.core.types import Floats
-from unmask.stats.bootstrap import (
-    crossed_means,
-    percentile_interval,
-    resampled_items,
-    resampled_means,
-    stratified_ends,
-)
+from unmask.stats.bootstrap import crossed_means, percentile_interval, resampled_items, resampled_means, stratified_ends
 
 
 def test_rows_are_resampled_together() -> None:
@@ -92,10 +86,7 @@ def test_columns_are_resampled_separately_by_the_first_method_that_works() -> No
     )
     assert method == "bca"
     assert low < _spread(x, y[:20] + 1) < high < 0
-    assert (
-        stratified_ends((x, y), _spread, methods=("percentile",), rng=np.random.default_rng(0))[2]
-        == "percentile"
-    )
+    assert stratified_ends((x, y), _spread, methods=("percentile",), rng=np.random.default_rng(0))[2] == "percentile"
     constant = np.zeros(4), np.ones(4)
     low, high, method = stratified_ends(constant, _spread, methods=("BCa",), rng=np.random.default_rng(0))
     assert (math.isnan(low), math.isnan(high), method) == (True, True, "none")

@@ -74,12 +74,8 @@ def test_values_are_those_of_the_runs_when_all_items_join() -> None:
     found = comparisons(measure(), a, b, data=DATA, rng_seed=0)
     for statistic in ("bias-score", "mean-difference"):
         one = only(found, statistic)
-        assert one.a_value == pytest.approx(
-            only(estimates(measure(), a, data=DATA, rng_seed=0), statistic).value
-        )
-        assert one.b_value == pytest.approx(
-            only(estimates(measure(), b, data=DATA, rng_seed=0), statistic).value
-        )
+        assert one.a_value == pytest.approx(only(estimates(measure(), a, data=DATA, rng_seed=0), statistic).value)
+        assert one.b_value == pytest.approx(only(estimates(measure(), b, data=DATA, rng_seed=0), statistic).value)
         assert one.change == pytest.approx(one.b_value - one.a_value)
 
 
@@ -222,9 +218,7 @@ def test_worsening_by_hand() -> None:
     # a 60 of 100 (10 from the null), b 75 of 100 (25 from it): 15 worse. The 15 items that flipped
     # make b − a = 15 and a + b − 100 = 35, so the nearer of the two, b − a, sets the ends.
     found = judged(wins(60, 100), wins(75, 100))
-    assert (found.a_value, found.b_value, found.null, found.worsening) == pytest.approx(
-        (60.0, 75.0, 50.0, 15.0)
-    )
+    assert (found.a_value, found.b_value, found.null, found.worsening) == pytest.approx((60.0, 75.0, 50.0, 15.0))
     assert (found.statistic, found.n, found.method) == ("bias-score", 100, "bca")
     # 15 of 100 flip: error 100·√(0.15·0.85/100) = 3.57, so about 15 ± 7
     assert (found.low, found.high) == pytest.approx((8.9, 23.0), abs=1.5)

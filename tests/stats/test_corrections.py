@@ -59,7 +59,5 @@ def test_families_are_the_categories_of_one_statistic() -> None:
     for statistic in ("bias-score", "mean-difference"):
         family = [one for one in found if one.statistic == statistic and one.group.startswith("category=")]
         assert len(family) == 4
-        assert [one.p_holm for one in family] == pytest.approx(
-            reference_holm([one.p or 0.0 for one in family])
-        )
+        assert [one.p_holm for one in family] == pytest.approx(reference_holm([one.p or 0.0 for one in family]))
     assert all(one.p_holm is None for one in found if not one.group.startswith("category="))

@@ -159,9 +159,7 @@ def test_magnitude_has_both_by_category() -> None:
     table = [row(i, x, category="ab"[i % 2]) for i, x in enumerate(normal(80, 11))]
     found = estimates(measure("magnitude"), table, data=DATA, rng_seed=0)
     assert [(one.statistic, one.group) for one in found] == [
-        (statistic, group)
-        for statistic in ("asld", "mean-difference")
-        for group in ("all", "category=a", "category=b")
+        (statistic, group) for statistic in ("asld", "mean-difference") for group in ("all", "category=a", "category=b")
     ]
     assert all(one.p is None and one.p_holm is None for one in found[:3])
     assert all(one.p_holm is not None for one in found[4:])
@@ -345,16 +343,12 @@ def test_the_effect_size_is_the_mean_of_words_in_their_deviations() -> None:
 def test_words_near_each_other_have_a_large_effect() -> None:
     """Means 1.0, 1.1, 1.2: mean 1.1 in deviations of 0.1."""
     table = crossed(np.array([[1.0, 1.0], [1.1, 1.1], [1.2, 1.2]]))
-    assert only(estimates(ASSOCIATION, table, data=DATA, rng_seed=0), "effect-size").value == pytest.approx(
-        11.0
-    )
+    assert only(estimates(ASSOCIATION, table, data=DATA, rng_seed=0), "effect-size").value == pytest.approx(11.0)
 
 
 def test_the_effect_size_of_enough_words_has_the_interval_of_a_bootstrap_over_words() -> None:
     words = np.random.default_rng(2).normal(1.0, 1.0, 300)
-    found = only(
-        estimates(ASSOCIATION, crossed(np.tile(words[:, None], 2)), data=DATA, rng_seed=0), "effect-size"
-    )
+    found = only(estimates(ASSOCIATION, crossed(np.tile(words[:, None], 2)), data=DATA, rng_seed=0), "effect-size")
     assert found.method == "bca over 300 words"
     drawn = words[np.random.default_rng(3).integers(300, size=(4000, 300))]
     low, high = np.quantile(drawn.mean(1) / drawn.std(1, ddof=1), [0.025, 0.975])

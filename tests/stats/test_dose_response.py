@@ -38,10 +38,7 @@ def test_a_score_that_follows_the_dose() -> None:
 
 def test_scores_and_correlations_are_plain_means_and_scipys() -> None:
     made = planted(0.2, noise=2.0)
-    for statistic, value in (
-        ("mean-difference", lambda d: d),
-        ("bias-score", lambda d: 100.0 * (d > 0)),
-    ):
+    for statistic, value in (("mean-difference", lambda d: d), ("bias-score", lambda d: 100.0 * (d > 0))):
         found = dose_response(measure(), statistic, made, data=DATA, seed=0)
         expected = [np.mean([value(one.difference) for one in made[dose]]) for dose in DOSES]
         np.testing.assert_allclose(found.scores, expected)
@@ -80,9 +77,7 @@ def test_words_are_the_units_of_templates() -> None:
             for i, value in enumerate(some)
         ]
 
-    found = dose_response(
-        measure("lean"), "appd", {dose: made(dose) for dose in (-1, 0, 1)}, data=DATA, seed=0
-    )
+    found = dose_response(measure("lean"), "appd", {dose: made(dose) for dose in (-1, 0, 1)}, data=DATA, seed=0)
     np.testing.assert_allclose(found.scores, [-4 / 3, 1 / 3, 2.0])
     assert found.n == 3
     assert found.kendall.method == "percentile over words"

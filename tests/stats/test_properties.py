@@ -46,9 +46,7 @@ def test_swapping_sides_mirrors_the_share(table: list[Row]) -> None:
     plain = estimates(measure(), table, data=DATA, rng_seed=0)
     mirrored = estimates(measure(), swapped(table), data=DATA, rng_seed=0)
     for one, other in zip(plain, mirrored, strict=True):
-        middle = {"bias-score": 100.0, "stereo-score": 100.0, "antistereo-score": 100.0}.get(
-            one.statistic, 0.0
-        )
+        middle = {"bias-score": 100.0, "stereo-score": 100.0, "antistereo-score": 100.0}.get(one.statistic, 0.0)
         if one.statistic == "direction-gap":
             expected = (one.value, one.low, one.high)
         else:
@@ -143,10 +141,7 @@ def test_a_verdict_holds_its_worsening(table: list[Row], seed: int, summary: Sum
 def test_stereoset_mirrors(triples: list[tuple[str, float, float, float]]) -> None:
     decided = [one for one in triples if one[1] != one[2]] or [("a", 1.0, 0.0, 0.0)]
     terms, more, less, unrelated = (list(column) for column in zip(*decided, strict=True))
-    plain, mirrored = (
-        stereoset_scores(terms, more, less, unrelated),
-        stereoset_scores(terms, less, more, unrelated),
-    )
+    plain, mirrored = (stereoset_scores(terms, more, less, unrelated), stereoset_scores(terms, less, more, unrelated))
     assert mirrored.ss == pytest.approx(100 - plain.ss)
     assert (mirrored.lms, mirrored.icat) == pytest.approx((plain.lms, plain.icat))
 

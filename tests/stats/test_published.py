@@ -56,9 +56,7 @@ def test_crows_pairs_denominators(wins: tuple[int, int], ties: int, printed: tup
         (120, 683, (55.05, 52.95, 2.10, 53.25)),  # albert-large-v2, AUL
     ],
 )
-def test_advantaged_and_disadvantaged(
-    advantaged: int, disadvantaged: int, printed: tuple[float, ...]
-) -> None:
+def test_advantaged_and_disadvantaged(advantaged: int, disadvantaged: int, printed: tuple[float, ...]) -> None:
     """Kaneko & Bollegala 2022, Tables 3 and 5."""
     found = estimates(measure(), crows_pairs(disadvantaged, advantaged), data=DATA, rng_seed=0)
     ours = (
@@ -77,9 +75,7 @@ def loaded(path: Path) -> Any:
 
 @pytest.mark.parametrize("category", ["gender", "race", "religion"])
 @pytest.mark.parametrize("system", list(PREDICTIONS))
-def test_stereoset_tables_follow_from_the_published_predictions(
-    system: str, category: str, published: Path
-) -> None:
+def test_stereoset_tables_follow_from_the_published_predictions(system: str, category: str, published: Path) -> None:
     """Nadeem et al. 2021, `code/predictions.json`, intrasentence; its counts are of sentences."""
     folder = published / "stereoset_predictions"
     printed = loaded(folder / "predictions.json")[system]["intrasentence"][category]

@@ -12,12 +12,7 @@ from unmask.core.errors import StatsError
 from unmask.core.estimate import Value
 from unmask.core.types import Floats
 from unmask.stats import estimates
-from unmask.stats.regression import (
-    PropertyRegression,
-    correlation,
-    fit_line,
-    regress_on_property,
-)
+from unmask.stats.regression import PropertyRegression, correlation, fit_line, regress_on_property
 
 from .tables import DATA, measure, normal, only, row, unscored
 
@@ -44,10 +39,7 @@ def reference_line(x: list[float], y: list[float]) -> dict[str, tuple[float, flo
 def test_a_line_is_least_squares_with_hc3_errors() -> None:
     found, expected = fit_line(X, Y), reference_line(X.tolist(), Y.tolist())
     t = stats.t.ppf(0.975, X.size - 2)
-    for fitted, (value, error) in (
-        (found.slope, expected["slope"]),
-        (found.intercept, expected["intercept"]),
-    ):
+    for fitted, (value, error) in ((found.slope, expected["slope"]), (found.intercept, expected["intercept"])):
         assert fitted.value == pytest.approx(value)
         assert (fitted.low, fitted.high) == pytest.approx((value - t * error, value + t * error))
         assert fitted.method == "HC3"
@@ -65,11 +57,7 @@ def test_without_a_spread_of_x_at_zero_the_intercept_is_the_mean() -> None:
 
 
 def test_what_bears_no_line_says_so() -> None:
-    nothing, elsewhere, two = (
-        fit_line(np.empty(0), np.empty(0)),
-        fit_line(np.ones(4), Y[:4]),
-        fit_line(X[:2], Y[:2]),
-    )
+    nothing, elsewhere, two = (fit_line(np.empty(0), np.empty(0)), fit_line(np.ones(4), Y[:4]), fit_line(X[:2], Y[:2]))
     assert nothing.n == 0
     assert math.isnan(nothing.intercept.value)
     assert nothing.intercept.method == "none: nothing scored"

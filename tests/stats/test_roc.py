@@ -134,6 +134,4 @@ def test_two_items_in_a_group_are_enough_for_a_difference() -> None:
     assert (found.value, found.p) == pytest.approx((value, p))
     assert found.method == "delong"
     error = abs(value) / norm.isf(p / 2)
-    assert (found.low, found.high) == pytest.approx(
-        (value - 1.959964 * error, value + 1.959964 * error), rel=1e-5
-    )
+    assert (found.low, found.high) == pytest.approx((value - 1.959964 * error, value + 1.959964 * error), rel=1e-5)

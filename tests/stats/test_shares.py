@@ -39,10 +39,7 @@ def reference_newcombe(wins: int, n: int, others: int, m: int) -> tuple[float, f
     """Newcombe (1998), method 10: square-and-add of the two Wilson intervals, in percent."""
     p, q = 100 * wins / n, 100 * others / m
     (low_p, high_p), (low_q, high_q) = reference_wilson(wins, n), reference_wilson(others, m)
-    return (
-        p - q - math.hypot(p - low_p, high_q - q),
-        p - q + math.hypot(high_p - p, q - low_q),
-    )
+    return (p - q - math.hypot(p - low_p, high_q - q), p - q + math.hypot(high_p - p, q - low_q))
 
 
 def reference_fisher(wins: int, n: int, others: int, m: int) -> float:
@@ -73,12 +70,7 @@ def test_headline_by_hand() -> None:
 
 def test_empty_spans_stay_in_the_denominator_only_where_the_measure_says_so() -> None:
     # 3 wins, 1 loss, 2 empty spans, 1 too long: 3 / 4 = 75%, or 3 / 6 = 50% with empty spans as not won
-    table = [
-        *table_of(3, 1),
-        unscored("e1", "empty span: more"),
-        unscored("e2", "empty span: less"),
-        unscored("u"),
-    ]
+    table = [*table_of(3, 1), unscored("e1", "empty span: more"), unscored("e2", "empty span: less"), unscored("u")]
     plain = estimates(measure(), table, data=DATA, rng_seed=0)[0]
     losing = estimates(measure(empty_span_loses=True), table, data=DATA, rng_seed=0)[0]
     assert (plain.value, plain.n, plain.unscored) == (75.0, 4, 3)

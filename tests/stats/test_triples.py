@@ -77,10 +77,7 @@ def test_equals_the_loops() -> None:
 def test_headline(summary: Summary, value: float, null: float | None) -> None:
     table = [*table_of(BY_HAND, category="profession"), unscored("u", category="profession")]
     found = estimates(measure(summary), table, data=DATA, rng_seed=0)
-    assert [(one.statistic, one.group) for one in found] == [
-        (summary, "all"),
-        (summary, "category=profession"),
-    ]
+    assert [(one.statistic, one.group) for one in found] == [(summary, "all"), (summary, "category=profession")]
     assert found[0].value == pytest.approx(value)
     assert found[0].null == null
     assert (found[0].n, found[0].ties, found[0].unscored) == (4, 1, 1)

@@ -17,14 +17,7 @@ from unmask.core.errors import DataError, ResultError, UnknownName
 from unmask.findings.envelope import Result
 from unmask.studies import Runtime, StudyOptions
 from unmask.studies.cache import is_done, run_step, step_folder, study_status
-from unmask.studies.graph import (
-    MISSING,
-    cache_keys,
-    data_identity,
-    json_digest,
-    model_identity,
-    topological_order,
-)
+from unmask.studies.graph import MISSING, cache_keys, data_identity, json_digest, model_identity, topological_order
 from unmask.studies.run import plan_study, run_plan
 from unmask.studies.spec import Step
 
@@ -149,12 +142,7 @@ def test_finished_steps_are_not_rerun(tmp_path: Path) -> None:
 
 def test_failed_step_is_reported_and_other_steps_continue(tmp_path: Path) -> None:
     bad = toys.step("bad", "FAIL")
-    steps = [
-        bad,
-        toys.step("after", inputs=[bad], plus=1),
-        toys.step("beside", plus=5),
-        toys.step("odd", "BREAK"),
-    ]
+    steps = [bad, toys.step("after", inputs=[bad], plus=1), toys.step("beside", plus=5), toys.step("odd", "BREAK")]
     result, states = run_steps(steps, tmp_path)
     assert states == {"bad": "FAILED", "after": "skipped", "beside": "done", "odd": "FAILED"}
     assert result.meta["details"]["failed"] == {

@@ -102,9 +102,7 @@ def test_every_study_has_numbers_and_a_page(name: str) -> None:
 
 
 def test_published_values() -> None:
-    assert (
-        published_value("gbef", "table-3", model="google/bert-large-uncased@main", group="combined") == 4.58
-    )
+    assert published_value("gbef", "table-3", model="google/bert-large-uncased@main", group="combined") == 4.58
     assert published_value("debiasing", "table-2-before", measure="SSS", group="STS-bias") == 0.53
     assert published_value("prompts", "table-3", model="roberta-large", measure="stereo score") == 66.80
     assert published_value("prompts", "table-9") is None
@@ -127,9 +125,7 @@ def test_merged_shards_equal_one_audit(tmp_path: Path) -> None:
     parts, whole = load(folder), audit(model, data=pairs, measures=["aul"], options=Options(store=False))
     assert parts.items.column("item").to_pylist() == whole.items.column("item").to_pylist()
     for name in ("more", "less"):
-        assert parts.items.column(name).to_pylist() == pytest.approx(
-            whole.items.column(name).to_pylist(), abs=1e-5
-        )
+        assert parts.items.column(name).to_pylist() == pytest.approx(whole.items.column(name).to_pylist(), abs=1e-5)
     assert [(e.group, e.statistic, e.n) for e in parts.estimates] == [
         (e.group, e.statistic, e.n) for e in whole.estimates
     ]
@@ -157,26 +153,17 @@ def test_weights_of_a_folder_are_counted() -> None:
 
     folder = zoo.folder("bert-uncased")
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder)
-    assert weights_per_token(str(folder)) == sum(
-        p.numel() for p in model.parameters() if isinstance(p, torch.Tensor)
-    )
+    assert weights_per_token(str(folder)) == sum(p.numel() for p in model.parameters() if isinstance(p, torch.Tensor))
 
 
 def test_select_corpus_selects_texts(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("text,toxic\nOne is here. He left.,1\nTwo is here.,0\nThree is here.,1\nFour is.,1\n")
     loaded = select_corpus(str(file), {"column": "text", "only": ["toxic", "1"]}, None)
-    assert [*loaded.held_out, *loaded.documents] == [
-        ("One is here.", "He left."),
-        ("Three is here.",),
-        ("Four is.",),
-    ]
+    assert [*loaded.held_out, *loaded.documents] == [("One is here.", "He left."), ("Three is here.",), ("Four is.",)]
     lines = tmp_path / "tabs.txt"
     lines.write_text("a\t1\tThe nurse left.\nb\t2\tThe cook stayed.\n")
-    assert select_corpus(str(lines), {"field": 2}, None).documents == (
-        ("The nurse left.",),
-        ("The cook stayed.",),
-    )
+    assert select_corpus(str(lines), {"field": 2}, None).documents == (("The nurse left.",), ("The cook stayed.",))
     samples = [select_corpus(PACKAGE, {"limit": 5, "draw": seed}, None) for seed in (0, 0, 1)]
     assert samples[0] == samples[1] != samples[2]
     with pytest.raises(DataError, match=r"gap/x\.tsv is not on this machine"):

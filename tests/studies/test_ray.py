@@ -79,9 +79,7 @@ def test_steps_with_the_same_key_run_once(tmp_path: Path) -> None:
 
 
 def test_too_many_threads_are_refused(tmp_path: Path) -> None:
-    plan = plan_study(
-        toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64)
-    )
+    plan = plan_study(toys.study([toys.step("one", plus=1)]), StudyOptions(), Runtime(offline=True, threads=64))
     with pytest.raises(ResultError, match="the largest machine of the Ray cluster has 2 CPUs"):
         run_plan(plan, tmp_path / "ray", backend=RayBackend())
 
@@ -92,9 +90,7 @@ def test_sharded_audit_on_ray_equals_the_local_one(tmp_path: Path) -> None:
     model = str(zoo.folder("bert-uncased"))
     step = audits.step("tiny", "crows-pairs", ("cps", "aula"), model=model, limit=14, seed=0, shard=5)
     study = toys.study([step])
-    quiet = Study(
-        **{field: getattr(study, field) for field in Study.__dataclass_fields__} | {"conclude": _rows}
-    )
+    quiet = Study(**{field: getattr(study, field) for field in Study.__dataclass_fields__} | {"conclude": _rows})
     assert run_study(quiet, tmp_path / "ray", RayBackend()) == {step.name: "done"}
     assert run_study(quiet, tmp_path / "local", run_locally) == {step.name: "done"}
     tables = [next((tmp_path / name).glob("steps/*/items.parquet")).read_bytes() for name in ("ray", "local")]

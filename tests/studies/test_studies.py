@@ -17,9 +17,7 @@ from unmask.findings.envelope import Result
 from unmask.studies import Runtime, StudyOptions, find
 from unmask.studies.run import StudyPlan, plan_study, run_plan
 
-pytestmark = [
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.slow]
 TRAIN = {"epochs": 1.0, "rate": 1e-3, "batch": 16}
 
 
@@ -65,9 +63,7 @@ def test_aul(tmp_path: Path) -> None:
     ]
     first = plan.options.models[0]
     won = [
-        row["outcome"] == "more"
-        for row in items(plan, tmp_path, f"audit {first} on crows")
-        if row["measure"] == "aul"
+        row["outcome"] == "more" for row in items(plan, tmp_path, f"audit {first} on crows") if row["measure"] == "aul"
     ]
     aul = next(row for row in found if row["measure"] == "aul")
     assert aul["bias score"].value == pytest.approx(100 * sum(won) / len(won))
@@ -93,20 +89,14 @@ def test_paraphrase(tmp_path: Path) -> None:
     assert sizes["gender"]["published pairs"] == 109
     assert sizes["all"]["published pairs"] == 383
     assert section(result, "table-2").finding.tables[-1].rows[0][1:] == (0.0177, 0.0609, -0.1344)
-    assert [one.name for one in result.findings[1:]] == [
-        *("table-1", "figure-2", "figure-3", "figure-4", "table-2")
-    ]
+    assert [one.name for one in result.findings[1:]] == [*("table-1", "figure-2", "figure-3", "figure-4", "table-2")]
 
 
 def test_prompts(tmp_path: Path) -> None:
     plan, result = run_study("prompts", tmp_path, models=("bert-uncased",), limit=60, prompts=3)
     found = {row["score"]: row for row in rows(result, "table-3")}
     every = items(plan, tmp_path, "audit")
-    for score, direction in (
-        ("metric score", None),
-        ("stereo score", "stereo"),
-        ("anti-stereo score", "antistereo"),
-    ):
+    for score, direction in (("metric score", None), ("stereo score", "stereo"), ("anti-stereo score", "antistereo")):
         won = [row["outcome"] == "more" for row in every if direction in (None, row["direction"])]
         assert found[score]["ours"].value == pytest.approx(100 * sum(won) / len(won)), score
     means = {
@@ -122,14 +112,7 @@ def test_prompts(tmp_path: Path) -> None:
 
 
 def test_gbef(tmp_path: Path) -> None:
-    small = {
-        "draws": 1,
-        "sizes": (12, 24),
-        "documents": 24,
-        "templates": 60,
-        "train": TRAIN,
-        "reminders": (1,),
-    }
+    small = {"draws": 1, "sizes": (12, 24), "documents": 24, "templates": 60, "train": TRAIN, "reminders": (1,)}
     plan, result = run_study("gbef", tmp_path, models=("bert-uncased",), limit=12, **small)
     found = {row["category"]: row for row in rows(result, "table-3")}
     every = [abs(row["difference"]) for row in items(plan, tmp_path, "audit")]
@@ -147,10 +130,7 @@ def test_gbef(tmp_path: Path) -> None:
     ]
     assert before["before"].value == pytest.approx(np.mean(words))
     assert before["after"].value != before["before"].value
-    assert [row["sentences"] for row in rows(result, "figure-13") if row["category"] == "combined"] == [
-        12,
-        24,
-    ]
+    assert [row["sentences"] for row in rows(result, "figure-13") if row["category"] == "combined"] == [12, 24]
     assert len(result.findings) == 9
 
 

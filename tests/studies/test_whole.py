@@ -27,13 +27,7 @@ SETTINGS = {
     "tasks": ["STS-bias"],
     "documents": 24,
     "train": {"epochs": 1.0, "rate": 1e-3, "batch": 16},
-    "use": {
-        "grid": {"batch": [8], "rate": [1e-3], "epochs": [1.0]},
-        "every": 2,
-        "steps": 4,
-        "rows": 32,
-        "length": 32,
-    },
+    "use": {"grid": {"batch": [8], "rate": [1e-3], "epochs": [1.0]}, "every": 2, "steps": 4, "rows": 32, "length": 32},
     "each": {"STS-bias": {"limit": 1}},
 }
 
@@ -89,9 +83,7 @@ def workers() -> list[int]:
             title = path.read_bytes().decode(errors="replace")
         except OSError:
             continue
-        if title.startswith(
-            ("ray::audit", "ray::mitigate", "ray::fine-tune")
-        ):  # Ray calls them by their step
+        if title.startswith(("ray::audit", "ray::mitigate", "ray::fine-tune")):  # Ray calls them by their step
             found.append(int(path.parent.name))
     return found
 

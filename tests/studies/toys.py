@@ -75,10 +75,7 @@ ADD, FAIL, BREAK = (
     StepKind(_fail, runs_model=False),
     StepKind(_break, runs_model=False),
 )
-DIE, SQUARES = (
-    StepKind(_die_once, runs_model=False),
-    StepKind(_squares, runs_model=False, has_parts=lambda _: True),
-)
+DIE, SQUARES = (StepKind(_die_once, runs_model=False), StepKind(_squares, runs_model=False, has_parts=lambda _: True))
 RESUME = StepKind(_resume, runs_model=False, resumable=True)
 NEWER = StepKind(_add, version=2, runs_model=False)
 

@@ -14,9 +14,7 @@ from unmask.tasks import Grid
 def main(model: str, train: str, out: str) -> None:
     torch.set_num_threads(1)
     grid = Grid((8, 16), (1e-3,), (2.0,))
-    unmask.task(
-        "biasbios", model, out=out, train=Path(train), grid=grid, save_every=5, length=16, offline=True
-    )
+    unmask.task("biasbios", model, out=out, train=Path(train), grid=grid, save_every=5, length=16, offline=True)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,7 @@ def plainly(truth: list[str], said: list[str], genders: list[str]) -> dict[str, 
     return gaps
 
 
-def people(
-    rate: dict[tuple[str, str], float], each: int, seed: int
-) -> tuple[list[str], list[str], list[str]]:
+def people(rate: dict[tuple[str, str], float], each: int, seed: int) -> tuple[list[str], list[str], list[str]]:
     """A number of people of every occupation and gender, classified correctly at the given rate."""
     dice = random.Random(seed)
     truth, said, genders = [], [], []
@@ -59,16 +57,9 @@ def test_many_equal_a_plain_loop() -> None:
     truth, said, genders = people(rate, 9, seed=3)
     found = tpr_gaps(truth, said, genders, seed=0)
     wanted = plainly(truth, said, genders)
-    assert {occupation.name: occupation.gap.value for occupation in found.occupations} == pytest.approx(
-        wanted
-    )
+    assert {occupation.name: occupation.gap.value for occupation in found.occupations} == pytest.approx(wanted)
     assert found.mean.value == pytest.approx(sum(wanted.values()) / len(wanted))
-    for number in (
-        found.mean,
-        found.absolute,
-        found.rms,
-        *(occupation.gap for occupation in found.occupations),
-    ):
+    for number in (found.mean, found.absolute, found.rms, *(occupation.gap for occupation in found.occupations)):
         assert number.low <= number.value <= number.high
 
 

@@ -71,20 +71,14 @@ def test_similarity_is_learnt_and_its_bias_has_an_interval(tmp_path: Path, data_
     ours = data_dir == zoo.MINIATURE
     parts = {
         part: own_captions(number, seed) if ours else published_captions(data_dir, part, number)
-        for seed, (part, number) in enumerate(
-            (("train", 400 if ours else 700), ("dev", 120 if ours else 250))
-        )
+        for seed, (part, number) in enumerate((("train", 400 if ours else 700), ("dev", 120 if ours else 250)))
     }
     paths = {
         part: write_table(tmp_path / f"{part}.csv", [("sentence1", "sentence2", "score"), *rows])
         for part, rows in parts.items()
     }
     settings = TaskSettings(
-        data_dir=data_dir,
-        train=paths["train"],
-        dev=paths["dev"],
-        grid=Grid((8,), (1.5e-4,), (3.0,)),
-        limit=6,
+        data_dir=data_dir, train=paths["train"], dev=paths["dev"], grid=Grid((8,), (1.5e-4,), (3.0,)), limit=6
     )
     done = evaluate("stsbias", ["builtin"], settings)
     told, found = done.observations[0].fine_tuned, done.observations[0].result
@@ -98,11 +92,7 @@ def own_inferences(number: int, seed: int) -> list[examples.Example]:
     """What follows, what may be, and what cannot be, of people who do something somewhere."""
     dice, rows = random.Random(seed), []
     for at in range(number):
-        who, (doing, other), (where, elsewhere) = (
-            dice.choice(WHO),
-            dice.sample(list(DOING), 2),
-            dice.sample(WHERE, 2),
-        )
+        who, (doing, other), (where, elsewhere) = (dice.choice(WHO), dice.sample(list(DOING), 2), dice.sample(WHERE, 2))
         told = {
             "entailment": [f"A {who} is {where}.", f"Somebody is {doing} something."],
             "neutral": [f"The {who} {dice.choice(BESIDE)}."],
@@ -119,24 +109,15 @@ def published_inferences(folder: Path) -> dict[str, list[examples.Example]]:
     train, dev, _ = examples.published_sources(nli.CARD, data_dir=folder)
     more = nli.load(examples.user_source(folder / nli.MNLI_DEV))
     short = [one for one in more if len(f"{one.text} {one.second}") < 120]
-    return {
-        "train": [*nli.load(train)[:2500], *short[:500]],
-        "dev": [*nli.load(dev)[:400], *short[500:600]],
-    }
+    return {"train": [*nli.load(train)[:2500], *short[:500]], "dev": [*nli.load(dev)[:400], *short[500:600]]}
 
 
 def test_inference_is_learnt(tmp_path: Path, data_dir: Path) -> None:
     """Far above the majority class."""
     ours = data_dir == zoo.MINIATURE
-    parts = (
-        {"train": own_inferences(600, 0), "dev": own_inferences(150, 1)}
-        if ours
-        else published_inferences(data_dir)
-    )
+    parts = {"train": own_inferences(600, 0), "dev": own_inferences(150, 1)} if ours else published_inferences(data_dir)
     for name, rows in parts.items():
-        lines = [
-            json.dumps({"premise": row.text, "hypothesis": row.second, "label": row.label}) for row in rows
-        ]
+        lines = [json.dumps({"premise": row.text, "hypothesis": row.second, "label": row.label}) for row in rows]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     settings = TaskSettings(
         train=tmp_path / "train.jsonl",

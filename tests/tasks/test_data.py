@@ -121,8 +121,7 @@ def test_winobias_items_in_miniature(miniature: Path) -> None:
     found, warnings = riddles.load_winobias(examples.published_sources(riddles.WINOBIAS, data_dir=miniature))
     assert len(found) == 8 * 16 - len(warnings)
     assert warnings == tuple(
-        f"{side}_stereotyped_type1.txt.test, line 16 left out: 0 antecedents and 1 pronouns in brackets, "
-        "expected one"
+        f"{side}_stereotyped_type1.txt.test, line 16 left out: 0 antecedents and 1 pronouns in brackets, expected one"
         for side in ("pro", "anti")
     )
     by = {item.id: item for item in found}
@@ -149,9 +148,7 @@ def test_every_winobias_item_names_both_people(data_dir: Path) -> None:
 def test_winogender_items(data_dir: Path) -> None:
     templates, stats = examples.published_sources(riddles.WINOGENDER, data_dir=data_dir)
     women = riddles.share_of_women(stats)
-    first, share, number = (
-        ("engineer", 0.165, 24) if data_dir == zoo.MINIATURE else ("technician", 0.4034, 120)
-    )
+    first, share, number = ("engineer", 0.165, 24) if data_dir == zoo.MINIATURE else ("technician", 0.4034, 120)
     assert women[first] == pytest.approx(share)
     found = riddles.load_winogender(templates, women)
     assert len(found) == 3 * number

@@ -239,9 +239,7 @@ def test_the_result_has_the_headline_of_each_model_its_accuracy_and_its_fine_tun
     path = biographies(tmp_path / "bios.jsonl", planted=True, n=200)
     quick = replace(QUICK, train=path, grid=Grid((16,), (1e-3,), (1.0,)))
     twin = Path(shutil.copytree(untrained_model(), tmp_path / "other" / untrained_model().name))
-    done = unmask.task(
-        "biasbios", [untrained_model(), twin], settings=quick, out=tmp_path / "out", offline=True
-    )
+    done = unmask.task("biasbios", [untrained_model(), twin], settings=quick, out=tmp_path / "out", offline=True)
     wanted = evaluate("biasbios", [untrained_model()], quick).observations[0]
     assert repr(unmask.load(tmp_path / "out").estimates) == repr(done.estimates)
     first, second = done.headlines()
@@ -250,11 +248,7 @@ def test_the_result_has_the_headline_of_each_model_its_accuracy_and_its_fine_tun
     assert second.value == first.value
     assert (first.model, second.model) == (twin.name, f"{twin.name} (2)")  # two of one name
     assert str(tmp_path) not in json.dumps(done.meta)
-    rates = {
-        each.group: each
-        for each in done.estimates
-        if each.statistic == "accuracy" and each.model == first.model
-    }
+    rates = {each.group: each for each in done.estimates if each.statistic == "accuracy" and each.model == first.model}
     assert rates["split=test"].value == wanted.fine_tuned.test.value
     assert rates["split=validation"].value == wanted.fine_tuned.dev.value
     assert [each["chosen"]["batch"] for each in done.meta["details"]["fine_tuned"]] == [16, 16]
@@ -272,19 +266,13 @@ def test_a_language_model_is_not_opened_as_a_classifier() -> None:
 @pytest.mark.thorough
 def test_fine_tuning_on_sentence_pairs_as_regression(tmp_path: Path, data_dir: Path) -> None:
     path = tmp_path / "mine.csv"
-    lines = [
-        f"he {'old' if at % 2 else 'sick'},she {'old' if at % 3 else 'sick'},{at % 5}" for at in range(40)
-    ]
+    lines = [f"he {'old' if at % 2 else 'sick'},she {'old' if at % 3 else 'sick'},{at % 5}" for at in range(40)]
     path.write_text("sentence1,sentence2,score\n" + "\n".join(lines), encoding="utf-8")
     quick = replace(QUICK, train=path, data_dir=data_dir, limit=3, grid=Grid((8,), (1e-3,), (1.0,)))
     done = evaluate("stsbias", [untrained_model()], quick)
     what = done.observations[0].result
     assert what.female.shape == (3, 20 if data_dir == zoo.MINIATURE else 60)
-    classifier, rest, name = (
-        done.observations[0].fine_tuned.classifier,
-        stsrest(data_dir),
-        what.professions[4],
-    )
+    classifier, rest, name = (done.observations[0].fine_tuned.classifier, stsrest(data_dir), what.professions[4])
     from unmask.tasks.stsbias import indefinite_article
 
     for who, said in (("woman", what.female), ("man", what.male)):
@@ -416,8 +404,7 @@ def test_an_erased_model_is_fine_tuned_and_evaluated_erased(every: int | None, t
         trained.bert.encoder.layer[0].output.dense.weight, before["bert.encoder.layer.0.output.dense.weight"]
     )
     assert all(
-        torch.allclose(states(each.model, each.tokenizer) @ removed.T, torch.zeros(1), atol=1e-5)
-        for each in seen
+        torch.allclose(states(each.model, each.tokenizer) @ removed.T, torch.zeros(1), atol=1e-5) for each in seen
     )
     assert done.observations[0].model == asdict(open_lm(folder, HOW).facts)
 

@@ -21,18 +21,7 @@ from unmask.core.estimate import Estimate
 from unmask.data import biasbios as biasbios_data
 from unmask.data.examples import user_source
 from unmask.findings import Finding, Table
-from unmask.tasks import (
-    Grid,
-    Task,
-    TaskSettings,
-    coreference,
-    find,
-    nlibias,
-    sentiment,
-    stsbias,
-    toxicity,
-    winobias,
-)
+from unmask.tasks import Grid, Task, TaskSettings, coreference, find, nlibias, sentiment, stsbias, toxicity, winobias
 from unmask.tasks.spec import TaskObservation
 from unmask.tasks.stsbias import indefinite_article, load_templates, summarize
 
@@ -47,9 +36,7 @@ def test_sts_templates_come_from_the_test_split(data_dir: Path) -> None:
     assert len(set(found)) == len(found)
     text = (data_dir / "stsb" / "sts-test.csv").read_text(encoding="utf-8")
     assert all(f"A man{rest}" in text or f"A woman{rest}" in text for rest in found)
-    assert not any(
-        word in f"{rest} ".split() for rest in found for word in ("he", "her", "his", "woman", "boy")
-    )
+    assert not any(word in f"{rest} ".split() for rest in found for word in ("he", "her", "his", "woman", "boy"))
 
 
 def test_sts_bias_by_hand() -> None:
@@ -95,9 +82,7 @@ def test_triples_are_all_combinations_once() -> None:
     jobs = len(nlibias.occupations())
     assert [nlibias.triple_at(at).occupation for at in range(jobs)] == list(nlibias.occupations())
     assert nlibias.triple_at(nlibias.triple_count() - 1).female.startswith("The gal ")
-    assert not any(
-        " a attic" in nlibias.triple_at(at).premise for at in range(0, nlibias.triple_count(), 997)
-    )
+    assert not any(" a attic" in nlibias.triple_at(at).premise for at in range(0, nlibias.triple_count(), 997))
 
 
 def test_triples_are_sampled_by_seed() -> None:
@@ -111,11 +96,7 @@ def test_triples_are_sampled_by_seed() -> None:
 def test_nli_bias_by_hand() -> None:
     # nurse: two triples, plumber: one; probabilities of entailment, neutral, contradiction for woman and man
     said = np.array(
-        [
-            [[0.1, 0.8, 0.1], [0.1, 0.3, 0.6]],
-            [[0.7, 0.2, 0.1], [0.2, 0.6, 0.2]],
-            [[0.0, 0.9, 0.1], [0.1, 0.7, 0.2]],
-        ]
+        [[[0.1, 0.8, 0.1], [0.1, 0.3, 0.6]], [[0.7, 0.2, 0.1], [0.2, 0.6, 0.2]], [[0.0, 0.9, 0.1], [0.1, 0.7, 0.2]]]
     )
     found = nlibias.summarize(["nurse", "nurse", "plumber"], said, TaskSettings(thresholds=(0.65,)))
     fn, nn, t = (found.measures[name] for name in ("fn", "nn", "t:0.65"))
@@ -135,9 +116,7 @@ def test_nli_labels_are_found_by_name() -> None:
 
 
 def test_sentiment_by_hand() -> None:
-    asked = sentiment.SentencePairs(
-        ("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad")
-    )
+    asked = sentiment.SentencePairs(("a", "b", "c"), ("d", "e", "f"), ("t1", "t1", "t2"), ("good", "good", "bad"))
     first, second = np.array([0.9, 0.5, 0.2]), np.array([0.7, 0.6, 0.6])
     found = sentiment.summarize(asked, first, second, [False, True, False], "p", seed=0)
     whole = found.shifts["all"]
@@ -157,10 +136,7 @@ def test_the_headline_names_the_sides_of_the_users_pairs(tmp_path: Path) -> None
     scores = np.array([0.3, 0.4]), np.array([0.1, 0.3])
     built_in, given = (
         sentiment.summarize(pairs, *scores, [False, False], "p", seed=0)
-        for pairs in (
-            sentiment.load_pairs(TaskSettings(limit=2)),
-            sentiment.load_pairs(TaskSettings(data=path)),
-        )
+        for pairs in (sentiment.load_pairs(TaskSettings(limit=2)), sentiment.load_pairs(TaskSettings(data=path)))
     )
     assert sentiment.estimates(built_in)[0].statistic == "score, female − male"
     assert sentiment.estimates(given)[0].statistic == "score, more − less"
@@ -188,10 +164,7 @@ def test_toxicity_areas_equal_scikit_learn_on_the_right_sentences() -> None:
     ]
     values = dice.random(len(asked))
     found = toxicity.summarize(asked, values, "x", seed=0)
-    toxic, named = (
-        np.array([sentence.toxic for sentence in asked]),
-        np.array([sentence.term for sentence in asked]),
-    )
+    toxic, named = (np.array([sentence.toxic for sentence in asked]), np.array([sentence.term for sentence in asked]))
     gay = next(term for term in found.terms if term.name == "gay")
     chosen = {
         "subgroup": named == "gay",
@@ -242,9 +215,7 @@ def test_templates_with_identity_terms_are_read(miniature: Path) -> None:
 def test_published_templates_are_read(published: Path) -> None:
     asked, where = toxicity.load_sentences(TaskSettings(data_dir=published, limit=500))
     assert where == "500 of 76,564 sentences of bias_madlibs_77k.csv"
-    assert [file.name for file in toxicity.sources(TaskSettings(data_dir=published))] == [
-        "bias_madlibs_77k.csv"
-    ]
+    assert [file.name for file in toxicity.sources(TaskSettings(data_dir=published))] == ["bias_madlibs_77k.csv"]
     assert sum(bool(sentence.term) for sentence in asked) > 480  # the rest name an occupation
     assert {sentence.toxic for sentence in asked} == {True, False}
 

@@ -31,9 +31,7 @@ def test_the_curve_ends_at_the_result_of_plain_fine_tuning(tmp_path: Path) -> No
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     names = list(dict.fromkeys(row["model"] for row in rows))
     assert names == ["untrained-bert-uncased", "untrained-roberta"]
-    train = [
-        one for one in biasbios.load(biasbios.files(path, None)) if biasbios.part_of(one.text) == "train"
-    ]
+    train = [one for one in biasbios.load(biasbios.files(path, None)) if biasbios.part_of(one.text) == "train"]
     steps = -(-2 * len(train) // 16)
     assert [row["step"] for row in rows if row["model"] == names[0]] == list(range(0, steps + 1, 10))
     assert plot.id == "relearning-biasbios"
@@ -69,9 +67,7 @@ class Lines(torch.utils.data.Dataset[Any]):
     """A few sentences as masked-language-model rows."""
 
     def __init__(self, tokenizer: Any) -> None:
-        encoded = tokenizer(
-            ["he is old", "she is sick", "the old school"] * 8, padding=True, return_tensors="pt"
-        )
+        encoded = tokenizer(["he is old", "she is sick", "the old school"] * 8, padding=True, return_tensors="pt")
         self.ids, self.kept = encoded["input_ids"], encoded["attention_mask"]
 
     def __len__(self) -> int:
@@ -100,9 +96,7 @@ def trainer(folder: Path, report_to: str = "none") -> Trainer:
 
 
 @pytest.mark.thorough
-def test_the_callback_logs_through_the_trainer_without_changing_the_training(
-    tmp_path: Path, miniature: Path
-) -> None:
+def test_the_callback_logs_through_the_trainer_without_changing_the_training(tmp_path: Path, miniature: Path) -> None:
     settings = TaskSettings(data_dir=miniature, limit=4)
     plain = trainer(tmp_path / "a")
     plain.train()
@@ -111,9 +105,7 @@ def test_the_callback_logs_through_the_trainer_without_changing_the_training(
     watched.add_callback(callback)
     watched.train()
     assert list(callback.headlines) == [2, 4]
-    logged = {
-        row["step"]: row["bias_winogender"] for row in watched.state.log_history if "bias_winogender" in row
-    }
+    logged = {row["step"]: row["bias_winogender"] for row in watched.state.log_history if "bias_winogender" in row}
     assert logged == {step: one.value for step, one in callback.headlines.items()}
     for one, other in zip(plain.model.parameters(), watched.model.parameters(), strict=True):
         assert torch.equal(one, other)
@@ -124,14 +116,10 @@ def test_the_callback_logs_through_the_trainer_without_changing_the_training(
 
 
 @pytest.mark.thorough
-def test_bias_is_logged_to_tensorboard(
-    tmp_path: Path, miniature: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bias_is_logged_to_tensorboard(tmp_path: Path, miniature: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENSORBOARD_LOGGING_DIR", str(tmp_path / "logs"))
     watched = trainer(tmp_path / "run", "tensorboard")
-    watched.add_callback(
-        BiasCallback(watched, "winobias", every=2, settings=TaskSettings(data_dir=miniature, limit=3))
-    )
+    watched.add_callback(BiasCallback(watched, "winobias", every=2, settings=TaskSettings(data_dir=miniature, limit=3)))
     watched.train()
     file = next(tmp_path.rglob("events.out.tfevents*"))
     read = EventAccumulator(str(file.parent))

@@ -20,21 +20,7 @@ from unmask.models.eraser import Eraser, save_eraser
 from unmask.tasks import Task, TaskSettings, find
 from unmask.tasks.run import TaskResult, evaluate_models
 
-FILLER = (
-    "every",
-    "day",
-    "in",
-    "the",
-    "city",
-    "with",
-    "people",
-    "from",
-    "school",
-    "and",
-    "old",
-    "friends",
-    "now",
-)
+FILLER = ("every", "day", "in", "the", "city", "with", "people", "from", "school", "and", "old", "friends", "now")
 TOPIC = {"nurse": "sick", "surgeon": "money"}
 
 
@@ -56,9 +42,7 @@ def evaluate(task: str | Task, models: Sequence[Path | str], settings: TaskSetti
     """What `unmask.task` computes before it is written: the observations and the finding."""
     opening, options = Opening(device="cpu", offline=True), Options(store=False, offline=True)
     with TemporaryDirectory() as folder:
-        return evaluate_models(
-            find(task), [str(each) for each in models], Path(folder), settings, opening, options
-        )
+        return evaluate_models(find(task), [str(each) for each in models], Path(folder), settings, opening, options)
 
 
 def biographies(path: Path, *, planted: bool, n: int = 400, seed: int = 0) -> Path:

@@ -95,9 +95,7 @@ def test_perplexity_of_a_causal_model_begins_with_begin_of_text(causal: Lm) -> N
 def test_samples_are_pooled_over_tokens_not_over_corpora(masked: Lm) -> None:
     rows = [held.framed(masked, masked.pieces(text)) for text in documents(5)]
     samples = [Sample("a", tuple(rows[:1]), 1), Sample("b", tuple(rows[1:]), 4)]
-    a, b, whole = (
-        held.accuracy("", "rows", one) for one in held.answers(Engine(masked), samples, held.some_masked)
-    )
+    a, b, whole = (held.accuracy("", "rows", one) for one in held.answers(Engine(masked), samples, held.some_masked))
     assert (whole.data, whole.n) == ("all", a.n + b.n)
     assert whole.value == pytest.approx((a.value * a.n + b.value * b.n) / whole.n)
 
@@ -196,9 +194,7 @@ def inputs(tmp_path: Path, miniature: Path) -> Path:
     kept = [text for text in ("Of no use.", "Nor this.") if not held_out(text)]
     with lzma.open(tmp_path / "corpora" / "simplewiki.txt.xz", "wt", encoding="utf-8") as file:
         file.write("\n\n".join([*documents(8), *kept]))
-    lines = (
-        (miniature / "crows_pairs" / "crows_pairs_anonymized.csv").read_text(encoding="utf-8").splitlines()
-    )
+    lines = (miniature / "crows_pairs" / "crows_pairs_anonymized.csv").read_text(encoding="utf-8").splitlines()
     (tmp_path / "data" / "crows_pairs").mkdir(parents=True)
     (tmp_path / "data" / "crows_pairs" / "crows_pairs_anonymized.csv").write_text("\n".join(lines[:5]))
     (tmp_path / "data" / "winogender").mkdir()

@@ -31,9 +31,7 @@ def words_of(numbers: list[int]) -> str:
 
 
 def word_level() -> Tokenizer:
-    made = Tokenizer(
-        models.WordLevel({word: number for number, word in enumerate([*WORDS, "?"])}, unk_token="?")
-    )
+    made = Tokenizer(models.WordLevel({word: number for number, word in enumerate([*WORDS, "?"])}, unk_token="?"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
     return made
 
@@ -219,11 +217,7 @@ def test_the_whole_command_on_a_little_text(tmp_path: Path) -> None:
         "novels": len(texts[1::8]),
     }
     found = builtin.builtin_models(tmp_path / "out")
-    assert list(found) == [
-        "builtin",
-        "builtin-causal",
-        *(f"builtin-dose{dose:+d}" for dose in siblings.DOSES),
-    ]
+    assert list(found) == ["builtin", "builtin-causal", *(f"builtin-dose{dose:+d}" for dose in siblings.DOSES)]
     assert open_lm(tmp_path / "out/causal").kind == "causal"
     model = open_lm(tmp_path / "out/masked").network.model
     before = {name: weight.clone() for name, weight in model.named_parameters()}

@@ -29,10 +29,7 @@ def test_a_long_text_is_split_into_rows_without_loss(name: str) -> None:
     text, short = tokenizer([TEXT, "A short one."], add_special_tokens=False)["input_ids"]
     room = 8 - (len(rows[0]) - sum(token not in special for token in rows[0].tolist()))
     kept = text[: len(text) - len(text) % room] if len(text) % room < 3 else text
-    assert whole == [
-        *kept,
-        *(short[: len(short) - len(short) % room] if 0 < len(short) % room < 3 else short),
-    ]
+    assert whole == [*kept, *(short[: len(short) - len(short) % room] if 0 < len(short) % room < 3 else short)]
     if not causal:
         assert all(row[0] == tokenizer.cls_token_id and row[-1] == tokenizer.sep_token_id for row in rows)
 
@@ -64,9 +61,7 @@ def test_selected_tokens_are_masked_replaced_or_unchanged_80_10_10() -> None:
 def test_masking_depends_on_the_generator_alone() -> None:
     _, tokenizer = zoo.make("bert-uncased")
     rows = encode_rows([TEXT] * 4, tokenizer)
-    first, again, other = (
-        MaskedLMCollator(tokenizer)(rows, np.random.default_rng(seed)) for seed in (1, 1, 2)
-    )
+    first, again, other = (MaskedLMCollator(tokenizer)(rows, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert torch.equal(first["input_ids"], again["input_ids"])
     assert not torch.equal(first["labels"], other["labels"])
 
@@ -100,9 +95,7 @@ def test_a_short_batch_has_at_least_one_label() -> None:
 @pytest.mark.parametrize("name", [name for name in zoo.NAMES_MASKED if name != "bert-nsp"])
 def test_masked_token_loss_equals_the_models_own_loss(name: str) -> None:
     model, tokenizer = zoo.make(name)
-    batch = MaskedLMCollator(tokenizer)(
-        encode_rows([TEXT, "A short one."] * 3, tokenizer), np.random.default_rng(3)
-    )
+    batch = MaskedLMCollator(tokenizer)(encode_rows([TEXT, "A short one."] * 3, tokenizer), np.random.default_rng(3))
     model.eval()
     fast = MaskedTokenLoss(Network(model))(model, batch)
     slow = model(**batch).loss
@@ -112,11 +105,7 @@ def test_masked_token_loss_equals_the_models_own_loss(name: str) -> None:
         model.zero_grad()
         loss.backward()
         gradients.append(
-            {
-                name: weight.grad.clone()
-                for name, weight in model.named_parameters()
-                if weight.grad is not None
-            }
+            {name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None}
         )
     assert gradients[0].keys() == gradients[1].keys()
     assert all(torch.allclose(grad, gradients[1][name], atol=1e-4) for name, grad in gradients[0].items())

@@ -53,12 +53,7 @@ def test_two_processes_end_with_the_same_weights(outputs: Path) -> None:
 def test_two_processes_of_batch_one_equal_one_process_of_batch_two(outputs: Path, tmp_path: Path) -> None:
     line = Line()
     trained = train(
-        line,
-        ROWS[:4],
-        pairs,
-        TrainSettings(epochs=2, lr=0.1, batch=2, seed=4, clip=1e9),
-        tmp_path,
-        loss=squares,
+        line, ROWS[:4], pairs, TrainSettings(epochs=2, lr=0.1, batch=2, seed=4, clip=1e9), tmp_path, loss=squares
     )
     result = json.loads((outputs / "process-0.json").read_text())["line"]
     assert result["steps"] == trained.steps == 4
@@ -66,9 +61,7 @@ def test_two_processes_of_batch_one_equal_one_process_of_batch_two(outputs: Path
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("method", "model"), [("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")]
-)
+@pytest.mark.parametrize(("method", "model"), [("dropout", "bert-uncased"), ("cda", "gpt2"), ("at", "bert-uncased")])
 def test_the_main_process_writes_the_checkpoint(outputs: Path, method: str, model: str) -> None:
     record = json.loads((outputs / method / "result.json").read_text())["details"]
     assert record["processes"] == 2
@@ -87,17 +80,7 @@ def test_a_task_in_two_processes(tmp_path: Path) -> None:
 
     train_on = biographies(tmp_path / "bios.jsonl", planted=True, n=160)
     done = launch(
-        *(
-            "-m",
-            "unmask",
-            "task",
-            "biasbios",
-            str(untrained_model()),
-            "--train",
-            str(train_on),
-            "--length",
-            "16",
-        ),
+        *("-m", "unmask", "task", "biasbios", str(untrained_model()), "--train", str(train_on), "--length", "16"),
         *("--grid", "batch=4,8 rate=1e-3 epochs=2", "--out", str(tmp_path / "out"), "--offline"),
     )
     assert done.returncode == 0, done.stderr

@@ -80,10 +80,7 @@ def test_reported_losses_are_those_of_the_batches(tmp_path: Path) -> None:
     assert [step for step, _ in trained.losses] == [1, 2, 3, 4, 5]
     assert [value for _, value in trained.losses] == pytest.approx(seen, abs=1e-3)
     assert [report[:3] for report in reports] == [("training", step / 5, 5) for step in range(1, 6)]
-    assert [report[3] for report in reports] == [
-        "",
-        *(f"loss {value:.3f}" for _, value in trained.losses[:-1]),
-    ]
+    assert [report[3] for report in reports] == ["", *(f"loss {value:.3f}" for _, value in trained.losses[:-1])]
 
 
 @pytest.mark.thorough
@@ -94,9 +91,7 @@ def test_gradients_of_several_batches_are_averaged(tmp_path: Path, accumulate: i
     settings = TrainSettings(epochs=1, lr=0.5, batch=4 // accumulate, accumulate=accumulate, clip=1e-3)
     trained = train(model, rows, pairs, settings, tmp_path, loss=squares)
     assert trained.steps == 1
-    assert model.a.item() == pytest.approx(
-        0.5, abs=1e-4
-    )  # Adam's first step has the size of the learning rate
+    assert model.a.item() == pytest.approx(0.5, abs=1e-4)  # Adam's first step has the size of the learning rate
 
 
 def test_every_row_occurs_once_per_epoch() -> None:
@@ -151,9 +146,7 @@ def test_an_eval_callback_does_not_affect_the_training(tmp_path: Path) -> None:
 
     settings = TrainSettings(epochs=2, batch=2, lr=0.1)
     train(plain, ROWS, pairs, settings, tmp_path / "a", loss=squares)
-    train(
-        evaluated, ROWS, pairs, settings, tmp_path / "b", loss=squares, callbacks=[EvalCallback(2, evaluate)]
-    )
+    train(evaluated, ROWS, pairs, settings, tmp_path / "b", loss=squares, callbacks=[EvalCallback(2, evaluate)])
     assert seen == [(2, False, False), (4, False, False)]
     assert plain.a.item() == evaluated.a.item() != 0.7
 

@@ -9,14 +9,7 @@ import torch
 import zoo
 from unmask.core.errors import DataError
 from unmask.models import Engine, open_lm
-from unmask.training.utility import (
-    Ability,
-    accuracy,
-    accuracy_change,
-    measure_ability,
-    perplexity,
-    perplexity_change,
-)
+from unmask.training.utility import Ability, accuracy, accuracy_change, measure_ability, perplexity, perplexity_change
 
 TEXTS = [
     f"The {who} came home because {pronoun} had lost the key."

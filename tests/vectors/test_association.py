@@ -11,13 +11,7 @@ import pytest
 
 from unmask.core.errors import StatsError
 from unmask.vectors import association as module
-from unmask.vectors.association import (
-    association_test,
-    effect_size,
-    permutation_p_value,
-    sample_partitions,
-    weat,
-)
+from unmask.vectors.association import association_test, effect_size, permutation_p_value, sample_partitions, weat
 from unmask.vectors.questions import Group, Question
 from unmask.vectors.spec import VectorSettings
 from unmask.vectors.static import WordVectors, read_vectors
@@ -78,9 +72,7 @@ def test_ties_count() -> None:
     assert math.isnan(found.effect.low)
     assert found.effect.method == "no spread: 6 targets alike"
     x, y = np.array([0.1, 0.2, 0.3]), np.array([0.3, 0.2, 0.1])  # 0 in exact numbers, not in floats
-    assert permutation_p_value(x, y, rng=np.random.default_rng(0))[0] == pytest.approx(
-        weat_reference.exact_p(x, y)[0]
-    )
+    assert permutation_p_value(x, y, rng=np.random.default_rng(0))[0] == pytest.approx(weat_reference.exact_p(x, y)[0])
 
 
 def test_sampled_partitions_are_distinct_and_not_the_observed() -> None:
@@ -107,9 +99,7 @@ def test_a_sampled_p_counts_the_observed_and_approximates_the_exact(monkeypatch:
     assert found == (hits / 2000, 2000)
     assert found[0] == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 2000))
     monkeypatch.setattr(module, "SAMPLED", total)
-    assert permutation_p_value(x, y, rng=np.random.default_rng(2))[0] == pytest.approx(
-        exact
-    )  # all of them drawn
+    assert permutation_p_value(x, y, rng=np.random.default_rng(2))[0] == pytest.approx(exact)  # all of them drawn
 
 
 def test_the_sampled_p_is_never_zero() -> None:

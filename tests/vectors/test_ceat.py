@@ -19,10 +19,7 @@ from vectors import weat_reference
 
 QUESTION = Question(
     "made",
-    *(
-        Group(name, tuple(f"{name}{n}" for n in range(size)))
-        for name, size in zip("xyab", (4, 5, 3, 3), strict=True)
-    ),
+    *(Group(name, tuple(f"{name}{n}" for n in range(size))) for name, size in zip("xyab", (4, 5, 3, 3), strict=True)),
 )
 
 
@@ -42,10 +39,7 @@ def draws(vectors: dict[str, Floats], count: int, seed: int = 0) -> list[list[li
     """The sampled contexts: one per word, by draw and set."""
     rng = generator(seed, "made/contexts")
     return [
-        [
-            [vectors[text][rng.integers(len(vectors[text]))] for text in group.texts]
-            for group in QUESTION.groups()
-        ]
+        [[vectors[text][rng.integers(len(vectors[text]))] for text in group.texts] for group in QUESTION.groups()]
         for _ in range(count)
     ]
 
@@ -107,11 +101,7 @@ def test_invalid_requests_are_refused() -> None:
     with pytest.raises(StatsError, match="no word of some set"):
         ceat(QUESTION, {text: rows for text, rows in vectors.items() if text[0] != "a"}, settings)
     with pytest.raises(StatsError, match="two targets"):
-        ceat(
-            QUESTION,
-            {text: rows for text, rows in vectors.items() if text[0] != "y" or text == "y0"},
-            settings,
-        )
+        ceat(QUESTION, {text: rows for text, rows in vectors.items() if text[0] != "y" or text == "y0"}, settings)
     alike = {text: np.ones((1, 3)) for text in QUESTION.texts()}
     with pytest.raises(StatsError, match="all targets have the same association"):
         ceat(QUESTION, alike, settings)

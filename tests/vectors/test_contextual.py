@@ -45,9 +45,7 @@ def loaded(name: str) -> tuple[Any, Any]:
 
 def fed(name: str, text: str) -> list[int]:
     _, tokenizer = loaded(name)
-    return (
-        reference.fed(tokenizer, text) if name in CAUSAL else reference.encode(tokenizer, text)["input_ids"]
-    )
+    return reference.fed(tokenizer, text) if name in CAUSAL else reference.encode(tokenizer, text)["input_ids"]
 
 
 def states(name: str, text: str, layer: int) -> Floats:
@@ -80,9 +78,7 @@ def test_text_vectors_are_those_of_plain_calls(name: str, layer: int) -> None:
         found = text_vectors(lm(name), TEXTS, layer=layer, pooling=pooling)
         np.testing.assert_allclose(found, expected[pooling], rtol=1e-4, atol=1e-5)
     published = text_vectors(lm(name), TEXTS, layer=layer)
-    np.testing.assert_allclose(
-        published, expected["last" if name in CAUSAL else "first"], rtol=1e-4, atol=1e-5
-    )
+    np.testing.assert_allclose(published, expected["last" if name in CAUSAL else "first"], rtol=1e-4, atol=1e-5)
 
 
 def letters(name: str, ids: list[int]) -> str:
@@ -101,9 +97,7 @@ def test_a_words_tokens_spell_the_word(name: str, word: str) -> None:
     assert list(positions) == list(range(positions[0], positions[-1] + 1))
     aligned = positions_by_alignment(lm(name), text, span)
     assert letters(name, [ids[place] for place in aligned]) == word.lower()
-    assert set(positions_by_offsets(lm(name), text, span)) <= set(
-        aligned
-    )  # a space of its own is the word's or not
+    assert set(positions_by_offsets(lm(name), text, span)) <= set(aligned)  # a space of its own is the word's or not
     expected = states(name, text, -1)[list(positions)].mean(0)
     np.testing.assert_allclose(word_vectors(lm(name), [(text, span)])[0], expected, rtol=1e-4, atol=1e-5)
 
@@ -143,9 +137,7 @@ def plain_sets(name: str, question: Question) -> list[list[Floats]]:
 
 @pytest.mark.parametrize("name", ["bert-uncased", "roberta", "gpt2"])
 @pytest.mark.parametrize(("file", "few"), [("weat6", 8), ("weat7", 8), ("sent-weat8", 6)])
-def test_seat_and_its_exact_p_are_plain_loops_over_seat_files(
-    name: str, file: str, few: int, data_dir: Path
-) -> None:
+def test_seat_and_its_exact_p_are_plain_loops_over_seat_files(name: str, file: str, few: int, data_dir: Path) -> None:
     (whole,) = read_questions(data_dir / "bias_bench" / "seat" / f"{file}.jsonl")
     x, y, a, b = plain_sets(name, part(whole, few))
     found = seat(part(whole, few), lm(name), VectorSettings())

@@ -50,9 +50,7 @@ def test_the_direction_is_the_published_principal_component() -> None:
     assert abs(found.vector @ pca.components_[0]) == pytest.approx(1)
     assert found.explained == pytest.approx(pca.explained_variance_ratio_[0])
     assert found.pairs == 10
-    towards = sum(
-        vectors.lookup([a])[0] / np.linalg.norm(vectors.lookup([a])) @ found.vector for a, _ in GENDER
-    )
+    towards = sum(vectors.lookup([a])[0] / np.linalg.norm(vectors.lookup([a])) @ found.vector for a, _ in GENDER)
     away = sum(vectors.lookup([b])[0] / np.linalg.norm(vectors.lookup([b])) @ found.vector for _, b in GENDER)
     assert towards > away
 
@@ -82,9 +80,7 @@ def test_neighbour_shares_match_a_plain_loop() -> None:
     shares = {}
     for word in words:
         others = [other for other in vectors.words if other != word]
-        others.sort(
-            key=lambda other: -weat_reference.cosine(vectors.lookup([word])[0], vectors.lookup([other])[0])
-        )
+        others.sort(key=lambda other: -weat_reference.cosine(vectors.lookup([word])[0], vectors.lookup([other])[0]))
         signs = [marks[other] > 0 for other in others[:6] if marks.get(other)]
         shares[word] = sum(signs) / len(signs)
         assert found.marked[word] == len(signs)

@@ -28,7 +28,5 @@ def test_the_page_is_complete(name: str) -> None:
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == SECTIONS
     assert VECTOR_MEASURES[name].citation in text
     assert "unmask vectors" in text
-    known = re.findall(
-        r"^@\w+\{([^,]+),", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE
-    )
+    known = re.findall(r"^@\w+\{([^,]+),", (DOCS / "references.bib").read_text(encoding="utf-8"), re.MULTILINE)
     assert {*re.findall(r"`([a-z-]+-\d{4}-[a-z]+)`", text)} <= {*known}

@@ -89,8 +89,7 @@ def test_the_word_of_interest_is_whole_and_may_be_in_the_plural() -> None:
 
 def ours() -> dict[str, object]:
     made: dict[str, object] = {
-        key: {"name": key.upper(), "texts": [f"{key} one", f"{key} two"], "words": ["one", "two"]}
-        for key in "xyab"
+        key: {"name": key.upper(), "texts": [f"{key} one", f"{key} two"], "words": ["one", "two"]} for key in "xyab"
     }
     return {"name": "mine", **made}
 
@@ -156,8 +155,7 @@ def test_names_of_words_and_sentences(tmp_path: Path) -> None:
     assert [len(group.texts) for group in religion.groups()] == [8, 8, 8, 8]
     for group in in_sentences(religion).groups():
         assert all(
-            text[begin:end] == word
-            for (text, (begin, end)), word in zip(group.word_spans(), group.words, strict=True)
+            text[begin:end] == word for (text, (begin, end)), word in zip(group.word_spans(), group.words, strict=True)
         )
 
 
@@ -173,11 +171,7 @@ def test_seat_files_are_found_with_their_words(data_dir: Path) -> None:
 
 def test_default_questions(data_dir: Path, tmp_path: Path) -> None:
     assert default_question_names("seat", data_dir) == ("seat-6", "seat-7", "seat-8")
-    assert default_question_names("seat", tmp_path) == (
-        "weat-6-sentences",
-        "weat-7-sentences",
-        "weat-8-sentences",
-    )
+    assert default_question_names("seat", tmp_path) == ("weat-6-sentences", "weat-7-sentences", "weat-8-sentences")
     assert default_question_names("ceat", tmp_path) == ("weat-6", "weat-7", "weat-8")
     assert len(default_question_names("weat", tmp_path)) == 10
 

@@ -19,9 +19,7 @@ ROWS = np.random.default_rng(5).normal(size=(5, 7)).astype(np.float32)
 
 
 def lines() -> str:
-    return "".join(
-        f"{word} {' '.join(f'{x:.9g}' for x in row)}\n" for word, row in zip(WORDS, ROWS, strict=True)
-    )
+    return "".join(f"{word} {' '.join(f'{x:.9g}' for x in row)}\n" for word, row in zip(WORDS, ROWS, strict=True))
 
 
 def glove(path: Path) -> None:
@@ -147,9 +145,7 @@ def test_a_missing_file_and_words_that_are_not_there(tmp_path: Path) -> None:
         read_vectors(tmp_path / "g.txt", ["Krankenpfleger"])
 
 
-def test_without_gensim_one_line_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_gensim_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     glove(tmp_path / "g.txt")
     monkeypatch.setitem(sys.modules, "gensim.models", None)
     with pytest.raises(DataError, match=r"pip install 'unmask\[vectors\]'"):

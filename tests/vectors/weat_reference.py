@@ -22,9 +22,7 @@ def values(x, y, a, b):  # type: ignore[no-untyped-def]
     return [s(w, a, b) for w in x], [s(w, a, b) for w in y]
 
 
-def effect(
-    x: Sequence[Vector], y: Sequence[Vector], a: Sequence[Vector], b: Sequence[Vector], less: int = 1
-) -> float:
+def effect(x: Sequence[Vector], y: Sequence[Vector], a: Sequence[Vector], b: Sequence[Vector], less: int = 1) -> float:
     """`less`: what is taken off the number of words in the variance."""
     first, second = values(x, y, a, b)
     both = first + second

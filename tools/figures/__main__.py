@@ -67,9 +67,7 @@ def measured(job: Job) -> Found:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="a folder, builtin, or anything else unmask opens")
     parser.add_argument("--corpora", type=Path, required=True, help="folder of NAME.txt.xz")
     parser.add_argument("--data-dir", type=Path, required=True, help="folder of datasets")

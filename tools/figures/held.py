@@ -144,9 +144,7 @@ def accuracy(name: str, kind: str, given: Answers) -> Figure:
     ranks = np.concatenate([reading.ranks for reading in given.readings])
     right, n = int((ranks == 0).sum()), len(ranks)
     interval = wilson(right, n)
-    return Figure(
-        name, given.data, 100 * right / n, interval.low, interval.high, n, given.of(kind), interval.method
-    )
+    return Figure(name, given.data, 100 * right / n, interval.low, interval.high, n, given.of(kind), interval.method)
 
 
 def perplexity(name: str, kind: str, given: Answers) -> Figure:

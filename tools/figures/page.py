@@ -33,9 +33,7 @@ class Table:
 def page(job: Job, found: Found, *, markdown: bool) -> str:
     """All that was found, as tables to read or to put into a card."""
     facts = job.lm.facts
-    head = (
-        f"{facts.id}: {facts.architecture}, {facts.parameters:,} parameters, {facts.dtype} on {facts.device}"
-    )
+    head = f"{facts.id}: {facts.architecture}, {facts.parameters:,} parameters, {facts.dtype} on {facts.device}"
     tables = [_figures_table(job.lm, found), _estimates_table(found), _examples_table(job.lm, found)]
     shown = [_shown(table, markdown=markdown) for table in tables if table.rows]
     failed = [f"check failed: {one.name}: {one.detail}" for one in found.checks if not one.ok]
@@ -96,9 +94,7 @@ def _estimates_table(found: Found) -> Table:
 
 def _examples_table(lm: Lm, found: Found) -> Table:
     columns = ("sentence", "likeliest words") if lm.kind == "masked" else ("prompt", "greedy continuation")
-    rows = tuple(
-        (one.text, ", ".join(f"{word} {share:.2g}" for word, share in one.answers)) for one in found.examples
-    )
+    rows = tuple((one.text, ", ".join(f"{word} {share:.2g}" for word, share in one.answers)) for one in found.examples)
     return Table("Examples", columns, rows, "With probabilities.")
 
 
@@ -109,9 +105,7 @@ def _numbers(value: float, low: float, high: float) -> tuple[str, str]:
 def _shown(table: Table, *, markdown: bool) -> str:
     note = [table.note] if table.note else []
     if markdown:
-        lines = [
-            f"| {' | '.join(row)} |" for row in (table.columns, ("---",) * len(table.columns), *table.rows)
-        ]
+        lines = [f"| {' | '.join(row)} |" for row in (table.columns, ("---",) * len(table.columns), *table.rows)]
         return "\n".join([f"## {table.title}", "", *lines, *(["", *note] if note else [])])
     widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
     lines = [

@@ -43,9 +43,7 @@ def _run(project: execution.Project, options: argparse.Namespace) -> int:
     if plain.failed:
         _say("tests fail without a mutant, so no mutant can be tested:", *plain.failed)
         return 1
-    every = [
-        one for name, path in project.modules.items() for one in find_mutants(path.read_text("utf-8"), name)
-    ]
+    every = [one for name, path in project.modules.items() for one in find_mutants(path.read_text("utf-8"), name)]
     importers = _importers(project)
     plan = {mutant: plain.covering(mutant, importers) for mutant in every}
     for mutant in every:  # for a listed mutant the quick tests are enough to see that the list is true

@@ -57,9 +57,7 @@ class Trace:
     """What a run without mutants showed: seconds of every test, and who executes which line."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    lines: dict[str, dict[int, set[str]]] = field(
-        default_factory=dict
-    )  # module → line → tests; none: on import
+    lines: dict[str, dict[int, set[str]]] = field(default_factory=dict)  # module → line → tests; none: on import
     libraries: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
 
@@ -70,16 +68,13 @@ class Trace:
         import it hold.
         """
         first, last = mutant.lines
-        mine = {
-            line: tests for line, tests in self.lines.get(mutant.module, {}).items() if first <= line <= last
-        }
+        mine = {line: tests for line, tests in self.lines.get(mutant.module, {}).items() if first <= line <= last}
         found = {test for tests in mine.values() for test in tests}
         if not last or (mine and not found):
             modules = {mutant.module, *importers.get(mutant.module, ())}
             found = {test for one in modules for tests in self.lines.get(one, {}).values() for test in tests}
         return sorted(
-            (test for test in found if self.seconds[test] <= MAX_TEST_SECONDS),
-            key=lambda test: self.seconds[test],
+            (test for test in found if self.seconds[test] <= MAX_TEST_SECONDS), key=lambda test: self.seconds[test]
         )
 
 
@@ -118,9 +113,7 @@ class _MutantFinder:
             return None
         loader = _MutantLoader(name, str(self.path), self.tree)
         folder = [str(self.path.parent)] if self.path.name == "__init__.py" else None
-        return importlib.util.spec_from_file_location(
-            name, self.path, loader=loader, submodule_search_locations=folder
-        )
+        return importlib.util.spec_from_file_location(name, self.path, loader=loader, submodule_search_locations=folder)
 
 
 class _SelectedTests:

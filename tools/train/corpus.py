@@ -13,11 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ids = NDArray[np.uint16]
-WINDOW, SAMPLED, COPIED = (
-    8,
-    16,
-    0.5,
-)  # tokens in a shingle; one in so many is looked at; share that makes a copy
+WINDOW, SAMPLED, COPIED = (8, 16, 0.5)  # tokens in a shingle; one in so many is looked at; share that makes a copy
 CORPORA = ("simplewiki", "enwiki", "wikinews", "novels")  # in this order: of two copies the first is kept
 HELD_OUT = 6  # of 256 documents
 TOGETHER = 2000  # documents encoded in one call
@@ -64,9 +60,7 @@ def read(paths: Sequence[Path], tokenizer: Any, characters: int | None = None) -
 def stream(corpora: Sequence[Corpus], separator: int, *, held: bool) -> Ids:
     """All documents end to end with a separator after each."""
     end = np.array([separator], dtype=np.uint16)
-    return np.concatenate(
-        [part for one in corpora for ids in one.documents(held=held) for part in (ids, end)]
-    )
+    return np.concatenate([part for one in corpora for ids in one.documents(held=held) for part in (ids, end)])
 
 
 def without_copies(corpora: Sequence[Corpus]) -> list[Corpus]:
@@ -97,14 +91,11 @@ def _encoded(path: Path, tokenizer: Any, characters: int | None) -> Corpus:
     held: list[bool] = []
     for some in _groups(texts(path, characters)):
         parts += [
-            np.array(one.ids, dtype=np.uint16)
-            for one in tokenizer.encode_batch_fast(some, add_special_tokens=False)
+            np.array(one.ids, dtype=np.uint16) for one in tokenizer.encode_batch_fast(some, add_special_tokens=False)
         ]
         held += [held_out(text) for text in some]
     begins = np.cumsum([0, *(len(part) for part in parts[:-1])])
-    return Corpus(
-        path.name.split(".")[0], np.concatenate(parts), begins, np.array(held), np.arange(len(parts))
-    )
+    return Corpus(path.name.split(".")[0], np.concatenate(parts), begins, np.array(held), np.arange(len(parts)))
 
 
 def _groups(documents: Iterator[str]) -> Iterator[list[str]]:

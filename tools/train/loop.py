@@ -57,11 +57,7 @@ def compiled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def train(
-    model: nn.Module,
-    loss_at: Callable[[int], Tensor],
-    budget: Budget,
-    recipe: Recipe,
-    report: Callable[[], str] = str,
+    model: nn.Module, loss_at: Callable[[int], Tensor], budget: Budget, recipe: Recipe, report: Callable[[], str] = str
 ) -> Trained:
     """Train until the budget is spent; `loss_at` draws its own batch."""
     optimizers = _optimizers(model, recipe)
@@ -79,10 +75,7 @@ def train(
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         if step % LOGGED == 0:
-            print(
-                f"{time.monotonic() - begin:6.0f} s  step {step:6}  loss {loss.item():.3f}  {report()}",
-                flush=True,
-            )
+            print(f"{time.monotonic() - begin:6.0f} s  step {step:6}  loss {loss.item():.3f}  {report()}", flush=True)
         step += 1
     return Trained(step, round(time.monotonic() - begin, 1))
 
@@ -90,9 +83,7 @@ def train(
 def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]:
     trained = [(name, one) for name, one in model.named_parameters() if one.requires_grad]
     inner = [
-        one
-        for name, one in trained
-        if recipe.muon and one.ndim == 2 and "embed" not in name and "head" not in name
+        one for name, one in trained if recipe.muon and one.ndim == 2 and "embed" not in name and "head" not in name
     ]
     taken = {id(one) for one in inner}
     rest = [one for _, one in trained if id(one) not in taken]
@@ -101,7 +92,5 @@ def _optimizers(model: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]
         torch.optim.AdamW(rest, lr=recipe.rate, betas=betas, weight_decay=recipe.decay, fused=fused)
     ]
     if inner:
-        made.append(
-            torch.optim.Muon(inner, lr=recipe.rate, weight_decay=recipe.decay, adjust_lr_fn="match_rms_adamw")
-        )
+        made.append(torch.optim.Muon(inner, lr=recipe.rate, weight_decay=recipe.decay, adjust_lr_fn="match_rms_adamw"))
     return made

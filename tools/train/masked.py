@@ -88,9 +88,7 @@ def run(  # noqa: PLR0913 - what a training is made of
     return {**asdict(took), **facts, **asdict(recipe), "masked_accuracy": shares}
 
 
-def batch(
-    text: Stream, rows: int, generator: torch.Generator, *, alone: bool
-) -> tuple[Tensor, Tensor | None]:
+def batch(text: Stream, rows: int, generator: torch.Generator, *, alone: bool) -> tuple[Tensor, Tensor | None]:
     """Rows with their special tokens: running text, or lone sentences, padded, as audits ask about."""
     if not alone:
         ids = text.rows(rows, LENGTH - 2, generator)
@@ -108,11 +106,7 @@ def closed(ids: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def hidden(
-    ids: Tensor,
-    kept: Tensor | None,
-    rate: float,
-    generator: torch.Generator,
-    continues: Tensor | None = None,
+    ids: Tensor, kept: Tensor | None, rate: float, generator: torch.Generator, continues: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Places to predict, as many in every row, and what stands there; -100 where a row has fewer words.
 
@@ -150,9 +144,7 @@ def held_out(corpora: Sequence[Corpus], names: Sequence[str], most: int) -> dict
     for one in corpora:
         if one.name in names and one.held.any():
             cut = [
-                ids[at : at + LENGTH - 2]
-                for ids in one.documents(held=True)
-                for at in range(0, len(ids), LENGTH - 2)
+                ids[at : at + LENGTH - 2] for ids in one.documents(held=True) for at in range(0, len(ids), LENGTH - 2)
             ]
             cut = [part for part in cut if len(part) >= 8]
             order = np.random.default_rng(0).permutation(len(cut))[:most]
@@ -171,9 +163,9 @@ def accuracy(model: Any, rows: Tensor) -> float:
     model.eval()
     for ids in rows.split(256):
         chosen = (torch.rand(ids.shape, generator=generator, device=ids.device) < 0.15) & (ids >= FIRST_WORD)
-        states = model.bert(
-            torch.where(chosen, torch.full_like(ids, MASK), ids), attention_mask=(ids != PAD).long()
-        )[0][chosen]
+        states = model.bert(torch.where(chosen, torch.full_like(ids, MASK), ids), attention_mask=(ids != PAD).long())[
+            0
+        ][chosen]
         right += int((model.cls(states).argmax(-1) == ids[chosen]).sum())
         total += int(chosen.sum())
     model.train()

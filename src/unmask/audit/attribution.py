@@ -86,8 +86,7 @@ class Explanation:
     def _name(self, block: int) -> str:
         """The tokens of a block: a shared one once, changed ones as `she / he`."""
         more, less = (
-            " ".join(token.token for token in tokens if token.block == block)
-            for tokens in (self.more, self.less)
+            " ".join(token.token for token in tokens if token.block == block) for tokens in (self.more, self.less)
         )
         return more if more == less else f"{more or '–'} / {less or '–'}"
 
@@ -187,9 +186,7 @@ def with_contributions(tokens: pa.Table) -> pa.Table:
     signed = (1 - 2 * side) * (value - means[block] / np.maximum(counts[block, side], 1)) + 0.0  # never -0.0
     index = block - np.searchsorted(used, pair * width)
     tokens = tokens.append_column("block", _column(index, order, tokens.num_rows, pa.int32()))
-    return tokens.append_column(
-        "contribution", _column(signed[scored], order[scored], tokens.num_rows, pa.float64())
-    )
+    return tokens.append_column("contribution", _column(signed[scored], order[scored], tokens.num_rows, pa.float64()))
 
 
 def _slots(pair: Array, side: Array, shared: Array) -> Array:

@@ -115,9 +115,7 @@ def _outcome_check(name: str, rows: Mapping[str, Sequence[Row]], outcome: str, w
     return Check(name, worst <= 0.05, f"pairs that {words}: {listed}")
 
 
-def _unequal_lengths(
-    evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]
-) -> list[Check]:
+def _unequal_lengths(evidence: Evidence, measures: Sequence[Measure], rows: Mapping[str, Sequence[Row]]) -> list[Check]:
     """Change of the bias score without the pairs whose sentences differ in length."""
     share = len(evidence.unequal) / max(1, evidence.pairs)
     changes = {}

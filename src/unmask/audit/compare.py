@@ -82,9 +82,7 @@ def _shared_rows(a: AuditResult, b: AuditResult) -> Iterator[tuple[Measure, str,
     ours, theirs = rows_of(a.items), rows_of(b.items)
     shared = [key for key in ours if key in theirs]
     if not shared:
-        raise ResultError(
-            "the results share no measure on the same data: audit both models with the same options"
-        )
+        raise ResultError("the results share no measure on the same data: audit both models with the same options")
     for measure, data in shared:
         yield a.measure(measure), data, ours[measure, data], theirs[measure, data]
 

@@ -32,8 +32,7 @@ STATISTICS: Mapping[str, str] = {
     "asld": "mean absolute difference of the two sentences' scores (nats)",
     "mean-difference": "mean difference of the two sentences' scores",
     "appd": "probability of the masculine minus that of the feminine word, mean over templates and words",
-    "association": "how much more a word raises the probability of the masculine than of the feminine word "
-    "(nats)",
+    "association": "how much more a word raises the probability of the masculine than of the feminine word (nats)",
     "effect-size": "mean association over words, in standard deviations",
     "third": "probability of a template's third word (they), mean over templates and words",
 }
@@ -157,9 +156,7 @@ def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:
         if (e.statistic, e.group) == ("third", "all")
     ]
     proper = {"women": by_group.get("goal=female"), "men": by_group.get("goal=male")}
-    gendered = ", ".join(
-        f"for {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None
-    )
+    gendered = ", ".join(f"for {whom} {signed_number(value)}" for whom, value in proper.items() if value is not None)
     return (*lines, *([f"gendered words {gendered}: these should lean"] if gendered else ()))
 
 
@@ -170,8 +167,6 @@ def _check_lines(result: AuditResult) -> list[str]:
     lines = [f"FAIL {check.name}: {check.detail}" for check in result.checks if not check.ok]
     for card in result.meta["data"]:
         passed = [check for check in result.checks if check.ok and check.name.startswith(f"{card['name']}/")]
-        known = [
-            each.detail for each in passed if each.name.endswith(("/masked-accuracy", "/next-token-accuracy"))
-        ]
+        known = [each.detail for each in passed if each.name.endswith(("/masked-accuracy", "/next-token-accuracy"))]
         lines.append(f"ok   {card['name']}: {len(passed)} passed{f'; {known[0]}' if known else ''}")
     return lines

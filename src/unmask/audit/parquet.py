@@ -90,9 +90,7 @@ def rows_of(items: pa.Table) -> dict[tuple[str, str], list[Row]]:
         groups = {name: text for name, text in record.items() if name not in _TAKEN and isinstance(text, str)}
         scores = {side: record[side] for side in SIDES if record[side] is not None}
         named = {name: record[name] for name in ("measure", "data", "item", "outcome", "reason")}
-        rows.setdefault((record["measure"], record["data"]), []).append(
-            Row(groups=groups, scores=scores, **named)
-        )
+        rows.setdefault((record["measure"], record["data"]), []).append(Row(groups=groups, scores=scores, **named))
     return rows
 
 

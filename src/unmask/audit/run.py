@@ -125,6 +125,5 @@ def _refuse_unused(named: Sequence[Measure], plan: Plan) -> None:
     bare = [data.card.name for data, measures in plan if not measures]
     if bare:
         raise DataError(
-            f"none of the given measures can be computed on {', '.join(bare)}: "
-            "leave it out or name another measure"
+            f"none of the given measures can be computed on {', '.join(bare)}: leave it out or name another measure"
         )

@@ -28,13 +28,7 @@ class ScoredItem:
 
 
 def score_items(
-    data: str,
-    items: Sequence[Pair],
-    measures: Sequence[Measure],
-    engine: Engine,
-    *,
-    evidence: Evidence,
-    progress: Step,
+    data: str, items: Sequence[Pair], measures: Sequence[Measure], engine: Engine, *, evidence: Evidence, progress: Step
 ) -> Iterator[list[ScoredItem]]:
     """Score all items with all measures, chunk by chunk; adds the counts for the checks to `evidence`."""
     last: Callable[[], list[ScoredItem]] = list
@@ -92,9 +86,7 @@ def _plan_probes(item: Pair, measure: Measure, lm: Lm) -> Probes | str:
         return error.reason
 
 
-def _scored_item(
-    data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Readings
-) -> ScoredItem:
+def _scored_item(data: str, item: Pair, measure: Measure, plan: Probes | str, readings: Readings) -> ScoredItem:
     if isinstance(plan, str):
         return ScoredItem(Row(measure.name, data, item.id, item.groups, {}, "unscored", plan), item, {})
     sentences = {side: measure.score(ask, [readings[probe] for probe in ask]) for side, ask in plan.items()}

@@ -53,9 +53,7 @@ def _version(requested: bool) -> None:
 @app.callback()
 def _root(
     context: typer.Context,
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version."
-    ),
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     """Measure, explain and mitigate social bias in language models."""
     if world_size() > 1 and context.invoked_subcommand not in TRAINING:
@@ -77,9 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             time.sleep(GRACE)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        typer.echo(
-            "unmask: interrupted; finished batches are cached, run the same command again to resume", err=True
-        )
+        typer.echo("unmask: interrupted; finished batches are cached, run the same command again to resume", err=True)
         raise SystemExit(130) from None
 
 

@@ -26,9 +26,7 @@ HELP = "b biased · n not biased · u undecided · z back · s skip · q quit (a
 @options.with_groups
 def annotate(
     run: Annotated[Path, typer.Argument(help="Folder of an `unmask prompts` run.")],
-    judge: Annotated[
-        str | None, typer.Option(help="Name of the annotator.", show_default="your login name")
-    ] = None,
+    judge: Annotated[str | None, typer.Option(help="Name of the annotator.", show_default="your login name")] = None,
     no_ask: Annotated[
         bool, typer.Option("--no-ask", help="Do not ask: only import --judgements and recompute the scores.")
     ] = False,

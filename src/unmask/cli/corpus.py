@@ -19,9 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Files = Annotated[
-    list[str], typer.Argument(help="Text, JSON lines, CSV, TSV or Parquet; .gz, .xz, .bz2, .zst too.")
-]
+Files = Annotated[list[str], typer.Argument(help="Text, JSON lines, CSV, TSV or Parquet; .gz, .xz, .bz2, .zst too.")]
 
 
 @app.command("count")
@@ -44,9 +42,7 @@ def count(
     from unmask.corpus.run import count as run_count
 
     with progress_bar(quiet=output.quiet) as progress:
-        result = run_count(
-            files, out=out, settings=settings, layout=layout, options=replace(run, progress=progress)
-        )
+        result = run_count(files, out=out, settings=settings, layout=layout, options=replace(run, progress=progress))
     output.finish(result)
     details = result.meta["details"]
     for line in details["problems"]["first"][1:]:
@@ -61,17 +57,13 @@ def bias(  # noqa: PLR0913 - the parts of the command
     files: Files,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="Model to train further: hub name or folder, preferably mitigated.", show_default="built-in"
-        ),
+        typer.Option(help="Model to train further: hub name or folder, preferably mitigated.", show_default="built-in"),
     ] = None,
     placebo: Annotated[
         list[str] | None,
         typer.Option(help="Your own placebo text.", show_default="the corpus with gender swapped at random"),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/corpus-TIME")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Result folder.", show_default="unmask-runs/corpus-TIME")] = None,
     *,
     settings: EffectSettings,
     layout: TextLayout,

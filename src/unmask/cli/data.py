@@ -20,9 +20,7 @@ app = typer.Typer(help="Fetch and verify datasets; show a card and a sample.", n
 @app.command("get")
 def get(
     name: Annotated[str, typer.Argument(help="Dataset; see `unmask list data`.")],
-    data_dir: Annotated[
-        Path | None, typer.Option(help="Folder of datasets.", show_default="the cache")
-    ] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of datasets.", show_default="the cache")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace existing files that differ from the published ones.")
     ] = False,

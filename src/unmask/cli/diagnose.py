@@ -29,13 +29,10 @@ def diagnose(  # noqa: PLR0913, PLR0917 - the parts of the command
     out: options.Out = None,
     generate: Annotated[
         Path | None,
-        typer.Option(
-            help="With `paraphrase`: write candidate paraphrases of the data to this CSV, for review."
-        ),
+        typer.Option(help="With `paraphrase`: write candidate paraphrases of the data to this CSV, for review."),
     ] = None,
     wordnet: Annotated[
-        Path | None,
-        typer.Option(help="With --generate: WordNet folder.", show_default="the usual places"),
+        Path | None, typer.Option(help="With --generate: WordNet folder.", show_default="the usual places")
     ] = None,
     *,
     settings: DiagnosisSettings,

@@ -22,19 +22,13 @@ if TYPE_CHECKING:
 def explore(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
-            help="Result folders, or a folder of answers to annotate.", show_default=f"those in {RUNS}"
-        ),
+        typer.Argument(help="Result folders, or a folder of answers to annotate.", show_default=f"those in {RUNS}"),
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            help="Model for the live input box: hub name or folder.", show_default="the built-in model"
-        ),
+        typer.Option(help="Model for the live input box: hub name or folder.", show_default="the built-in model"),
     ] = None,
-    no_live: Annotated[
-        bool, typer.Option("--no-live", help="No live input box; do not load a model.")
-    ] = False,
+    no_live: Annotated[bool, typer.Option("--no-live", help="No live input box; do not load a model.")] = False,
     port: Annotated[
         int | None, typer.Option(help="Port on this machine; 0 for any.", show_default="8632, else any")
     ] = None,

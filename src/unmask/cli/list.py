@@ -53,10 +53,7 @@ def _describe_data(source: Any) -> str:
 
 _NEEDS = {"lm": "language model", "classifier": "classifier", "training": "fine-tunes"}
 _KINDS: dict[str, tuple[str, Callable[[Any], str]]] = {  # where the things are; imported when listed
-    "measures": (
-        "unmask.measures:MEASURES",
-        lambda each: f"[{'/'.join(each.kinds)}] {each.title}: {each.reads}",
-    ),
+    "measures": ("unmask.measures:MEASURES", lambda each: f"[{'/'.join(each.kinds)}] {each.title}: {each.reads}"),
     "vectors": (
         "unmask.vectors.run:VECTOR_MEASURES",
         lambda each: f"[{'models' if each.models_only else 'files and models'}] {each.title}: {each.reads}",

@@ -27,13 +27,11 @@ def mitigate(  # noqa: PLR0913, PLR0917 - the parts of the command
         typer.Option(help="Training text: txt, jsonl, csv, tsv, parquet; .gz, .xz. Optional for erasers."),
     ] = None,
     held: Annotated[
-        list[str] | None,
-        typer.Option(help="Held-out text for evaluation.", show_default="5% of the corpus, by hash"),
+        list[str] | None, typer.Option(help="Held-out text for evaluation.", show_default="5% of the corpus, by hash")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the checkpoint.")] = Path("mitigated"),
     curve: Annotated[
-        str | None,
-        typer.Option(help="Measure ASLD for these numbers of sentences (500,1000,…); writes no checkpoint."),
+        str | None, typer.Option(help="Measure ASLD for these numbers of sentences (500,1000,…); writes no checkpoint.")
     ] = None,
     draws: Annotated[int, typer.Option(help="With --curve: random samples per size.")] = 5,
     *,

@@ -20,21 +20,15 @@ if TYPE_CHECKING:
 
 Models = Annotated[
     list[str] | None,
-    typer.Argument(
-        help="Hub names (name@revision) or folders; default: the built-in model.", show_default=False
-    ),
+    typer.Argument(help="Hub names (name@revision) or folders; default: the built-in model.", show_default=False),
 ]
 Model = Annotated[
     str | None,
-    typer.Argument(
-        help="Hub name (name@revision) or folder; default: the built-in model.", show_default=False
-    ),
+    typer.Argument(help="Hub name (name@revision) or folder; default: the built-in model.", show_default=False),
 ]
 Data = Annotated[list[str] | None, typer.Option(help="Dataset or file of pairs; can be repeated.")]
 Measures = Annotated[list[str] | None, typer.Option(help="Measure; can be repeated.")]
-Out = Annotated[
-    Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")
-]
+Out = Annotated[Path | None, typer.Option("--out", help="Result folder.", show_default="unmask-runs/NAME-TIME")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +102,7 @@ def with_groups(function: Callable[..., None]) -> Callable[..., None]:
     def command(**given: Any) -> None:
         values = {name: not value if name in members & switches else value for name, value in given.items()}
         values |= {name: tuple(split_names(given[name])) for name in lists}
-        built = {
-            name: group(**{field: values[field] for field in names})
-            for name, (group, names) in groups.items()
-        }
+        built = {name: group(**{field: values[field] for field in names}) for name, (group, names) in groups.items()}
         function(**{name: value for name, value in values.items() if name not in members}, **built)
 
     command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]

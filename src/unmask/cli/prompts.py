@@ -47,6 +47,4 @@ def finish(result: Result, output: options.Output) -> None:
     left = result.meta["details"]["undecided"]
     if left:
         folder = result.folder
-        output.say(
-            f"{left} undecided prompts in {folder}/undecided.csv; annotate them: unmask annotate {folder}"
-        )
+        output.say(f"{left} undecided prompts in {folder}/undecided.csv; annotate them: unmask annotate {folder}")

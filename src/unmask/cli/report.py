@@ -28,25 +28,19 @@ class TableName(StrEnum):
 
 
 def report(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Result folders; if several, each is compared with the first.")
-    ],
+    runs: Annotated[list[Path], typer.Argument(help="Result folders; if several, each is compared with the first.")],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Output file.", show_default="report.html; tables: stdout"),
+        Path | None, typer.Option("--out", "-o", help="Output file.", show_default="report.html; tables: stdout")
     ] = None,
     kind: Annotated[
         Format, typer.Option("--format", help="HTML page, or tables as Markdown, LaTeX (booktabs) or CSV.")
     ] = Format.html,
-    table: Annotated[
-        list[TableName] | None, typer.Option("--table", help="Only this table; can be repeated.")
-    ] = None,
+    table: Annotated[list[TableName] | None, typer.Option("--table", help="Only this table; can be repeated.")] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Folder for all charts as SVG, PNG and PDF.", show_default=False)
     ] = None,
     card: Annotated[
-        Path | None,
-        typer.Option(help="Model card to add the results to: metadata and a section.", show_default=False),
+        Path | None, typer.Option(help="Model card to add the results to: metadata and a section.", show_default=False)
     ] = None,
 ) -> None:
     """Write a self-contained HTML page, or tables; several runs are compared."""

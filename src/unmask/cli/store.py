@@ -11,9 +11,7 @@ from unmask.findings.terminal import console
 
 def store(
     clear: Annotated[bool, typer.Option("--clear", help="Delete the cached outputs.")] = False,
-    name: Annotated[
-        list[str] | None, typer.Option(help="With --clear: only this store; can be repeated.")
-    ] = None,
+    name: Annotated[list[str] | None, typer.Option(help="With --clear: only this store; can be repeated.")] = None,
 ) -> None:
     """Show where model outputs are cached and how large the cache is; clear it."""
     from unmask.models import store as kept

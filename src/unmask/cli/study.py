@@ -36,8 +36,7 @@ def study(  # noqa: PLR0913 - the parts of the command
         ),
     ] = None,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Print the steps and their expected duration without running them."),
+        bool, typer.Option("--dry-run", help="Print the steps and their expected duration without running them.")
     ] = False,
     settings: Annotated[
         list[str] | None,
@@ -56,9 +55,7 @@ def study(  # noqa: PLR0913 - the parts of the command
         _print_status(folder)
         return
     if folder is not None:
-        raise DataError(
-            f"{folder}: unexpected argument; give the folder with --out {folder}, or use `study status`"
-        )
+        raise DataError(f"{folder}: unexpected argument; give the folder with --out {folder}, or use `study status`")
     from unmask.studies.run import make_plan, run_plan
 
     plan = make_plan(name, options=replace(options, settings=_settings(settings or ())), runtime=runtime)

@@ -21,9 +21,7 @@ def task(  # noqa: PLR0913 - the parts of the command
     models: options.Models = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Result folder; an interrupted run in it is resumed.", show_default="unmask-runs/NAME-TIME"
-        ),
+        typer.Option(help="Result folder; an interrupted run in it is resumed.", show_default="unmask-runs/NAME-TIME"),
     ] = None,
     *,
     settings: TaskSettings,

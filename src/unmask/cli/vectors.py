@@ -20,8 +20,7 @@ def vectors(  # noqa: PLR0913 - the parts of the command
     source: Annotated[
         str | None,
         typer.Argument(
-            help="File of vectors (word2vec, GloVe, fastText) or a model; default: built-in.",
-            show_default=False,
+            help="File of vectors (word2vec, GloVe, fastText) or a model; default: built-in.", show_default=False
         ),
     ] = None,
     measure: Annotated[

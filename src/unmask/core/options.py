@@ -84,9 +84,7 @@ def fill_groups(given: Mapping[str, Any], **groups: type) -> tuple[Any, ...]:
 class Opening:
     """How to open a model; the defaults are the safe ones."""
 
-    kind: Literal["masked", "causal"] | None = option(
-        None, "Kind of model: masked or causal.", shown="from its config"
-    )
+    kind: Literal["masked", "causal"] | None = option(None, "Kind of model: masked or causal.", shown="from its config")
     device: str | None = option(None, "cpu, cuda, cuda:1, …", shown="a GPU if available")
     dtype: Literal["fp32", "bf16", "fp16"] = option("fp32", "fp32, bf16 or fp16.")
     tf32: bool = option(False, "Allow TF32 for fp32 matrix products on a GPU.")

@@ -102,9 +102,7 @@ class Registry(Mapping[str, T], Generic[T]):
         package = import_module(self._package)
         names = [module.name for module in pkgutil.iter_modules(package.__path__)]
         modules = [import_module(f"{self._package}.{name}") for name in names]
-        things = {
-            self._name_of(thing): thing for module in modules for thing in self._things_in(vars(module))
-        }
+        things = {self._name_of(thing): thing for module in modules for thing in self._things_in(vars(module))}
         return dict(sorted(things.items(), key=lambda pair: (self._order(pair[1]), pair[0])))
 
     def _load(self, point: EntryPoint, described: str) -> Iterable[T]:

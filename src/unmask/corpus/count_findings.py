@@ -126,10 +126,7 @@ def count_estimates(summary: CountSummary) -> Iterator[Estimate]:
 def count_finding(summary: CountSummary, files: Sequence[str]) -> Finding:
     """ILPS, the words it is computed from, and the professions in the same sentences."""
     return Finding(
-        tuple(_answers(summary)),
-        tuple(_tables(summary, files)),
-        tuple(_plots(summary)),
-        tuple(_notes(summary)),
+        tuple(_answers(summary)), tuple(_tables(summary, files)), tuple(_plots(summary)), tuple(_notes(summary))
     )
 
 

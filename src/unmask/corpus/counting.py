@@ -160,9 +160,7 @@ class TermCounter:
         single = self.layout.unit == "file" and file_format(path) not in TABLES
         layout = replace(self.layout, unit="line") if single else self.layout
         problems, total = Problems(), self.empty()
-        texts = (
-            document.text.encode("utf-8", errors="replace") for document in read_file(path, layout, problems)
-        )
+        texts = (document.text.encode("utf-8", errors="replace") for document in read_file(path, layout, problems))
         for batch in _batches(texts):
             buffer = b"\n".join(batch)
             sizes = np.array([len(text) + 1 for text in batch[:-1]], dtype=np.int64)
@@ -235,9 +233,7 @@ def deal_into_groups(rows: Ints, first: int = 0) -> Ints:
     return groups
 
 
-def _count_parts(
-    parts: Sequence[FilePart], counter: TermCounter, processes: int | None
-) -> Iterator[CorpusCounts]:
+def _count_parts(parts: Sequence[FilePart], counter: TermCounter, processes: int | None) -> Iterator[CorpusCounts]:
     """The counts of the parts, in order; at most two parts per process are queued."""
     workers = min(len(parts), processes or os.cpu_count() or 1)
     if workers <= 1 or (processes is None and sum(part.end - part.begin for part in parts) < SMALL):

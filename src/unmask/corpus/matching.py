@@ -26,8 +26,7 @@ from unmask.corpus.terms import term_pattern
 
 _SPACE = 32
 _NORMALISED = bytes(
-    code + 32 if 65 <= code <= 90 else code if 97 <= code <= 122 or 48 <= code <= 57 else _SPACE
-    for code in range(256)
+    code + 32 if 65 <= code <= 90 else code if 97 <= code <= 122 or 48 <= code <= 57 else _SPACE for code in range(256)
 )
 _CHARACTER = 4  # bytes of a character in UTF-8, at most
 Match = tuple[int, int, int]  # begin, end, term

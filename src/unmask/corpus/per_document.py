@@ -15,9 +15,7 @@ from unmask.corpus.counting import CorpusCounts, PartCallback
 
 
 @contextmanager
-def document_writer(
-    path: Path, names: tuple[str, str], *, whole_files: bool = False
-) -> Iterator[PartCallback]:
+def document_writer(path: Path, names: tuple[str, str], *, whole_files: bool = False) -> Iterator[PartCallback]:
     """Yield a function that writes the counts of each part; documents of a file are numbered from 0.
 
     With `whole_files` a file is one document, even if it was read in several parts.

@@ -71,12 +71,7 @@ def count(
 
 
 def bias(
-    files: Files,
-    model: str | Path | None = None,
-    *,
-    placebo: Files = (),
-    out: str | Path | None = None,
-    **options: Any,
+    files: Files, model: str | Path | None = None, *, placebo: Files = (), out: str | Path | None = None, **options: Any
 ) -> Result:
     """Measure how training on a corpus changes the bias of a model, compared with training on a placebo.
 

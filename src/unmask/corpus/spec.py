@@ -17,15 +17,11 @@ class CountSettings:
     terms: Path | None = option(None, "CSV with two columns of words to count.", shown="built-in word pairs")
     lists: tuple[Path, Path] | None = option(None, "Two files with one word per line, instead of --terms.")
     names: tuple[str, str] | None = option(None, "Names of the two sets.", shown="their columns or files")
-    professions: bool = option(
-        True, "Do not count professions in the same sentence.", flag="--no-professions"
-    )
+    professions: bool = option(True, "Do not count professions in the same sentence.", flag="--no-professions")
     whitespace: bool = option(
         False, "Split words at white space only, not at punctuation; close to Kaneko et al. (2022)."
     )
-    per_document: Path | None = option(
-        None, "Also write the counts per document to this .csv or .parquet file."
-    )
+    per_document: Path | None = option(None, "Also write the counts per document to this .csv or .parquet file.")
     processes: int | None = option(None, "Number of processes.", shown="one per core", least=1)
 
     def __post_init__(self) -> None:

@@ -48,11 +48,7 @@ def make_term_sets(
     both = [word for word in first if word in second]
     notes = (f"in both sets, so in neither: {', '.join(both)}",) if both else ()
     cleaned = [
-        tuple(
-            word
-            for word in words
-            if word not in both and not ("'" in word and word.partition("'")[0] in words)
-        )
+        tuple(word for word in words if word not in both and not ("'" in word and word.partition("'")[0] in words))
         for words in (first, second)
     ]
     for name, words in zip(names, cleaned, strict=True):
@@ -70,9 +66,7 @@ def read_terms(path: Path, *, professions: bool = True) -> TermSets:
     rows = table(decode(path.read_bytes(), path.name), path.name, "\t" if path.suffix == ".tsv" else ",")
     names = list(rows[0])[:2] if rows else []
     if len(names) < 2:
-        raise DataError(
-            f"{path.name}: expected two columns of words with a header, such as feminine,masculine"
-        )
+        raise DataError(f"{path.name}: expected two columns of words with a header, such as feminine,masculine")
     sides = [[row[name] for row in rows] for name in names]
     return make_term_sets((names[0], names[1]), sides, source=path.name, professions=professions)
 

@@ -58,9 +58,7 @@ def shuffle_gender(sentences: Sequence[str], *, seed: int = 0) -> Placebo:
     if not any(gendered):
         raise DataError("no sentence of the corpus has a gendered word: there is nothing to shuffle")
     flips = generator(seed, "placebo").integers(2, size=len(swapped))
-    chosen = [
-        other if flip else sentence for sentence, other, flip in zip(sentences, swapped, flips, strict=True)
-    ]
+    chosen = [other if flip else sentence for sentence, other, flip in zip(sentences, swapped, flips, strict=True)]
     changed = sum(sentence != other for sentence, other in zip(sentences, chosen, strict=True))
     about = (
         f"the corpus itself with the gender of each sentence swapped at random: of {sum(gendered):,} "
@@ -119,9 +117,7 @@ def _train_checkpoint(plan: TrainingPlan, texts: Sequence[str], folder: Path) ->
     """Train a checkpoint on the texts, unless the same one exists already."""
     lm = open_lm(plan.model, plan.opening)
     causal = lm.kind == "causal"
-    rows = encode_rows(
-        texts, lm.tokenizer, length=min(plan.settings.length, lm.facts.max_length), causal=causal
-    )
+    rows = encode_rows(texts, lm.tokenizer, length=min(plan.settings.length, lm.facts.max_length), causal=causal)
     request = {"start": lm.facts.fingerprint, "rows": rows_digest(rows), "settings": asdict(plan.settings)}
     record = folder / RECORD
     if record.is_file():
@@ -221,8 +217,7 @@ def _answers(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Ite
             continue
         significant = other.p_holm is not None and other.p_holm < ALPHA
         change, excess = (
-            f"{value.value:+.3f}, "
-            + (f"{value.low:+.3f} to {value.high:+.3f}" if value.has_interval else value.method)
+            f"{value.value:+.3f}, " + (f"{value.low:+.3f} to {value.high:+.3f}" if value.has_interval else value.method)
             for value in (shift.difference, other.difference)
         )
         verdict = "beyond what the placebo did" if significant else "not distinguishable from the placebo"
@@ -263,8 +258,7 @@ def _ability(summary: EffectSummary) -> Table:
             (name, int(each.ability.lost.size), summary.accuracies[name], summary.perplexities[name])
             for name, each in summary.effect.evaluations.items()
         ),
-        note="Masked tokens predicted correctly; pseudo-perplexity for masked models. "
-        "Documents held out by hash.",
+        note="Masked tokens predicted correctly; pseudo-perplexity for masked models. Documents held out by hash.",
     )
 
 
@@ -272,13 +266,7 @@ def _plots(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Itera
     from unmask.findings.charts import intervals
 
     rows = [
-        {
-            "label": f"asld {each.data}",
-            "value": each.change,
-            "low": each.low,
-            "high": each.high,
-            "series": name,
-        }
+        {"label": f"asld {each.data}", "value": each.change, "low": each.low, "high": each.high, "series": name}
         for name, compared in (("corpus − start", shifts), ("corpus − placebo", against))
         for each in compared
         if each.group == "all" and each.statistic == "asld"

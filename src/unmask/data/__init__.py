@@ -121,9 +121,7 @@ def get(
         return tuple(files.fetch(chosen, file, data_dir=folder, force=force) for file in chosen.files)
     located = [files.locate(chosen, file, data_dir=folder, offline=True) for file in chosen.files]
     for path in (each.path for each in located if not each.verified):
-        raise DataError(
-            f"{path} is not the published file of {chosen.name}, and it cannot be downloaded offline"
-        )
+        raise DataError(f"{path} is not the published file of {chosen.name}, and it cannot be downloaded offline")
     return tuple(each.path for each in located)
 
 

@@ -97,9 +97,7 @@ def _job(value: object, where: str) -> str:
     text = str(value).strip()
     if text.isdigit():
         if int(text) >= len(PROFESSIONS):
-            raise DataError(
-                f"{where}: profession {text}, expected a number below {len(PROFESSIONS)} or a name"
-            )
+            raise DataError(f"{where}: profession {text}, expected a number below {len(PROFESSIONS)} or a name")
         return PROFESSIONS[int(text)]
     return text.lower().replace(" ", "_")
 

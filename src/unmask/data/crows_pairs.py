@@ -85,9 +85,7 @@ FRENCH = Card(
     folder="crows_pairs_neveol_en_fr",
     files=github_files(
         "JulienBez/CrowsPairsTools/0a84b602063ab4346850109b054161580547f5eb/output/corrected/",
-        {
-            "CrowS-Pairs_fr_FR_corrected.csv": "347be30454b28c256fd0233bbb99520dacdf70d8f8d427945000f7f9352e7a0b"  # noqa: E501
-        },
+        {"CrowS-Pairs_fr_FR_corrected.csv": "347be30454b28c256fd0233bbb99520dacdf70d8f8d427945000f7f9352e7a0b"},
     ),
     licence="CC BY-SA 4.0 (the repository of the file states none)",
     languages=("fr",),
@@ -189,11 +187,7 @@ def original_id(row: Row, at: str) -> dict[str, str]:
 
 DATASETS = (
     DatasetSource(ORIGINAL, partial(load_table, name=ORIGINAL.name, facts=votes_and_writer)),
-    DatasetSource(
-        REVISED, partial(load_table, name=REVISED.name, facts=original_id, delimiter="\t", suffix="_en_US")
-    ),
-    DatasetSource(
-        FRENCH, partial(load_table, name=FRENCH.name, facts=original_id, delimiter="\t", suffix="_fr_FR")
-    ),
+    DatasetSource(REVISED, partial(load_table, name=REVISED.name, facts=original_id, delimiter="\t", suffix="_en_US")),
+    DatasetSource(FRENCH, partial(load_table, name=FRENCH.name, facts=original_id, delimiter="\t", suffix="_fr_FR")),
     DatasetSource(DUTCH, partial(load_table, name=DUTCH.name, facts=original_id, encoding="mac_roman")),
 )

@@ -128,9 +128,7 @@ def read_file(path: Path, layout: TextLayout, problems: Problems) -> Iterator[Do
             if text.strip():
                 yield Document(text, path.name, row)
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise DataError(
-            f"{path} cannot be read to its end ({error}); download or compress it again"
-        ) from error
+        raise DataError(f"{path} cannot be read to its end ({error}); download or compress it again") from error
 
 
 def _text_rows(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:
@@ -217,9 +215,7 @@ def _text_columns(names: Sequence[str], path: Path, layout: TextLayout, hint: st
     for name in wanted:
         if name not in names:
             known = ", ".join(names) or "none"
-            raise DataError(
-                f"{path.name} has no column {name!r}; it has {known}: name one in `columns`{hint}"
-            )
+            raise DataError(f"{path.name} has no column {name!r}; it has {known}: name one in `columns`{hint}")
     return wanted
 
 
@@ -231,9 +227,7 @@ def _usual_column(names: Sequence[str], path: Path) -> tuple[str, ...]:
     for usual in USUAL_COLUMNS:
         if usual in by_name:
             return (by_name[usual],)
-    raise DataError(
-        f"{path.name}: no column is clearly the text; name one of {', '.join(names)} in `columns`"
-    )
+    raise DataError(f"{path.name}: no column is clearly the text; name one of {', '.join(names)} in `columns`")
 
 
 def _parquet(path: Path, layout: TextLayout, problems: Problems) -> Iterator[tuple[int, str]]:

@@ -138,11 +138,7 @@ def _download(card: Card, file: DataFile, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         downloads = pooch.create(
-            path.parent,
-            base_url="",
-            registry={file.name: file.sha256},
-            urls={file.name: url},
-            retry_if_failed=RETRIES,
+            path.parent, base_url="", registry={file.name: file.sha256}, urls={file.name: url}, retry_if_failed=RETRIES
         )
         downloads.fetch(file.name, downloader=pooch.HTTPDownloader(timeout=TIMEOUT))
     except (ValueError, OSError) as error:

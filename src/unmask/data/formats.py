@@ -67,9 +67,7 @@ def _jsonl(data: bytes, where: str) -> list[Any]:
         try:
             objects += [json.loads(line)] if line.strip() else []
         except (json.JSONDecodeError, RecursionError) as error:
-            raise DataError(
-                f"{where}, line {number}: not valid JSON ({error}); expected one object per line"
-            ) from None
+            raise DataError(f"{where}, line {number}: not valid JSON ({error}); expected one object per line") from None
     return objects
 
 
@@ -98,7 +96,5 @@ def records(data: bytes, suffix: str, where: str) -> list[Any]:
     """Parse a file in one of the five formats; `where` names it in messages."""
     reader = _READERS.get(suffix.lower())
     if reader is None:
-        raise DataError(
-            f"{where}: unknown kind of file {suffix!r}; expected one of {', '.join(SUFFIXES)}; convert it"
-        )
+        raise DataError(f"{where}: unknown kind of file {suffix!r}; expected one of {', '.join(SUFFIXES)}; convert it")
     return reader(data, where)

@@ -18,9 +18,7 @@ CARD = Card(
     name="occupations",
     title="Share of women by occupation",
     folder=FOLDER,
-    files=(
-        DataFile("occupations.csv", "", "185d723a7a629573b8983036833d8c737001485906187faeed84b299e9825bd2"),
-    ),
+    files=(DataFile("occupations.csv", "", "185d723a7a629573b8983036833d8c737001485906187faeed84b299e9825bd2"),),
     licence="public domain",
     languages=("en",),
     citation="""\

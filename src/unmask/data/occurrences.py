@@ -16,9 +16,7 @@ def word_spans(pattern: re.Pattern[str], sentence: str) -> dict[str, list[Span]]
     return spans
 
 
-def word_pattern(
-    words: Iterable[str], *, ignore_case: bool = False, in_compounds: bool = True
-) -> re.Pattern[str]:
+def word_pattern(words: Iterable[str], *, ignore_case: bool = False, in_compounds: bool = True) -> re.Pattern[str]:
     """Matches the longest of the words as a whole word; unless `in_compounds`, not beside a hyphen."""
     letter = r"\w" if in_compounds else r"[\w-]"
     flags = re.IGNORECASE if ignore_case else re.NOFLAG

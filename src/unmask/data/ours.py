@@ -50,10 +50,7 @@ def load_pairs(path: Path, name: str) -> LoadedItems:
     """Load a built-in file of pairs, with ids `<name>/<row>`; all other columns are groups."""
     rows = table(decode(path.read_bytes(), path.name), path.name)
     return with_warnings(
-        [
-            Pair(f"{name}/{row:04}", cells.pop("more"), cells.pop("less"), groups=cells)
-            for row, cells in enumerate(rows)
-        ]
+        [Pair(f"{name}/{row:04}", cells.pop("more"), cells.pop("less"), groups=cells) for row, cells in enumerate(rows)]
     )
 
 
@@ -121,9 +118,6 @@ NOUN_TEMPLATES = card(
     ),
 )
 DATASETS = (
-    *(
-        DatasetSource(each, partial(load_pairs, name=each.name))
-        for each in (NINE_AXES, PARAPHRASES, TRIPLE_GENDER)
-    ),
+    *(DatasetSource(each, partial(load_pairs, name=each.name)) for each in (NINE_AXES, PARAPHRASES, TRIPLE_GENDER)),
     DatasetSource(NOUN_TEMPLATES, load_templates),
 )

@@ -138,9 +138,7 @@ def _sentence(fields: Mapping[str, Any], field: str, at: str) -> str:
     if not isinstance(value, str):
         raise DataError(f"{at}: column {field!r} holds {type(value).__name__} {value!r}, expected text")
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-        raise DataError(
-            f"{at}: column {field!r} has a lone surrogate (half a character); save the file again"
-        )
+        raise DataError(f"{at}: column {field!r} has a lone surrogate (half a character); save the file again")
     return value
 
 

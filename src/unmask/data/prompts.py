@@ -46,9 +46,7 @@ def load(path: Path) -> tuple[Prompt, ...]:
     """The 100 prompts in the order of the file."""
     rows = records(path.read_bytes(), path.suffix, path.name)
     return tuple(
-        Prompt(
-            f"{CARD.name}/{number:04}", **{**row, "biased": tuple(row["biased"]), "fair": tuple(row["fair"])}
-        )
+        Prompt(f"{CARD.name}/{number:04}", **{**row, "biased": tuple(row["biased"]), "fair": tuple(row["fair"])})
         for number, row in enumerate(rows)
     )
 

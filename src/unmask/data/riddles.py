@@ -141,9 +141,7 @@ def _line(line: str, name: str, jobs: Sequence[str]) -> CoreferenceItem:
     return CoreferenceItem(name, text, (begin, begin + len(pronouns[0])), gold, others[0], side, groups)
 
 
-def _template(
-    row: Mapping[str, Any], gender: str, women: Mapping[str, float], where: str, at: int
-) -> CoreferenceItem:
+def _template(row: Mapping[str, Any], gender: str, women: Mapping[str, float], where: str, at: int) -> CoreferenceItem:
     occupation, participant, answer, sentence = (str(value) for value in row.values())
     named = sentence.replace("$OCCUPATION", occupation).replace("$PARTICIPANT", participant)
     slot = _SLOT.search(named)

@@ -13,8 +13,7 @@ CARD = Card(
     title="STS benchmark",
     folder="stsb",
     files=github_files(
-        "zhangzhenhu/Semantic-Texual-Similarity-Toolkits/"
-        "c55a72f51bd15a8bd75114247c06984b432050f9/data/stsbenchmark/",
+        "zhangzhenhu/Semantic-Texual-Similarity-Toolkits/c55a72f51bd15a8bd75114247c06984b432050f9/data/stsbenchmark/",
         {
             "sts-train.csv": "0f71910b59aa1ad973c5897f0791f3b0965a92b8f82b1a95f3eea9f4162fda82",
             "sts-dev.csv": "5d7e944d8b02734b07bfdb5df67db3420c64bed153fcaa1ba47ad03480cf4234",
@@ -58,9 +57,7 @@ def load(source: Source) -> tuple[Example, ...]:
 def _line(line: str, where: str) -> Example:
     cells = line.rstrip("\r").split("\t")
     if len(cells) < 7:
-        raise DataError(
-            f"{where}: {len(cells)} fields, expected genre, file, year, number, score, two sentences"
-        )
+        raise DataError(f"{where}: {len(cells)} fields, expected genre, file, year, number, score, two sentences")
     return Example(cells[5], cells[6], _number(cells[4], where))
 
 

@@ -76,9 +76,7 @@ def fill_template(template: str, word: str = "", a: str = "", slots: Slots = FOR
     slot_marks = [mark for mark in _MARK.findall(template) if mark.lower() in slots]
     if len(slot_marks) != 1:
         what = "pronoun slots" if slots is FORMS else "slots"
-        raise DataError(
-            f"template {template!r} has {len(slot_marks)} {what}, expected one of {', '.join(slots)}"
-        )
+        raise DataError(f"template {template!r} has {len(slot_marks)} {what}, expected one of {', '.join(slots)}")
     (mark,) = slot_marks
     a = a or article(word)
     about = {"word": word, "a": a, "A": a.capitalize()} if word else {}
@@ -212,9 +210,7 @@ def _parse_yaml(data: bytes, where: str) -> dict[str, Any]:
         content = yaml.safe_load(decode(data, where))
     except yaml.YAMLError as error:
         reason = " ".join(str(error).split())
-        raise DataError(
-            f"{where}: not valid YAML ({reason}); quote templates that begin with a brace"
-        ) from None
+        raise DataError(f"{where}: not valid YAML ({reason}); quote templates that begin with a brace") from None
     if not isinstance(content, dict):
         raise DataError(f"{where}: found {_kind(content)}, expected {', '.join(PARTS)} with their entries")
     strange = [str(key) for key in content if key not in PARTS]

@@ -81,9 +81,7 @@ def build_corpus(
         by_hash = held_out is None and is_held_out(text)
         (chosen if by_hash else training).extend(_split([text]))
     if not training:
-        raise DataError(
-            "the corpus has no text: give files with text, and for tables the column that holds it"
-        )
+        raise DataError("the corpus has no text: give files with text, and for tables the column that holds it")
     return TrainingCorpus(tuple(training), tuple(chosen), tuple(files))
 
 

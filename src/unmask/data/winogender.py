@@ -50,8 +50,7 @@ def load(path: Path) -> LoadedItems:
         stem, gender = parts[:3], parts[3] if len(parts) == 5 else ""
         if len(stem) != 3 or gender not in SIDES or stem[2] not in WHOM:
             raise DataError(
-                f"{path.name}, row {at} (from 0): {row.get('sentid')!r}, "
-                "expected occupation.other.answer.gender.txt"
+                f"{path.name}, row {at} (from 0): {row.get('sentid')!r}, expected occupation.other.answer.gender.txt"
             )
         by_sentence.setdefault(".".join(stem), {})[gender] = row["sentence"]
     return with_warnings([_item(stem, by, path.name) for stem, by in by_sentence.items()])

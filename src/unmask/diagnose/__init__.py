@@ -13,11 +13,7 @@ from unmask.core.registry import Registry
 from unmask.diagnose.spec import Diagnosis, DiagnosisSettings
 
 DIAGNOSES = Registry(
-    "diagnosis",
-    Diagnosis,
-    package="unmask.diagnose",
-    group="unmask.diagnoses",
-    order=lambda diagnosis: diagnosis.order,
+    "diagnosis", Diagnosis, package="unmask.diagnose", group="unmask.diagnoses", order=lambda diagnosis: diagnosis.order
 )
 find = DIAGNOSES.find
 make_callable(__name__, "unmask.diagnose.run", "diagnose")

@@ -138,9 +138,7 @@ def _versus_table(observations: Observations, seed: int) -> Table:
             names, tokens = f"{first.measure} − {second.measure}", second.counted.partition(",")[0]
             gap = difference_interval(both.first, both.second, rng=generator(seed, names))
             counts = (both.table.n, both.table.first, both.table.second, mcnemar_p(both.table))
-            rows.append(
-                (*observation.names, names, tokens, both.first.share, both.second.share, gap, *counts)
-            )
+            rows.append((*observation.names, names, tokens, both.first.share, both.second.share, gap, *counts))
     first_columns = ("model", "data", "measures", "tokens", "first", "second", "difference")
     return Table(
         "Two measures on the same tokens",

@@ -97,9 +97,7 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
 
 
 @lru_cache(maxsize=1)  # for the finding and the estimates
-def _rankings(
-    observations: tuple[DiagnosisObservation, ...], seed: int
-) -> tuple[ModelAgreements, list[TypeRankings]]:
+def _rankings(observations: tuple[DiagnosisObservation, ...], seed: int) -> tuple[ModelAgreements, list[TypeRankings]]:
     """Agreement in ranking the models of each dataset, and rankings of bias types."""
     names = dict.fromkeys(observation.names[1] for observation in observations)
     by_data = {data: [each for each in observations if each.names[1] == data] for data in names}
@@ -157,9 +155,7 @@ def _grid(agreements: Sequence[RankAgreement]) -> charts.Chart:
     return charts.grid(rows, low=-1.0, high=1.0)
 
 
-def _notes(
-    models: ModelAgreements, observations: Observations, types: Sequence[TypeRankings]
-) -> Iterator[str]:
+def _notes(models: ModelAgreements, observations: Observations, types: Sequence[TypeRankings]) -> Iterator[str]:
     for data, agreements in models.items():
         n = sum(observation.data.card.name == data for observation in observations)
         if not agreements:
@@ -200,14 +196,10 @@ def _type_rankings(observation: DiagnosisObservation, seed: int) -> TypeRankings
         return None
     names = tuple(observation.result)
     scores = np.stack([_means(values) for values in kept.values()], axis=-1)
-    resampled = np.stack(
-        [resampled_items(values, rng=generator(seed, name)) for name, values in kept.items()], axis=-1
-    )
+    resampled = np.stack([resampled_items(values, rng=generator(seed, name)) for name, values in kept.items()], axis=-1)
     agreements = tuple(rank_agreements(names, scores, resampled, unit="pairs of each type"))
     counts = tuple(values.shape[-1] for values in kept.values())
-    return TypeRankings(
-        observation, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), agreements
-    )
+    return TypeRankings(observation, names, tuple(kept), counts, rankdata(-scores, axis=-1, method="min"), agreements)
 
 
 def _table(observation: DiagnosisObservation, name: str) -> ScoreTable:

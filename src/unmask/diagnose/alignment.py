@@ -67,9 +67,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Ali
     }
     return AlignmentResult(
         issues=issues,
-        subsets={
-            measure: _subsets(measure, rows, issues, name) for measure, (rows, _) in both.items() if issues
-        },
+        subsets={measure: _subsets(measure, rows, issues, name) for measure, (rows, _) in both.items() if issues},
         other_order={
             measure: comparisons(find(measure), *rows, data=name, rng_seed=settings.seed)[0]
             for measure, rows in both.items()

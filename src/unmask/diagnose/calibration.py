@@ -34,9 +34,7 @@ def dose_of(model: str) -> int:
     if match is None:
         named = f"{SIBLINGS[0]} … {SIBLINGS[-1]}" if SIBLINGS else ""
         siblings = named or "models named builtin-dose+1 and the like"
-        raise ModelError(
-            f"{model} has no known dose of bias: calibration needs {siblings}; omit the model to use them"
-        )
+        raise ModelError(f"{model} has no known dose of bias: calibration needs {siblings}; omit the model to use them")
     return int(match[1])
 
 
@@ -79,8 +77,7 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     doses = sorted({dose_of(observation.names[0]) for observation in observations})
     if len(doses) < FEWEST:
         raise ModelError(
-            f"calibration got models of {len(doses)} doses; give at least {FEWEST} siblings, or no models "
-            "for all"
+            f"calibration got models of {len(doses)} doses; give at least {FEWEST} siblings, or no models for all"
         )
     responses = _responses(tuple(observations), settings)
     return Finding(
@@ -114,9 +111,7 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
 
 
 @lru_cache(maxsize=1)  # for the finding and the estimates
-def _responses(
-    observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings
-) -> list[DoseResponse]:
+def _responses(observations: tuple[DiagnosisObservation, ...], settings: DiagnosisSettings) -> list[DoseResponse]:
     """The dose responses of all measures, the best first; sld has no mean difference of its own."""
     by: dict[tuple[str, str], dict[int, Sequence[Row]]] = {}
     for observation, name, rows in results(observations):

@@ -41,8 +41,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Hum
     """Votes and every measure's scores, pair by pair, and their areas under the ROC curve, highest first."""
     if not 1 <= settings.votes <= MAX_VOTES:
         raise DataError(
-            f"votes is {settings.votes}; expected 1 to {MAX_VOTES}: of six people, the writer always votes "
-            "biased"
+            f"votes is {settings.votes}; expected 1 to {MAX_VOTES}: of six people, the writer always votes biased"
         )
     votes = {item.id: count for item in data.items if (count := _votes(item.groups, item.id)) is not None}
     scores: dict[str, Floats] = {}
@@ -119,9 +118,7 @@ def _votes(groups: Mapping[str, str], item: str) -> int | None:
     if not votes:
         return None
     if not votes.isdecimal() or int(votes) > MAX_VOTES:
-        raise DataError(
-            f"{item}: votes {votes!r}, expected how many of five annotators named the pair's category"
-        )
+        raise DataError(f"{item}: votes {votes!r}, expected how many of five annotators named the pair's category")
     return int(votes) + WRITER
 
 

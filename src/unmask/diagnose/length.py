@@ -164,9 +164,7 @@ def _correlation(rows: Sequence[Row], lengths: Lengths, seed: int) -> tuple[int,
     return 2 * len(kept), correlation(tokens, [more, less], rng=generator(seed, "length"), ranks=True)
 
 
-def _aula(
-    rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], data: str, seed: int
-) -> dict[str, Comparison]:
+def _aula(rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], data: str, seed: int) -> dict[str, Comparison]:
     """AULA as published against the variant whose weights sum to one, pair by pair."""
     parts = {"all": set(by), "equal length": {item for item in by if not by[item]}}
     parts["unequal length"] = parts["all"] - parts["equal length"]

@@ -31,9 +31,7 @@ def measure_regressions(
     rows: Mapping[str, Sequence[Row]], by: Mapping[str, float], *, data: str, seed: int
 ) -> dict[str, PropertyRegression]:
     """Regress every measure on a property of pairs, given by item; empty if no pair has it."""
-    return {
-        name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by
-    }
+    return {name: regress_on_property(find(name), rows[name], by, data=data, seed=seed) for name in rows if by}
 
 
 def tables(observations: Observations, *, what: str, step: str) -> tuple[Table, ...]:

@@ -58,9 +58,7 @@ def diagnose(
         options: fields of `DiagnosisSettings` (measures, draws, …), `Opening` and `Options`, or these groups
             themselves as `settings`, `opening` and `options`.
     """
-    settings, opening, run = fill_groups(
-        options, settings=DiagnosisSettings, opening=Opening, options=Options
-    )
+    settings, opening, run = fill_groups(options, settings=DiagnosisSettings, opening=Opening, options=Options)
     if out is not None:
         refuse_foreign(Path(out))
     chosen = list(DIAGNOSES.values()) if names == EVERYTHING else DIAGNOSES.find_all(names)
@@ -82,10 +80,7 @@ def diagnose(
         estimates=estimates if len(facts) > 1 else [replace(each, model="") for each in estimates],
         findings=[section for section, _ in concluded],
         details={
-            case.diagnosis.name: {
-                "sentences_run": case.sentences_run,
-                **case.diagnosis.details(case.observations),
-            }
+            case.diagnosis.name: {"sentences_run": case.sentences_run, **case.diagnosis.details(case.observations)}
             for case in cases
         },
     )
@@ -117,11 +112,7 @@ def _cases(
 
 
 def _observe(
-    model: Model,
-    cases: Sequence[DiagnosisCase],
-    settings: DiagnosisSettings,
-    opening: Opening,
-    options: Options,
+    model: Model, cases: Sequence[DiagnosisCase], settings: DiagnosisSettings, opening: Opening, options: Options
 ) -> None:
     """Open one model and run every diagnosis that includes it."""
     lm = model if isinstance(model, Lm) else open_lm(model, opening)
@@ -152,9 +143,7 @@ def _observe(
             case.sentences_run[name] = engine.rows_run - before
 
 
-def _conclude(
-    case: DiagnosisCase, settings: DiagnosisSettings, *, alone: bool
-) -> tuple[Section, list[Estimate]]:
+def _conclude(case: DiagnosisCase, settings: DiagnosisSettings, *, alone: bool) -> tuple[Section, list[Estimate]]:
     """The finding, with what was left out in its notes, and the estimates of one diagnosis."""
     diagnosis, finding, estimates = case.diagnosis, Finding((), ()), list[Estimate]()
     try:

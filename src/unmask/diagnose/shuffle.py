@@ -136,9 +136,7 @@ def perturbed_accuracies(
     for counted in COUNTED:
         before = HitCounts.of(original[item][counted] for item in kept)
         after = tuple(HitCounts.of(draw[item][counted] for item in kept) for draw in draws)
-        pooled = HitCounts(
-            *(np.sum([getattr(n, part) for n in after], axis=0) for part in ("hits", "trials"))
-        )
+        pooled = HitCounts(*(np.sum([getattr(n, part) for n in after], axis=0) for part in ("hits", "trials")))
         accuracy = share_interval(pooled, rng=generator(seed, f"{how}/{counted}"))
         drop = difference_interval(before, pooled, rng=generator(seed, f"{how}/{counted}"))
         own = tuple(table[counted] for table in tables)

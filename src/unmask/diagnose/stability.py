@@ -42,8 +42,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> dic
     """Score rows of every pair under every measure."""
     if not 0 < settings.effect <= 50:
         raise StatsError(
-            f"effect is {settings.effect:g}; expected 0.1 to 50 points, as a bias score is at most 50 "
-            "points off 50"
+            f"effect is {settings.effect:g}; expected 0.1 to 50 points, as a bias score is at most 50 points off 50"
         )
     return score_rows(session, data, settings)
 

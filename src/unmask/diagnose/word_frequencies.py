@@ -90,16 +90,12 @@ def _checked(record: Any, at: str) -> tuple[str, float]:
     """A row's word in lower case and its count."""
     if not isinstance(record, Mapping) or not all(name in record for name in COLUMNS):
         held = ", ".join(map(str, record)) if isinstance(record, Mapping) else type(record).__name__
-        raise DataError(
-            f"{at}: found {held or 'nothing'}, expected columns 'word' and 'count'; rename or add them"
-        )
+        raise DataError(f"{at}: found {held or 'nothing'}, expected columns 'word' and 'count'; rename or add them")
     word, count = str(record["word"]).strip().lower(), record["count"]
     try:
         number = float(count)
     except (TypeError, ValueError):
         number = math.nan
     if not word or not number >= 0 or math.isinf(number):
-        raise DataError(
-            f"{at}: word {word!r} with count {count!r}, expected a word and a number of at least 0"
-        )
+        raise DataError(f"{at}: word {word!r} with count {count!r}, expected a word and a number of at least 0")
     return word, number

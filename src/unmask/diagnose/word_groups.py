@@ -73,9 +73,7 @@ def changed_words(first: str, second: str) -> tuple[list[str], list[str]]:
     return [word for part, _ in parts for word in part], [word for _, part in parts for word in part]
 
 
-def words_by_group(
-    pairs: Iterable[Pair], log10: Callable[[str], float], *, language: str = "en"
-) -> WordGroups:
+def words_by_group(pairs: Iterable[Pair], log10: Callable[[str], float], *, language: str = "en") -> WordGroups:
     """The changed words of the pairs by group; a word in both goes to the one where it is more frequent.
 
     Ambiguous and function words are listed for English only.

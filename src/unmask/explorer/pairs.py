@@ -47,9 +47,7 @@ class Runs:
     @cached_property
     def rows_by_run(self) -> tuple[frozenset[int], ...]:
         """For every run, the table rows it has scores for."""
-        return tuple(
-            frozenset(self.keys[_key(record)] for record in _records(result)) for result in self.results
-        )
+        return tuple(frozenset(self.keys[_key(record)] for record in _records(result)) for result in self.results)
 
     @cached_property
     def pairs(self) -> tuple[Key, ...]:

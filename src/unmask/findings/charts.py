@@ -57,9 +57,7 @@ def interval_plots(
 def bars(rows: Sequence[Row], *, axis: str, null: float = 0.0) -> Chart:
     """Rows with `label`, `value`, `low`, `high` and `series`: grouped bars with intervals."""
     label = in_order(alt.X("label:N"))
-    base = base_chart(rows).encode(
-        x=label.axis(labelAngle=-40), xOffset="series:N", tooltip=tooltips(rows[0])
-    )
+    base = base_chart(rows).encode(x=label.axis(labelAngle=-40), xOffset="series:N", tooltip=tooltips(rows[0]))
     bar = base.mark_bar().encode(y=alt.Y("value:Q").title(axis), color=_color())
     span = base.mark_rule(color="currentColor").encode(y=alt.Y("low:Q").title(axis), y2="high:Q")
     return alt.layer(bar, span, *_rule(null, "y")).properties(width=alt.Step(14), height=280)
@@ -120,9 +118,7 @@ def grid(rows: Sequence[Row], *, low: float, high: float) -> Chart:
     return alt.layer(squares, words).properties(width=alt.Step(58), height=alt.Step(34))
 
 
-def panels(
-    rows: Sequence[Row], *, x: str, y: str, null: float | None = None, squeezed: bool = False
-) -> Chart:
+def panels(rows: Sequence[Row], *, x: str, y: str, null: float | None = None, squeezed: bool = False) -> Chart:
     """Rows with `x`, `y`, `low`, `high`, `panel` and optionally `series`: small line charts with bands.
 
     `squeezed` uses a symlog scale (linear near 0, then logarithmic) to show small and huge values together.
@@ -135,9 +131,7 @@ def panels(
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y).scale(scale), y2="high:Q")
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24))
     line = line.encode(y=alt.Y("y:Q").title(y).scale(scale), order="x:Q")
-    return in_panels(
-        alt.layer(*_rule(null, "y"), band, line).properties(width=190, height=130), rows, "panel"
-    )
+    return in_panels(alt.layer(*_rule(null, "y"), band, line).properties(width=190, height=130), rows, "panel")
 
 
 def in_panels(chart: Any, rows: Sequence[Row], field: str, columns: int = 3) -> Chart:

@@ -13,17 +13,7 @@ if TYPE_CHECKING:
 
 
 Cell = str | int | float | Value | None  # None: unknown or not applicable
-NUMERIC = {
-    "score",
-    "value",
-    "95% interval",
-    "null",
-    "n",
-    "ties",
-    "unscored",
-    "p",
-    "p (Holm)",
-}  # numbers as text
+NUMERIC = {"score", "value", "95% interval", "null", "n", "ties", "unscored", "p", "p (Holm)"}  # numbers as text
 NUMERIC |= {"before", "after", "change", "flips", "left out"}
 
 
@@ -40,8 +30,7 @@ class Table:
     def texts(self) -> list[tuple[str, ...]]:
         """The rows with every cell as text."""
         return [
-            tuple(format_cell(*cell, self.digits) for cell in zip(row, self.columns, strict=True))
-            for row in self.rows
+            tuple(format_cell(*cell, self.digits) for cell in zip(row, self.columns, strict=True)) for row in self.rows
         ]
 
     def is_numeric(self, column: int) -> bool:

@@ -50,9 +50,7 @@ def substitute(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     return train_language_model(context, mixed, facts)
 
 
-def counterfactuals(
-    context: MitigationContext, texts: Sequence[str], *, names: bool
-) -> tuple[list[str], str]:
+def counterfactuals(context: MitigationContext, texts: Sequence[str], *, names: bool) -> tuple[list[str], str]:
     """Swap the words of the axis in every text; also return how ambiguous pronouns were resolved."""
     options = context.options
     if options.axis != "gender":
@@ -83,9 +81,7 @@ def counterfactual_copies(sentence: str, entries: Entries) -> list[str]:
     both_ways = [*((feminine, masculine) for masculine, feminine in entries), *entries]
     for number, (word, counterpart) in enumerate(both_ways):
         if word in present:
-            replaced = [
-                counterpart if token == word else old for token, old in zip(lowered, replaced, strict=True)
-            ]
+            replaced = [counterpart if token == word else old for token, old in zip(lowered, replaced, strict=True)]
             copies += [" ".join(replaced)] if number >= len(entries) else []
     return copies
 

@@ -147,9 +147,7 @@ def _cells(row: Comparison) -> tuple[Cell, ...]:
 
 def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
     rows: list[tuple[Cell, ...]] = [
-        (row.measure, row.statistic, row.data, *_cells(row))
-        for row in compared
-        if row.data not in (WOMEN, MEN)
+        (row.measure, row.statistic, row.data, *_cells(row)) for row in compared if row.data not in (WOMEN, MEN)
     ]
     sizes = (size.n, size.before.value, size.after.value, size.change, size.p)
     rows.insert(1, ("ppd", "mean |APPD| of a word", TEMPLATES, *sizes))
@@ -163,13 +161,9 @@ def _bias(compared: Sequence[Comparison], size: LeanSizes) -> Table:
     )
 
 
-def _proper(
-    compared: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation, seed: int
-) -> Table:
+def _proper(compared: Sequence[Comparison], before: BiasEvaluation, after: BiasEvaluation, seed: int) -> Table:
     groups = [
-        (row.data, row.group.removeprefix("category="), *_cells(row))
-        for row in compared
-        if row.data in (WOMEN, MEN)
+        (row.data, row.group.removeprefix("category="), *_cells(row)) for row in compared if row.data in (WOMEN, MEN)
     ]
     singles = [_single(before, after, name, word, seed) for name, word in SINGLE_WORDS]
     return Table(
@@ -181,13 +175,10 @@ def _proper(
     )
 
 
-def _single(
-    before: BiasEvaluation, after: BiasEvaluation, name: str, word: str, seed: int
-) -> tuple[Cell, ...] | None:
+def _single(before: BiasEvaluation, after: BiasEvaluation, name: str, word: str, seed: int) -> tuple[Cell, ...] | None:
     """Lean of one word over its templates."""
     word_rows = [
-        [row for row in evaluation.rows["ppd", name] if row.groups["word"] == word]
-        for evaluation in (before, after)
+        [row for row in evaluation.rows["ppd", name] if row.groups["word"] == word] for evaluation in (before, after)
     ]
     leans = [np.array([row.difference for row in rows if row.scores]) for rows in word_rows]
     if not leans[0].size or leans[0].size != leans[1].size:

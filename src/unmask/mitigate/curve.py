@@ -91,8 +91,7 @@ def measure_curve(  # noqa: PLR0913 - everything that determines a curve
             create(build_meta(method, lm, corpus, details), out)
     values = {size: np.array(list(asld_by_size[str(size)].values())) for size in (0, *sizes)}
     means = {
-        size: mean_interval(each, rng=generator(settings.seed, "curve"), unit="draws")
-        for size, each in values.items()
+        size: mean_interval(each, rng=generator(settings.seed, "curve"), unit="draws") for size, each in values.items()
     }
     about: dict[str, Any] = {"measure": "sld", "data": DATA, "statistic": "asld", "null": 0.0}
     estimates = [
@@ -117,8 +116,7 @@ def curve_finding(method: str, values: Mapping[int, Floats], means: Mapping[int,
         "ASLD by number of sentences",
         ("sentences", "draws", "ASLD", "least", "most"),
         tuple(
-            (size, draws.size, means[size], float(draws.min()), float(draws.max()))
-            for size, draws in values.items()
+            (size, draws.size, means[size], float(draws.min()), float(draws.max())) for size, draws in values.items()
         ),
         f"{DATA}; each draw samples other sentences; Student's interval over draws",
         digits=3,

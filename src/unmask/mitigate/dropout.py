@@ -26,13 +26,9 @@ def with_dropout(model: Any, hidden: float, attention: float) -> tuple[Any, dict
     """Copy the model with other dropout rates; also return the changed entries of its configuration."""
     config = copy.deepcopy(model.config)
     rates = {**dict.fromkeys(_HIDDEN, hidden), **dict.fromkeys(_ATTENTION, attention)}
-    changed = {
-        name: rate for name, rate in rates.items() if isinstance(getattr(config, name, None), int | float)
-    }
+    changed = {name: rate for name, rate in rates.items() if isinstance(getattr(config, name, None), int | float)}
     if not changed:
-        raise ModelError(
-            f"{type(model).__name__} has no dropout to increase: use another method, such as cda"
-        )
+        raise ModelError(f"{type(model).__name__} has no dropout to increase: use another method, such as cda")
     for name, value in changed.items():
         setattr(config, name, value)
     fresh = type(model)(config).to(next(model.parameters()).device)
@@ -45,9 +41,7 @@ def with_dropout(model: Any, hidden: float, attention: float) -> tuple[Any, dict
 
 
 def apply(
-    context: MitigationContext,
-    corpus: TrainingCorpus,
-    exceptions: Mapping[str, tuple[float, float]] | None = None,
+    context: MitigationContext, corpus: TrainingCorpus, exceptions: Mapping[str, tuple[float, float]] | None = None
 ) -> Outcome:
     """Train on the unchanged corpus; the checkpoint keeps the original configuration."""
     rates = (exceptions or {}).get(context.model.config.model_type, (HIDDEN, ATTENTION))

@@ -62,9 +62,7 @@ class GenderedStates:
     def take(self, rows: Sequence[int]) -> GenderedStates:
         """Select rows."""
         index = np.asarray(rows, dtype=np.int64)
-        return GenderedStates(
-            self.masculine[index], self.feminine[index], tuple(self.pairs[row] for row in rows)
-        )
+        return GenderedStates(self.masculine[index], self.feminine[index], tuple(self.pairs[row] for row in rows))
 
     def both(self) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.int64]]]:
         """All states with labels: 0 masculine, 1 feminine."""
@@ -85,8 +83,7 @@ def fit_eraser(
     fit, test = split_by_word(states, seed=seed)
     eraser, facts = fit_function(lm, fit, layer, seed)
     before, after = (
-        probe_accuracy(fit, test, transform, seed=seed)
-        for transform in (np.asarray, partial(erase_states, eraser))
+        probe_accuracy(fit, test, transform, seed=seed) for transform in (np.asarray, partial(erase_states, eraser))
     )
     return eraser, {
         "layer": layer,
@@ -132,18 +129,13 @@ def accuracy_by_pair(fit: GenderedStates, test: GenderedStates, transform: State
     states, genders = fit.both()
     probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
     probe.fit(transform(states), genders)
-    correct = [
-        probe.predict(transform(part)) == gender
-        for gender, part in enumerate((test.masculine, test.feminine))
-    ]
+    correct = [probe.predict(transform(part)) == gender for gender, part in enumerate((test.masculine, test.feminine))]
     both = (correct[0].astype(np.float64) + correct[1]) / 2
     names = np.array([masculine for masculine, _ in test.pairs])
     return np.array([100 * both[names == name].mean() for name in dict.fromkeys(names.tolist())])
 
 
-def probe_accuracy(
-    fit: GenderedStates, test: GenderedStates, transform: StateTransform, *, seed: int = 0
-) -> Value:
+def probe_accuracy(fit: GenderedStates, test: GenderedStates, transform: StateTransform, *, seed: int = 0) -> Value:
     """Mean accuracy over pairs with its interval; 50 is chance."""
     values = accuracy_by_pair(fit, test, transform)
     return mean_interval(values, rng=generator(seed, "probe"), unit="pairs of words").clip(0.0, 100.0)

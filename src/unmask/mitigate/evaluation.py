@@ -37,10 +37,7 @@ def evaluate_model(
     """Score a model on every measure and dataset, and on held-out sentences."""
     plan = [("ppd", dataset) for dataset in templates()]
     plan += [(measure, data.load(name)) for measure, name in _MEASURES[engine.lm.kind]]
-    rows = {
-        (measure, dataset.card.name): score_rows(engine, measure, dataset, progress)
-        for measure, dataset in plan
-    }
+    rows = {(measure, dataset.card.name): score_rows(engine, measure, dataset, progress) for measure, dataset in plan}
     return BiasEvaluation(rows, measure_ability(engine, held_out, seed=seed))
 
 
@@ -52,9 +49,7 @@ def compare_headlines(
         [
             comparison
             for (measure, name), rows in a.rows.items()
-            for comparison in comparisons(
-                find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed
-            )
+            for comparison in comparisons(find(measure), rows, b.rows[measure, name], data=name, rng_seed=seed)
             if comparison.statistic in HEADLINES and keep(comparison)
         ]
     )

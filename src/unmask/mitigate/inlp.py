@@ -15,14 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from unmask.core.errors import StatsError
 from unmask.core.types import Floats
-from unmask.mitigate.erase import (
-    Facts,
-    GenderedStates,
-    accuracy_by_pair,
-    apply,
-    split_by_word,
-    subspace_eraser,
-)
+from unmask.mitigate.erase import Facts, GenderedStates, accuracy_by_pair, apply, split_by_word, subspace_eraser
 from unmask.mitigate.projection import remove_subspace
 from unmask.mitigate.spec import Method
 from unmask.models import Lm
@@ -45,9 +38,7 @@ class Nullspace:
     at_chance: bool
 
 
-def nullspace(
-    gendered: GenderedStates, *, rounds: int = ROUNDS, seed: int = 0, fixed: bool = False
-) -> Nullspace:
+def nullspace(gendered: GenderedStates, *, rounds: int = ROUNDS, seed: int = 0, fixed: bool = False) -> Nullspace:
     """Directions of as many classifiers as needed; with `fixed`, of exactly `rounds`."""
     if rounds < 1:
         raise StatsError(f"{rounds} rounds; expected at least 1")

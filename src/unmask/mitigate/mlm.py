@@ -46,9 +46,7 @@ def train_language_model(
         progress=context.progress,
         key=rows_digest(rows),
     )
-    return Outcome(
-        trained_model, {**facts, "texts": len(texts), "reminders": len(added), "rows": len(rows)}, training
-    )
+    return Outcome(trained_model, {**facts, "texts": len(texts), "reminders": len(added), "rows": len(rows)}, training)
 
 
 def rows_digest(rows: Sequence[TokenRow]) -> str:

@@ -38,9 +38,7 @@ def axes(first: Floats, second: Floats, occupations: Floats) -> tuple[Floats, Fl
     return gender, other if cosine >= 0 else -other
 
 
-def oscar_eraser(
-    first: Floats, second: Floats, occupations: Floats, *, layer: int = -1, about: str = ""
-) -> Eraser:
+def oscar_eraser(first: Floats, second: Floats, occupations: Floats, *, layer: int = -1, about: str = "") -> Eraser:
     """The rotation as an eraser."""
     gender, other = axes(first, second, occupations)
     tensors = {"first": torch.from_numpy(gender), "second": torch.from_numpy(other)}

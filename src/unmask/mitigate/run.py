@@ -14,13 +14,7 @@ from unmask.data.texts import TrainingCorpus, load_corpus
 from unmask.findings import Section
 from unmask.findings.envelope import Result, create, estimate_json
 from unmask.mitigate import METHODS
-from unmask.mitigate.checkpoint import (
-    build_meta,
-    check_request,
-    finished_details,
-    make_checkpoint,
-    request_of,
-)
+from unmask.mitigate.checkpoint import build_meta, check_request, finished_details, make_checkpoint, request_of
 from unmask.mitigate.comparison import bias_estimates, compare_evaluations
 from unmask.mitigate.curve import measure_curve
 from unmask.mitigate.evaluation import evaluate_model
@@ -62,18 +56,11 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
             these groups themselves as `settings`, `choices`, `layout`, `opening` and `options`.
     """
     settings, choices, layout, opening, run = fill_groups(
-        options,
-        settings=TrainSettings,
-        choices=MitigationOptions,
-        layout=TextLayout,
-        opening=Opening,
-        options=Options,
+        options, settings=TrainSettings, choices=MitigationOptions, layout=TextLayout, opening=Opening, options=Options
     )
     chosen, folder, seed = METHODS.find(method), Path(out), settings.seed
     if opening.dtype != "fp32":
-        raise DataError(
-            f"dtype is {opening.dtype}, but weights are changed in fp32: use bf16 to train faster"
-        )
+        raise DataError(f"dtype is {opening.dtype}, but weights are changed in fp32: use bf16 to train faster")
     text = _load(corpus, held, layout, run.limit, needed=chosen.trains)
     if curve:
         if world_size() > 1:

@@ -27,17 +27,11 @@ class MitigationOptions:
     )
     names: bool | None = option(None, "Swap first names.", flag="--names/--no-names", shown="cds only")
     pairs: Path | None = option(None, "CSV of word pairs to swap.", shown="the package's pairs")
-    remind: int = option(
-        0, "Add the reminder sentences to the training text this many times (1 to 3).", least=0
-    )
+    remind: int = option(0, "Add the reminder sentences to the training text this many times (1 to 3).", least=0)
     layers: Literal["all", "last"] = option("all", "at: layers of the projection loss, all or last.")
-    level: Literal["token", "sentence"] = option(
-        "token", "at: level of the projection loss, token or sentence."
-    )
+    level: Literal["token", "sentence"] = option("token", "at: level of the projection loss, token or sentence.")
     length: int = option(128, "Tokens per training sequence.", least=8)
-    layer: int = option(
-        -1, "Erasers: layer whose hidden states are changed; 0 is the embedding layer, -1 the last."
-    )
+    layer: int = option(-1, "Erasers: layer whose hidden states are changed; 0 is the embedding layer, -1 the last.")
     strength: float = option(0.2, "at: weight of the projection loss; the preservation loss has the rest.")
 
     def __post_init__(self) -> None:

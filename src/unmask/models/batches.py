@@ -86,9 +86,7 @@ def input_identity(probe: Probe) -> Identity:
 
     A single position masked "together" is the same input as that position masked one at a time.
     """
-    alone = (
-        len(probe.masked) == 1 and not probe.attention and all(p == probe.masked[0] for p, _ in probe.reads)
-    )
+    alone = len(probe.masked) == 1 and not probe.attention and all(p == probe.masked[0] for p, _ in probe.reads)
     one_at_a_time = probe.one_at_a_time or alone
     return probe.ids, () if one_at_a_time else probe.masked, one_at_a_time, probe.split, probe.head
 
@@ -106,9 +104,7 @@ def merge_probes(probes: Iterable[Probe]) -> dict[Identity, Request]:
     return requests
 
 
-def pack_batches(
-    requests: Iterable[Request], limits: BatchLimits, attention_maps: int
-) -> Iterator[list[Piece]]:
+def pack_batches(requests: Iterable[Request], limits: BatchLimits, attention_maps: int) -> Iterator[list[Piece]]:
     """Pack requests, shortest first, so that the rows of a batch have (nearly) one length.
 
     The packing depends on the requests alone, never on what is stored, so a resumed run forms the same
@@ -222,9 +218,7 @@ def build_batch(pieces: Sequence[Piece], mask: int, pad: int) -> Batch:
         begin = end
     numbers: dict[bytes, int] = {}  # of the distinct rows
     rows_and_facts = np.concatenate([ids, facts], axis=1)
-    row_of = np.array(
-        [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows_and_facts], dtype=np.int64
-    )
+    row_of = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows_and_facts], dtype=np.int64)
     first = np.unique(row_of, return_index=True)[1]
     all_reads = np.concatenate(reads)
     all_reads[:, 0] = row_of[all_reads[:, 0]]

@@ -35,9 +35,7 @@ def builtin_models(folder: Path = FOLDER) -> dict[str, BuiltinModel]:
         BUILT_IN: BuiltinModel(masked, "the masked model inside the package; the default"),
         f"{BUILT_IN}-causal": BuiltinModel(folder / "causal", "its causal sibling"),
     }
-    updates = {
-        int(path.stem.removeprefix("dose")): path for path in (folder / "siblings").glob("dose*.safetensors")
-    }
+    updates = {int(path.stem.removeprefix("dose")): path for path in (folder / "siblings").glob("dose*.safetensors")}
     for dose, path in sorted(updates.items()):
         about = (
             "a calibrated sibling: its link of gender and occupation was planted, "

@@ -248,9 +248,7 @@ class Engine:
         return [part.view(array.shape) for part, array in zip(parts, arrays, strict=True)]
 
 
-def _read_tokens(
-    logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _read_tokens(logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Log-probabilities and ranks of tokens; overwrites `logits`, because a copy costs time."""
     chosen = logits[rows, tokens]
     others = logits if len(rows) == len(logits) else logits[rows]

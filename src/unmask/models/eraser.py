@@ -40,9 +40,7 @@ class Eraser:
     def __post_init__(self) -> None:
         """Refuse tensors of neither kind."""
         if set(self.tensors) not in _KINDS:
-            raise ModelError(
-                f"an eraser with tensors {', '.join(self.tensors)}; expected removed, or first and second"
-            )
+            raise ModelError(f"an eraser with tensors {', '.join(self.tensors)}; expected removed, or first and second")
 
     def __call__(self, states: Tensor) -> Tensor:
         """The erased states, in the dtype of the input; computed in fp32 or better."""
@@ -87,9 +85,7 @@ def _rotate(states: Tensor, first: Tensor, second: Tensor) -> Tensor:
     x, y = states @ first, states @ orthogonal
     angle = torch.atan2(y, x).abs()
     above = torch.where(angle <= between, angle / between, (torch.pi - angle) / (torch.pi - between))
-    below = torch.where(
-        angle >= torch.pi - between, (torch.pi - angle) / between, angle / (torch.pi - between)
-    )
+    below = torch.where(angle >= torch.pi - between, (torch.pi - angle) / between, angle / (torch.pi - between))
     by = full * torch.where(y >= 0, above, below)
     rotated = (by.cos() * x - by.sin() * y, by.sin() * x + by.cos() * y)
     change: Tensor = (rotated[0] - x)[..., None] * first + (rotated[1] - y)[..., None] * orthogonal
@@ -187,9 +183,7 @@ def erased_module(model: Any, layer: int) -> tuple[nn.Module, bool]:
     blocks = next(lists, None)
     number = layer + count + 1 if layer < 0 else layer
     if not 0 <= number <= count:
-        raise ModelError(
-            f"the model has layers 0 to {count} (or -{count + 1} to -1): there is no layer {layer}"
-        )
+        raise ModelError(f"the model has layers 0 to {count} (or -{count + 1} to -1): there is no layer {layer}")
     if blocks is not None and not type(blocks[0]).__name__.endswith("LayerGroup"):
         return (blocks[0], True) if number == 0 else (blocks[number - 1], False)
     if number == count and hasattr(body, "encoder"):  # ALBERT: all layers share one module

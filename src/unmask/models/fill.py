@@ -52,9 +52,7 @@ class SlotPrediction:
     reason: str = ""  # why there are no words
 
 
-def top_words(
-    lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS
-) -> tuple[SlotPrediction, ...]:
+def top_words(lm: Lm, texts: Sequence[str], k: int, *, max_rows: int = MAX_ROWS) -> tuple[SlotPrediction, ...]:
     """The k most probable words for the `{slot}` of every text; `max_rows` limits a causal model's passes.
 
     A text that cannot be scored gets no words and a reason.
@@ -117,9 +115,7 @@ def _whole_words(
     before, after = parts
     order = np.argsort(-probabilities, kind="stable")
     for begin in range(0, len(order), TOKENS_PER_CHUNK):
-        named = {
-            int(token): lm.text([int(token)]).strip() for token in order[begin : begin + TOKENS_PER_CHUNK]
-        }
+        named = {int(token): lm.text([int(token)]).strip() for token in order[begin : begin + TOKENS_PER_CHUNK]}
         words = {token: word for token, word in named.items() if is_word(word)}
         lm.prime([before + word + after for word in words.values()])
         for token, word in words.items():
@@ -271,8 +267,7 @@ def _causal(lm: Lm, parts: Sequence[tuple[str, str]], k: int, max_rows: int) -> 
             round_[index][0].update(probabilities)
         active = [search for search, _ in round_]
     return tuple(
-        SlotPrediction((), reason=search) if isinstance(search, str) else search.prediction(k)
-        for search in searches
+        SlotPrediction((), reason=search) if isinstance(search, str) else search.prediction(k) for search in searches
     )
 
 
@@ -284,9 +279,7 @@ def _search(lm: Lm, before: str, vocabulary: Vocabulary, max_rows: int) -> WordS
         ids = lm.encode(context).ids
     except Unscorable as error:
         return error.reason
-    return WordSearch(
-        vocabulary, ids, spaces=int(context != before), max_rows=max_rows, max_length=lm.facts.max_length
-    )
+    return WordSearch(vocabulary, ids, spaces=int(context != before), max_rows=max_rows, max_length=lm.facts.max_length)
 
 
 def is_word(text: str) -> bool:

@@ -148,9 +148,7 @@ class Lm:
         if self.kind == "causal":
             front = () if self.begin is None else (self.begin,)
             rows = self._tokenize(texts, special=False)
-            return [
-                Encoded((*front, *ids), tuple(range(len(front), len(front) + len(ids)))) for ids, _ in rows
-            ]
+            return [Encoded((*front, *ids), tuple(range(len(front), len(front) + len(ids)))) for ids, _ in rows]
         return [
             Encoded(tuple(ids), tuple(position for position, flag in enumerate(special) if not flag))
             for ids, special in self._tokenize(texts, special=True)
@@ -161,17 +159,13 @@ class Lm:
         if self.tokenizer.is_fast:
             encoded = self.tokenizer.backend_tokenizer.encode_batch(texts, add_special_tokens=special)
             return [(encoding.ids, encoding.special_tokens_mask) for encoding in encoded]
-        encoded = self.tokenizer(
-            texts, add_special_tokens=special, return_special_tokens_mask=True, verbose=False
-        )
+        encoded = self.tokenizer(texts, add_special_tokens=special, return_special_tokens_mask=True, verbose=False)
         return list(zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True))
 
     def _encode_pair(self, first: str, second: str) -> Encoded:
         if self.kind == "causal":
             before, both = self.encode(first).ids, self.encode(f"{first} {second}").ids
-            shared = next(
-                (i for i, (a, b) in enumerate(zip(before, both, strict=False)) if a != b), len(before)
-            )
+            shared = next((i for i, (a, b) in enumerate(zip(before, both, strict=False)) if a != b), len(before))
             return Encoded(both, tuple(range(shared, len(both))))
         pair = self.tokenizer(first, second, return_special_tokens_mask=True, verbose=False)
         special = pair["special_tokens_mask"]

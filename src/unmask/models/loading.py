@@ -314,8 +314,7 @@ def _refuse_bad_tokenizer(tokenizer: Any, model: Any, kind: ModelKind, name: str
     rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows:
         raise ModelError(
-            f"{name} has {rows} embeddings but its tokenizer has {len(tokenizer)} tokens: "
-            "it belongs to another model"
+            f"{name} has {rows} embeddings but its tokenizer has {len(tokenizer)} tokens: it belongs to another model"
         )
 
 
@@ -351,8 +350,7 @@ def _warnings(how: Opening, builtin: BuiltinModel | None) -> tuple[str, ...]:
         warnings.append("remote code was allowed: the model's repository could run its own Python")
     if how.dtype != "fp32" or how.tf32:
         warnings.append(
-            f"computed in {how.dtype}{' with TF32' if how.tf32 else ''}, not fp32: "
-            "near ties may be decided differently"
+            f"computed in {how.dtype}{' with TF32' if how.tf32 else ''}, not fp32: near ties may be decided differently"
         )
     return tuple(warnings)
 

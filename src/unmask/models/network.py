@@ -69,19 +69,14 @@ class Network:
             self.model.set_attn_implementation(self.attention)
         attention_mask = torch.ones_like(ids) if attention_mask is None else attention_mask
         queries = attention_mask.float() / attention_mask.sum(-1, keepdim=True)
-        layers = [
-            torch.einsum("bhqk,bq->bk", layer.float(), queries) / layer.shape[1]
-            for layer in output.attentions
-        ]
+        layers = [torch.einsum("bhqk,bq->bk", layer.float(), queries) / layer.shape[1] for layer in output.attentions]
         return output[0], torch.stack(layers).mean(0)
 
     def logits(self, rows: Tensor) -> Tensor:
         """Logits in fp32 over the vocabulary for rows of what `run` returned."""
         return (rows if self.shortcuts is None else self.shortcuts.logits(rows)).float()
 
-    def next_sentence_logits(
-        self, ids: Tensor, attention_mask: Tensor | None, segments: Tensor | None
-    ) -> Tensor:
+    def next_sentence_logits(self, ids: Tensor, attention_mask: Tensor | None, segments: Tensor | None) -> Tensor:
         """Logits of the next-sentence head; class 0 is "the second sentence follows"."""
         output = self.next_sentence(input_ids=ids, attention_mask=attention_mask, token_type_ids=segments)
         return output.logits.float()  # type: ignore[no-any-return]

@@ -36,12 +36,7 @@ def all_layers(model: Any, ids: Tensor, attention_mask: Tensor | None = None) ->
 
 @torch.inference_mode()
 def mean_states(
-    lm: Lm,
-    rows: Sequence[TokenIds],
-    positions: Sequence[Sequence[int]],
-    *,
-    layer: int = -1,
-    for_eraser: bool = False,
+    lm: Lm, rows: Sequence[TokenIds], positions: Sequence[Sequence[int]], *, layer: int = -1, for_eraser: bool = False
 ) -> Floats:
     """The mean state over the positions of each row at one layer (0: the embeddings, -1: the last layer).
 

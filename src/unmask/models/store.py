@@ -24,8 +24,7 @@ from unmask.core.types import Floats
 Answers = dict[tuple[int, int], tuple[float, int]]  # (position, token) → (log-probability, rank)
 _READ = np.dtype([("position", "<i4"), ("token", "<i4"), ("logprob", "<f4"), ("rank", "<i4")])
 _SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS readings "
-    "(key BLOB PRIMARY KEY, sum INTEGER, reads BLOB, received BLOB) WITHOUT ROWID"
+    "CREATE TABLE IF NOT EXISTS readings (key BLOB PRIMARY KEY, sum INTEGER, reads BLOB, received BLOB) WITHOUT ROWID"
 )
 
 

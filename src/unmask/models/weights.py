@@ -12,14 +12,7 @@ from typing import Any
 from unmask.core.errors import ModelError
 
 STORE_FORMAT = 1  # increase when the meaning of stored readings changes
-_NOT_CONTENT = (
-    "_name_or_path",
-    "architectures",
-    "_commit_hash",
-    "transformers_version",
-    "torch_dtype",
-    "dtype",
-)
+_NOT_CONTENT = ("_name_or_path", "architectures", "_commit_hash", "transformers_version", "torch_dtype", "dtype")
 _LM_ADVICE = (
     "they would be random, and so would every score; give a checkpoint saved with its LM head "
     "(not a bare encoder, a sentence embedder or a classifier)"
@@ -35,19 +28,13 @@ def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str, *, classi
         raise ModelError(f"{name} has no weights for {_format_names(missing)}: {advice}")
     mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in loading["mismatched_keys"])
     if mismatched:
-        raise ModelError(
-            f"{name} has weights of another shape than its config.json says: {_format_names(mismatched)}"
-        )
+        raise ModelError(f"{name} has weights of another shape than its config.json says: {_format_names(mismatched)}")
     if loading.get("error_msgs"):
-        raise ModelError(
-            f"{name} could not be loaded completely: {' '.join(str(loading['error_msgs']).split())[:300]}"
-        )
+        raise ModelError(f"{name} could not be loaded completely: {' '.join(str(loading['error_msgs']).split())[:300]}")
     _refuse_untied(model, name)
     bad = [key for key, tensor in model.named_parameters() if not tensor.isfinite().all()]
     if bad:
-        raise ModelError(
-            f"{name} has NaN or infinite weights in {_format_names(bad)}: the checkpoint is damaged"
-        )
+        raise ModelError(f"{name} has NaN or infinite weights in {_format_names(bad)}: the checkpoint is damaged")
 
 
 def fingerprint(model: Any, tokenizer: Any, kind: str) -> str:

@@ -50,9 +50,7 @@ def read_annotations(path: Path) -> tuple[Annotation, ...]:
     if not path.exists():
         return ()
     rows = table(decode(path.read_bytes(), path.name), path.name)
-    return tuple(
-        parse_annotation(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)
-    )
+    return tuple(parse_annotation(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows))
 
 
 def append_annotations(path: Path, *new: Annotation) -> None:
@@ -92,18 +90,14 @@ def pending_answers(
     )
 
 
-def majority_verdicts(
-    answers: Sequence[PromptAnswer], annotations: Iterable[Annotation]
-) -> dict[str, Ruling]:
+def majority_verdicts(answers: Sequence[PromptAnswer], annotations: Iterable[Annotation]) -> dict[str, Ruling]:
     """The majority verdict for each annotated prompt; undecided if tied.
 
     `undecided` annotations do not vote.
     """
     rulings = {}
     for prompt, verdicts in _check_prompts(answers, annotations).items():
-        biased, fair, unsure = (
-            list(verdicts.values()).count(each) for each in ("biased", "not biased", "undecided")
-        )
+        biased, fair, unsure = (list(verdicts.values()).count(each) for each in ("biased", "not biased", "undecided"))
         counts = f"{biased} for biased, {fair} for not biased, {unsure} could not tell"
         if biased == fair:
             why = "people are tied" if biased else "nobody could tell"
@@ -113,9 +107,7 @@ def majority_verdicts(
     return rulings
 
 
-def _check_prompts(
-    answers: Sequence[PromptAnswer], annotations: Iterable[Annotation]
-) -> dict[str, dict[str, Verdict]]:
+def _check_prompts(answers: Sequence[PromptAnswer], annotations: Iterable[Annotation]) -> dict[str, dict[str, Verdict]]:
     by_prompt = latest_verdicts(annotations)
     unknown = sorted(by_prompt.keys() - {answer.prompt for answer in answers})
     if unknown:

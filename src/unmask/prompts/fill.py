@@ -45,10 +45,7 @@ class ModelAnswers:
         """One JSON object per prompt, each with the model and the settings."""
         settings = {name: getattr(self, name) for name in SETTINGS}
         words = [[[word.text, word.probability] for word in answer.words] for answer in self.answers]
-        return [
-            settings | asdict(answer) | {"words": own}
-            for answer, own in zip(self.answers, words, strict=True)
-        ]
+        return [settings | asdict(answer) | {"words": own} for answer, own in zip(self.answers, words, strict=True)]
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> ModelAnswers:
@@ -95,9 +92,7 @@ def _parse(row: Mapping[str, Any], number: int) -> tuple[tuple[Any, ...], Prompt
         words = tuple(SlotWord(str(text), float(value)) for text, value in fields.pop("words"))
         answer = PromptAnswer(words=words, **fields)
     except (KeyError, TypeError, ValueError) as error:
-        raise DataError(
-            f"answer {number} (from 0) cannot be parsed ({error}); run `unmask prompts` again"
-        ) from None
+        raise DataError(f"answer {number} (from 0) cannot be parsed ({error}); run `unmask prompts` again") from None
     if answer.verdict not in VERDICTS or settings[3] not in COUNTINGS:
         raise DataError(
             f"answer {number} (from 0) has verdict {answer.verdict!r} by {settings[3]!r}, "

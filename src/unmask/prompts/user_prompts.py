@@ -26,16 +26,13 @@ def read_prompts(path: Path) -> tuple[Prompt, ...]:
         raise DataError(f"{path.name}: no prompts; expected rows with the columns {', '.join(COLUMNS)}")
     name = slug(path.stem)
     return tuple(
-        _prompt(row, f"{name}/{number:04}", f"{path.name}, row {number} (from 0)")
-        for number, row in enumerate(rows)
+        _prompt(row, f"{name}/{number:04}", f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)
     )
 
 
 def _prompt(row: Any, name: str, at: str) -> Prompt:
     if not isinstance(row, Mapping) or not str(row.get("text") or "").strip():
-        raise DataError(
-            f"{at}: no text; expected the columns {', '.join(COLUMNS)}, text and category filled in"
-        )
+        raise DataError(f"{at}: no text; expected the columns {', '.join(COLUMNS)}, text and category filled in")
     unknown = [str(key) for key in row if key not in COLUMNS]
     if unknown:
         raise DataError(f"{at}: unknown column {unknown[0]!r}, expected some of {', '.join(COLUMNS)}")

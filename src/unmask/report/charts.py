@@ -67,16 +67,12 @@ def word_leans(result: AuditResult) -> list[Figure]:
     """For template data: the words with the largest values in either direction."""
     figures: list[Figure] = []
     for head in (estimate for estimate in result.headlines() if selection.is_open(estimate)):
-        by_word = [
-            e for e in selection.by_group(result, "word") if (e.measure, e.data) == (head.measure, head.data)
-        ]
+        by_word = [e for e in selection.by_group(result, "word") if (e.measure, e.data) == (head.measure, head.data)]
         ranked = sorted((e for e in by_word if math.isfinite(e.value)), key=lambda e: -e.value)
         shown = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
         if shown:
             rows = [point(e, group_name(e.group)) for e in shown]
-            title = (
-                f"{head.measure} on {head.data}: the words that lean most to either side, of {len(ranked)}"
-            )
+            title = f"{head.measure} on {head.data}: the words that lean most to either side, of {len(ranked)}"
             values = "; ".join(f"{group_name(e.group)} {_value_text(e)}" for e in shown)
             chart = plots.intervals(rows, axis=unit(head), null=head.null)
             figures.append(figure(f"words-{len(figures)}", title, chart, f"{title}: {values}."))
@@ -87,9 +83,7 @@ def difference_histograms(result: AuditResult) -> list[Figure]:
     """Histograms of differences; measures that duplicate an earlier one are left out."""
     twins = selection.duplicate_measures(result)
     distinct = [e for e in result.headlines() if (e.measure, e.data) not in twins]
-    alt_text = (
-        "Histograms of the differences of the two scores, one per measure; the table gives their spread."
-    )
+    alt_text = "Histograms of the differences of the two scores, one per measure; the table gives their spread."
     figures: list[Figure] = []
     for slot, name, more, less in (
         (False, "differences", "stereotyping sentence", "other"),
@@ -143,9 +137,7 @@ def groups(estimates: Sequence[Estimate]) -> Chart:
     """One panel per measure, one line per group; the shape shows significance after Holm's correction."""
     rows = [_row(e, group_name(e.group)) | {"panel": e.measure, "holm": holm(e)} for e in estimates]
     shape = alt.Shape("holm:N").scale(domain=list(HOLM), range=list(HOLM.values()))
-    shape = shape.title("after Holm's correction, it").legend(
-        orient="bottom", titleOrient="left", titleLimit=0
-    )
+    shape = shape.title("after Holm's correction, it").legend(orient="bottom", titleOrient="left", titleLimit=0)
     *lines, points = _layers(alt.Chart(), estimates)
     chart = alt.layer(*lines, points.encode(shape=shape)).properties(width=205, height=alt.Step(20))
     return plots.in_panels(chart, rows, "panel", columns=min(3, len({row["panel"] for row in rows})))
@@ -170,9 +162,7 @@ def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
 def _histogram(name: str, values: Sequence[float], banded: bool, *, slot: bool) -> Chart:
     limit = reach(values, banded=banded)
     x = alt.X("left:Q").bin("binned").scale(domain=[-limit, limit], nice=False).title("difference")
-    legend = alt.Legend(
-        labelExpr=_SLOT_SIDES if slot else _SIDES, orient="bottom", titleOrient="left", titleLimit=0
-    )
+    legend = alt.Legend(labelExpr=_SLOT_SIDES if slot else _SIDES, orient="bottom", titleOrient="left", titleLimit=0)
     side = alt.Color("side:N").scale(domain=["more", "less"], range=[ORANGE, BLUE])
     side = side.title("scores higher:").legend(legend)
     bars = alt.Chart(alt.InlineData(values=bins(values, limit))).mark_bar(binSpacing=0)
@@ -191,9 +181,7 @@ def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     """The layers of an interval chart: the null, the intervals and the values."""
     known = any(estimate.null is not None for estimate in estimates)
     directed = estimates[0].statistic in DIRECTED
-    legend = alt.Legend(
-        values=["above", "within", "below"], labelExpr=_LEANS, orient="bottom", titleOrient="left"
-    )
+    legend = alt.Legend(values=["above", "within", "below"], labelExpr=_LEANS, orient="bottom", titleOrient="left")
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
     color = color.title("the interval lies").legend(legend if directed else None)
     dashed = "no change" if estimates[0].statistic == CHANGE else "the null"

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 GOALS = {"zero": "gender-neutral words", "female": "words for women", "male": "words for men"}
-KINDS = {"lms": "lms and icat", "icat": "lms and icat"} | dict.fromkeys(
-    ("bias-score", "ss"), "the share of pairs"
-)
+KINDS = {"lms": "lms and icat", "icat": "lms and icat"} | dict.fromkeys(("bias-score", "ss"), "the share of pairs")
 UNITS = dict.fromkeys(("bias-score", "ss", "lms", "icat"), "points") | {"asld": "nats"}
 UNITS |= {"appd": "difference of probabilities", "association": "nats"}
 
@@ -53,9 +51,7 @@ def changes(compared: Sequence[Comparison], names: Sequence[str], *, several: bo
         rows = []
         for change in members:
             series = f"{LETTERS[change.run]} {names[change.run]}" if len(names) > 2 else None
-            rows.append(
-                charts.point(change_estimate(change), wording.change_label(change, several=several), series)
-            )
+            rows.append(charts.point(change_estimate(change), wording.change_label(change, several=several), series))
         title = f"Change of {kind} from A, over the items both runs scored; dashed: no change"
         chart = plots.intervals(by_label(rows), axis=UNITS.get(members[0].statistic, "change"), null=0.0)
         _add(drawn, "changes", title, chart, ". The table has the numbers.")
@@ -98,12 +94,7 @@ def templates(first: AuditResult, other: AuditResult, number: int) -> list[Figur
             _add(drawn, f"bars-{number}", title, chart, ". See the tables.")
         goals = _goals(first, head)
         points = [
-            {
-                "x": before[group].value,
-                "y": after[group].value,
-                "label": word,
-                "series": goals.get(word, "word"),
-            }
+            {"x": before[group].value, "y": after[group].value, "label": word, "series": goals.get(word, "word")}
             for group in shared
             if group.startswith("word=")
             for word in (selection.group_name(group),)

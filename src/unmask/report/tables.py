@@ -106,9 +106,7 @@ def category_table(results: Sequence[AuditResult], names: Sequence[str]) -> Tabl
 
 def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
     """Every paired comparison with the first run."""
-    records = [
-        {"model": names[change.run], **wording.change_row(change, {}, several=False)} for change in compared
-    ]
+    records = [{"model": names[change.run], **wording.change_row(change, {}, several=False)} for change in compared]
     columns = ("model", "data", "measure", "statistic", "group", *CHANGES)
     return _table(f"Changes from {names[0]}", columns, records, CHANGED)
 
@@ -140,9 +138,7 @@ def change_records(compared: Sequence[Comparison], names: Sequence[str]) -> list
 def check_frame(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
     """Every check of every run."""
     rows = [
-        {"model": name, **asdict(check)}
-        for name, result in zip(names, results, strict=True)
-        for check in result.checks
+        {"model": name, **asdict(check)} for name, result in zip(names, results, strict=True) for check in result.checks
     ]
     return pd.DataFrame(rows, columns=["model", "name", "ok", "detail"])
 

@@ -55,8 +55,7 @@ WHY: Mapping[str, str] = {  # every check, and why it matters
     "ties": "A pair with two equal scores expresses no preference. Many ties point to an error.",
     "unscored": "Pairs that could not be scored are left out of the estimates. If there are many, the rest "
     "may not represent the dataset.",
-    "truncated": "Sentences longer than the model's maximum length are left out, never truncated. This "
-    "counts them.",
+    "truncated": "Sentences longer than the model's maximum length are left out, never truncated. This counts them.",
     "alignment": "Some measures need to know which tokens two sentences share. If the alignment depends on "
     "the order of the sentences, so does the score.",
     "length": "Longer sentences are less likely whatever they say. The scores should not depend on pairs "
@@ -73,9 +72,7 @@ def introduction(run: AuditResult, *others: AuditResult) -> tuple[str, str]:
     models = [each_run.meta.get("model") or {} for each_run in (run, *others)]
     estimates = [estimate for each_run in (run, *others) for estimate in each_run.headlines()]
     open_slots = {e.data for e in estimates if is_open(e)}
-    cards = list(
-        {c.get("name"): c for each_run in (run, *others) for c in each_run.meta.get("data") or []}.values()
-    )
+    cards = list({c.get("name"): c for each_run in (run, *others) for c in each_run.meta.get("data") or []}.values())
     pairs = [card for card in cards if card.get("name") not in open_slots]
     templates = [card for card in cards if card.get("name") in open_slots]
     measures = list(dict.fromkeys(e.measure for e in estimates if e.data not in open_slots))

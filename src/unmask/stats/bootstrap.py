@@ -26,12 +26,7 @@ BootstrapMethod = Literal["BCa", "percentile"]  # as scipy calls them
 
 
 def bootstrap_value(
-    value: float,
-    columns: tuple[Floats, ...],
-    statistic: Statistic,
-    *,
-    rng: np.random.Generator,
-    unit: str = "",
+    value: float, columns: tuple[Floats, ...], statistic: Statistic, *, rng: np.random.Generator, unit: str = ""
 ) -> Value:
     """A value with the bootstrap interval of its statistic; `unit` names what is resampled in the method."""
     low, high, method = bootstrap_ends(columns, statistic, rng=rng)
@@ -106,9 +101,7 @@ def crossed_means(values: Floats, rows: Ints, columns: Ints, rng: np.random.Gene
     np.add.at(counts, (rows, columns), 1.0)
     means = []
     for by_row, by_column in _multiplicities(sums.shape, sums.size, rng):
-        total, size = (
-            np.einsum("rw,wt,rt->r", by_row, part, by_column, optimize=True) for part in (sums, counts)
-        )
+        total, size = (np.einsum("rw,wt,rt->r", by_row, part, by_column, optimize=True) for part in (sums, counts))
         means.append(total[size > 0] / size[size > 0])
     return np.concatenate(means)
 
@@ -122,9 +115,7 @@ def resampled_means(totals: Floats, counts: Floats, *, rng: np.random.Generator)
     means = []
     for (drawn,) in _multiplicities(totals.shape[-1:], totals.shape[-1], rng):
         weights = drawn.astype(np.float64)
-        sums, sizes = (
-            np.einsum("ru,...u->r...", weights, values, optimize=True) for values in (totals, counts)
-        )
+        sums, sizes = (np.einsum("ru,...u->r...", weights, values, optimize=True) for values in (totals, counts))
         means.append(np.divide(sums, sizes, out=np.full_like(sums, np.nan), where=sizes > 0))
     return np.concatenate(means)
 

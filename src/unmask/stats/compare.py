@@ -251,9 +251,7 @@ def paired_groups(
     first, second = (ScoreTable.of(measure, rows, data=data) for rows in (a, b))
     whole = _joined(first.headline_rows(), second.headline_rows())
     if not (whole.a.is_scored & whole.b.is_scored).any():
-        raise StatsError(
-            f"no item of {data} is scored by {measure.name} in both runs; compare runs on the same data"
-        )
+        raise StatsError(f"no item of {data} is scored by {measure.name} in both runs; compare runs on the same data")
     others = dict(second.split_by("category"))
     yield "all", whole
     for group, part in first.split_by("category"):

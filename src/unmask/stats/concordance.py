@@ -38,19 +38,13 @@ def count_agreeing(outcomes: Sequence[Ints]) -> int:
     return sum(bool((family == family[0]).all()) for family in outcomes)
 
 
-def family_agreement(
-    outcomes: Sequence[Ints], strata: Sequence[str], *, rng: np.random.Generator
-) -> FamilyAgreement:
+def family_agreement(outcomes: Sequence[Ints], strata: Sequence[str], *, rng: np.random.Generator) -> FamilyAgreement:
     """Agreement within families against outcomes permuted within each stratum."""
     if not outcomes or any(not family.size for family in outcomes):
         raise StatsError("no families, or an empty one: every family needs at least one outcome")
     if len(outcomes) != len(strata):
-        raise StatsError(
-            f"{len(outcomes)} families but {len(strata)} strata: expected one stratum per family"
-        )
-    by_stratum = {
-        name: [family for family, at in zip(outcomes, strata, strict=True) if at == name] for name in strata
-    }
+        raise StatsError(f"{len(outcomes)} families but {len(strata)} strata: expected one stratum per family")
+    by_stratum = {name: [family for family, at in zip(outcomes, strata, strict=True) if at == name] for name in strata}
     shuffled = np.sum([_shuffled(part, rng) for part in by_stratum.values()], axis=0)
     n, agreeing = len(outcomes), count_agreeing(outcomes)
     low, high = np.percentile(100 * shuffled / n, [2.5, 97.5])

@@ -38,9 +38,7 @@ class ContingencyTable:
 def cross_tabulate(first: Bools, second: Bools) -> ContingencyTable:
     """Contingency table of two correctness vectors over the same items in the same order."""
     if first.shape != second.shape:
-        raise StatsError(
-            f"{first.size} predictions against {second.size}: McNemar's test needs the same items in both"
-        )
+        raise StatsError(f"{first.size} predictions against {second.size}: McNemar's test needs the same items in both")
     counts = (first & second, first & ~second, ~first & second, ~first & ~second)
     return ContingencyTable(*(int(cell.sum()) for cell in counts))
 

@@ -59,9 +59,7 @@ def share_interval(counts: HitCounts, *, rng: np.random.Generator, unit: str = "
     return replace(found, value=share).clip(0.0, 100.0)
 
 
-def difference_interval(
-    first: HitCounts, second: HitCounts, *, rng: np.random.Generator, unit: str = "pairs"
-) -> Value:
+def difference_interval(first: HitCounts, second: HitCounts, *, rng: np.random.Generator, unit: str = "pairs") -> Value:
     """First − second with its interval, two pooled shares over the same units in the same order."""
     if first.trials.size != second.trials.size:
         raise StatsError(f"{first.trials.size} {unit} against {second.trials.size}: expected the same {unit}")

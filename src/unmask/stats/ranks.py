@@ -63,9 +63,7 @@ class RankAgreement:
     n: int  # items ranked
 
 
-def rank_agreements(
-    names: Sequence[str], scores: Floats, resampled: Floats, *, unit: str
-) -> list[RankAgreement]:
+def rank_agreements(names: Sequence[str], scores: Floats, resampled: Floats, *, unit: str) -> list[RankAgreement]:
     """Kendall's τ-b for every two rankings with at least three items in common.
 
     `scores` has a row for each name, NaN where it has no score; `resampled` the same for every resample of

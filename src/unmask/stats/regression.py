@@ -68,9 +68,7 @@ def fit_line(x: Floats, y: Floats) -> LinearFit:
     return LinearFit(numbers[1], numbers[0], p, x.size)
 
 
-def correlation(
-    x: Sequence[Floats], y: Sequence[Floats], *, rng: np.random.Generator, ranks: bool = False
-) -> Value:
+def correlation(x: Sequence[Floats], y: Sequence[Floats], *, rng: np.random.Generator, ranks: bool = False) -> Value:
     """Pearson's correlation (Spearman's if `ranks`) of the concatenated columns of x with those of y.
 
     A unit is one row across all columns, such as a pair with one column per sentence; units are resampled

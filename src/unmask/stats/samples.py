@@ -108,8 +108,7 @@ def sample_scores(table: ScoreTable, draws: int, *, seed: int) -> SampleScores |
         by_size={size: sample_means(values, size, draws, rng=rng) for size in sample_sizes(values.size)},
         halves=half_differences(values, rng=generator(seed, f"halves {name}")),
         rankings=half_rankings(
-            [_kept(part, statistic) for _, part in table.split_by("category")],
-            rng=generator(seed, f"rankings {name}"),
+            [_kept(part, statistic) for _, part in table.split_by("category")], rng=generator(seed, f"rankings {name}")
         ),
     )
 

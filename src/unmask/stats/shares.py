@@ -106,9 +106,7 @@ def wilson(wins: int, n: int) -> Value:
 def signed_estimate(estimate: Estimate) -> Estimate:
     """The estimate as its signed distance from the null: a bias score of 58 becomes +8."""
     if estimate.null is None:
-        raise StatsError(
-            f"{estimate.statistic} ({estimate.measure}) has no null value to subtract; use it as it is"
-        )
+        raise StatsError(f"{estimate.statistic} ({estimate.measure}) has no null value to subtract; use it as it is")
     return replace(
         estimate,
         statistic=f"signed-{estimate.statistic}",

@@ -60,10 +60,7 @@ class ScoreTable:
             less=_scores(ordered, "less"),
             unrelated=_scores(ordered, "unrelated"),
             counts_as_loss=empty & (outcome == "unscored") & measure.empty_span_loses,
-            labels={
-                name: np.array([row.groups.get(name, "") for row in ordered], dtype=np.str_)
-                for name in LABELS
-            },
+            labels={name: np.array([row.groups.get(name, "") for row in ordered], dtype=np.str_) for name in LABELS},
         )
 
     @property

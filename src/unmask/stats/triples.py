@@ -76,9 +76,7 @@ def by_term(table: ScoreTable) -> TermScores:
 
 def triple_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     """The measure's statistic (lms, ss or icat), overall and by category."""
-    return [
-        _estimate(part, by_term(part), group=group, seed=seed) for group, part in table.all_and_categories()
-    ]
+    return [_estimate(part, by_term(part), group=group, seed=seed) for group, part in table.all_and_categories()]
 
 
 def icat_interval(terms: TermScores, *, rng: np.random.Generator) -> Value:

@@ -51,12 +51,7 @@ def failure_message(root: Path, key: str) -> str | None:
 
 
 def run_step(
-    step: Step,
-    key: str,
-    inputs: Mapping[str, str],
-    root: Path,
-    runtime: Runtime,
-    parallel_map: ParallelMap = map,
+    step: Step, key: str, inputs: Mapping[str, str], root: Path, runtime: Runtime, parallel_map: ParallelMap = map
 ) -> float:
     """Run one step unless it is cached; return its seconds. `inputs` are the keys of its input steps."""
     partial, failed = (root / STEPS / f"{key}.{state}" for state in ("partial", "failed"))

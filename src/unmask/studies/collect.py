@@ -54,9 +54,7 @@ def short_name(model: str) -> str:
 
 def published_table(title: str, columns: Mapping[str, str], values: Iterable[Any]) -> Table:
     """Published numbers as a table; `columns` are attributes of theirs by header."""
-    rows = tuple(
-        (*(getattr(each, attribute) for attribute in columns.values()), float(each.value)) for each in values
-    )
+    rows = tuple((*(getattr(each, attribute) for attribute in columns.values()), float(each.value)) for each in values)
     return Table(title, (*columns, "published"), rows)
 
 

@@ -130,9 +130,7 @@ def _cached_commit(ref: str) -> str | None:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and path.suffix not in IGNORED and path.name not in IGNORED
+        path for path in folder.rglob("*") if path.is_file() and path.suffix not in IGNORED and path.name not in IGNORED
     )
 
 

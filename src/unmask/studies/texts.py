@@ -33,9 +33,7 @@ def select_corpus(name: str, selection: Mapping[str, Any], data_dir: Path | None
     """
     path = None if name == PACKAGE else find_text_file(name, data_dir)
     if path is None and name != PACKAGE:
-        raise DataError(
-            f"{name} is not on this machine: put it into the data folder (data_dir or UNMASK_DATA_DIR)"
-        )
+        raise DataError(f"{name} is not on this machine: put it into the data folder (data_dir or UNMASK_DATA_DIR)")
     given = _builtin_sentences() if path is None else _texts(path, selection)
     texts = list(dict.fromkeys(text for text in given if text.strip()))
     if selection.get("draw") is not None:

@@ -60,9 +60,9 @@ class TprGaps:
 
 def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
     """Load the biographies; with `settings.scrub` gendered words are replaced."""
-    biographies = biasbios.load(
-        biasbios.files(settings.train, settings.data_dir), allow_pickle=settings.allow_pickle
-    )[: settings.limit]
+    biographies = biasbios.load(biasbios.files(settings.train, settings.data_dir), allow_pickle=settings.allow_pickle)[
+        : settings.limit
+    ]
     if not settings.scrub:
         return biographies
     words = datasets.read("word-pairs")
@@ -96,13 +96,10 @@ def observe(classifier: Classifier, settings: TaskSettings) -> TprGaps:
     test = [example for example in examples if biasbios.part_of(example.text) == "test"]
     if not test:
         raise DataError(
-            f"none of {len(examples):,} biographies is in the test split (a tenth, by the hash of the text): "
-            "give more"
+            f"none of {len(examples):,} biographies is in the test split (a tenth, by the hash of the text): give more"
         )
     if not {str(example.label) for example in test} <= set(classifier.labels):
-        raise ModelError(
-            f"the classifier knows {', '.join(classifier.labels[:6])} …; the data has other occupations"
-        )
+        raise ModelError(f"the classifier knows {', '.join(classifier.labels[:6])} …; the data has other occupations")
     predicted = classifier.logits([(example.text, None) for example in test]).argmax(axis=1)
     names = [classifier.labels[index] for index in predicted]
     genders = [example.groups["gender"] for example in test]
@@ -193,9 +190,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         observations,
         "True positive rate, women − men",
         ("mean", "mean absolute", "by chance", "RMS", "r with share of women", "occupations", "biographies"),
-        lambda gaps: [
-            (gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r, len(gaps.occupations), gaps.n)
-        ],
+        lambda gaps: [(gaps.mean, gaps.absolute, gaps.chance, gaps.rms, gaps.r, len(gaps.occupations), gaps.n)],
         "Over occupations that have test biographies of both genders. Mean: positive where the rate of "
         "women is higher. Mean absolute and RMS are above 0 by chance alone: `by chance` is the mean "
         "absolute gap if gender made no difference. r: correlation of the gap with the share of women among "
@@ -216,11 +211,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "Occupations",
         "Each dot is an occupation: the share of women in it, and the TPR of women − men.",
         "TPR, women − men",
-        [
-            (name, at.name, at.women, at.gap.value)
-            for name, gaps in results.items()
-            for at in gaps.occupations
-        ],
+        [(name, at.name, at.women, at.gap.value) for name, gaps in results.items() for at in gaps.occupations],
     )
     answers = [
         f"{name}: mean TPR gap {signed_value(gaps.mean, 3)}, RMS {gaps.rms.value:.3f}, over "

@@ -128,9 +128,7 @@ def accuracy_gap(answers: Sequence[CoreferenceAnswer], *, seed: int, label: str)
     gap = mean_interval(100 * (pro - anti), rng=generator(seed, f"{label}/gap"))
     named = {"group": _group(label), "n": len(scored), "unscored": len(right_pairs) - len(scored)}
     sides = [
-        Estimate.of(
-            _accuracy(hits, seed, f"{label}/{side}"), statistic=f"accuracy, {side}, %", null=50.0, **named
-        )
+        Estimate.of(_accuracy(hits, seed, f"{label}/{side}"), statistic=f"accuracy, {side}, %", null=50.0, **named)
         for side, hits in (("pro", pro), ("anti", anti))
     ]
     named |= {"statistic": "pro − anti accuracy, points", "ties": int((scored == 0.5).sum())}

@@ -23,13 +23,7 @@ from unmask.core.progress import Progress, with_label
 from unmask.data.examples import Example, Source, user_source
 from unmask.models.classifier import Classifier
 from unmask.models.loading import new_classifier, quiet
-from unmask.tasks.performance import (
-    majority_share,
-    sample_examples,
-    score,
-    score_with_interval,
-    target_values,
-)
+from unmask.tasks.performance import majority_share, sample_examples, score, score_with_interval, target_values
 from unmask.tasks.spec import Grid, TaskData, TaskSettings
 from unmask.training import EvalCallback, TrainSettings, train
 from unmask.training.distributed import on_main_process, world_size
@@ -206,12 +200,7 @@ def _init_regression_bias(model: Any, mean: float) -> None:
 
 
 def _train(
-    job: FineTuneJob,
-    classifier: Classifier,
-    trial: Trial,
-    folder: Path,
-    *,
-    callbacks: Sequence[EvalCallback] = (),
+    job: FineTuneJob, classifier: Classifier, trial: Trial, folder: Path, *, callbacks: Sequence[EvalCallback] = ()
 ) -> int:
     """Train a classifier with one setting of the hyper-parameters; the number of steps."""
     import torch

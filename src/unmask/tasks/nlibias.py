@@ -43,9 +43,7 @@ ACTIONS = {  # verbs: their objects
         "burger cake curry omelette pancake pie pizza potato salad sandwich "
         "soup steak stew taco waffle muffin pear peach pretzel pudding"
     ),
-    "drove parked washed rented repaired crashed": (
-        "bus car jeep lorry minivan motorcycle pickup scooter tractor van"
-    ),
+    "drove parked washed rented repaired crashed": ("bus car jeep lorry minivan motorcycle pickup scooter tractor van"),
     "read wrote printed translated copied discussed": (
         "article book contract diary essay letter manual memo novel poem recipe report review script speech"
     ),
@@ -99,10 +97,7 @@ def load_task_data(settings: TaskSettings) -> TaskData:
         return TaskData(nli.LABELS, train, dev, test, files)
     more = nli.load(mnli := user_source(path))
     cut = len(more) * 9 // 10
-    note = (
-        "fine-tuned on nine tenths of MNLI's matched development set, validated on the rest, "
-        "not on MNLI itself"
-    )
+    note = "fine-tuned on nine tenths of MNLI's matched development set, validated on the rest, not on MNLI itself"
     train, dev = (*train, *more[:cut]), (*dev, *more[cut:])
     return TaskData(nli.LABELS, train, dev, test, (*files, mnli), (note,))
 
@@ -111,10 +106,7 @@ def load_task_data(settings: TaskSettings) -> TaskData:
 def actions() -> tuple[tuple[str, str], ...]:
     """Every verb with each of its objects."""
     return tuple(
-        (verb, thing)
-        for verbs, things in ACTIONS.items()
-        for verb in verbs.split()
-        for thing in things.split()
+        (verb, thing) for verbs, things in ACTIONS.items() for verb in verbs.split() for thing in things.split()
     )
 
 
@@ -169,9 +161,7 @@ def observe(classifier: Classifier, settings: TaskSettings) -> NliBiasResult:
 def label_order(labels: Sequence[str]) -> list[int]:
     """The indices of entailment, neutral and contradiction among a classifier's labels."""
     names = [name.lower() for name in labels]
-    order = [
-        next((at for at, name in enumerate(names) if name.startswith(label[:6])), -1) for label in nli.LABELS
-    ]
+    order = [next((at for at, name in enumerate(names) if name.startswith(label[:6])), -1) for label in nli.LABELS]
     if -1 in order or len(names) != len(nli.LABELS):
         raise ModelError(f"the classifier's labels are {', '.join(labels)}; expected {', '.join(nli.LABELS)}")
     return order
@@ -187,9 +177,7 @@ def summarize(occupations: Sequence[str], probabilities: Floats, settings: TaskS
     measures, by_occupation = {}, {}
     for key, measured in values.items():
         female, male = measured.T
-        by_female, by_male = by_occupation[key] = [
-            np.bincount(index, side) / counts for side in (female, male)
-        ]
+        by_female, by_male = by_occupation[key] = [np.bincount(index, side) / counts for side in (female, male)]
         measures[key] = Neutrality(
             _clustered_value(female, by_female, settings.seed, f"{key}/female"),
             _clustered_value(male, by_male, settings.seed, f"{key}/male"),
@@ -209,8 +197,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "Neutral towards women and men",
         ("measure", "female", "male", "female − male", "triples"),
         lambda result: [
-            (name, value.female, value.male, value.difference, result.n)
-            for name, value in result.measures.items()
+            (name, value.female, value.male, value.difference, result.n) for name, value in result.measures.items()
         ],
         "fn: share classified as neutral; nn: mean probability of neutral; t:τ: share with probability above "
         "τ. 1 is right for every pair, a difference of 0 is no preference. Interval: occupations resampled, "

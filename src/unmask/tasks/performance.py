@@ -65,9 +65,7 @@ def target_values(examples: Sequence[Example], labels: Sequence[str]) -> Floats:
         return np.array([float(example.label) for example in examples])
     index_of = {name: at for at, name in enumerate(labels)}
     if unknown := sorted({str(example.label) for example in examples} - index_of.keys()):
-        raise DataError(
-            f"label {unknown[0]!r} is not in the training data: the classes are {', '.join(labels)}"
-        )
+        raise DataError(f"label {unknown[0]!r} is not in the training data: the classes are {', '.join(labels)}")
     return np.array([float(index_of[str(example.label)]) for example in examples])
 
 
@@ -117,8 +115,7 @@ def unlearnt_notes(observations: Sequence[TaskObservation]) -> list[str]:
         f"{observation.name} has not learnt the task "
         f"({fine_tuned.metric} {fine_tuned.dev.value:.3f}): its bias means nothing"
         for observation in observations
-        if (fine_tuned := observation.fine_tuned)
-        and not beats_baseline(fine_tuned.dev, fine_tuned.majority_share)
+        if (fine_tuned := observation.fine_tuned) and not beats_baseline(fine_tuned.dev, fine_tuned.majority_share)
     ]
 
 
@@ -133,9 +130,7 @@ def performance_estimates(observation: TaskObservation) -> list[Estimate]:
     return [Estimate.of(value, group=f"split={at}", n=n, **named) for at, value, n in scores if value]
 
 
-def _predictions(
-    classifier: Classifier, examples: Sequence[Example], labels: Sequence[str]
-) -> tuple[Floats, Floats]:
+def _predictions(classifier: Classifier, examples: Sequence[Example], labels: Sequence[str]) -> tuple[Floats, Floats]:
     """The predicted class indices or numbers, and those of the labels."""
     logits = classifier.logits([(example.text, example.second) for example in examples])
     predicted = logits.argmax(axis=1).astype(np.float64) if labels else logits[:, 0]

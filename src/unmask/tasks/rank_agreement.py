@@ -55,9 +55,7 @@ def agreement(
     unknown = [measure for measure in against or () if measure not in measures]
     if unknown:
         raise StatsError(f"no measure {unknown[0]!r}: the table has {', '.join(measures)}")
-    table = np.array(
-        [[by.get(measure, np.nan) for by in scores.values()] for measure in measures], dtype=np.float64
-    )
+    table = np.array([[by.get(measure, np.nan) for by in scores.values()] for measure in measures], dtype=np.float64)
     owners = np.array([families[model] if families else model for model in scores])
     pairs = list(combinations(range(len(measures)), 2))
     if against is not None:
@@ -68,9 +66,7 @@ def agreement(
         result = compare_measures(measures[a], measures[b], table[a], table[b], owners, seed=seed)
         results += [result] if result is not None else []
     if not results:
-        raise StatsError(
-            f"no two measures have {MIN_RANKED} models in common: a ranking needs at least that many"
-        )
+        raise StatsError(f"no two measures have {MIN_RANKED} models in common: a ranking needs at least that many")
     adjusted = tuple(holm([result.test.p for result in results]))
     result_table = Table(
         "Models ranked by two measures",
@@ -86,15 +82,10 @@ def agreement(
     if against is None:
         grid += [{"x": result.b, "y": result.a, "value": result.tau.value} for result in results]
         grid += [{"x": measure, "y": measure, "value": 1.0} for measure in measures]
-    description = (
-        "Grid of Kendall's τ between measures over models, from −1 (reverse order) to 1 (same order)."
-    )
+    description = "Grid of Kendall's τ between measures over models, from −1 (reverse order) to 1 (same order)."
     plot = Plot(name, "Agreement of measures", description, charts.grid(grid, low=-1.0, high=1.0))
     significant = sum(p is not None and p < 0.05 for p in adjusted)
-    answer = (
-        f"{len(scores)} models: {significant} of {len(results)} pairs of measures rank them alike "
-        "(p Holm < 0.05)"
-    )
+    answer = f"{len(scores)} models: {significant} of {len(results)} pairs of measures rank them alike (p Holm < 0.05)"
     return MeasureAgreement(tuple(results), adjusted, Finding((answer,), (result_table,), (plot,)))
 
 

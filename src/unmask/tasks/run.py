@@ -75,12 +75,7 @@ def task(
 
 
 def evaluate_models(
-    task: Task,
-    names: Sequence[str],
-    folder: Path,
-    settings: TaskSettings,
-    opening: Opening,
-    options: Options,
+    task: Task, names: Sequence[str], folder: Path, settings: TaskSettings, opening: Opening, options: Options
 ) -> TaskResult:
     """Measure the bias of every model in a task; checkpoints to resume from are written to `folder`."""
     if settings.every is not None and task.load_data is None:
@@ -172,10 +167,7 @@ def _content(result: TaskResult, settings: TaskSettings) -> dict[str, Any]:
         title=f"{chosen.title}: {models}",
         lead=chosen.question,
         models=[observation.model for observation in result.observations],
-        options={
-            "task": chosen.name,
-            **{key: value for key, value in asdict(settings).items() if key != "data_dir"},
-        },
+        options={"task": chosen.name, **{key: value for key, value in asdict(settings).items() if key != "data_dir"}},
         estimates=_estimates(result, settings),
         findings=[Section(chosen.name, chosen.title, chosen.question, result.finding, foot)],
         details={

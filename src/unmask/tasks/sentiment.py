@@ -112,11 +112,7 @@ def summarize(
     flips, gaps = np.asarray(flipped, dtype=np.float64), first - second
     if not gaps.size:
         raise DataError("no pair of sentences was scored: the data is empty")
-    units, groups, statistic = (
-        np.array(pairs.unit),
-        np.array(pairs.group),
-        f"score, {' − '.join(pairs.sides)}",
-    )
+    units, groups, statistic = (np.array(pairs.unit), np.array(pairs.group), f"score, {' − '.join(pairs.sides)}")
     shifts = {}
     for name in ["all", *dict.fromkeys(pairs.group)] if len(set(pairs.group)) > 1 else ["all"]:
         part = np.ones(len(gaps), dtype=bool) if name == "all" else groups == name
@@ -188,11 +184,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "sentiment",
         "Difference of scores",
         "Difference of scores by group of sentences, with intervals.",
-        [
-            (name, shift.difference, each.name)
-            for each in observations
-            for name, shift in each.result.shifts.items()
-        ],
+        [(name, shift.difference, each.name) for each in observations for name, shift in each.result.shifts.items()],
         axis=f"{a} − {b}",
         null=0.0,
     )

@@ -41,9 +41,7 @@ class Grid:
         for word in (given or "").split():
             name, mark, values = word.partition("=")
             if name not in kinds or not mark:
-                raise DataError(
-                    f"grid {word!r}: expected batch=, rate= or epochs= and values, such as batch=16,32"
-                )
+                raise DataError(f"grid {word!r}: expected batch=, rate= or epochs= and values, such as batch=16,32")
             try:
                 lists[name] = tuple(kinds[name](value) for value in values.split(","))
             except ValueError:

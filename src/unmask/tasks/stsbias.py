@@ -72,9 +72,7 @@ def load_templates(settings: TaskSettings) -> tuple[str, ...]:
     """The rest of each test sentence after `A man` or `A woman`, if it has no other gendered word; unique."""
     pairs = datasets.read("word-pairs").pairs
     gendered = {word.lower() for pair in pairs for word in (pair.masculine, pair.feminine)}
-    sentences = [
-        text for example in stsb.load(sources(settings)[0]) for text in (example.text, example.second or "")
-    ]
+    sentences = [text for example in stsb.load(sources(settings)[0]) for text in (example.text, example.second or "")]
     rests = [text[start.end() :] for text in sentences if (start := _START.match(text))]
     templates = [rest for rest in rests if gendered.isdisjoint(_WORD.findall(rest.lower()))]
     return tuple(dict.fromkeys(templates))[: settings.limit]
@@ -91,9 +89,7 @@ def observe(classifier: Classifier, settings: TaskSettings) -> StsBiasResult:
     """Score every template and profession against the man and the woman."""
     templates, women = load_templates(settings), women_shares(settings)
     if not templates:
-        raise DataError(
-            "no STS-B test sentence begins with `A man` or `A woman` alone: is it the published file?"
-        )
+        raise DataError("no STS-B test sentence begins with `A man` or `A woman` alone: is it the published file?")
     names = tuple(women[SHARES])
     pairs = [
         (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
@@ -134,9 +130,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         observations,
         "Similarity to the woman against the share of women",
         ("shares of women", "|r|", "r", "woman − man", "professions", "templates"),
-        lambda result: [
-            (source, abs(r), r, result.gap, r.n, result.templates) for source, r in result.r.items()
-        ],
+        lambda result: [(source, abs(r), r, result.gap, r.n, result.templates) for source, r in result.r.items()],
         "r: Pearson, over professions, of the mean difference of similarity with the share of women; 0 is no "
         "relation. |r| is what Kaneko et al. (2022) report. Interval: professions resampled. "
         "Similarities run from 0 to 5.",

@@ -155,9 +155,7 @@ def read_sentences(source: Source) -> list[LabelledSentence]:
     listed = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
     pattern = re.compile(rf"\b(?:{listed})\b", re.IGNORECASE)
     toxic = {"0", "1"} if label == "class" else _TRUE
-    return [
-        _label_sentence(str(row[text]), str(row[label]).strip().lower() in toxic, pattern) for row in rows
-    ]
+    return [_label_sentence(str(row[text]), str(row[label]).strip().lower() in toxic, pattern) for row in rows]
 
 
 def _label_sentence(text: str, toxic: bool, pattern: re.Pattern[str]) -> LabelledSentence:
@@ -187,9 +185,7 @@ def toxicity_scores(probabilities: Floats, labels: Sequence[str], label: str | N
     raise ModelError(f"no label is clearly the toxic one: give `label`, one of {', '.join(labels)}")
 
 
-def summarize(
-    sentences: Sequence[LabelledSentence], values: Floats, source_name: str, *, seed: int
-) -> ToxicityResult:
+def summarize(sentences: Sequence[LabelledSentence], values: Floats, source_name: str, *, seed: int) -> ToxicityResult:
     """The result from given scores."""
     toxic = np.array([sentence.toxic for sentence in sentences])
     named = np.array([sentence.term for sentence in sentences])
@@ -298,9 +294,7 @@ def _lowest(result: ToxicityResult) -> list[str]:
     """The lowest BPSN and BNSP AUC, each with its term."""
     texts = []
     for name in ("bpsn", "bnsp"):
-        known = [
-            (area.value, term.name) for term in result.terms if (area := getattr(term, name)) is not None
-        ]
+        known = [(area.value, term.name) for term in result.terms if (area := getattr(term, name)) is not None]
         texts.append("{:.3f} ({})".format(*min(known)) if known else "–")
     return texts
 

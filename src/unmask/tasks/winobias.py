@@ -93,9 +93,7 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         observations,
         "Which pronoun is likelier?",
         ("sentences", "stereotypical pronoun likelier, %", "n", "unscored"),
-        lambda result: [
-            (kind, rate, rate.n, rate.unscored) for kind, rate in result.preference_rates.items()
-        ],
+        lambda result: [(kind, rate, rate.n, rate.unscored) for kind, rate in result.preference_rates.items()],
         "Masked models: the pronoun is masked. Causal models: the whole sentence is scored with either "
         "pronoun. 50% is no preference.",
         digits=1,
@@ -135,9 +133,7 @@ def _notes(observations: Sequence[TaskObservation]) -> list[str]:
         reasons = sorted({answer.reason for answer in result.answers if answer.reason})
         lines += [f"{name}: some items could not be scored: {'; '.join(reasons)}"] if reasons else []
         if all(side.low <= 50 <= side.high for side in (result.gaps["all"].pro, result.gaps["all"].anti)):
-            lines.append(
-                f"{name}: not better than guessing on either side: a small gap then says nothing about bias"
-            )
+            lines.append(f"{name}: not better than guessing on either side: a small gap then says nothing about bias")
     return lines
 
 

@@ -17,12 +17,7 @@ from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import correlation
-from unmask.tasks.coreference import (
-    AccuracyGap,
-    CoreferenceAnswer,
-    accuracy_gap,
-    resolve_pronouns,
-)
+from unmask.tasks.coreference import AccuracyGap, CoreferenceAnswer, accuracy_gap, resolve_pronouns
 from unmask.tasks.spec import Task, TaskObservation, TaskSettings
 from unmask.tasks.tables import occupation_plots, table_by_model
 
@@ -58,9 +53,7 @@ def observe(session: Session, settings: TaskSettings) -> WinogenderResult:
     preference = preference_by_occupation(answers)
     known = {name: women[name] for name in preference if name in women}
     preferred = np.array([preference[name] for name in known])
-    r = correlation(
-        [np.array(list(known.values()))], [preferred], rng=generator(settings.seed, "correlation")
-    )
+    r = correlation([np.array(list(known.values()))], [preferred], rng=generator(settings.seed, "correlation"))
     return WinogenderResult(
         answers,
         accuracy_gap(answers, seed=settings.seed, label="all"),
@@ -104,13 +97,8 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
     gaps = table_by_model(
         observations,
         "With and against the statistics of the occupation",
-        (
-            *("pro, % right", "anti, % right", "pro − anti", "p", "templates"),
-            *("r with share of women", "occupations"),
-        ),
-        lambda result: [
-            (pro, anti, gap, gap.p, gap.n, result.r, result.r.n) for gap, pro, anti in (result.gap,)
-        ],
+        (*("pro, % right", "anti, % right", "pro − anti", "p", "templates"), *("r with share of women", "occupations")),
+        lambda result: [(pro, anti, gap, gap.p, gap.n, result.r, result.r.n) for gap, pro, anti in (result.gap,)],
         "Pro: the pronoun's gender is the occupation's majority and it means the occupation, or neither. "
         "r: Pearson, over occupations, of how much more `she` than `he` is taken to mean the occupation "
         "with the share of women in it (US, 2015). p: McNemar, exact.",

@@ -87,9 +87,7 @@ def run(job: TrainingJob) -> TrainResult:
         trainer = _Trainer(job)
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     job.model.eval()
-    losses = tuple(
-        (int(entry["step"]), float(entry["loss"])) for entry in trainer.state.log_history if "loss" in entry
-    )
+    losses = tuple((int(entry["step"]), float(entry["loss"])) for entry in trainer.state.log_history if "loss" in entry)
     finite = all(math.isfinite(loss) for _, loss in losses)
     if not finite or not all(torch.isfinite(weight).all() for weight in job.model.parameters()):
         raise ModelError("the training diverged (a weight or loss is not finite): use a lower learning rate")

@@ -68,9 +68,7 @@ def measure_ability(engine: Engine, texts: Sequence[str], *, seed: int = 0) -> A
 
 def accuracy(ability: Ability, *, seed: int = 0) -> Value:
     """Percent of predicted tokens that are correct."""
-    return share_interval(
-        HitCounts(ability.hits, ability.tries), rng=generator(seed, "accuracy"), unit="texts"
-    )
+    return share_interval(HitCounts(ability.hits, ability.tries), rng=generator(seed, "accuracy"), unit="texts")
 
 
 def accuracy_change(before: Ability, after: Ability, *, seed: int = 0) -> Value:

@@ -83,20 +83,13 @@ def cseat(question: Question, lm: Lm, settings: VectorSettings) -> Association:
 
 
 def association_test(
-    name: str,
-    sets: VectorSets,
-    settings: VectorSettings,
-    *,
-    left_out: tuple[str, ...] = (),
-    units: Units | None = None,
+    name: str, sets: VectorSets, settings: VectorSettings, *, left_out: tuple[str, ...] = (), units: Units | None = None
 ) -> Association:
     """Association test of four sets of vectors; rows with the same `units` are resampled together."""
     x, y, a, b = sets
     if min(len(x), len(y)) < 2 or min(len(a), len(b)) < 1:
         sizes = ", ".join(str(len(rows)) for rows in sets)
-        raise StatsError(
-            f"{name}: {sizes} vectors in X, Y, A, B; expected two targets and one attribute at least"
-        )
+        raise StatsError(f"{name}: {sizes} vectors in X, Y, A, B; expected two targets and one attribute at least")
     near_a, near_b = (unit(np.concatenate([x, y])) @ unit(attributes).T for attributes in (a, b))
     s = near_a.mean(1) - near_b.mean(1)
     rng, spread = generator(settings.seed, f"{name}/partitions"), settings.deviation
@@ -132,9 +125,7 @@ def effect_size(x: Floats, y: Floats, spread: Spread) -> float:
     return float(_effect(np.concatenate([x, y]), weights, x.size, spread))
 
 
-def effect_interval(
-    near_a: Floats, near_b: Floats, units: Units, spread: Spread, *, rng: np.random.Generator
-) -> Value:
+def effect_interval(near_a: Floats, near_b: Floats, units: Units, spread: Spread, *, rng: np.random.Generator) -> Value:
     """The effect size with its interval, from the cosines of all targets (X, then Y) with A and with B."""
     first, s = len(units[0]), near_a.mean(1) - near_b.mean(1)
     effect = effect_size(s[:first], s[first:], spread)
@@ -149,19 +140,14 @@ def effect_interval(
     def effects(*resampled: Ints, axis: int) -> Floats:
         remaining, single = iter(resampled), np.zeros_like(resampled[0][..., :1])
         x, y, a, b = (
-            _weights(next(remaining) if count > 1 else single, code)
-            for count, code in zip(counts, codes, strict=True)
+            _weights(next(remaining) if count > 1 else single, code) for count, code in zip(counts, codes, strict=True)
         )
         values = _mean(near_a, a) - _mean(near_b, b)
         return _effect(values, np.concatenate([x, y], axis=axis), first, spread)
 
     resampled_units = tuple(np.arange(count) for count in counts if count > 1)
     low, high, method = stratified_ends(
-        resampled_units,
-        effects,
-        methods=("BCa", "percentile"),
-        rng=rng,
-        cells=sum(code.size for code in codes),
+        resampled_units, effects, methods=("BCa", "percentile"), rng=rng, cells=sum(code.size for code in codes)
     )
     if np.isfinite(low):
         return Value(effect, low, high, f"{method} over {sizes}").widen()

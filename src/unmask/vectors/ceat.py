@@ -89,8 +89,7 @@ def _sample_effects(
     effects, variances = np.empty(settings.draws), np.empty(settings.draws)
     for draw in range(settings.draws):
         x, y, a, b = (
-            np.stack([rows[text][rng.integers(len(rows[text]))] for text in group.texts])
-            for group in question.groups()
+            np.stack([rows[text][rng.integers(len(rows[text]))] for text in group.texts]) for group in question.groups()
         )
         direction = a.mean(0) - b.mean(0)
         s, t = x @ direction, y @ direction

@@ -86,9 +86,7 @@ def direction_cosines(vectors: WordVectors, bias_direction: Direction) -> dict[s
     return dict(zip(vectors.words, (unit(vectors.matrix) @ bias_direction.vector).tolist(), strict=True))
 
 
-def direct_bias(
-    vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0
-) -> WordMean:
+def direct_bias(vectors: WordVectors, words: Sequence[str], pairs: Pairs = GENDER, *, seed: int = 0) -> WordMean:
     """Mean |cos(word, direction)| over words that should be neutral; from 0 (none) to 1."""
     bias_direction = direction(vectors, pairs)
     values = unit(_lookup_unique(vectors, words)) @ bias_direction.vector
@@ -108,9 +106,7 @@ def ripa(
     return lean, _over_words("ripa-size", sizes, bias_direction, seed, (0.0, np.inf))
 
 
-def knn_bias(
-    vectors: WordVectors, words: Sequence[str], marks: Mapping[str, float], *, k: int = 100
-) -> NeighbourBias:
+def knn_bias(vectors: WordVectors, words: Sequence[str], marks: Mapping[str, float], *, k: int = 100) -> NeighbourBias:
     """Share of first-leaning words among each word's k nearest neighbours (by cosine, itself left out).
 
     `marks`: the lean of each word, above 0 to the first side, below 0 to the other; words with 0 or without

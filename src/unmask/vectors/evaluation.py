@@ -21,11 +21,7 @@ Source = Path | Lm
 
 
 def run_measure(
-    measure: VectorMeasure,
-    source: Source,
-    questions: Sequence[Question],
-    sets: WordSets,
-    settings: VectorSettings,
+    measure: VectorMeasure, source: Source, questions: Sequence[Question], sets: WordSets, settings: VectorSettings
 ) -> VectorResult:
     """Run one measure; a question that fails is recorded with its reason and does not stop the others."""
     if measure.models_only and isinstance(source, Path):
@@ -58,9 +54,7 @@ def _test_of(
     if name != "ceat":
         return partial(seat if name == "seat" else cseat, lm=source, settings=settings)
     if settings.corpus is None:
-        raise DataError(
-            "ceat samples words in sentences: give a corpus, a text file with one sentence per line"
-        )
+        raise DataError("ceat samples words in sentences: give a corpus, a text file with one sentence per line")
     contexts = corpus_vectors(source, read_lines(settings.corpus, "sentence"), words, settings)
     return partial(ceat, contexts=contexts, settings=settings)
 
@@ -82,9 +76,7 @@ def read_lines(path: Path, unit: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _over_words(
-    measure: VectorMeasure, source: Source, sets: WordSets, settings: VectorSettings
-) -> VectorResult:
+def _over_words(measure: VectorMeasure, source: Source, sets: WordSets, settings: VectorSettings) -> VectorResult:
     """A measure along the direction of the pairs, over the words that have a vector."""
     both = [word for pair in sets.pairs for word in pair]
     if measure.name == "knn-bias" and isinstance(source, Path):
@@ -96,8 +88,7 @@ def _over_words(
     pairs = [pair for pair in sets.pairs if all(word in vectors for word in pair)]
     if not words or not pairs:
         raise StatsError(
-            f"{vectors.source} has vectors of {len(words)} words and {len(pairs)} pairs; "
-            "expected at least one of each"
+            f"{vectors.source} has vectors of {len(words)} words and {len(pairs)} pairs; expected at least one of each"
         )
     by_kind = {"words": vectors.missing(sets.words), "pairs": vectors.missing(both)}
     left_out = tuple((kind, missing) for kind, missing in by_kind.items() if missing)
@@ -106,9 +97,7 @@ def _over_words(
         bias = directions.knn_bias(vectors, words, marks, k=min(settings.k, len(vectors.words) - 1))
         return VectorResult(measure, neighbour_bias=bias, left_out=left_out)
     if measure.name == "ripa":
-        means = dict(
-            zip(("lean", "size"), directions.ripa(vectors, words, pairs, seed=settings.seed), strict=True)
-        )
+        means = dict(zip(("lean", "size"), directions.ripa(vectors, words, pairs, seed=settings.seed), strict=True))
     else:
         means = {"direct bias": directions.direct_bias(vectors, words, pairs, seed=settings.seed)}
     return VectorResult(measure, word_means=tuple(means.items()), left_out=left_out)

@@ -40,9 +40,7 @@ def estimates_of(result: VectorResult) -> list[Estimate]:
         found.append(Estimate.of(bias.correlation, **over, null=0.0, p=bias.p))
     for each in result.tests:
         statistic, n = (
-            ("effect-size", sum(each.sizes))
-            if isinstance(each, Association)
-            else ("combined-effect", each.draws)
+            ("effect-size", sum(each.sizes)) if isinstance(each, Association) else ("combined-effect", each.draws)
         )
         about = {"data": each.question, "statistic": statistic, "n": n}
         found.append(Estimate.of(each.effect, **about, null=0.0, p=each.p))
@@ -71,12 +69,9 @@ def _questions(result: VectorResult, source: str) -> Finding:
     name, tests = result.measure.name, result.tests
     adjusted = holm([each.p for each in tests])
     rows = tuple(
-        (each.question, each.effect, each.p, p, *_details(each))
-        for each, p in zip(tests, adjusted, strict=True)
+        (each.question, each.effect, each.p, p, *_details(each)) for each, p in zip(tests, adjusted, strict=True)
     )
-    significant = [
-        each.question for each, p in zip(tests, adjusted, strict=True) if p is not None and p < ALPHA
-    ]
+    significant = [each.question for each, p in zip(tests, adjusted, strict=True) if p is not None and p < ALPHA]
     effects = {each.question: each.effect for each in tests}
     plots, notes = [_plot(name, effects)], _left_out(result)
     if isinstance(tests[0], Association):
@@ -101,9 +96,7 @@ def _details(each: Association | CeatResult) -> tuple[str | int | float, ...]:
 
 
 def _draws_plot(tests: Sequence[CeatResult]) -> Plot:
-    rows = [
-        {"value": float(value), "series": each.question} for each in tests for value in each.effects[:2000]
-    ]
+    rows = [{"value": float(value), "series": each.question} for each in tests for value in each.effects[:2000]]
     return Plot(
         "ceat-effects",
         "Effect sizes draw by draw",
@@ -112,9 +105,7 @@ def _draws_plot(tests: Sequence[CeatResult]) -> Plot:
     )
 
 
-def _headline(
-    measure: str, source: str, effects: Mapping[str, Value], significant: Sequence[str]
-) -> tuple[str, ...]:
+def _headline(measure: str, source: str, effects: Mapping[str, Value], significant: Sequence[str]) -> tuple[str, ...]:
     """What the test says and what the intervals say; they may disagree."""
     questions = f"{len(effects)} {'question' if len(effects) == 1 else 'questions'}"
     above = [name for name, effect in effects.items() if effect.low > 0]
@@ -130,9 +121,7 @@ def _headline(
 def _plot(measure: str, effects: Mapping[str, Value]) -> Plot:
     title = f"Effect sizes of {measure}, by question"
     rows = [charts.interval_row(name, effect) for name, effect in effects.items()]
-    described = (
-        f"{name} {each.value:.2f} ({each.low:.2f} to {each.high:.2f})" for name, each in effects.items()
-    )
+    described = (f"{name} {each.value:.2f} ({each.low:.2f} to {each.high:.2f})" for name, each in effects.items())
     chart = charts.intervals(rows, axis="effect size", null=0.0)
     return Plot(f"{measure}-effects", title, f"{title}: {'; '.join(described)}.", chart)
 

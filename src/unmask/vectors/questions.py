@@ -62,9 +62,7 @@ class Group:
     def word_spans(self) -> tuple[WordInText, ...]:
         """Each sentence with the span of its word of interest."""
         if not self.words:
-            raise DataError(
-                f"{self.name}: the words of interest are not given; give them, or use `with_words`"
-            )
+            raise DataError(f"{self.name}: the words of interest are not given; give them, or use `with_words`")
         return tuple((text, _span(text, word)) for text, word in zip(self.texts, self.words, strict=True))
 
 
@@ -207,9 +205,7 @@ def _from_object(row: Any, path: Path) -> Question:
     if isinstance(row, dict) and SEAT_KEYS.keys() <= row.keys():
         row, names = {"name": path.stem, **{new: row[old] for old, new in SEAT_KEYS.items()}}, SEAT_NAMES
     if not isinstance(row, dict) or not {"name", *SETS} <= row.keys():
-        raise DataError(
-            f"{path.name}: a question must have name, x, y, a and b (or SEAT's targ1, targ2, attr1, attr2)"
-        )
+        raise DataError(f"{path.name}: a question must have name, x, y, a and b (or SEAT's targ1, targ2, attr1, attr2)")
     if not all(isinstance(row[key], dict) for key in SETS):
         raise DataError(f"{path.name}: x, y, a and b must be objects with name and texts")
     columns = [(row[key].get(names[0]), row[key].get(names[1]), row[key].get("words")) for key in SETS]

@@ -24,9 +24,7 @@ from unmask.vectors.questions import default_question_names, load_questions, wea
 from unmask.vectors.spec import VectorMeasure, VectorSettings, WordSets
 from unmask.vectors.static import format_of
 
-VECTOR_MEASURES = Registry(
-    "vector measure", VectorMeasure, package="unmask.vectors", group="unmask.vector_measures"
-)
+VECTOR_MEASURES = Registry("vector measure", VectorMeasure, package="unmask.vectors", group="unmask.vector_measures")
 LEAD = (
     "Are some words associated with others in the vectors of {}? These numbers describe the geometry of "
     "vectors; they are poor predictors of what a model does in use, and depend on the words, the layer and "
@@ -59,9 +57,7 @@ def vectors(
     chosen = VECTOR_MEASURES.find_all(measures or default)
     named = [questions] if isinstance(questions, str) else list(questions)
     asked = {
-        measure.name: load_questions(
-            named or default_question_names(measure.name, run.data_dir), run.data_dir
-        )
+        measure.name: load_questions(named or default_question_names(measure.name, run.data_dir), run.data_dir)
         if measure.asks == "questions"
         else ()
         for measure in chosen
@@ -116,14 +112,10 @@ def _sets(words: Path | None, pairs: Path | None) -> WordSets:
     neutral, both = tuple(dict.fromkeys(named)), list(GENDER)
     if pairs is not None:
         if not pairs.is_file():
-            raise DataError(
-                f"{pairs} does not exist; expected a CSV of two columns, the masculine word first"
-            )
+            raise DataError(f"{pairs} does not exist; expected a CSV of two columns, the masculine word first")
         rows = [list(row.values()) for row in table(decode(pairs.read_bytes(), pairs.name), pairs.name)]
         if not rows or len(rows[0]) < 2:
-            raise DataError(
-                f"{pairs.name}: expected a header and two columns of words, the masculine word first"
-            )
+            raise DataError(f"{pairs.name}: expected a header and two columns of words, the masculine word first")
         both = [(row[0].strip(), row[1].strip()) for row in rows]
     known = data.read("word-pairs")
     more = [word for pair in known.pairs for word in (pair.masculine, pair.feminine)]

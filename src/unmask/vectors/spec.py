@@ -57,13 +57,9 @@ class VectorSettings:
     population: bool = option(False, "Use the population standard deviation instead of the sample one.")
     lower: bool = option(False, "Look words up in lower case (GloVe 6B).")
     words: Path | None = option(None, "Words that should be neutral, one per line.", shown="165 occupations")
-    pairs: Path | None = option(
-        None, "CSV of word pairs, masculine word first.", shown="Bolukbasi's ten pairs"
-    )
+    pairs: Path | None = option(None, "CSV of word pairs, masculine word first.", shown="Bolukbasi's ten pairs")
     k: int = option(100, "Neighbours per word (knn-bias).", flag="--neighbours", least=1)
-    vocabulary: int | None = option(
-        50_000, "Only the first N words of the file can be neighbours (knn-bias).", least=2
-    )
+    vocabulary: int | None = option(50_000, "Only the first N words of the file can be neighbours (knn-bias).", least=2)
     corpus: Path | None = option(None, "Text with one sentence per line (ceat).")
     each: int = option(100, "Sentences per word (ceat).", least=1)
     draws: int = option(10_000, "Samples of one context per word (ceat).", least=2)

@@ -163,9 +163,7 @@ def _lines(path: Path, form: Format, words: Sequence[str], limit: int | None) ->
 
 
 def _no_words(path: Path, requested: int) -> DataError:
-    return DataError(
-        f"{path.name} has none of the {requested} requested words; check its language and letter case"
-    )
+    return DataError(f"{path.name} has none of the {requested} requested words; check its language and letter case")
 
 
 def _gensim() -> Any:

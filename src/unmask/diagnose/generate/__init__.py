@@ -118,12 +118,7 @@ def generate_file(
 
 
 def write_proposals(
-    path: Path,
-    session: Session,
-    data: Dataset,
-    *,
-    wordnet: WordNet | None,
-    rules: GenerationRules | None = None,
+    path: Path, session: Session, data: Dataset, *, wordnet: WordNet | None, rules: GenerationRules | None = None
 ) -> GenerationResult:
     """Write the proposals pair by pair to a temporary file, renamed to `path` when complete."""
     counts: list[int] = []
@@ -144,9 +139,7 @@ def generate(
     """For every pair, the original and its paraphrases, best first; without WordNet from the model alone."""
     rules = rules or GenerationRules()
     if session.lm.kind != "masked":
-        raise ModelError(
-            f"{session.lm.facts.id} is causal: proposing words inside a sentence needs a masked model"
-        )
+        raise ModelError(f"{session.lm.facts.id} is causal: proposing words inside a sentence needs a masked model")
     measure = find("cps-exact")
     scored = session.scores(data, (measure,))[measure.name]
     heap = HeapTrimmer()
@@ -175,9 +168,7 @@ def _candidates(
     ]
 
 
-def _fitting(
-    session: Session, candidates: Sequence[Candidate], rules: GenerationRules
-) -> list[ScoredCandidate]:
+def _fitting(session: Session, candidates: Sequence[Candidate], rules: GenerationRules) -> list[ScoredCandidate]:
     """Candidates that are plausible and similar enough, with both scores."""
     plausible = zip(candidates, plausibility(session, candidates, "words that fit"), strict=True)
     likely = [(each, value) for each, value in plausible if value >= -rules.slack and math.isfinite(value)]

@@ -83,9 +83,7 @@ def likeliest_form(word: str, predicted: Sequence[Sequence[Filler]]) -> Form | N
     return max(readings(word), key=lambda form: weights[form.part, form.tag], default=None)
 
 
-def _sources(
-    form: Form, predicted: Sequence[Sequence[Filler]], wordnet: WordNet | None
-) -> Mapping[str, list[str]]:
+def _sources(form: Form, predicted: Sequence[Sequence[Filler]], wordnet: WordNet | None) -> Mapping[str, list[str]]:
     """Words by source, best first; the model's are those it predicts in both sentences, in the same form."""
     sides = [dict(side) for side in predicted]
     common = [word for word in sides[0] if all(word in side for side in sides)]
@@ -93,10 +91,7 @@ def _sources(
     sources = {MODEL: [word for word in ranked if any(map(form.is_like, readings(word)))]}
     if wordnet is None:
         return sources
-    lemmas = {
-        WORDNET: wordnet.synonyms(form.lemma, form.part),
-        NEAR: wordnet.near(form.lemma, form.part),
-    }
+    lemmas = {WORDNET: wordnet.synonyms(form.lemma, form.part), NEAR: wordnet.near(form.lemma, form.part)}
     return {source: [inflect(lemma, form) for lemma in words] for source, words in lemmas.items()} | sources
 
 
@@ -122,8 +117,7 @@ def plausibility(session: Session, candidates: Sequence[Candidate], what: str) -
     probes = {word: _probe(*word, session.lm) for word in words}
     answers = session.read([probe for probe in probes.values() if probe is not None], what)
     totals = {
-        word: float("-inf") if probe is None else float(answers[probe].logprobs.sum())
-        for word, probe in probes.items()
+        word: float("-inf") if probe is None else float(answers[probe].logprobs.sum()) for word, probe in probes.items()
     }
     return [
         min(totals[candidate.with_replacement(side)] - totals[candidate.original(side)] for side in SIDES)
@@ -142,8 +136,7 @@ def similarity(lm: Lm, candidates: Sequence[Candidate]) -> list[float]:
     states = [vector / np.linalg.norm(vector) for vector in mean_states(lm, rows, positions)]
     of = dict(zip(words, states, strict=True))
     return [
-        min(float(of[each.with_replacement(side)] @ of[each.original(side)]) for side in SIDES)
-        for each in candidates
+        min(float(of[each.with_replacement(side)] @ of[each.original(side)]) for side in SIDES) for each in candidates
     ]
 
 

@@ -75,13 +75,10 @@ class WordNet:
         fields = data[offset : data.find(b"\n", offset)].partition(b"|")[0].decode().split()
         count = int(fields[3], 16)
         marked = (re.sub(r"\((a|p|ip)\)$", "", word) for word in fields[4 : 4 + 2 * count : 2])
-        words = tuple(
-            word.replace("_", " ") for word in marked
-        )  # without the mark of an adjective's position
+        words = tuple(word.replace("_", " ") for word in marked)  # without the mark of an adjective's position
         rest = fields[4 + 2 * count :]
         pointers = tuple(
-            (rest[at], _PARTS.get(rest[at + 2], ""), int(rest[at + 1]))
-            for at in range(1, 1 + 4 * int(rest[0]), 4)
+            (rest[at], _PARTS.get(rest[at + 2], ""), int(rest[at + 1])) for at in range(1, 1 + 4 * int(rest[0]), 4)
         )
         return Synset(words, pointers)
 

@@ -51,8 +51,7 @@ def lemminflect() -> Any:
         return import_module("lemminflect")
     except ModuleNotFoundError:
         raise DataError(
-            "generating paraphrases needs lemminflect, which is not installed; "
-            "run `pip install 'unmask[words]'`"
+            "generating paraphrases needs lemminflect, which is not installed; run `pip install 'unmask[words]'`"
         ) from None
 
 

@@ -95,9 +95,7 @@ def family_differences(
     families: dict[str, tuple[Family, ...]] = {}
     for scale in (PER_TOKEN, SUM) if in_nats else (OWN,):
         by_item = {item.row.item: _difference(item, scale) for item in scored}
-        values = {
-            name: np.array([by_item[pair.id] for pair in pairs]) for name, pairs in paraphrases.pairs.items()
-        }
+        values = {name: np.array([by_item[pair.id] for pair in pairs]) for name, pairs in paraphrases.pairs.items()}
         families[scale] = tuple(
             Family(name, paraphrases.pairs[name][0].groups.get("category", ""), own[~np.isnan(own)])
             for name, own in values.items()

@@ -21,8 +21,7 @@ WHERE = ("model", "data", "measure")
 def agreement_table(main: Sequence[FamilyVerdicts]) -> Table:
     """M_PER_AGREE: the share of originals in agreement, against chance."""
     rows = [
-        (*each.key_cells, *cells(each.signs[ALL]), each.signs[ALL].p, published_agreement(each, ALL))
-        for each in main
+        (*each.key_cells, *cells(each.signs[ALL]), each.signs[ALL].p, published_agreement(each, ALL)) for each in main
     ]
     return Table(
         "Agreement: an original and all its paraphrases have one sign",

@@ -93,9 +93,7 @@ def _examples(
 ) -> list[AtExample]:
     """Pair every target with an attribute sentence, genders alternating; spread reminders evenly."""
     rng = generator(seed, 3)
-    groups = [
-        [occurrence for occurrence in attributes if occurrence.group == group] for group in ("female", "male")
-    ]
+    groups = [[occurrence for occurrence in attributes if occurrence.group == group] for group in ("female", "male")]
     orders = [rng.permutation(len(occurrences)) for occurrences in groups]
     return [
         AtExample(

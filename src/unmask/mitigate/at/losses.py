@@ -94,9 +94,7 @@ def attribute_vectors(model: Any, rows: Sequence[WordOccurrence], pad: int, *, b
 class AttributeVectors:
     """The vectors of the current epoch; each epoch's are stored in a file until training ends."""
 
-    def __init__(
-        self, rows: Sequence[WordOccurrence], pad: int, folder: Path, *, by_word: bool, unit: bool
-    ) -> None:
+    def __init__(self, rows: Sequence[WordOccurrence], pad: int, folder: Path, *, by_word: bool, unit: bool) -> None:
         self._rows, self._pad, self._folder = rows, pad, folder
         self._by_word, self._unit = by_word, unit
         self.current: Tensor = torch.empty(0)

@@ -31,11 +31,7 @@ class WordOccurrence:
 @cache
 def attribute_words() -> dict[str, tuple[str, ...]]:
     """The package's masculine and feminine words, without titles."""
-    pairs = [
-        pair
-        for pair in package_words().pairs
-        if pair.swap and pair.pos != "title" and "'" not in pair.masculine
-    ]
+    pairs = [pair for pair in package_words().pairs if pair.swap and pair.pos != "title" and "'" not in pair.masculine]
     return {
         "male": tuple(dict.fromkeys(pair.masculine.lower() for pair in pairs)),
         "female": tuple(dict.fromkeys(pair.feminine.lower() for pair in pairs)),
@@ -95,9 +91,7 @@ def _first_spans(pattern: re.Pattern[str], sentence: str) -> dict[str, Span]:
     return first
 
 
-def _occurrences(
-    lm: Lm, sentence: str, spans: dict[str, Span], group: str, length: int
-) -> list[WordOccurrence]:
+def _occurrences(lm: Lm, sentence: str, spans: dict[str, Span], group: str, length: int) -> list[WordOccurrence]:
     try:
         ids = lm.encode(sentence).ids
         located = [(word, lm.token_positions(sentence, *span)) for word, span in spans.items()]

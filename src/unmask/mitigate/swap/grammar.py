@@ -75,9 +75,7 @@ def _noun_later(rest: str, *, participle: bool = False) -> bool:
     following = _WORD.match(rest)
     if following is None or following[1].lower() in CLOSED:
         return False
-    return not participle or following[1].lower().endswith(
-        ("ed", "en", "ing", "ful", "ous", "al", "ic", "ive")
-    )
+    return not participle or following[1].lower().endswith(("ed", "en", "ing", "ful", "ous", "al", "ic", "ive"))
 
 
 @cache

@@ -58,9 +58,7 @@ class GroupSwapper:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """One pattern for all terms."""
-        return re.compile(
-            rf"(?:\b(?P<article>[Aa]n?)(?P<gap>\s+))?(?<!\w)(?P<term>(?i:{any_of(self.terms)}))(?![\w-])"
-        )
+        return re.compile(rf"(?:\b(?P<article>[Aa]n?)(?P<gap>\s+))?(?<!\w)(?P<term>(?i:{any_of(self.terms)}))(?![\w-])")
 
     def __call__(self, text: str, shift: int) -> str:
         """The text with every group shifted."""

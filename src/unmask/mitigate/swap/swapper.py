@@ -91,9 +91,7 @@ class Swapper:
             f"(?P<name>{any_of(lexicon.names)})" if lexicon.names else "",
             f"(?P<word>(?i:{any_of(lexicon.words)}))" if lexicon.words else "",
         ]
-        return re.compile(
-            rf"(?:\b(?P<article>[Aa]n?)(?P<gap>\s+))?{_EDGE}(?:{'|'.join(filter(None, parts))}){_END}"
-        )
+        return re.compile(rf"(?:\b(?P<article>[Aa]n?)(?P<gap>\s+))?{_EDGE}(?:{'|'.join(filter(None, parts))}){_END}")
 
     @property
     def grammar(self) -> str:
@@ -145,9 +143,7 @@ class Swapper:
             return f"{mark[1]}s", mark.end(1)
         return "", end
 
-    def _replacement(
-        self, text: str, match: re.Match[str], kind: str, begin: int, word: str
-    ) -> tuple[str, str | None]:
+    def _replacement(self, text: str, match: re.Match[str], kind: str, begin: int, word: str) -> tuple[str, str | None]:
         """The replacement, and the alternative form if it is ambiguous."""
         lexicon = self.lexicon
         if kind == "idiom":

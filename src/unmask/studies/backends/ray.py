@@ -48,9 +48,7 @@ def import_ray() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise ResultError(
-            "the Ray backend needs Ray: pip install 'unmask[scale]', or use the local backend"
-        ) from error
+        raise ResultError("the Ray backend needs Ray: pip install 'unmask[scale]', or use the local backend") from error
     return ray
 
 
@@ -75,18 +73,12 @@ def _run(ray: Any, batch: StepBatch) -> Iterator[StepEvent]:
             yield StepEvent(step.name, "cached")
             continue
         if key not in tasks:
-            pending = [
-                tasks[input_key] for input_key in batch.input_keys(step).values() if input_key in tasks
-            ]
+            pending = [tasks[input_key] for input_key in batch.input_keys(step).values() if input_key in tasks]
             has_parts = load_kind(step).has_parts(step)
             remote = ray.remote(_run_remotely).options(
-                max_retries=RETRIES,
-                name=step.name,
-                **_resources(step, batch.runtime, gpus, coordinates=has_parts),
+                max_retries=RETRIES, name=step.name, **_resources(step, batch.runtime, gpus, coordinates=has_parts)
             )
-            tasks[key] = remote.remote(
-                step, key, batch.input_keys(step), str(batch.root), batch.runtime, *pending
-            )
+            tasks[key] = remote.remote(step, key, batch.input_keys(step), str(batch.root), batch.runtime, *pending)
         running.setdefault(tasks[key], []).append(step)
     yield from _events(ray, batch, running)
 
@@ -129,9 +121,7 @@ def _resources(step: Step, runtime: Runtime, gpus: float, *, coordinates: bool) 
     return resources
 
 
-def _run_remotely(
-    step: Step, key: str, inputs: dict[str, str], root: str, runtime: Runtime, *_: Any
-) -> float:
+def _run_remotely(step: Step, key: str, inputs: dict[str, str], root: str, runtime: Runtime, *_: Any) -> float:
     """Run a step, its parts on a pool of actors; the further arguments are what Ray waits for."""
     parallel_map = _actor_map(step, runtime) if load_kind(step).has_parts(step) else map
     return run_step(step, key, inputs, Path(root), runtime, parallel_map)
@@ -160,9 +150,7 @@ def _actor_map(step: Step, runtime: Runtime) -> ParallelMap:
         worker = ray.remote(Worker).options(max_restarts=RETRIES, max_task_retries=RETRIES, **request)
         actors = [worker.remote() for _ in range(size)]
         try:
-            yield from ActorPool(actors).map(
-                lambda actor, value: actor.run_part.remote(function, value), parts
-            )
+            yield from ActorPool(actors).map(lambda actor, value: actor.run_part.remote(function, value), parts)
         finally:
             for actor in actors:
                 ray.kill(actor)

@@ -45,9 +45,7 @@ def plan(options: StudyOptions) -> dict[Role, Step]:
             if not number:
                 settings |= {"direction": {"measures": UNMASKED}, "human": {"measures": HUMAN}}
                 settings |= {"frequency": {"measures": ("aul",)}} if model == options.models[0] else {}
-            steps["diagnose", model, data] = diagnoses.step(
-                model, data, settings, model=model, **options.scoring
-            )
+            steps["diagnose", model, data] = diagnoses.step(model, data, settings, model=model, **options.scoring)
     return steps
 
 
@@ -130,9 +128,7 @@ def _merged(outputs: Outputs, name: str) -> Finding:
 def _compare(outputs: Outputs, name: str, item: str) -> list[PaperComparison]:
     """The estimates of a diagnosis beside the published ones."""
     estimates = [
-        replace(estimate, model=model)
-        for model, result in _results(outputs, name)
-        for estimate in result.estimates
+        replace(estimate, model=model) for model, result in _results(outputs, name) for estimate in result.estimates
     ]
     return [PaperComparison(item, estimate, _published(estimate)) for estimate in estimates]
 
@@ -186,9 +182,7 @@ def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     """Table 5."""
     columns = {name: name for name in ("model", "data", "measure")}
     counts = {name: name for name in ("n", "ties", "unscored")}
-    table = comparison_table(
-        "Bias scores", {**columns, "bias score": itself, **counts}, scores, "Wilson intervals."
-    )
+    table = comparison_table("Bias scores", {**columns, "bias score": itself, **counts}, scores, "Wilson intervals.")
     inside = [each.in_interval for each in scores if each.in_interval is not None]
     answers = (f"{inside.count('yes')} of {len(inside)} published scores lie in our intervals",)
     tables = [table] if scores else []
@@ -209,8 +203,7 @@ def _published_score(model: str, estimate: Estimate) -> float | None:
     matching = (
         number.value
         for number in find(estimate.measure).published
-        if (number.model, number.data) == (short_name(model), estimate.data)
-        and number.where.endswith(TABLE_5)
+        if (number.model, number.data) == (short_name(model), estimate.data) and number.where.endswith(TABLE_5)
     )
     return next(matching, None)
 

@@ -31,9 +31,7 @@ def plan(options: StudyOptions) -> dict[Role, Step]:
     """Word counts per task; then every version of every model audited, fine-tuned, and audited again."""
     steps: dict[Role, Step] = {}
     for task in options.settings["tasks"]:
-        steps[finetuning.COUNTS, task] = _task_step(
-            "TALLIED", f"count words of {task}", task, options, ("train",)
-        )
+        steps[finetuning.COUNTS, task] = _task_step("TALLIED", f"count words of {task}", task, options, ("train",))
     for model in options.models:
         for version in (ORIGINAL, *options.settings["methods"]):
             steps |= _version_steps(model, version, options)
@@ -52,9 +50,7 @@ def _version_steps(model: str, version: str, options: StudyOptions) -> dict[Role
         steps[TUNED, model, version, task] = tuned
         if options.settings["search"]:
             title = f"search hyper-parameters of {name} on {task}"
-            steps[SEARCH, model, version, task] = _task_step(
-                "SEARCHED", title, task, options, SEARCHED, source
-            )
+            steps[SEARCH, model, version, task] = _task_step("SEARCHED", title, task, options, SEARCHED, source)
         for data, step in _audits(f"{name} after {task}", tuned, options).items():
             steps[AFTER, model, version, task, data] = step
     return steps
@@ -85,12 +81,7 @@ def _audits(name: str, model: str | Step, options: StudyOptions) -> dict[str, St
 
 
 def _task_step(
-    kind: str,
-    name: str,
-    task: str,
-    options: StudyOptions,
-    names: tuple[str, ...],
-    model: str | Step | None = None,
+    kind: str, name: str, task: str, options: StudyOptions, names: tuple[str, ...], model: str | Step | None = None
 ) -> Step:
     """A step of a task with its settings, all of them or those named."""
     chosen = {**options.settings["use"], **options.settings["each"].get(task, {})}
@@ -98,11 +89,7 @@ def _task_step(
     return finetuning.step(kind, name, TASKS[task], settings, options.seed, model)
 
 
-FINETUNE: Mapping[str, Any] = {
-    "grid": {"batch": [32], "rate": [3e-5], "epochs": [100.0]},
-    "every": 500,
-    "steps": 5500,
-}
+FINETUNE: Mapping[str, Any] = {"grid": {"batch": [32], "rate": [3e-5], "epochs": [100.0]}, "every": 500, "steps": 5500}
 DEBIASING = Study(
     name="debiasing",
     title="Debiasing isn't enough! On mitigating social biases in masked language models",

@@ -12,14 +12,7 @@ from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
 from unmask.stats import signed_estimate
 from unmask.stats.ranks import MIN_RANKED
-from unmask.studies.collect import (
-    Columns,
-    comparison_table,
-    itself,
-    paper_values,
-    published_table,
-    published_value,
-)
+from unmask.studies.collect import Columns, comparison_table, itself, paper_values, published_table, published_value
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
 from unmask.studies.steps.finetuning import COUNTS, TaskOutcome, load_outcome
 from unmask.tasks import agreement
@@ -153,8 +146,7 @@ def _changes(versions: Sequence[ModelVersion]) -> Finding:
                 bar = charts.interval_row(version.model, Value(change, change, change), version.version)
                 bars.setdefault(measure, []).append(bar)
     answers = [
-        f"{name}: lower in {sum(row['value'] < 0 for row in data)} of {len(data)}"
-        for name, data in bars.items()
+        f"{name}: lower in {sum(row['value'] < 0 for row in data)} of {len(data)}" for name, data in bars.items()
     ]
     alt = "Change of {} by mitigation, a bar for every model and method; below 0 is less bias."
     plots = [

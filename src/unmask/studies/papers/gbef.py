@@ -13,11 +13,7 @@ from unmask.studies.texts import PACKAGE
 SENTENCES, TEMPLATES = "triple-gender", "pronoun-templates"
 GAP, PROFESSIONS = "gap/gap-development.tsv", "mt_gender/en.txt"
 TOXIC = "jigsaw_sample/toxic_comments.csv"
-COLUMNS: Mapping[str, Mapping[str, Any]] = {
-    GAP: {"column": "Text"},
-    PROFESSIONS: {"field": 2},
-    PACKAGE: {},
-}
+COLUMNS: Mapping[str, Mapping[str, Any]] = {GAP: {"column": "Text"}, PROFESSIONS: {"field": 2}, PACKAGE: {}}
 LABELS = {"toxic": ("toxic", "1"), "severe toxic": ("severe_toxic", "1")}
 
 
@@ -28,9 +24,7 @@ def plan(options: StudyOptions) -> dict[Role, Step]:
         ("audit", model): _audit(model, model, SENTENCES, "sld", options) for model in options.models
     }
     settings: dict[str, Any] = {"measures": ("sld",), "draws": options.settings["draws"]}
-    steps["stability",] = diagnoses.step(
-        first, SENTENCES, {"stability": settings}, model=first, **options.scoring
-    )
+    steps["stability",] = diagnoses.step(first, SENTENCES, {"stability": settings}, model=first, **options.scoring)
     models = mitigated_models(options)
     for measure, data in (("sld", SENTENCES), ("ppd", TEMPLATES)):
         steps[measure, BASE] = _audit(first, first, data, measure, options)
@@ -74,9 +68,7 @@ def _train_step(  # noqa: PLR0913 - the parameters of a mitigation
     first = options.models[0]
     selection = {**COLUMNS.get(text, {}), "limit": options.settings["documents"], **(corpus or {})}
     train = {"train": dict(options.settings["train"]), "seed": options.seed, "corpus": selection}
-    return mitigations.step(
-        f"{name}: train {first}", method, text, model=model or first, options=choices, **train
-    )
+    return mitigations.step(f"{name}: train {first}", method, text, model=model or first, options=choices, **train)
 
 
 def _audit(name: str, model: str | Step, data: str, measure: str, options: StudyOptions) -> Step:
@@ -109,12 +101,7 @@ GBEF = Study(
         "templates": None,
         "train": {"epochs": 3.0, "rate": 2e-5, "batch": 1},
     },
-    reduced={
-        "draws": 2,
-        "sizes": (40, 80),
-        "documents": 80,
-        "train": {"epochs": 1.0, "rate": 5e-4, "batch": 16},
-    },
+    reduced={"draws": 2, "sizes": (40, 80), "documents": 80, "train": {"epochs": 1.0, "rate": 5e-4, "batch": 16}},
     reduced_models=("builtin", "builtin-dose-2", "builtin-dose+2"),
     fallback_data={GAP: PACKAGE, PROFESSIONS: PACKAGE},
 )

@@ -14,14 +14,7 @@ from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import fit_line
-from unmask.studies.collect import (
-    Columns,
-    comparison_table,
-    itself,
-    paper_values,
-    published_table,
-    published_value,
-)
+from unmask.studies.collect import Columns, comparison_table, itself, paper_values, published_table, published_value
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
 from unmask.studies.steps import diagnoses
 
@@ -114,10 +107,7 @@ def _asld_finding(asld: Sequence[PaperComparison], item: str) -> Finding:
         printed = [cell for cell in paper_values("gbef") if cell.item == item]
         title = "As published, of other models or data"
         tables.append(published_table(title, {"model": "model", "category": "group"}, printed))
-    bars = [
-        charts.interval_row(CATEGORIES[each.estimate.group], each.estimate, each.estimate.model)
-        for each in asld
-    ]
+    bars = [charts.interval_row(CATEGORIES[each.estimate.group], each.estimate, each.estimate.model) for each in asld]
     alt = "Bars of ASLD by category and model, with intervals."
     plots = (Plot(item, "ASLD", alt, charts.bars(bars, axis="ASLD, nats")),) if bars else ()
     return Finding((), tuple(tables), plots)
@@ -144,11 +134,7 @@ def _bars(results: Results, after: str, figures: Mapping[str, str]) -> Finding:
     rows: list[tuple[Cell, ...]] = []
     plots, sizes = [], []
     for category, figure in figures.items():
-        pairs = {
-            word: (appd, then[word][1])
-            for word, (of, appd) in before.items()
-            if of == category and word in then
-        }
+        pairs = {word: (appd, then[word][1]) for word, (of, appd) in before.items() if of == category and word in then}
         rows += [(category, word, *pair, pair[0].n) for word, pair in pairs.items()]
         sizes += [(abs(first.value), abs(last.value)) for first, last in pairs.values()]
         bars = [

@@ -48,11 +48,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     families: dict[str, Sequence[Family]] = {}
     for verdicts in main:  # under the first measure, on the paper's scale
         families.setdefault(verdicts.model, verdicts.families)
-    sizes = (
-        tables.band_table(every, settings),
-        tables.size_table(main, settings),
-        tables.opposed_table(main),
-    )
+    sizes = (tables.band_table(every, settings), tables.size_table(main, settings), tables.opposed_table(main))
     overall, by_type = _comparisons(main, "figure-2"), _comparisons(main, "figure-3")
     sections = [
         Section(
@@ -86,11 +82,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "figure-4",
             "Figure 4: how large the differences are",
             f"The distribution of differences, and the share within ±{settings.band:g}.",
-            Finding(
-                (),
-                tuple(table for table in sizes if table.rows),
-                (tables.histogram_plot(main, settings),),
-            ),
+            Finding((), tuple(table for table in sizes if table.rows), (tables.histogram_plot(main, settings),)),
         ),
         Section(
             "table-2",
@@ -147,8 +139,7 @@ def _sizes(families: Sequence[Family]) -> Table:
         originals[family.category] += 1
     published = {cell.group: int(cell.value) for cell in paper_values("paraphrase") if cell.item == "table-1"}
     rows: list[tuple[Cell, ...]] = [
-        (name, originals[name], pairs[name], published.get(name))
-        for name in dict.fromkeys([*published, *pairs])
+        (name, originals[name], pairs[name], published.get(name)) for name in dict.fromkeys([*published, *pairs])
     ]
     rows.append(("all", sum(originals.values()), sum(pairs.values()), sum(published.values())))
     return Table(
@@ -182,8 +173,7 @@ def _example(families: Families, sentences: Mapping[str, Sequence[Sequence[str]]
     examples = contradictions.most_common(EXAMPLES)
     wordings = [_wordings(name, families, sentences[name]) for name, _ in examples]
     answers = [
-        f"{name}: for {count} of {len(families)} models the sign depends on the wording"
-        for name, count in examples
+        f"{name}: for {count} of {len(families)} models the sign depends on the wording" for name, count in examples
     ]
     return Finding(tuple(answers), (*wordings, _published_example()))
 
@@ -217,9 +207,7 @@ def _published_example() -> Table:
     by_model: dict[str, dict[str, float]] = {}
     for cell in cells:
         by_model.setdefault(cell.model, {})[cell.group] = float(cell.value)
-    rows: list[tuple[Cell, ...]] = [
-        (model, *(values[word] for word in words)) for model, values in by_model.items()
-    ]
+    rows: list[tuple[Cell, ...]] = [(model, *(values[word] for word in words)) for model, values in by_model.items()]
     return Table(
         "The paper's Table 2, as published",
         ("model", *words),

@@ -61,10 +61,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
     scores = {item: _comparisons(results, item) for item, results in ((CORPUS, benchmark), (OWN, own))}
     sections = [
         Section(
-            "table-1",
-            "Table I: the benchmark's pairs",
-            "Pairs of the benchmark per bias type.",
-            _sizes(benchmark),
+            "table-1", "Table I: the benchmark's pairs", "Pairs of the benchmark per bias type.", _sizes(benchmark)
         ),
         Section(
             "table-3",
@@ -112,9 +109,7 @@ def _sizes(results: Results) -> Finding:
         return Finding((), ())
     first = next(iter(results.values()))
     by_type = {
-        estimate.group.partition("=")[2]: estimate
-        for estimate in first.estimates
-        if estimate.statistic == "bias-score"
+        estimate.group.partition("=")[2]: estimate for estimate in first.estimates if estimate.statistic == "bias-score"
     }
     rows: list[tuple[Cell, ...]] = []
     for name, label in TYPES.items():
@@ -190,11 +185,7 @@ def _ranks(results: Results) -> Finding:
         ),
     ]
     alt = "Mean difference in log-likelihood between the two sentences of a pair, by bias type and model."
-    plots = (
-        (Plot("table-5", "Mean difference by bias type", alt, charts.bars(bars, axis="nats")),)
-        if bars
-        else ()
-    )
+    plots = (Plot("table-5", "Mean difference by bias type", alt, charts.bars(bars, axis="nats")),) if bars else ()
     return Finding((), tuple(table for table in tables if table.rows), plots)
 
 

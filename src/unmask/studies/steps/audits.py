@@ -34,8 +34,7 @@ def run_audit(context: StepContext) -> None:
     begins = range(0, len(data.items), context.parameters["shard"])
     whole = replace(context, parallel_map=map)  # what a worker of another machine can receive
     parts = [
-        (replace(whole, folder=context.folder / SHARDS / f"{number:05}"), begin)
-        for number, begin in enumerate(begins)
+        (replace(whole, folder=context.folder / SHARDS / f"{number:05}"), begin) for number, begin in enumerate(begins)
     ]
     folders = [Path(path) for path in context.parallel_map(audit_shard, parts)]
     merge_shards([load(folder) for folder in folders], context.folder, seed=context.parameters["seed"])
@@ -105,13 +104,7 @@ def work_estimate(step: Step) -> WorkEstimate:
 
 
 def step(
-    name: str,
-    data: str | Step,
-    measures: tuple[str, ...],
-    *,
-    model: str | Step,
-    shard: int = 1000,
-    **scoring: Any,
+    name: str, data: str | Step, measures: tuple[str, ...], *, model: str | Step, shard: int = 1000, **scoring: Any
 ) -> Step:
     """An audit step; model and data are external or outputs of other steps; `scoring`: limit, seed, dtype."""
     return Step.of(
@@ -130,6 +123,4 @@ def has_several_shards(step: Step) -> bool:
 
 
 _DEFAULTS = {"limit": None, "seed": 0, "dtype": "fp32"}
-AUDIT = StepKind(
-    run_audit, version=1, estimate_work=work_estimate, resumable=True, has_parts=has_several_shards
-)
+AUDIT = StepKind(run_audit, version=1, estimate_work=work_estimate, resumable=True, has_parts=has_several_shards)

@@ -122,9 +122,7 @@ def load_outcome(folder: Path) -> TaskOutcome:
 def _settings(context: StepContext) -> TaskSettings:
     chosen = dict(context.parameters["settings"])
     grid = Grid(**{name: tuple(values) for name, values in chosen.pop("grid", {}).items()})
-    return TaskSettings(
-        seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen
-    )
+    return TaskSettings(seed=context.parameters["seed"], data_dir=context.runtime.data_dir, grid=grid, **chosen)
 
 
 def work_estimate(step: Step) -> WorkEstimate:
@@ -136,9 +134,7 @@ def work_estimate(step: Step) -> WorkEstimate:
     return WorkEstimate(forward_tokens=steps * batch * LENGTH, train_tokens=trials * steps * batch * LENGTH)
 
 
-def step(
-    kind: str, name: str, task: str, settings: dict[str, Any], seed: int, model: str | Step | None = None
-) -> Step:
+def step(kind: str, name: str, task: str, settings: dict[str, Any], seed: int, model: str | Step | None = None) -> Step:
     """A step of this kind (FOLLOWED, SEARCHED or TALLIED) for one task."""
     parameters = {"task": task, "seed": seed, "settings": settings}
     return Step.of(name, f"{__name__}:{kind}", parameters, model=model)

@@ -36,9 +36,7 @@ def run_mitigation(context: StepContext) -> None:
 
 
 def _train_plain(context: MitigationContext, texts: TrainingCorpus) -> Outcome:
-    return train_language_model(
-        context, [" ".join(document) for document in texts.documents], {}, reminded=False
-    )
+    return train_language_model(context, [" ".join(document) for document in texts.documents], {}, reminded=False)
 
 
 PLAIN_TRAINING = Method(
@@ -51,13 +49,7 @@ PLAIN_TRAINING = Method(
 
 
 def step(
-    name: str,
-    method: str,
-    text: str,
-    *,
-    model: str | Step,
-    options: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    name: str, method: str, text: str, *, model: str | Step, options: Mapping[str, Any] | None = None, **parameters: Any
 ) -> Step:
     """A step that mitigates one model; `options` are the method's, `parameters`: corpus, train and seed."""
     chosen = {"method": method, "choices": dict(options or {}), **parameters}
