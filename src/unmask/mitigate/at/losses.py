@@ -151,10 +151,7 @@ class AtLoss:
         with torch.no_grad():
             reference = all_layers(self.original, batch["attributes"], masks[1])
         squared = torch.stack([(new - old).pow(2) for new, old in zip(current, reference, strict=True)])
-        if self.as_code:
-            preservation = squared.mean()
-        else:
-            preservation = squared.sum(-1)[:, batch["attribute_mask"].bool()].mean()
+        preservation = squared.mean() if self.as_code else squared.sum(-1)[:, batch["attribute_mask"].bool()].mean()
         share = self.options.strength
         loss = share * projection + (1 - share) * preservation
         remind = "remind_"
