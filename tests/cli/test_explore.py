@@ -12,11 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from explorer import samples
 from unmask.cli import main
 from unmask.cli.explore import require_extra
 from unmask.core.errors import ModelError
-
-from . import samples
 
 
 @pytest.mark.thorough

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from huggingface_hub import ModelCard
 
+from report import made
 from unmask import data
 from unmask.cli import main
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Dataset
 from unmask.findings import Finding, Section, Table
 from unmask.findings.envelope import build, create
-
-from . import made
 
 
 @pytest.fixture(scope="module")
