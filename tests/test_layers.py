@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,11 @@ def test_a_module_imports_only_what_comes_before_it(path: Path) -> None:
 def test_packages_of_one_layer_do_not_import_each_other(path: Path) -> None:
     here = part(path)
     assert not {name for name in imported(path) if name != here and HEIGHT[name] == HEIGHT[here]}
+
+
+def test_the_architecture_page_names_files_that_exist() -> None:
+    text = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)*[a-z_]+\.(?:py|json))(?::\w+)?`", text)) - {"spec.py", "run.py", "result.json"}
+    missing = {name for name in named if not (SOURCE / name).is_file() and not (SOURCE.parents[1] / name).is_file()}
+    assert named
+    assert not missing

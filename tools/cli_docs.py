@@ -25,8 +25,10 @@ def page() -> str:
 
     group = typer.main.get_command(app)
     parts = [HEAD, _section([])]
-    for name, one in group.commands.items():  # type: ignore[attr-defined]
-        parts += [_section([name, *tail]) for tail in ([[inner] for inner in getattr(one, "commands", {})] or [[]])]
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        if not command.hidden:
+            inner = [[each] for each in getattr(command, "commands", {})]
+            parts += [_section([name, *tail]) for tail in inner or [[]]]
     return "\n".join(parts)
 
 
