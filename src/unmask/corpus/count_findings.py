@@ -183,10 +183,7 @@ def _tables(summary: CountSummary, files: Sequence[str]) -> Iterator[Table]:
     if summary.professions:
         yield Table(
             title="Professions and the words in the same sentence",
-            columns=(
-                *("profession", "sentences", f"with {first}", f"with {second}"),
-                *(f"{first} share", "women in it"),
-            ),
+            columns=("profession", "sentences", f"with {first}", f"with {second}", f"{first} share", "women in it"),
             rows=tuple(
                 (each.profession, each.sentences, each.first, each.second, each.share, each.women)
                 for each in summary.professions[:SHOWN]

@@ -139,19 +139,15 @@ class TermCounter:
         return counts
 
     def count_part(self, part: FilePart) -> CorpusCounts:
-        """Count a file or a byte range of it."""
+        """Count a whole file, or the documents that begin in a byte range of a plain text file."""
         if part.whole:
             return self.count_file(part.path)
-        return self.count_range(part.path, part.begin, part.end)
-
-    def count_range(self, path: Path, begin: int, end: int) -> CorpusCounts:
-        """Count the documents that begin in a byte range of a plain text file."""
-        first, text = read_range(path, begin, end, self.layout.unit)
+        first, text = read_range(part.path, part.begin, part.end, self.layout.unit)
         problems = Problems()
         try:
             text.decode("utf-8")
         except UnicodeDecodeError as error:
-            place = f"{path.name}, byte {first + error.start:,} (from 0)"
+            place = f"{part.path.name}, byte {first + error.start:,} (from 0)"
             problems = Problems(1, [f"{place}: not UTF-8, and perhaps others after it"])
         return replace(self.count_buffer(text, document_starts(text, self.layout.unit)), problems=problems)
 

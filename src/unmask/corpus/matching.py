@@ -10,7 +10,6 @@ The tests compare with the regular expression `term_pattern` of each term.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, product
@@ -74,8 +73,9 @@ class Matcher:
         for number, term in enumerate(self.terms):
             if not re.search("[A-Za-z0-9]", term):
                 raise DataError(f"the term {term!r} has no letter or digit of ASCII: it cannot be matched")
-            for form in _normalised_forms(term):
-                forms.setdefault(b" " + form + b" ", []).append(number)
+            choices = ["'\u2019" if character == "'" else character for character in term]  # one byte or three
+            for form in product(*choices):
+                forms.setdefault(b" " + "".join(form).encode().translate(_NORMALISED) + b" ", []).append(number)
         return forms
 
     @cached_property
@@ -130,12 +130,6 @@ class Matcher:
 @lru_cache(maxsize=8)
 def _automaton(forms: tuple[bytes, ...]) -> BytesAhoCorasick:
     return BytesAhoCorasick(forms, implementation=Implementation.DFA)
-
-
-def _normalised_forms(term: str) -> Iterator[bytes]:
-    """A term as it can appear in normalised text; an apostrophe has one byte, a curly one three."""
-    choices = ["'\u2019" if character == "'" else character for character in term]
-    return ("".join(form).encode().translate(_NORMALISED) for form in product(*choices))
 
 
 def _surroundings(buffer: bytes, begin: int, end: int) -> tuple[str, str, str]:

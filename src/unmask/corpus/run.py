@@ -11,7 +11,7 @@ from typing import Any
 
 from unmask.core.options import Opening, Options, TextLayout, fill_groups
 from unmask.core.progress import steps_of
-from unmask.corpus.count_findings import CountSummary, count_estimates, count_finding, summarize
+from unmask.corpus.count_findings import count_estimates, count_finding, summarize
 from unmask.corpus.counting import CorpusCounts, TermCounter, count_files
 from unmask.corpus.per_document import document_writer
 from unmask.corpus.spec import CountSettings, EffectSettings
@@ -21,15 +21,12 @@ from unmask.data.texts import load_corpus
 from unmask.findings import Section
 from unmask.findings.envelope import Result, build, create, refuse_foreign
 
-Files = str | Path | Sequence[str | Path]
+PathLike = str | Path
+Files = PathLike | Sequence[PathLike]
 
 
 def count(
-    files: Files,
-    *,
-    out: str | Path | None = None,
-    count_with: Callable[..., CorpusCounts] = count_files,
-    **options: Any,
+    files: Files, *, out: PathLike | None = None, count_with: Callable[..., CorpusCounts] = count_files, **options: Any
 ) -> Result:
     """Count the words of two sets in a corpus: ILPS = ln(P_f / P_m) with its interval.
 
@@ -57,6 +54,7 @@ def count(
     summary = summarize(counts, counter, seed=run.seed)
     title, lead = "Words of two groups in a corpus", f"Counted: {_first_names(paths)}."
     finding = count_finding(summary, [path.name for path in paths])
+    found = zip(counter.forms, counts.terms.tolist(), counter.set_of_form.tolist(), strict=True)
     meta = build(
         "corpus",
         title=title,
@@ -65,13 +63,21 @@ def count(
         options=asdict(settings) | asdict(layout) | {"seed": run.seed},
         estimates=count_estimates(summary),
         findings=[Section("corpus", title, lead, finding)],
-        details=_count_details(summary),
+        details={
+            "sets": counter.terms.source,
+            "documents": counts.documents,
+            "words": counts.words,
+            "counts": {name: counts.set_total(side) for side, name in enumerate(summary.names)},
+            "terms": {term: n for term, n, side in found if n and side < 2},
+            "professions": summary.professions,
+            "problems": counts.problems,
+        },
     )
     return create(meta, out)
 
 
 def bias(
-    files: Files, model: str | Path | None = None, *, placebo: Files = (), out: str | Path | None = None, **options: Any
+    files: Files, model: PathLike | None = None, *, placebo: Files = (), out: PathLike | None = None, **options: Any
 ) -> Result:
     """Measure how training on a corpus changes the bias of a model, compared with training on a placebo.
 
@@ -84,15 +90,7 @@ def bias(
         options: fields of `EffectSettings`, `TextLayout`, `Opening` and `Options` (`limit` counts
             documents), or these groups themselves as `settings`, `layout`, `opening` and `options`.
     """
-    from unmask.corpus.training_effect import (
-        TrainingPlan,
-        effect_estimates,
-        effect_finding,
-        measure_effect,
-        placebo_from_sentences,
-        shuffle_gender,
-        summarize_effect,
-    )
+    from unmask.corpus import training_effect
 
     settings, layout, opening, run = fill_groups(
         options, settings=EffectSettings, layout=TextLayout, opening=Opening, options=Options
@@ -103,14 +101,16 @@ def bias(
     text = load_corpus(paths, layout, limit=run.limit)
     sentences, given = text.sentences, _listed(placebo)
     control = (
-        placebo_from_sentences(load_corpus(given, layout).sentences, len(sentences), Path(given[0]).name)
+        training_effect.placebo_from_sentences(
+            load_corpus(given, layout).sentences, len(sentences), Path(given[0]).name
+        )
         if given
-        else shuffle_gender(sentences, seed=settings.seed)
+        else training_effect.shuffle_gender(sentences, seed=settings.seed)
     )
-    plan = TrainingPlan(model, opening, settings, run)
+    plan = training_effect.TrainingPlan(model, opening, settings, run)
     with TemporaryDirectory() if out is None else nullcontext(out) as folder:
-        effect = measure_effect(plan, sentences, control, text.held_out_sentences, Path(folder))
-    summary = summarize_effect(effect, seed=settings.seed)
+        effect = training_effect.measure_effect(plan, sentences, control, text.held_out_sentences, Path(folder))
+    summary = training_effect.summarize_effect(effect, seed=settings.seed)
     title = "Effect of a corpus on a model"
     lead = f"{effect.model['id']} trained further on {_first_names(paths)}."
     meta = build(
@@ -120,8 +120,8 @@ def bias(
         models=[effect.model],
         data=text.files,
         options=asdict(settings) | asdict(layout) | {"limit": run.limit},
-        estimates=effect_estimates(summary),
-        findings=[Section("corpus", title, lead, effect_finding(summary))],
+        estimates=training_effect.effect_estimates(summary),
+        findings=[Section("corpus", title, lead, training_effect.effect_finding(summary))],
         details={
             "documents": len(text.documents),
             "held_out": len(text.held_out),
@@ -132,8 +132,8 @@ def bias(
     return create(meta, out)
 
 
-def _listed(files: Files) -> list[str | Path]:
-    return [files] if isinstance(files, str | Path) else list(files)
+def _listed(files: Files) -> list[PathLike]:
+    return [files] if isinstance(files, PathLike) else list(files)
 
 
 def _first_names(paths: Sequence[Path]) -> str:
@@ -149,17 +149,3 @@ def _terms(settings: CountSettings) -> TermSets:
     else:
         terms = builtin_terms(professions=settings.professions)
     return terms if settings.names is None else replace(terms, names=settings.names)
-
-
-def _count_details(summary: CountSummary) -> dict[str, Any]:
-    counts, counter = summary.counts, summary.counter
-    found = zip(counter.forms, counts.terms.tolist(), counter.set_of_form.tolist(), strict=True)
-    return {
-        "sets": counter.terms.source,
-        "documents": counts.documents,
-        "words": counts.words,
-        "counts": {name: counts.set_total(side) for side, name in enumerate(summary.names)},
-        "terms": {term: n for term, n, side in found if n and side < 2},
-        "professions": summary.professions,
-        "problems": counts.problems,
-    }

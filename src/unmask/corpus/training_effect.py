@@ -155,8 +155,12 @@ def summarize_effect(effect: TrainingEffect, *, seed: int = 0) -> EffectSummary:
     """Compare the three evaluations; p-values are corrected by Holm over the rows of one comparison."""
     evaluations = effect.evaluations
     abilities = {name: evaluation.ability for name, evaluation in evaluations.items()}
+
+    def is_compared(each: Comparison) -> bool:  # about a whole dataset, or ASLD of a category
+        return each.group == "all" or each.statistic == "asld"
+
     shifts, against = (
-        compare_headlines(evaluations[name], evaluations["corpus"], _is_compared, seed=seed)
+        compare_headlines(evaluations[name], evaluations["corpus"], is_compared, seed=seed)
         for name in ("start", "placebo")
     )
     return EffectSummary(
@@ -193,9 +197,18 @@ def effect_estimates(summary: EffectSummary) -> Iterator[Estimate]:
 def effect_finding(summary: EffectSummary) -> Finding:
     """ASLD and other measures at the start, after the corpus and the placebo, and their differences."""
     shifts, against = summary.shifts, summary.against
+    ability = Table(
+        title="Language ability on held-out text of the corpus",
+        columns=("model", "texts", "accuracy, %", "perplexity"),
+        rows=tuple(
+            (name, int(each.ability.lost.size), summary.accuracies[name], summary.perplexities[name])
+            for name, each in summary.effect.evaluations.items()
+        ),
+        note="Masked tokens predicted correctly; pseudo-perplexity for masked models. Documents held out by hash.",
+    )
     return Finding(
         tuple(_answers(shifts, against)),
-        (_bias(shifts, against), _ability(summary)),
+        (_bias(shifts, against), ability),
         tuple(_plots(shifts, against)),
         (
             f"placebo: {summary.effect.placebo_about}; trained for as many steps as on the corpus",
@@ -204,11 +217,6 @@ def effect_finding(summary: EffectSummary) -> Finding:
             "one training run each: another seed gives other weights, so run several",
         ),
     )
-
-
-def _is_compared(each: Comparison) -> bool:
-    """Whether it is about a whole dataset, or ASLD of a category."""
-    return each.group == "all" or each.statistic == "asld"
 
 
 def _answers(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Iterator[str]:
@@ -248,18 +256,6 @@ def _bias(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Table:
         f"{WOMEN} and {MEN}: there a preference is correct.",
         digits=3,
     )  # fmt: skip
-
-
-def _ability(summary: EffectSummary) -> Table:
-    return Table(
-        title="Language ability on held-out text of the corpus",
-        columns=("model", "texts", "accuracy, %", "perplexity"),
-        rows=tuple(
-            (name, int(each.ability.lost.size), summary.accuracies[name], summary.perplexities[name])
-            for name, each in summary.effect.evaluations.items()
-        ),
-        note="Masked tokens predicted correctly; pseudo-perplexity for masked models. Documents held out by hash.",
-    )
 
 
 def _plots(shifts: Sequence[Comparison], against: Sequence[Comparison]) -> Iterator[Plot]:

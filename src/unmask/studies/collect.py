@@ -47,6 +47,11 @@ def published_value(
     return None
 
 
+def compare(study: str, item: str, estimate: Estimate, model: str, **where: str) -> PaperComparison:
+    """An estimate of this model beside the published one."""
+    return PaperComparison(item, replace(estimate, model=model), published_value(study, item, model=model, **where))
+
+
 def short_name(model: str) -> str:
     """A model's name without owner and revision."""
     return model.rstrip("/").rpartition("/")[2].partition("@")[0]
@@ -65,7 +70,7 @@ def comparison_table(
     note = f"{note} In interval: whether the published number lies in our interval.".strip()
     rows = [
         (
-            *(_cell(each.estimate, what) for what in columns.values()),
+            *(getattr(each.estimate, how) if isinstance(how, str) else how(each.estimate) for how in columns.values()),
             *(each.published, each.difference, each.in_interval),
         )
         for each in comparisons
@@ -79,11 +84,6 @@ def compared_with_paper(comparisons: Sequence[PaperComparison], digits: int = 2)
     labels = ("model", "data", "measure", "group", "statistic")
     columns: Columns = {**{label: label for label in labels}, "ours": itself, "n": "n"}
     return [comparison_table("Compared with the paper", columns, found, digits=digits)] if found else []
-
-
-def _cell(estimate: Estimate, what: str | Callable[[Estimate], Cell]) -> Cell:
-    cell: Cell = getattr(estimate, what) if isinstance(what, str) else what(estimate)
-    return cell
 
 
 def itself(estimate: Estimate) -> Cell:

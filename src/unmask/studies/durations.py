@@ -16,6 +16,7 @@ from unmask import data as datasets
 from unmask.findings import Finding, Table
 from unmask.measures import find
 from unmask.models.builtin import builtin_models
+from unmask.studies.collect import short_name
 from unmask.studies.graph import load_kind
 from unmask.studies.spec import Step
 
@@ -87,18 +88,12 @@ def forward_tokens(data: str, limit: int | None, measures: Sequence[str]) -> flo
     """Tokens of all forward passes: one pass per token where tokens are masked one at a time."""
     one_at_a_time = not measures or any(find(measure).one_at_a_time for measure in measures)
     passes = (TOKENS - 2 if one_at_a_time else 0) + (1 if not one_at_a_time or len(measures) != 1 else 0)
-    return 2.0 * item_count(data, limit) * TOKENS * passes
-
-
-def item_count(data: str, limit: int | None) -> int:
-    """The number of items in a dataset; for a user's file, its lines."""
-    path = Path(data)
-    if path.is_file():
-        with path.open("rb") as file:
+    if Path(data).is_file():  # a user's: about its lines
+        with Path(data).open("rb") as file:
             size = sum(1 for _ in file)
     else:
         size = datasets.card(data).size
-    return size if limit is None else min(size, limit)
+    return 2.0 * (size if limit is None else min(size, limit)) * TOKENS * passes
 
 
 def weights_per_token(model: str) -> int:
@@ -106,10 +101,9 @@ def weights_per_token(model: str) -> int:
 
     ALBERT's layers share weights, so it uses more per token than it has.
     """
-    name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
     folder = builtin_models()[model].folder if model in builtin_models() else Path(model)
     count = sum(_file_weights(path) for path in folder.glob("*.safetensors")) if folder.is_dir() else 0
-    return count or paper_model_sizes().get(name, UNKNOWN)
+    return count or paper_model_sizes().get(short_name(model), UNKNOWN)
 
 
 @functools.cache

@@ -73,8 +73,7 @@ def plan_study(study: Study, options: StudyOptions, runtime: Runtime) -> StudyPl
     settings = {**study.settings, **(study.reduced if options.reduced else {})}
     unknown = [name for name in options.settings if name not in study.settings]
     if unknown:
-        known = ", ".join(study.settings)
-        raise DataError(f"{study.name} has no setting {unknown[0]!r}: give one of {known}")
+        raise DataError(f"{study.name} has no setting {unknown[0]!r}: give one of {', '.join(study.settings)}")
     settings = _merge_settings(settings, options.settings)
     limit = options.limit or settings.get("limit")
     data, data_notes = _data(study, options, runtime, corpus=settings.get("corpus"))

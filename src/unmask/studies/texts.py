@@ -51,20 +51,13 @@ def _builtin_sentences() -> Iterator[str]:
 
 
 def _texts(path: Path, selection: Mapping[str, Any]) -> Iterator[str]:
-    """The texts of a file."""
+    """The texts of a file; with `only`, of the table rows in which the column has the required value."""
     if selection.get("only"):
-        yield from _rows(path, selection)
+        column, value = selection["only"]
+        with path.open(encoding="utf-8", newline="") as file:
+            yield from (row[selection["column"]] for row in csv.DictReader(file) if row.get(column) == value)
         return
     columns = (selection["column"],) if selection.get("column") else ()
     field = selection.get("field")
     for document in read_documents([path], TextLayout(columns)):
         yield document.text if field is None else document.text.split("\t")[field]
-
-
-def _rows(path: Path, selection: Mapping[str, Any]) -> Iterator[str]:
-    """The texts of the table rows in which the column has the required value."""
-    column, value = selection["only"]
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            if row.get(column) == value:
-                yield row[selection["column"]]

@@ -35,7 +35,11 @@ class RayBackend:
         ray = import_ray()
         connected_here = not ray.is_initialized()
         if connected_here:
-            _connect(ray, self)
+            where = {"address": self.address} if self.address else {"num_cpus": self.cpus, "include_dashboard": None}
+            try:
+                ray.init(log_to_driver=False, **where)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise ResultError(f"cannot connect to Ray at {self.address or 'this machine'}: {error}") from error
         try:
             yield from _run(ray, batch)
         finally:
@@ -52,19 +56,12 @@ def import_ray() -> Any:
     return ray
 
 
-def _connect(ray: Any, backend: RayBackend) -> None:
-    try:
-        if backend.address:
-            ray.init(address=backend.address, log_to_driver=False)
-        else:
-            ray.init(num_cpus=backend.cpus, log_to_driver=False, include_dashboard=None)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise ResultError(f"cannot connect to Ray at {backend.address or 'this machine'}: {error}") from error
-
-
 def _run(ray: Any, batch: StepBatch) -> Iterator[StepEvent]:
     gpus = ray.cluster_resources().get("GPU", 0)
-    _check_threads(ray, batch.runtime)
+    most = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
+    threads = batch.runtime.threads
+    if (threads or 1) > most:  # Ray would wait for ever
+        raise ResultError(f"threads={threads}: the largest machine of the Ray cluster has {most:g} CPUs; use fewer")
     running: dict[Any, list[Step]] = {}  # steps with the same key are one task
     tasks: dict[str, Any] = {}  # by key
     for step in batch.steps:
@@ -74,10 +71,9 @@ def _run(ray: Any, batch: StepBatch) -> Iterator[StepEvent]:
             continue
         if key not in tasks:
             pending = [tasks[input_key] for input_key in batch.input_keys(step).values() if input_key in tasks]
-            has_parts = load_kind(step).has_parts(step)
-            remote = ray.remote(_run_remotely).options(
-                max_retries=RETRIES, name=step.name, **_resources(step, batch.runtime, gpus, coordinates=has_parts)
-            )
+            coordinates = load_kind(step).has_parts(step)  # only actors: needs no resources itself
+            request = {"num_cpus": 0} if coordinates else _resources(step, batch.runtime, gpus)
+            remote = ray.remote(_run_remotely).options(max_retries=RETRIES, name=step.name, **request)
             tasks[key] = remote.remote(step, key, batch.input_keys(step), str(batch.root), batch.runtime, *pending)
         running.setdefault(tasks[key], []).append(step)
     yield from _events(ray, batch, running)
@@ -102,19 +98,8 @@ def _events(ray: Any, batch: StepBatch, running: dict[Any, list[Step]]) -> Itera
             yield event
 
 
-def _check_threads(ray: Any, runtime: Runtime) -> None:
-    """Refuse a thread count that no machine has: Ray would wait for ever."""
-    most = max((node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]), default=0)
-    if (runtime.threads or 1) > most:
-        raise ResultError(
-            f"threads={runtime.threads}: the largest machine of the Ray cluster has {most:g} CPUs; use fewer"
-        )
-
-
-def _resources(step: Step, runtime: Runtime, gpus: float, *, coordinates: bool) -> dict[str, Any]:
-    """The resources to request for a step; one that only coordinates actors needs none."""
-    if coordinates:
-        return {"num_cpus": 0}
+def _resources(step: Step, runtime: Runtime, gpus: float) -> dict[str, Any]:
+    """The resources to request for a step."""
     resources: dict[str, Any] = {"num_cpus": runtime.threads or 1}
     if gpus and load_kind(step).runs_model and (runtime.device or "cuda").startswith("cuda"):
         resources["num_gpus"] = 1
@@ -143,7 +128,7 @@ def _actor_map(step: Step, runtime: Runtime) -> ParallelMap:
 
         ray, parts = import_ray(), list(values)
         available = ray.cluster_resources()
-        request = _resources(step, runtime, available.get("GPU", 0), coordinates=False)
+        request = _resources(step, runtime, available.get("GPU", 0))
         capacity = [available.get("CPU", 1) / max(1, request["num_cpus"])]
         capacity += [available["GPU"] / request["num_gpus"]] if "num_gpus" in request else []
         size = max(1, min(len(parts), *(int(count) for count in capacity)))

@@ -12,15 +12,7 @@ from unmask.diagnose.published import published_numbers, published_value
 from unmask.findings import Cell, Finding, Section, Table
 from unmask.findings.envelope import Result
 from unmask.measures import find
-from unmask.studies.collect import (
-    compared_with_paper,
-    comparison_table,
-    itself,
-    merge_findings,
-    paper_values,
-    published_table,
-    short_name,
-)
+from unmask.studies import collect
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, Study, StudyOptions
 from unmask.studies.steps import audits, diagnoses
 
@@ -122,7 +114,7 @@ def _results(outputs: Outputs, name: str) -> Iterator[tuple[str, Result]]:
 
 def _merged(outputs: Outputs, name: str) -> Finding:
     """The findings of a diagnosis of all models and datasets as one."""
-    return merge_findings([result.findings[0].finding for _, result in _results(outputs, name)])
+    return collect.merge_findings([result.findings[0].finding for _, result in _results(outputs, name)])
 
 
 def _compare(outputs: Outputs, name: str, item: str) -> list[PaperComparison]:
@@ -147,11 +139,11 @@ def _published(estimate: Estimate) -> float | None:
 
 def _finding(outputs: Outputs, name: str, comparisons: Sequence[PaperComparison]) -> Finding:
     """The merged finding of a diagnosis, with a table that compares it with the paper."""
-    finding, tables = _merged(outputs, name), compared_with_paper(comparisons)
+    finding, tables = _merged(outputs, name), collect.compared_with_paper(comparisons)
     if not tables:
         printed = [number for number in published_numbers() if number.diagnosis == name]
         columns = {label: label for label in ("model", "data", "measure", "statistic", "group")}
-        tables = [published_table(PUBLISHED, columns, printed)]
+        tables = [collect.published_table(PUBLISHED, columns, printed)]
     return replace(finding, tables=(*finding.tables, *tables))
 
 
@@ -164,7 +156,7 @@ def _words(outputs: Outputs) -> Finding:
             (data, name, entry["top"]) for data, types in by_data.items() for name, entry in types.items()
         ):
             ours = [word["text"] for word in words]
-            published = [cell.value for cell in paper_values("aul") if cell.group == bias_type]
+            published = [cell.value for cell in collect.paper_values("aul") if cell.group == bias_type]
             if published:
                 shared = len(set(published) & set(ours))
                 rows.append((data, bias_type, ", ".join(published), ", ".join(ours), shared))
@@ -180,9 +172,10 @@ def _words(outputs: Outputs) -> Finding:
 
 def _score_table(scores: Sequence[PaperComparison]) -> Finding:
     """Table 5."""
-    columns = {name: name for name in ("model", "data", "measure")}
-    counts = {name: name for name in ("n", "ties", "unscored")}
-    table = comparison_table("Bias scores", {**columns, "bias score": itself, **counts}, scores, "Wilson intervals.")
+    labels = ("model", "data", "measure")
+    columns: collect.Columns = {**{name: name for name in labels}, "bias score": collect.itself}
+    columns = {**columns, **{name: name for name in ("n", "ties", "unscored")}}
+    table = collect.comparison_table("Bias scores", columns, scores, "Wilson intervals.")
     inside = [each.in_interval for each in scores if each.in_interval is not None]
     answers = (f"{inside.count('yes')} of {len(inside)} published scores lie in our intervals",)
     tables = [table] if scores else []
@@ -194,7 +187,7 @@ def _score_table(scores: Sequence[PaperComparison]) -> Finding:
             for number in find(name).published
             if number.where.endswith(TABLE_5)
         )
-        tables.append(Table(PUBLISHED, (*columns, "published"), rows))
+        tables.append(Table(PUBLISHED, (*labels, "published"), rows))
     return Finding(answers if inside else (), tuple(tables))
 
 
@@ -203,7 +196,7 @@ def _published_score(model: str, estimate: Estimate) -> float | None:
     matching = (
         number.value
         for number in find(estimate.measure).published
-        if (number.model, number.data) == (short_name(model), estimate.data) and number.where.endswith(TABLE_5)
+        if (number.model, number.data) == (collect.short_name(model), estimate.data) and number.where.endswith(TABLE_5)
     )
     return next(matching, None)
 

@@ -7,16 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from unmask.data import names as dataset_names
-from unmask.studies.papers.debiasing_tables import (
-    AFTER,
-    BEFORE,
-    INTRINSIC,
-    ORIGINAL,
-    SEARCH,
-    TUNED,
-    conclude,
-    version_name,
-)
+from unmask.studies.papers import debiasing_tables as tables
+from unmask.studies.papers.debiasing_tables import INTRINSIC, ORIGINAL
 from unmask.studies.spec import Role, Step, Study, StudyOptions
 from unmask.studies.steps import audits, finetuning, mitigations
 from unmask.studies.texts import PACKAGE
@@ -41,18 +33,18 @@ def plan(options: StudyOptions) -> dict[Role, Step]:
 def _version_steps(model: str, version: str, options: StudyOptions) -> dict[Role, Step]:
     """The audits and fine-tunings of the original model or of a mitigated version."""
     source = model if version == ORIGINAL else _mitigation(model, version, options)
-    name = version_name(model, version)
+    name = tables.version_name(model, version)
     steps: dict[Role, Step] = {}
     for data, step in _audits(name, source, options).items():
-        steps[BEFORE, model, version, data] = step
+        steps[tables.BEFORE, model, version, data] = step
     for task in options.settings["tasks"]:
         tuned = _task_step("FOLLOWED", f"fine-tune {name} on {task}", task, options, (), source)
-        steps[TUNED, model, version, task] = tuned
+        steps[tables.TUNED, model, version, task] = tuned
         if options.settings["search"]:
             title = f"search hyper-parameters of {name} on {task}"
-            steps[SEARCH, model, version, task] = _task_step("SEARCHED", title, task, options, SEARCHED, source)
+            steps[tables.SEARCH, model, version, task] = _task_step("SEARCHED", title, task, options, SEARCHED, source)
         for data, step in _audits(f"{name} after {task}", tuned, options).items():
-            steps[AFTER, model, version, task, data] = step
+            steps[tables.AFTER, model, version, task, data] = step
     return steps
 
 
@@ -101,7 +93,7 @@ DEBIASING = Study(
     ),
     data=("crows-pairs", "stereoset", NEWS),
     plan=plan,
-    conclude=conclude,
+    conclude=tables.conclude,
     settings={
         "methods": tuple(METHODS),
         "tasks": tuple(TASKS),

@@ -67,7 +67,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
         for version in (ORIGINAL, *options.settings["methods"])
     ]
     counts = {role[1]: load(folder / COUNTS) for role, folder in outputs.items() if role[0] == COUNTS}
-    words, (taus, ranks) = _word_ratios(counts), _rank_agreement(versions, options.seed)
+    (words, word_counts), (taus, ranks) = _word_ratios(counts), _rank_agreement(versions, options.seed)
     scores = [
         PaperComparison("figure-1", Estimate.of(score, measure=name, model=each.name, **SCORE, n=n), None)
         for each in versions
@@ -86,7 +86,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
             "table-1",
             "Table 1: gendered words in the tasks' training data",
             "ILPS is ln of feminine over masculine words: below 0, masculine words are more frequent.",
-            _word_counts(words, counts),
+            word_counts,
             "Reasons for differences: our word pairs are not the authors' list, and our files are samples of "
             "BiasBios and MNLI, not the full datasets.",
         ),
@@ -200,19 +200,12 @@ def _baseline_notes(versions: Sequence[ModelVersion]) -> list[str]:
     return notes
 
 
-def _word_ratios(counts: Mapping[str, Result]) -> list[PaperComparison]:
-    """ILPS of every task's training data beside the published one."""
-    return [
-        PaperComparison(
-            "table-1",
-            replace(result.estimates[0], data=task),
-            published_value("debiasing", "table-1", measure="ilps", group=task),
-        )
-        for task, result in counts.items()
-    ]
-
-
-def _word_counts(words: Sequence[PaperComparison], counts: Mapping[str, Result]) -> Finding:
+def _word_ratios(counts: Mapping[str, Result]) -> tuple[list[PaperComparison], Finding]:
+    """ILPS of every task's training data beside the published one, and the table of words."""
+    words = []
+    for task, result in counts.items():
+        paper = published_value("debiasing", "table-1", measure="ilps", group=task)
+        words.append(PaperComparison("table-1", replace(result.estimates[0], data=task), paper))
     totals = {task: result.meta["details"]["counts"] for task, result in counts.items()}
     columns: Columns = {
         "task": "data",
@@ -222,7 +215,7 @@ def _word_counts(words: Sequence[PaperComparison], counts: Mapping[str, Result])
         "ILPS": itself,
     }
     table = comparison_table("Words of either gender", columns, words, "Interval over texts.")
-    return Finding((), (table,) if words else ())
+    return words, Finding((), (table,) if words else ())
 
 
 def _curves(versions: Sequence[ModelVersion]) -> Finding:
@@ -284,7 +277,9 @@ def _rank_agreement(versions: Sequence[ModelVersion], seed: int) -> tuple[list[P
     note = f"τ-b with a bootstrap interval over {unit}; p assumes independent versions and is not corrected."
     columns: Columns = {"task": "data", "intrinsic": "measure", "fine-tuning": _when, "τ": itself}
     columns = {**columns, "versions": "n", "p": "p"}
-    tables = [comparison_table("Kendall's τ", columns, taus, note) if taus else _published()]
+    printed = [cell for cell in paper_values("debiasing") if cell.item.startswith("table-2")]
+    theirs = published_table("As published", {"task": "group", "intrinsic": "measure", "table": "item"}, printed)
+    tables = [comparison_table("Kendall's τ", columns, taus, note) if taus else theirs]
     heads = ("version", "task", "fine-tuning", "intrinsic", "score", "size of the bias in the task")
     tables += [Table("What is ranked", heads, tuple(ranked), digits=3)] if ranked else []
     grid = [
@@ -308,10 +303,3 @@ def _paired_scores(version: ModelVersion, task: str, when: str) -> dict[str, flo
     if run.final is None or not scores:
         return {}
     return {**{name: score.value for name, (score, _) in scores.items()}, task: abs(run.final.bias.value)}
-
-
-def _published() -> Table:
-    """Table 2 of the paper."""
-    cells = [cell for cell in paper_values("debiasing") if cell.item.startswith("table-2")]
-    columns = {"task": "group", "intrinsic": "measure", "table": "item"}
-    return published_table("As published", columns, cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
 from unmask.stats.means import mean_interval
 from unmask.stats.regression import fit_line
-from unmask.studies.collect import Columns, comparison_table, itself, paper_values, published_table, published_value
+from unmask.studies.collect import Columns, compare, comparison_table, itself, paper_values, published_table
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, StudyOptions
 from unmask.studies.steps import diagnoses
 
@@ -83,11 +82,7 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
 def _asld(results: Results, item: str) -> list[PaperComparison]:
     """ASLD of every category beside the published one."""
     return [
-        PaperComparison(
-            item,
-            replace(estimate, model=model),
-            published_value("gbef", item, model=model, group=CATEGORIES[estimate.group]),
-        )
+        compare("gbef", item, estimate, model, group=CATEGORIES[estimate.group])
         for model, result in results.items()
         for estimate in result.estimates
         if estimate.statistic == "asld" and estimate.group in CATEGORIES
@@ -186,11 +181,7 @@ def _scatter(results: Results, after: str) -> Finding:
 def _reminded(results: Results) -> list[PaperComparison]:
     """APPD of the words of the reminders, for all but the balanced version, beside the published one."""
     return [
-        PaperComparison(
-            "table-5",
-            replace(estimate, model=name),
-            published_value("gbef", "table-5", model=name, group=REMINDED[word]),
-        )
+        compare("gbef", "table-5", estimate, name, group=REMINDED[word])
         for name, result in results.items()
         if name != BALANCED
         for word, (_, estimate) in _word_estimates(result).items()

@@ -13,24 +13,12 @@ from unmask.findings import Cell, Finding, Plot, Section, Table, charts
 from unmask.findings.envelope import Result
 from unmask.prompts.folder import open_folder
 from unmask.prompts.scoring import rank_agreement, ranking, verdicts
-from unmask.studies.collect import (
-    Columns,
-    comparison_table,
-    itself,
-    paper_values,
-    published_table,
-    published_value,
-    short_name,
-)
+from unmask.studies import collect
 from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step, Study, StudyOptions
 from unmask.studies.steps import audits
 
 TYPES = {"race-color": "race", "gender": "gender", "socioeconomic": "socioeconomic", "religion": "religion"}
-SCORES = {  # names in the paper
-    "bias-score": "metric score",
-    "stereo-score": "stereo score",
-    "antistereo-score": "anti-stereo score",
-}
+SCORES = {"bias-score": "metric score", "stereo-score": "stereo score", "antistereo-score": "anti-stereo score"}
 ROLES = ("benchmark", "prompts", "answers")
 Results = Mapping[str, Result]  # by model
 MASKED, CAUSAL = "cps", "cll"
@@ -48,9 +36,8 @@ def plan(options: StudyOptions) -> dict[Role, Step]:
         steps["benchmark", model] = audits.step(model, options.data[0], measures, **common)
         steps["prompts", model] = audits.step(model, prompt_pairs, measures, **{**common, "limit": None})
         asked = {"limit": limit, "dtype": options.dtype}
-        steps["answers", model] = Step.of(
-            f"ask {model} the prompts", f"{kind}:ASKED", asked, model=model, data="prompts"
-        )
+        name = f"ask {model} the prompts"
+        steps["answers", model] = Step.of(name, f"{kind}:ASKED", asked, model=model, data="prompts")
     return steps
 
 
@@ -115,7 +102,7 @@ def _sizes(results: Results) -> Finding:
     for name, label in TYPES.items():
         ours = by_type.get(name) or by_type.get(label)
         n = ours.n + ours.unscored if ours else 0
-        rows.append((label, n, int(published_value("prompts", "table-1", group=label) or 0)))
+        rows.append((label, n, int(collect.published_value("prompts", "table-1", group=label) or 0)))
     note = f"Pairs of {first.meta['data'][0]['name']}. Counts have no interval."
     return Finding((), (Table("Pairs by bias type", ("bias type", "pairs", "published"), tuple(rows), note),))
 
@@ -123,11 +110,7 @@ def _sizes(results: Results) -> Finding:
 def _comparisons(results: Results, item: str) -> list[PaperComparison]:
     """The three scores of every model beside the published ones."""
     return [
-        PaperComparison(
-            item,
-            replace(estimate, model=model),
-            published_value("prompts", item, model=model, measure=SCORES[estimate.statistic]),
-        )
+        collect.compare("prompts", item, estimate, model, measure=SCORES[estimate.statistic])
         for model, result in results.items()
         for statistic in SCORES
         for estimate in result.estimates
@@ -136,22 +119,22 @@ def _comparisons(results: Results, item: str) -> list[PaperComparison]:
 
 
 def _scores(scores: Sequence[PaperComparison], item: str) -> Finding:
-    columns: Columns = {
+    columns: collect.Columns = {
         "model": "model",
         "data": "data",
         "score": lambda estimate: SCORES[estimate.statistic],
-        "ours": itself,
+        "ours": collect.itself,
         "n": "n",
         "neutral": "ties",
     }
     note = "Wilson intervals. Neutral: pairs with equal scores."
-    tables = [comparison_table("Scores", columns, scores, note)] if scores else []
+    tables = [collect.comparison_table("Scores", columns, scores, note)] if scores else []
     titles = {f"{item}-o": "The original paper (Nangia et al. 2020), as quoted"}
     if all(each.published is None for each in scores):
         titles = {item: "As published, of other models", **titles}
     for part, title in titles.items():
-        printed = [cell for cell in paper_values("prompts") if cell.item == part]
-        tables += [published_table(title, {"model": "model", "score": "measure"}, printed)] if printed else []
+        printed = [cell for cell in collect.paper_values("prompts") if cell.item == part]
+        tables += [collect.published_table(title, {"model": "model", "score": "measure"}, printed)] if printed else []
     return Finding((), tuple(tables))
 
 
@@ -161,14 +144,14 @@ def _ranks(results: Results) -> Finding:
     for model, result in results.items():
         paper = {
             cell.group: int(float(cell.value))
-            for cell in paper_values("prompts")
-            if cell.item == "table-5" and cell.model == short_name(model)
+            for cell in collect.paper_values("prompts")
+            if cell.item == "table-5" and cell.model == collect.short_name(model)
         }
         for rank, (name, estimate) in enumerate(_mean_differences(result), 1):
             rows.append((model, rank, name, estimate, estimate.n, paper.get(name)))
             bars.append(charts.interval_row(name, estimate, model))
     published: dict[str, list[str]] = {}
-    for cell in sorted(paper_values("prompts"), key=lambda cell: cell.value):
+    for cell in sorted(collect.paper_values("prompts"), key=lambda cell: cell.value):
         if cell.item == "table-5":
             published.setdefault(cell.model, []).append(cell.group)
     tables = [

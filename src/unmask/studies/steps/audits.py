@@ -110,7 +110,7 @@ def step(
     return Step.of(
         f"audit {name} on {data if isinstance(data, str) else data.name}: {', '.join(measures)}",
         f"{__name__}:AUDIT",
-        {"measures": list(measures), **_DEFAULTS, **scoring, "shard": shard},
+        {"measures": list(measures), "limit": None, "seed": 0, "dtype": "fp32", **scoring, "shard": shard},
         model=model,
         data=data,
     )
@@ -122,5 +122,4 @@ def has_several_shards(step: Step) -> bool:
     return limit is None or limit > step.parameters["shard"]
 
 
-_DEFAULTS = {"limit": None, "seed": 0, "dtype": "fp32"}
 AUDIT = StepKind(run_audit, version=1, estimate_work=work_estimate, resumable=True, has_parts=has_several_shards)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from unmask.core.estimate import Value
 from unmask.corpus.counting import count_files
 from unmask.corpus.run import count
 from unmask.findings.storage import load_value
-from unmask.models import Lm, open_lm
+from unmask.models import open_lm
 from unmask.studies.backends.ray import count_on_ray
 from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
 from unmask.tasks import Grid, TaskSettings, find
@@ -31,40 +32,24 @@ def finetune_and_track(context: StepContext) -> None:
 
     def save_lm(observation: TaskObservation) -> None:
         assert observation.fine_tuned is not None
-        lm = open_lm(context.model, context.opening)
-        copy_encoder(observation.fine_tuned.classifier.model, lm)
-        save_model(lm.network.model, lm.tokenizer, context.folder)
+        lm, encoder = open_lm(context.model, context.opening), observation.fine_tuned.classifier.model.base_model
+        model = lm.network.model  # its LM head is unchanged
+        missing, _ = model.base_model.load_state_dict(encoder.state_dict(), strict=False)
+        if missing:
+            raise ModelError(f"the fine-tuned model has no weights for {', '.join(missing[:3])}")
+        save_model(model, lm.tokenizer, context.folder)
 
-    _run_task(context, save_lm)
-
-
-def finetune_with_search(context: StepContext) -> None:
-    """Fine-tune as in the paper, by greedy search on the validation set; save the best model's bias."""
-    _run_task(context, lambda _: None)
+    finetune(context, save_lm)
 
 
-def _run_task(context: StepContext, on_observation: Any) -> None:
-    name, settings = context.parameters["task"], _settings(context)
+def finetune(context: StepContext, on_observation: Callable[[TaskObservation], None] = lambda _: None) -> None:
+    """Fine-tune by the settings, as in the paper by greedy search on the validation set; save the bias."""
+    name = context.parameters["task"]
     if find(name).load_data is None:
         raise ModelError(f"{name} is zero-shot: name a task with fine-tuning")
-    task(
-        name,
-        context.model,
-        out=context.folder,
-        on_observation=on_observation,
-        settings=settings,
-        opening=context.opening,
-        offline=context.runtime.offline,
-    )
+    how = {"settings": _settings(context), "opening": context.opening, "offline": context.runtime.offline}
+    task(name, context.model, out=context.folder, on_observation=on_observation, **how)
     shutil.rmtree(context.folder / WORK, ignore_errors=True)
-
-
-def copy_encoder(classifier: Any, lm: Lm) -> None:
-    """Copy the encoder of a fine-tuned classifier into the language model; the LM head is unchanged."""
-    model = lm.network.model
-    missing, _ = model.base_model.load_state_dict(classifier.base_model.state_dict(), strict=False)
-    if missing:
-        raise ModelError(f"the fine-tuned model has no weights for {', '.join(missing[:3])}")
 
 
 def count_gendered_words(context: StepContext) -> None:
@@ -74,17 +59,9 @@ def count_gendered_words(context: StepContext) -> None:
     path = context.folder / "texts.txt"
     with path.open("w", encoding="utf-8") as file:
         for example in chosen.load_data(settings).train:
-            text = " ".join(f"{example.text} {example.second or ''}".split())
-            file.write(f"{text}\n")
-    local = context.parallel_map is map
-    count(
-        path,
-        out=context.folder / COUNTS,
-        count_with=count_files if local else count_on_ray,
-        professions=False,
-        processes=1,
-        seed=settings.seed,
-    )
+            file.write(" ".join(f"{example.text} {example.second or ''}".split()) + "\n")
+    how: dict[str, Any] = {"count_with": count_files if context.parallel_map is map else count_on_ray, "processes": 1}
+    count(path, out=context.folder / COUNTS, professions=False, seed=settings.seed, **how)
     path.unlink()
 
 
@@ -141,5 +118,5 @@ def step(kind: str, name: str, task: str, settings: dict[str, Any], seed: int, m
 
 
 FOLLOWED = StepKind(finetune_and_track, version=5, estimate_work=work_estimate, resumable=True)
-SEARCHED = StepKind(finetune_with_search, version=5, estimate_work=work_estimate, resumable=True)
+SEARCHED = StepKind(finetune, version=5, estimate_work=work_estimate, resumable=True)
 TALLIED = StepKind(count_gendered_words, version=2, runs_model=False, has_parts=lambda _: True)
