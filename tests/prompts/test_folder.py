@@ -10,7 +10,7 @@ import pytest
 from unmask.core.errors import DataError, ResultError
 from unmask.prompts.fill import ModelAnswers
 from unmask.prompts.folder import JUDGEMENTS, UNDECIDED, create_folder, import_annotations, open_folder
-from unmask.prompts.user_prompts import read_prompts
+from unmask.prompts.run import read_prompts
 
 from .handmade import answer
 

@@ -9,26 +9,11 @@ from unmask.audit.session import Session
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset
-from unmask.diagnose.common import interval_plots
+from unmask.diagnose import token_accuracy
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.diagnose.token_accuracy import (
-    AUL,
-    COUNTING_RULES,
-    CPS,
-    PLL,
-    SSS,
-    SSS_TOKENS,
-    CountingRule,
-    PairedCounts,
-    count_hits,
-    count_subtokens,
-    format_value,
-    hits_by_pair,
-    paired_counts,
-    plan_probes,
-)
-from unmask.findings import Cell, Finding, Table
+from unmask.diagnose.token_accuracy import AUL, COUNTING_RULES, CPS, PLL, SSS, SSS_TOKENS, CountingRule, PairedCounts
+from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import select_measures
 from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
 from unmask.stats.pooled import HitCounts, difference_interval, share_interval
@@ -58,16 +43,16 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Acc
     named = {READ_ALIKE.get(measure.name, measure.name) for measure in chosen}
     rules = [rule for rule in COUNTING_RULES if not named or rule.measure in named]
     session.lm.prime([text for item in data.items for text in (item.more, item.less)])
-    plans = {rule: plan_probes(rule, data.items, session.lm) for rule in rules}
+    plans = {rule: token_accuracy.plan_probes(rule, data.items, session.lm) for rule in rules}
     asked = [probes for plan in plans.values() for sides in plan.values() for probes in sides.values()]
     readings = session.read((probe for probes in asked for probe in probes), f"{data.card.name}: accuracy")
-    hits = {rule: hits_by_pair(rule, plan, readings) for rule, plan in plans.items()}
-    counts = {rule: count_hits(pairs.values()) for rule, pairs in hits.items()}
+    hits = {rule: token_accuracy.hits_by_pair(rule, plan, readings) for rule, plan in plans.items()}
+    counts = {rule: token_accuracy.count_hits(pairs.values()) for rule, pairs in hits.items()}
     return AccuracyResult(
         counts,
         {rule: share_interval(n, rng=generator(settings.seed, rule.counted)) for rule, n in counts.items()},
-        {(a, b): paired_counts(hits[a], hits[b]) for a, b in SAME_TOKENS if a in hits and b in hits},
-        count_subtokens(data.items, session.lm),
+        {(a, b): token_accuracy.paired_counts(hits[a], hits[b]) for a, b in SAME_TOKENS if a in hits and b in hits},
+        token_accuracy.count_subtokens(data.items, session.lm),
     )
 
 
@@ -78,36 +63,28 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
         read = ", ".join(dict.fromkeys(rule.measure for rule in COUNTING_RULES))
         return Finding((f"none of the requested measures is supported; accuracy supports {read}",), ())
     tables = (accuracies, _versus_table(observations, settings.seed), _subtoken_table(observations))
-    plots = interval_plots(
-        "accuracy",
-        "Token prediction accuracy",
-        "Share of tokens that are the model's top prediction, by measure and by what is counted.",
-        (
-            (f"{rule.measure}: {rule.counted}", share, " · ".join(observation.names))
-            for rule in COUNTING_RULES
-            for observation in observations
-            if (share := observation.result.shares.get(rule))
-        ),
-        axis="accuracy, %",
-    )
+    alt = "Share of tokens that are the model's top prediction, by measure and by what is counted."
+    points = [
+        (f"{rule.measure}: {rule.counted}", each.result.shares[rule], " · ".join(each.names))
+        for rule in COUNTING_RULES
+        for each in observations
+        if rule in each.result.shares
+    ]
+    plots = charts.interval_plots("accuracy", "Token prediction accuracy", alt, points, axis="accuracy, %")
     return Finding(tuple(map(_answer, observations)), tuple(table for table in tables if table.rows), plots)
 
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """The accuracy by counting rule; the first rule of a measure is its headline."""
     headlines = {rule.measure: rule for rule in reversed(COUNTING_RULES)}
-    return [
-        observation.estimate(
-            f"accuracy/{rule.measure}",
-            "accuracy",
-            share,
-            group="all" if rule is headlines[rule.measure] else f"counted={rule.counted}",
-            n=int(observation.result.counts[rule].trials.sum()),
-            unscored=len(observation.data.items) - observation.result.counts[rule].trials.size,
-        )
-        for observation in observations
-        for rule, share in observation.result.shares.items()
-    ]
+    every = []
+    for each in observations:
+        for rule, share in each.result.shares.items():
+            trials = each.result.counts[rule].trials
+            group = "all" if rule is headlines[rule.measure] else f"counted={rule.counted}"
+            numbers = {"n": int(trials.sum()), "unscored": len(each.data.items) - trials.size}
+            every.append(each.estimate(f"accuracy/{rule.measure}", "accuracy", share, group=group, **numbers))
+    return every
 
 
 def _accuracy_table(observations: Observations) -> Table:
@@ -170,7 +147,7 @@ def _subtoken_table(observations: Observations) -> Table:
 def _answer(observation: DiagnosisObservation) -> str:
     counts, shares = observation.result.counts, observation.result.shares
     parts = [
-        f"{format_value(shares[rule], '%')} {wording}"
+        f"{token_accuracy.format_value(shares[rule], '%')} {wording}"
         for rule, wording in WORDING.items()
         if rule in counts and counts[rule].trials.size
     ]

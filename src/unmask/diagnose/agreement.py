@@ -79,21 +79,13 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
     models, types = _rankings(tuple(observations), settings.seed)
     rankings = [("", data, "models", agreements) for data, agreements in models.items()]
     rankings += [(*ranking.observation.names, "bias-types", ranking.agreements) for ranking in types]
-    return [
-        Estimate.of(
-            agreement.tau,
-            model=model,
-            data=data,
-            measure=f"agreement/{agreement.a}/{agreement.b}",
-            statistic=f"kendall-over-{over}",
-            null=0.0,
-            n=agreement.n,
-            p=agreement.test.p,
-            p_holm=p,
-        )
-        for model, data, over, agreements in rankings
-        for agreement, p in _with_holm(agreements)
-    ]
+    every = []
+    for model, data, over, agreements in rankings:
+        for each, p in _with_holm(agreements):
+            what = {"measure": f"agreement/{each.a}/{each.b}", "statistic": f"kendall-over-{over}"}
+            numbers = {"null": 0.0, "n": each.n, "p": each.test.p, "p_holm": p}
+            every.append(Estimate.of(each.tau, model=model, data=data, **what, **numbers))
+    return every
 
 
 @lru_cache(maxsize=1)  # for the finding and the estimates

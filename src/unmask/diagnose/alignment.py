@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmask.audit.session import Session
-from unmask.core.errors import ModelError, Unscorable
+from unmask.core.errors import ModelError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Encoded, Measure, Row
-from unmask.diagnose.common import interval_plots, not_pairs_reason, results, swap_sides
+from unmask.diagnose.common import not_pairs_reason, results, swap_sides
+from unmask.diagnose.shuffle import encode_sentences
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Cell, Finding, Table
+from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import MEASURES, find, select_measures
 from unmask.measures.spans import Spans, align, order_matters
 from unmask.stats import Comparison, comparisons
@@ -54,7 +55,8 @@ class AlignmentResult:
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> AlignmentResult:
     """Find alignment issues, score all pairs, and rescore with swapped sentences where the order matters."""
     name = data.card.name
-    issues = dict(_issues(session, data))
+    encoded = encode_sentences(data.items, lambda item: [item.more, item.less], session.lm)
+    issues = {item: alignment_issues(more, less) for item, (more, less) in encoded.items()}
     measures = _measures(session, settings)
     given = session.scores(data, measures)
     card = replace(data.card, name=f"{name}, other order")
@@ -80,46 +82,29 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
     """Counts of awkward pairs, bias scores with and without them, and outcomes with the sentences swapped."""
     tables = (_count_table(observations), _subset_table(observations), _order_table(observations))
     answers = tuple(line for observation in observations for line in _answers(observation))
-    plots = interval_plots(
-        "alignment",
-        "Bias score by alignment of the pair",
-        "Bias score by measure among pairs that align plainly and among those that do not, with intervals.",
-        (
-            (" · ".join((measure, *observation.names)), score, series)
-            for observation, measure, kinds in results(observations, "subsets")
-            for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
-            if score.n
-        ),
-        axis="bias score, %",
-        null=50.0,
-    )
+    alt = "Bias score by measure among pairs that align plainly and among those that do not, with intervals."
+    points = [
+        (" · ".join((measure, *each.names)), score, series)
+        for each, measure, kinds in results(observations, "subsets")
+        for series, score in (("plain", kinds[AWKWARD].others), ("awkward", kinds[AWKWARD].inside))
+        if score.n
+    ]
+    title, axis = "Bias score by alignment of the pair", "bias score, %"
+    plots = charts.interval_plots("alignment", title, alt, points, axis=axis, null=50.0)
     return Finding(answers, tuple(table for table in tables if table.rows), plots)
 
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """The change of every bias score without awkward pairs, and with the sentences in the other order."""
-    without = [
-        observation.estimate(
-            f"alignment/{measure}",
-            "change-without-awkward",
-            kinds[AWKWARD].change,
-            null=0.0,
-            n=kinds[AWKWARD].inside.n + kinds[AWKWARD].others.n,
-            p=kinds[AWKWARD].p,
-        )
-        for observation, measure, kinds in results(observations, "subsets")
-    ]
-    return without + [
-        observation.estimate(
-            f"alignment/{measure}",
-            "change-in-other-order",
-            comparison.difference,
-            null=0.0,
-            n=comparison.n,
-            p=comparison.p if comparison.flips else None,
-        )
-        for observation, measure, comparison in results(observations, "other_order")
-    ]
+    every = []
+    for each, measure, kinds in results(observations, "subsets"):
+        part = kinds[AWKWARD]
+        numbers = {"null": 0.0, "n": part.inside.n + part.others.n, "p": part.p}
+        every.append(each.estimate(f"alignment/{measure}", "change-without-awkward", part.change, **numbers))
+    for each, measure, comparison in results(observations, "other_order"):
+        numbers = {"null": 0.0, "n": comparison.n, "p": comparison.p if comparison.flips else None}
+        every.append(each.estimate(f"alignment/{measure}", "change-in-other-order", comparison.difference, **numbers))
+    return every
 
 
 def alignment_issues(more: Encoded, less: Encoded) -> frozenset[str]:
@@ -149,15 +134,6 @@ def _measures(session: Session, settings: DiagnosisSettings) -> tuple[Measure, .
             f"expected {', '.join(measure.name for measure in fit)}"
         )
     return tuple(named or (measure for measure in fit if measure.name not in VARIANTS))
-
-
-def _issues(session: Session, data: Dataset) -> Iterator[tuple[str, frozenset[str]]]:
-    for item in data.items:
-        try:
-            more, less = session.lm.encode(item.more), session.lm.encode(item.less)
-        except Unscorable:
-            continue
-        yield item.id, alignment_issues(more, less)
 
 
 def _both_orders(given: Sequence[Row], again: Sequence[Row]) -> tuple[list[Row], list[Row]]:

@@ -96,18 +96,11 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Kendall's τ of every measure's scores with the dose."""
-    return [
-        Estimate.of(
-            response.kendall,
-            measure=f"calibration/{response.measure}",
-            data=response.data,
-            statistic=f"kendall-{response.statistic}",
-            null=0.0,
-            n=response.n,
-            p=response.p,
-        )
-        for response in _responses(tuple(observations), settings)
-    ]
+    every = []
+    for each in _responses(tuple(observations), settings):
+        what = {"measure": f"calibration/{each.measure}", "data": each.data, "statistic": f"kendall-{each.statistic}"}
+        every.append(Estimate.of(each.kendall, **what, null=0.0, n=each.n, p=each.p))
+    return every
 
 
 @lru_cache(maxsize=1)  # for the finding and the estimates

@@ -1,17 +1,15 @@
-"""Shared by several diagnoses: scores of pairs, why data are unsuitable, all results in turn, plots."""
+"""Shared by several diagnoses: scores of pairs, why data are unsuitable, all results in turn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from unmask.audit.plan import has_field
 from unmask.audit.session import Session
-from unmask.core.estimate import Value
 from unmask.core.types import Dataset, Outcome, Row, Side
 from unmask.diagnose.spec import DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Plot, charts
 from unmask.measures.stereoset import BLANK
 
 
@@ -49,11 +47,3 @@ def results(observations: Observations, part: str = "") -> Iterator[tuple[Diagno
         mapping = getattr(observation.result, part) if part else observation.result
         for name, value in mapping.items():
             yield observation, name, value
-
-
-def interval_plots(
-    id: str, title: str, alt: str, rows: Iterable[tuple[str, Value, str]], **axis: Any
-) -> tuple[Plot, ...]:
-    """A chart of intervals, given by label, value and series; none without rows."""
-    points = [charts.interval_row(*row) for row in rows]
-    return (Plot(id, title, alt, charts.intervals(points, **axis)),) if points else ()

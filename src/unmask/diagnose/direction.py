@@ -8,10 +8,10 @@ from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset
-from unmask.diagnose.common import interval_plots, results
+from unmask.diagnose.common import results
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Cell, Finding, Table
+from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import find
 from unmask.stats import estimates as score_estimates
 
@@ -50,32 +50,22 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
         "is unaffected by how frequent a group's words are has |Diff| near 0. Interval of |Diff| by "
         "Newcombe, p by Fisher's exact test.",
     )
-    plots = interval_plots(
-        "direction",
-        "Bias score by direction",
-        "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals.",
-        (
-            (" · ".join((name, *observation.names)), scores[side], side)
-            for observation, name, scores in results(observations)
-            for side in SIDES
-        ),
-        axis="bias score, %",
-        null=50.0,
-    )
+    alt = "Bias score by measure for stereotypes of advantaged and of disadvantaged groups, with intervals."
+    points = [
+        (" · ".join((name, *each.names)), scores[side], side)
+        for each, name, scores in results(observations)
+        for side in SIDES
+    ]
+    plots = charts.interval_plots("direction", "Bias score by direction", alt, points, axis="bias score, %", null=50.0)
     return Finding(tuple(_answer(each) for each in observations if each.result), (table,), plots)
 
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """|Diff| of every measure, then the bias scores of both directions."""
     return [
-        replace(
-            scores[key],
-            measure=f"direction/{name}",
-            group="all" if key == GAP else f"group={key}",
-            model=observation.names[0],
-        )
+        replace(scores[key], measure=f"direction/{name}", group=group, model=observation.names[0])
         for observation, name, scores in results(observations)
-        for key in (GAP, *SIDES)
+        for key, group in {GAP: "all", **{side: f"group={side}" for side in SIDES}}.items()
     ]
 
 

@@ -11,21 +11,12 @@ from unmask.audit.plan import has_field
 from unmask.audit.session import Session
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Pair
-from unmask.diagnose import regressions
+from unmask.diagnose import regressions, word_groups
 from unmask.diagnose.common import not_pairs_reason, score_rows
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.word_frequencies import WordFrequencies, frequencies_for
-from unmask.diagnose.word_groups import (
-    ADVANTAGED,
-    DISADVANTAGED,
-    GroupWord,
-    WordGroups,
-    changed_words,
-    mean_ranks,
-    top_words,
-    words_by_group,
-)
+from unmask.diagnose.word_groups import ADVANTAGED, DISADVANTAGED, GroupWord, WordGroups
 from unmask.findings import Cell, Finding, Table
 from unmask.stats import holm
 from unmask.stats.regression import PropertyRegression
@@ -68,7 +59,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Fre
     corpus = frequencies_for(settings.counts, language)
     by = dict(_differences(data, corpus))
     rows = score_rows(session, data, settings)
-    words = {word for item in data.items for side in changed_words(item.more, item.less) for word in side}
+    words = {word for item in data.items for side in word_groups.changed_words(item.more, item.less) for word in side}
     return FrequencyResult(
         corpus=corpus.source,
         language=language,
@@ -97,22 +88,14 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """Standardised slopes on frequency; of the words themselves, the difference of both groups."""
-    words = [
-        Estimate.of(
-            difference,
-            measure="frequency/words",
-            data=data,
-            group=f"category={name}",
-            statistic="log10-difference",
-            null=0.0,
-            n=len(groups[name].advantaged) + len(groups[name].disadvantaged),
-            p=difference.p,
-            p_holm=p,
-        )
-        for data, groups in _by_data(observations).items()
-        for name, (difference, p) in _contrasts(groups).items()
-    ]
-    return [*regressions.estimates("frequency", observations), *words]
+    every = regressions.estimates("frequency", observations)
+    what = {"measure": "frequency/words", "statistic": "log10-difference", "null": 0.0}
+    for data, groups in _by_data(observations).items():
+        for name, (difference, p) in _contrasts(groups).items():
+            n = len(groups[name].advantaged) + len(groups[name].disadvantaged)
+            where = {"data": data, "group": f"category={name}"}
+            every.append(Estimate.of(difference, **what, **where, n=n, p=difference.p, p_holm=p))
+    return every
 
 
 def details(observations: Observations) -> dict[str, object]:
@@ -121,8 +104,8 @@ def details(observations: Observations) -> dict[str, object]:
         "words": {
             data: {
                 name: {
-                    "top": [asdict(word) | {"group": side} for word, side in top_words(group)],
-                    "mean_ranks": mean_ranks(top_words(group)),
+                    "top": [asdict(word) | {"group": side} for word, side in word_groups.top_words(group)],
+                    "mean_ranks": word_groups.mean_ranks(word_groups.top_words(group)),
                 }
                 for name, group in groups.items()
             }
@@ -139,7 +122,7 @@ def _by_data(observations: Observations) -> Data:
 def _differences(data: Dataset, corpus: WordFrequencies) -> Iterator[tuple[str, float]]:
     """By pair: mean log10 frequency of the words only in `more`, minus that of those only in `less`."""
     for item in data.items:
-        more, less = changed_words(item.more, item.less)
+        more, less = word_groups.changed_words(item.more, item.less)
         if more and less:
             means = [float(np.mean([corpus.log10(word) for word in side])) for side in (more, less)]
             yield item.id, means[0] - means[1]
@@ -151,7 +134,7 @@ def _groups(data: Dataset, corpus: WordFrequencies, language: str) -> dict[str, 
     for item in data.items:
         if item.groups.get("direction"):
             by_type.setdefault(item.groups.get("category", "all"), []).append(item)
-    return {name: words_by_group(items, corpus.log10, language=language) for name, items in by_type.items()}
+    return {name: word_groups.words_by_group(items, corpus.log10, language=language) for name, items in by_type.items()}
 
 
 def _notes(observation: DiagnosisObservation) -> Iterator[str]:
@@ -183,7 +166,7 @@ def _word_tables(by_data: Data) -> tuple[Table, Table]:
     for data, groups in by_data.items():
         for name, (difference, p) in _contrasts(groups).items():
             group, cells = groups[name], list[Cell]()
-            of, top = mean_ranks(top_words(group)), top_words(group)
+            of, top = word_groups.mean_ranks(word_groups.top_words(group)), word_groups.top_words(group)
             for side in (ADVANTAGED, DISADVANTAGED):
                 paper = published_value(**published, data=data, statistic=f"rank-{side}", group=name)
                 cells += [of.get(side), paper]
@@ -191,27 +174,23 @@ def _word_tables(by_data: Data) -> tuple[Table, Table]:
             ranks.append((data, name, *counts, *cells, difference, p))
             chosen = ", ".join(f"{word.text} ({side[0].upper()} {word.count})" for word, side in top)
             lists.append((data, name, chosen, _listed(group.ambiguous), _listed(group.undecided)))
-    columns = ("data", "bias type", "words A", "words D", "rank A", "published A", "rank D", "published D")
+    title = "Frequency of advantaged (A) and disadvantaged (D) words"
+    counted = ("data", "bias type", "words A", "words D", "rank A", "published A", "rank D", "published D")
+    listed = ("data", "bias type", "words", "left out: ambiguous", "left out: in both groups")
     return (
-        Table(
-            "Frequency of advantaged (A) and disadvantaged (D) words",
-            (*columns, "log10 difference", "p Holm"),
-            tuple(ranks),
-            RANKS,
-        ),
-        Table(
-            "The words, the most frequent first",
-            ("data", "bias type", "words", "left out: ambiguous", "left out: in both groups"),
-            tuple(lists),
-            LISTS,
-        ),
+        Table(title, (*counted, "log10 difference", "p Holm"), tuple(ranks), RANKS),
+        Table("The words, the most frequent first", listed, tuple(lists), LISTS),
     )
 
 
 def _answers(by_data: Data) -> Iterator[str]:
     """For each dataset, in how many bias types the advantaged words are the more frequent ones."""
     for data, groups in by_data.items():
-        both = [ranks for group in groups.values() if len(ranks := mean_ranks(top_words(group))) == 2]
+        both = [
+            ranks
+            for group in groups.values()
+            if len(ranks := word_groups.mean_ranks(word_groups.top_words(group))) == 2
+        ]
         ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)
         contrasts = _contrasts(groups).items()
         sure = [f"{name} ({gap.value:+.2f})" for name, (gap, p) in contrasts if p is not None and p < 0.05]

@@ -98,18 +98,11 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """The area under the ROC curve of every measure."""
-    return [
-        observation.estimate(
-            f"human/{name}",
-            "auc",
-            auc,
-            n=auc.positives + auc.negatives,
-            unscored=_unscored(observation, name),
-            p=auc.p,
-            p_holm=p,
-        )
-        for observation, name, (auc, p) in results(observations, "aucs")
-    ]
+    every = []
+    for each, name, (auc, p) in results(observations, "aucs"):
+        n, unscored = auc.positives + auc.negatives, _unscored(each, name)
+        every.append(each.estimate(f"human/{name}", "auc", auc, n=n, unscored=unscored, p=auc.p, p_holm=p))
+    return every
 
 
 def _votes(groups: Mapping[str, str], item: str) -> int | None:

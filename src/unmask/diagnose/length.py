@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmask.audit.session import Session
-from unmask.core.errors import Unscorable
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Row
 from unmask.diagnose import regressions
-from unmask.diagnose.common import interval_plots, not_pairs_reason, results
+from unmask.diagnose.common import not_pairs_reason, results
+from unmask.diagnose.shuffle import encode_sentences
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
-from unmask.findings import Cell, Finding, Table
+from unmask.findings import Cell, Finding, Table, charts
 from unmask.measures import find
 from unmask.stats import Comparison, comparisons
 from unmask.stats.regression import PropertyRegression, correlation
@@ -75,7 +75,8 @@ class LengthResult:
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> LengthResult:
     """Count tokens, score every pair, and relate scores to lengths; with AULA, also its other variant."""
     name, seed = data.card.name, settings.seed
-    lengths = dict(_lengths(session, data))
+    encoded = encode_sentences(data.items, lambda item: [item.more, item.less], session.lm)
+    lengths = {item: (len(more.content), len(less.content)) for item, (more, less) in encoded.items()}
     measures = list(session.pair_measures(data, settings.measures))
     names = [measure.name for measure in measures]
     if TWICE in names and ONCE not in names:
@@ -96,19 +97,15 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Len
 def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Regression on length, scores by which sentence is longer, and AULA's two normalisations."""
     rest = (_class_table(observations), _correlation_table(observations), _aula_table(observations))
-    plots = interval_plots(
-        "length-scores",
-        "Bias score by length of the stereotyping sentence",
-        "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals.",
-        (
-            (" · ".join((measure, *observation.names)), score, part)
-            for observation, measure, classes in results(observations, "classes")
-            for part, score in classes.scores.items()
-            if score.n
-        ),
-        axis="bias score, %",
-        null=50.0,
-    )
+    title = "Bias score by length of the stereotyping sentence"
+    alt = "Bias score by measure where the stereotyping sentence is longer, equal or shorter, with intervals."
+    points = [
+        (" · ".join((measure, *each.names)), score, part)
+        for each, measure, classes in results(observations, "classes")
+        for part, score in classes.scores.items()
+        if score.n
+    ]
+    plots = charts.interval_plots("length-scores", title, alt, points, axis="bias score, %", null=50.0)
     return Finding(
         (
             *(line for observation in observations for line in _answers(observation)),
@@ -132,16 +129,6 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
         numbers = {"null": 0.0, "n": n, "p": gap.p}
         every.append(observation.estimate(f"length/{name}", "longer-minus-shorter", gap, **numbers))
     return every
-
-
-def _lengths(session: Session, data: Dataset) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Number of content tokens of both sentences, for every pair the model can encode."""
-    for item in data.items:
-        try:
-            more, less = session.lm.encode(item.more), session.lm.encode(item.less)
-        except Unscorable:
-            continue
-        yield item.id, (len(more.content), len(less.content))
 
 
 def _length_classes(measure: str, rows: Sequence[Row], by: Mapping[str, float], data: str) -> LengthClasses:

@@ -9,24 +9,13 @@ from unmask.audit.session import Session
 from unmask.core.estimate import Estimate, Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset
-from unmask.diagnose.common import interval_plots, results
+from unmask.diagnose import shuffle
+from unmask.diagnose.common import results
 from unmask.diagnose.published import published_value
-from unmask.diagnose.shuffle import (
-    CONTENT,
-    COUNTED,
-    PerturbedAccuracy,
-    cross_tabulations,
-    encode_sentences,
-    first_guesses,
-    pair_hits,
-    perturbed_accuracies,
-    random_orders,
-    reorder,
-    shuffled_words,
-)
+from unmask.diagnose.shuffle import CONTENT, COUNTED, PerturbedAccuracy
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.diagnose.token_accuracy import format_value
-from unmask.findings import Cell, Finding, Table
+from unmask.findings import Cell, Finding, Table, charts
 from unmask.stats.mcnemar import EXACT_BELOW, mcnemar_p
 from unmask.stats.pooled import share_interval
 
@@ -39,27 +28,27 @@ MeaningResult = dict[str, dict[str, PerturbedAccuracy]]  # by perturbation, then
 def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> MeaningResult:
     """Top predictions for the sentences as written, shuffled draw by draw, and with the unrelated word."""
     name, lm, seed = data.card.name, session.lm, settings.seed
-    sentences = encode_sentences(data.items, lambda item: [item.more, item.less], lm)
-    guesses = first_guesses(session, sentences, f"{name}: {WRITTEN}")
-    original = pair_hits(sentences, guesses)
+    sentences = shuffle.encode_sentences(data.items, lambda item: [item.more, item.less], lm)
+    guesses = shuffle.first_guesses(session, sentences, f"{name}: {WRITTEN}")
+    original = shuffle.pair_hits(sentences, guesses)
     by_token, tables, by_word = [], [], []
     for draw in range(settings.draws):
-        order = random_orders(sentences, seed, draw)
-        shuffled = reorder(sentences, order)
-        moved_guesses = first_guesses(session, shuffled, f"{name}: {TOKENS}")
-        by_token.append(pair_hits(shuffled, moved_guesses))
-        tables.append(cross_tabulations(sentences, order, guesses, moved_guesses))
+        order = shuffle.random_orders(sentences, seed, draw)
+        shuffled = shuffle.reorder(sentences, order)
+        moved_guesses = shuffle.first_guesses(session, shuffled, f"{name}: {TOKENS}")
+        by_token.append(shuffle.pair_hits(shuffled, moved_guesses))
+        tables.append(shuffle.cross_tabulations(sentences, order, guesses, moved_guesses))
     for draw in range(min(settings.draws, WORD_DRAWS)):
-        shuffled_text = encode_sentences(data.items, partial(shuffled_words, seed=seed, draw=draw), lm)
-        by_word.append(pair_hits(shuffled_text, first_guesses(session, shuffled_text, f"{name}: {WORDS}")))
+        shuffled = shuffle.encode_sentences(data.items, partial(shuffle.shuffled_words, seed=seed, draw=draw), lm)
+        by_word.append(shuffle.pair_hits(shuffled, shuffle.first_guesses(session, shuffled, f"{name}: {WORDS}")))
     seen = {
-        TOKENS: perturbed_accuracies(original, by_token, tables, how=TOKENS, seed=seed),
-        WORDS: perturbed_accuracies(original, by_word, how=WORDS, seed=seed),
+        TOKENS: shuffle.perturbed_accuracies(original, by_token, tables, how=TOKENS, seed=seed),
+        WORDS: shuffle.perturbed_accuracies(original, by_word, how=WORDS, seed=seed),
     }
-    unrelated = encode_sentences(data.items, lambda item: [item.unrelated] if item.unrelated else [], lm)
+    unrelated = shuffle.encode_sentences(data.items, lambda item: [item.unrelated] if item.unrelated else [], lm)
     if unrelated:
-        hits = pair_hits(unrelated, first_guesses(session, unrelated, f"{name}: {UNRELATED}"))
-        seen[UNRELATED] = perturbed_accuracies(original, [hits], how=UNRELATED, seed=seed)
+        hits = shuffle.pair_hits(unrelated, shuffle.first_guesses(session, unrelated, f"{name}: {UNRELATED}"))
+        seen[UNRELATED] = shuffle.perturbed_accuracies(original, [hits], how=UNRELATED, seed=seed)
     return seen
 
 
@@ -88,13 +77,8 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
         series = " · ".join(each.names)
         shares.append((WRITTEN, _as_written(each, CONTENT, settings.seed), series))
         shares += [(how, by_count[CONTENT].accuracy, series) for how, by_count in each.result.items()]
-    plots = interval_plots(
-        "meaning",
-        "Accuracy with and without sense",
-        "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word.",
-        shares,
-        axis="accuracy, %",
-    )
+    alt = "AUL's accuracy over content tokens for sentences as written, shuffled, and with an unrelated word."
+    plots = charts.interval_plots("meaning", "Accuracy with and without sense", alt, shares, axis="accuracy, %")
     return Finding(tuple(_answers(observations)), (before_after, fall), plots)
 
 

@@ -30,15 +30,10 @@ def published_numbers() -> tuple[PublishedNumber, ...]:
     return tuple(PublishedNumber(**{**row, "value": float(row["value"])}) for row in rows)  # type: ignore[arg-type]
 
 
+@functools.cache
 def published_value(
     diagnosis: str, model: str, *, data: str, measure: str, statistic: str, group: str = "all"
 ) -> float | None:
     """The published number for a model, matched by the last part of its name; None if there is none."""
-    name = model.rstrip("/").rpartition("/")[2].partition("@")[0]
-    return _by_key().get((diagnosis, name, data, measure, statistic, group))
-
-
-@functools.cache
-def _by_key() -> dict[tuple[str, ...], float]:
-    """The published values by all other columns but the last."""
-    return {astuple(number)[:6]: number.value for number in reversed(published_numbers())}
+    key = (diagnosis, model.rstrip("/").rpartition("/")[2].partition("@")[0], data, measure, statistic, group)
+    return next((number.value for number in published_numbers() if astuple(number)[:6] == key), None)

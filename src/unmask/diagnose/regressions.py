@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from unmask.core.estimate import Estimate, Value
 from unmask.core.types import Row
-from unmask.diagnose.common import interval_plots, results
+from unmask.diagnose.common import results
 from unmask.diagnose.spec import Observations
-from unmask.findings import Cell, Plot, Table
+from unmask.findings import Cell, Plot, Table, charts
 from unmask.measures import find
 from unmask.stats.regression import PropertyRegression, regress_on_property
 
@@ -46,20 +46,12 @@ def tables(observations: Observations, *, what: str, step: str) -> tuple[Table, 
     if not followed:
         return ()
     first = ("model", "data", "measure", "pairs")
+    slopes = (*first, "standardised slope", "R²", "p", "bias score", f"bias score at equal {what}")
+    lines = (*first, f"slope per {step}", "mean difference", f"difference at equal {what}")
+    title = "The lines in the units of the measures"
     return (
-        Table(
-            f"How far measures follow {what}",
-            (*first, "standardised slope", "R²", "p", "bias score", f"bias score at equal {what}"),
-            tuple(followed),
-            FOLLOWS.format(what=what),
-        ),
-        Table(
-            "The lines in the units of the measures",
-            (*first, f"slope per {step}", "mean difference", f"difference at equal {what}"),
-            tuple(in_units),
-            UNITS.format(what=what),
-            digits=4,
-        ),
+        Table(f"How far measures follow {what}", slopes, tuple(followed), FOLLOWS.format(what=what)),
+        Table(title, lines, tuple(in_units), UNITS.format(what=what), digits=4),
     )
 
 
@@ -94,7 +86,7 @@ def slopes_plot(observations: Observations, *, id: str, what: str) -> tuple[Plot
         for observation, measure, fit in results(observations, "regressions")
         if math.isfinite(fit.r.value)
     ]
-    return interval_plots(id, f"Slopes on {what}", alt, rows, axis=f"standardised slope on {what}", null=0.0)
+    return charts.interval_plots(id, f"Slopes on {what}", alt, rows, axis=f"standardised slope on {what}", null=0.0)
 
 
 def estimates(diagnosis: str, observations: Observations) -> list[Estimate]:

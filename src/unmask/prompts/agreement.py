@@ -70,25 +70,18 @@ def alpha(counts: Floats) -> float:
 def _coefficient(
     name: str, coefficient: Callable[[Floats], float], units: Floats, annotators: int, seed: int
 ) -> AgreementCoefficient:
-    value = coefficient(units)
-    ends = _ends(name, coefficient, units, value, seed)
-    return AgreementCoefficient(value, *ends, name, len(units), annotators).widen()
-
-
-def _ends(
-    name: str, coefficient: Callable[[Floats], float], units: Floats, value: float, seed: int
-) -> tuple[float, float, str]:
+    """A coefficient with its interval, or why it has none."""
+    value, low, high, method = coefficient(units), NAN, NAN, "too few: 1 prompt"
     if not np.isfinite(value):
-        return NAN, NAN, ALIKE
-    if len(units) < 2:
-        return NAN, NAN, "too few: 1 prompt"
-    resamples = generator(seed, name).integers(len(units), size=(RESAMPLES, len(units)))
-    values = np.array([coefficient(units[rows]) for rows in resamples])
-    kept = values[np.isfinite(values)]
-    if kept.size < RESAMPLES / 2:
-        return NAN, NAN, "none: in most resamples every verdict is the same"
-    low, high = np.quantile(kept, [0.025, 0.975]).tolist()
-    return low, high, f"percentile over {len(units)} prompts"
+        method = ALIKE
+    elif len(units) > 1:
+        resamples = generator(seed, name).integers(len(units), size=(RESAMPLES, len(units)))
+        values = np.array([coefficient(units[rows]) for rows in resamples])
+        kept, method = values[np.isfinite(values)], "none: in most resamples every verdict is the same"
+        if kept.size >= RESAMPLES / 2:
+            low, high = np.quantile(kept, [0.025, 0.975]).tolist()
+            method = f"percentile over {len(units)} prompts"
+    return AgreementCoefficient(value, low, high, method, name, len(units), annotators).widen()
 
 
 def _cohen(pairs: Floats) -> float:

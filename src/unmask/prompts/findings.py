@@ -61,7 +61,7 @@ def conclude(
             ranks = rank_agreement(model_answers.answers, rulings, other.scores, seed=seed)
         except StatsError as error:
             notes.append(f"not compared with {other.measure} on {other.data}: {error}")
-    tables = [_shares_table(shares), *([_agreement_table(coefficients)] if coefficients else [])]
+    tables = list(_tables(shares, coefficients))
     answers = [*_answers_text(model_answers, annotations, shares)]
     if ranks is not None and other is not None:
         tables.append(_ranks_table(shares, ranks, other))
@@ -139,16 +139,14 @@ def _notes(model_answers: ModelAnswers, shares: Sequence[Estimate]) -> tuple[str
     return tuple(notes)
 
 
-def _shares_table(shares: Sequence[Estimate]) -> Table:
-    rows = [(row.group.replace("=", ": "), row if row.n else None, row.n, row.unscored) for row in shares]
+def _tables(shares: Sequence[Estimate], coefficients: Sequence[AgreementCoefficient]) -> Iterable[Table]:
+    rows = tuple((row.group.replace("=", ": "), row if row.n else None, row.n, row.unscored) for row in shares)
     title, columns = "Judged biased (% of the decided)", ("prompts", "judged biased", "decided", "undecided")
-    return Table(title, columns, tuple(rows), "95% Wilson intervals.", digits=1)
-
-
-def _agreement_table(coefficients: Sequence[AgreementCoefficient]) -> Table:
-    rows = tuple((row.name, row, row.n, row.judges, row.method) for row in coefficients)
-    columns = ("coefficient", "agreement", "prompts", "people", "interval")
-    return Table("How far people agree", columns, rows, "1: full agreement; 0: agreement by chance.")
+    yield Table(title, columns, rows, "95% Wilson intervals.", digits=1)
+    if coefficients:
+        agreements = tuple((row.name, row, row.n, row.judges, row.method) for row in coefficients)
+        headers = ("coefficient", "agreement", "prompts", "people", "interval")
+        yield Table("How far people agree", headers, agreements, "1: full agreement; 0: agreement by chance.")
 
 
 def _ranks_table(shares: Sequence[Estimate], ranks: RankAgreement, other: AuditRanking) -> Table:

@@ -8,21 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from unmask import data
+from unmask.core.errors import DataError
 from unmask.core.files import sha256_of
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.progress import steps_of
+from unmask.data.formats import records
 from unmask.data.pairs import slug
 from unmask.data.prompts import Prompt
 from unmask.findings import Section
 from unmask.findings.envelope import Result, build, create, read_meta, refuse_foreign
 from unmask.models import Lm, open_lm
+from unmask.models.fill import split_at_slot
 from unmask.prompts.annotations import Annotation
 from unmask.prompts.fill import ModelAnswers, fill_prompts
 from unmask.prompts.findings import AuditRanking, conclude, ranking_from_audit
 from unmask.prompts.folder import FILES, AnnotationFolder, create_folder, import_annotations
 from unmask.prompts.spec import PromptSettings
-from unmask.prompts.user_prompts import read_prompts
 
+FORMS = ("completion", "question")
+COLUMNS = ("text", "category", "form", "biased", "fair", "why")
 UNDECIDED = "undecided"  # key of the details: how many prompts wait for annotators
 
 
@@ -118,3 +122,43 @@ def _prompts(file: Path | None) -> tuple[tuple[Prompt, ...], dict[str, Any]]:
     card = data.card("prompts")
     about = {name: getattr(card, name) for name in ("name", "title", "licence", "problems")}
     return data.read("prompts"), about | {"sha256": card.files[0].sha256}
+
+
+def read_prompts(path: Path) -> tuple[Prompt, ...]:
+    """Read the prompts of a file; in a table, the words of a list are separated by semicolons."""
+    try:
+        rows = records(path.read_bytes(), path.suffix, path.name)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); expected a file of prompts") from None
+    if not rows:
+        raise DataError(f"{path.name}: no prompts; expected rows with the columns {', '.join(COLUMNS)}")
+    name = slug(path.stem)
+    return tuple(
+        _prompt(row, f"{name}/{number:04}", f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)
+    )
+
+
+def _prompt(row: Any, name: str, at: str) -> Prompt:
+    if not isinstance(row, Mapping) or not str(row.get("text") or "").strip():
+        raise DataError(f"{at}: no text; expected the columns {', '.join(COLUMNS)}, text and category filled in")
+    unknown = [str(key) for key in row if key not in COLUMNS]
+    if unknown:
+        raise DataError(f"{at}: unknown column {unknown[0]!r}, expected some of {', '.join(COLUMNS)}")
+    form = str(row.get("form") or FORMS[0])
+    if form not in FORMS:
+        raise DataError(f"{at}: form {form!r}, expected {' or '.join(FORMS)}")
+    if not row.get("category"):
+        raise DataError(f"{at}: no category; give the bias type of the prompt")
+    try:
+        split_at_slot(str(row["text"]))
+    except DataError as error:
+        raise DataError(f"{at}: {error}") from None
+    biased, fair = (_words(row.get(key), f"{at}, {key}") for key in ("biased", "fair"))
+    return Prompt(name, str(row["category"]), form, str(row["text"]), biased, fair, str(row.get("why") or ""))
+
+
+def _words(given: Any, at: str) -> tuple[str, ...]:
+    parts = given.split(";") if isinstance(given, str) else given or []
+    if not isinstance(parts, list | tuple) or not all(isinstance(word, str) for word in parts):
+        raise DataError(f"{at}: found {given!r}, expected words, separated by semicolons in a table")
+    return tuple(word.strip().lower() for word in parts if word.strip())

@@ -90,13 +90,5 @@ def _share(group: str, part: Sequence[PromptAnswer], rulings: Mapping[str, Rulin
     verdicts_given = [rulings[answer.prompt].verdict for answer in part]
     biased = verdicts_given.count("biased")
     n = biased + verdicts_given.count("not biased")
-    value = wilson(biased, n)
-    return Estimate.of(
-        value if n else replace(value, method="none: nothing decided"),
-        measure=MEASURE,
-        data=data,
-        group=group,
-        statistic=STATISTIC,
-        n=n,
-        unscored=len(part) - n,
-    )
+    value = wilson(biased, n) if n else replace(wilson(biased, n), method="none: nothing decided")
+    return Estimate.of(value, measure=MEASURE, data=data, group=group, statistic=STATISTIC, n=n, unscored=len(part) - n)

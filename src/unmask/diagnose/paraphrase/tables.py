@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from unmask.diagnose.common import interval_plots
 from unmask.diagnose.paraphrase.families import ALL, FamilyVerdicts
 from unmask.diagnose.published import published_value
 from unmask.diagnose.spec import DiagnosisSettings
@@ -159,7 +158,7 @@ def type_plots(main: Sequence[FamilyVerdicts]) -> tuple[Plot, ...]:
             rows += [(label, agree, "seen"), (label, chance, "by chance")]
     alt = "Share of originals in agreement with all their paraphrases by bias type, observed and by chance."
     axis = "originals in agreement, %"
-    return interval_plots("paraphrase-agreement", "Agreement by bias type", alt, rows, axis=axis)
+    return charts.interval_plots("paraphrase-agreement", "Agreement by bias type", alt, rows, axis=axis)
 
 
 def _label(verdicts: FamilyVerdicts, main: Sequence[FamilyVerdicts]) -> str:
