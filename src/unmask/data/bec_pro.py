@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from unmask.core.errors import DataError
@@ -44,7 +43,6 @@ COUPLES = dict(
         strict=True,
     )
 )
-Row = Mapping[str, str]
 _COLUMNS = ("Sentence", "Template", "Person", "Profession", "Prof_Gender")
 
 
@@ -60,17 +58,11 @@ def load(path: Path) -> LoadedItems:
     for (template, person, profession), row in by_content.items():
         other = by_content.get((template, COUPLES.get(person, ""), profession))
         if person in COUPLES and other is not None:
-            items.append(_item(row, other, templates[template]))
+            template_id = f"{templates[template]}-{person.lower()}"
+            groups = {"category": row["Prof_Gender"], "word": profession, "goal": "zero", "slot": "person"}
+            name = f"{CARD.name}/{template_id}-{slug(profession)}"
+            items.append(Pair(name, row["Sentence"], other["Sentence"], groups={**groups, "template": template_id}))
     return with_warnings(items)
-
-
-def _item(man: Row, woman: Row, template: int) -> Pair:
-    """One profession in one template, with the masculine and the feminine person word."""
-    person, word = man["Person"].lower(), man["Profession"]
-    groups = {"category": man["Prof_Gender"], "word": word, "goal": "zero", "slot": "person"}
-    name = f"{CARD.name}/{template}-{person}-{slug(word)}"
-    template_id = f"{template}-{person}"
-    return Pair(name, man["Sentence"], woman["Sentence"], groups={**groups, "template": template_id})
 
 
 DATASET = DatasetSource(CARD, load)

@@ -90,8 +90,7 @@ def open_binary(path: Path) -> BinaryIO:
     if suffix == ".zst":
         import pyarrow as pa
 
-        packed = pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
-        return cast(BinaryIO, io.BufferedReader(packed))
+        return cast(BinaryIO, io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")))
     openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
     return cast(BinaryIO, openers.get(suffix, open)(path, "rb"))
 

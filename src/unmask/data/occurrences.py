@@ -43,6 +43,4 @@ def _pattern(node: dict[str, dict[str, object]]) -> str:
     if not branches:
         return ""
     inner = branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
-    if "" not in node:
-        return inner
-    return f"(?:{inner})?"
+    return f"(?:{inner})?" if "" in node else inner

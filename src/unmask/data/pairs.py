@@ -1,8 +1,12 @@
 """Your own pairs: a file with columns `more` and `less`, or records from Python.
 
 `more` is the stereotyping sentence, `less` the other. Optional columns are `id`, `category`, `direction`
-(`stereo` or `antistereo`), `unrelated`, `context` and `target`; every other column becomes a group. Files
-with one sentence per row in Finspector's format are read as well.
+(`stereo` or `antistereo`), `unrelated`, `context` and `target`; every other column becomes a group.
+
+Paraphrase files with one sentence per row, in the format of Finspector (Kwon & Mihindukulasooriya, 2023), are
+read as well: `bias_type`, `sent_index` (which original), `para_index` (0: the original itself), `more_or_less`
+(`sent_more`: the stereotyping sentence) and `sent`; `stereo_type` may give the direction. Two rows make a
+pair. The authors' score columns (`bert`, `roberta`, …) are ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +21,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from unmask.core.errors import DataError
 from unmask.core.types import Dataset, Pair
-from unmask.data import finspector
 from unmask.data.formats import records as records_of
 from unmask.data.items import LoadedItems, user_dataset, with_warnings
 
@@ -35,6 +38,15 @@ ALIASES = {
     "target": (),
 }
 DIRECTIONS = ("stereo", "antistereo")
+ORIGINAL, NUMBER = "original", "paraphrase"  # the groups of a set of paraphrases
+ITSELF = "0"  # the number of the original among its paraphrases
+# columns of Finspector's files
+SENTENCE = ("sent", "sentence")
+SIDE = ("more_or_less", "more/less", "side")
+DIRECTION = ("stereo_type", "stereo_antistereo", "direction", "stereo/anti")
+CATEGORY = ("bias_type", "category")
+_SIDES = {"sent_more": "more", "more": "more", "sent_less": "less", "less": "less"}
+_DIRECTIONS = {"stereo": "stereo", "antistereo": "antistereo", "anti": "antistereo"}
 _FIELD = {spelling: field for field, others in ALIASES.items() for spelling in (field, *others)}
 _NOT_GROUPS = ("more", "less", "id", "unrelated", "context")
 _FIRST = ("category", "direction", "target")
@@ -78,7 +90,9 @@ def items(records: Iterable[Any], name: str, where: str) -> LoadedItems:
     rows: dict[str, int] = {}
     unnamed = False
     given = list(records)
-    given = finspector.pair_rows(given, where) if finspector.is_finspector(given) else given
+    names = {str(column).strip().lower() for column in given[0]} if given and isinstance(given[0], Mapping) else set()
+    if {"sent_index", "para_index"} <= names and names & set(SIDE):
+        given = _pair_rows(given, where)
     for row, record in enumerate(given):
         at = f"{where}, row {row} (from 0)"
         fields = _fields(record, at)
@@ -154,3 +168,46 @@ def _text(value: Any) -> str | None:
 def _spellings(field: str) -> str:
     """A column's name and its aliases, for messages."""
     return " or ".join(repr(spelling) for spelling in (field, *ALIASES.get(field, ())))
+
+
+def _pair_rows(records: Sequence[Mapping[str, Any]], where: str) -> list[dict[str, str]]:
+    """Join two rows of Finspector's into a pair, ordered by the first, with `original` and `paraphrase`."""
+    pairs: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row, record in enumerate(records):
+        at = f"{where}, row {row} (from 0)"
+        fields = {str(column).strip().lower(): _index_text(value) for column, value in record.items()}
+        category, direction = (_cell(fields, names).strip() for names in (CATEGORY, DIRECTION))
+        needed = (("sent_index",), ("para_index",), SIDE)
+        original, number, side = (_cell(fields, names, at).strip() for names in needed)
+        if side.lower() not in _SIDES:
+            raise DataError(f"{at}: {side!r} for the side, expected 'sent_more' or 'sent_less'")
+        name, side = f"{category}/{original}" if category else original, _SIDES[side.lower()]
+        groups = {"category": category, ORIGINAL: name, NUMBER: number}
+        pair = pairs.setdefault((category, original, number), groups)
+        if side in pair:
+            which = f"sentence {original}, paraphrase {number}"
+            raise DataError(f"{at}: a second {side} sentence of {which}; expected one of each side")
+        pair[side] = _cell(fields, SENTENCE, at)  # exactly as written
+        pair["direction"] = pair.get("direction") or _DIRECTIONS.get(direction.lower(), "")
+    for (_, original, number), pair in pairs.items():
+        if lacking := {"more", "less"} - pair.keys():
+            raise DataError(
+                f"{where}: sentence {original}, paraphrase {number} has no row with sent_{lacking.pop()}; "
+                "expected sent_more and sent_less for every original and paraphrase"
+            )
+    return list(pairs.values())
+
+
+def _index_text(value: object) -> str:
+    """A cell as text; an index that a data frame converted to float becomes an integer again."""
+    if value is None or value != value:  # noqa: PLR0124 - only NaN differs from itself
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _cell(fields: Mapping[str, str], names: Sequence[str], at: str = "") -> str:
+    """The first cell of these columns that is not empty; with `at` it is required."""
+    cell = next((fields[name] for name in names if fields.get(name, "").strip()), "")
+    if at and not cell:
+        raise DataError(f"{at}: nothing in column {' or '.join(map(repr, names))}; fill it in")
+    return cell

@@ -151,13 +151,12 @@ def _template(row: Mapping[str, Any], gender: str, women: Mapping[str, float], w
     rest = named[slot.end() :]  # after `they` the verb is plural, as in the published sentences
     rest = re.sub(r"^ was\b", " were", rest) if word == "they" else rest
     fits = (gender == "female") == (women[occupation] > 0.5)
-    side = "neutral" if gender == "neutral" else "pro" if fits == means_it else "anti"
     return CoreferenceItem(
         id=f"{at:04}/{gender}",
         text=named[: slot.start()] + word + rest,
         at=(slot.start(), slot.start() + len(word)),
         gold=occupation if means_it else participant,
         other=participant if means_it else occupation,
-        stereotype=side,
+        stereotype="neutral" if gender == "neutral" else "pro" if fits == means_it else "anti",
         groups={"gender": gender, "occupation": occupation, "answer": winogender.WHOM[answer]},
     )

@@ -43,13 +43,8 @@ def ends_sentence(before: str, mark: str) -> bool:
     match = _END.match(mark)
     if match is None or mark[match.end() : match.end() + 1].islower():
         return False
-    return mark[0] != "." or not _is_short(before)
-
-
-def _is_short(before: str) -> bool:
-    """Is the word before a full stop an initial or an abbreviation?"""
     word = _LAST_WORD.search(before)
-    if word is None:
-        return False
-    last = word.group()
-    return (len(last) == 1 and last.isalpha() and last != "I") or last.lower() in ABBREVIATIONS
+    if mark[0] != "." or word is None:
+        return True
+    last = word.group()  # before a full stop: an initial or an abbreviation?
+    return not (len(last) == 1 and last.isalpha() and last != "I") and last.lower() not in ABBREVIATIONS

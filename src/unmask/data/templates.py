@@ -91,11 +91,6 @@ def fill_template(template: str, word: str = "", a: str = "", slots: Slots = FOR
     return FilledTemplate(he, she, sentence, mark.lower(), third[0] if third else None)
 
 
-def has_word_mark(template: str) -> bool:
-    """Whether the template has a mark for the word (`{word}`, `{a}` or `{A}`)."""
-    return bool({"word", "a", "A"} & set(_MARK.findall(template)))
-
-
 def expand_templates(lines: Sequence[TemplateLine], name: str, slots: Slots = FORMS) -> Iterator[Pair]:
     """Expand words in the order of the file, each with the templates of its category, or with its own.
 
@@ -108,7 +103,7 @@ def expand_templates(lines: Sequence[TemplateLine], name: str, slots: Slots = FO
         if line.word:
             entry = own.setdefault((line.category, line.word, line.goal), (line, []))
             entry[1].extend([line] if line.template else [])
-        elif has_word_mark(line.template):
+        elif {"word", "a", "A"} & set(_MARK.findall(line.template)):
             shared[line.category].append(line)
         else:
             alone.append(line)
@@ -175,13 +170,22 @@ def load(path: Path, *, name: str) -> Dataset:
         rows = records(data, path.suffix, path.name)
         lines = [_line(row, f"{path.name}, row {number} (from 0)") for number, row in enumerate(rows)]
         loaded = _items(lines, name, path.name, FORMS)
-    digest = hashlib.sha256(data).hexdigest()
-    return user_dataset(loaded, name, f"Templates of {path.name}", path.name, digest)
+    return user_dataset(loaded, name, f"Templates of {path.name}", path.name, hashlib.sha256(data).hexdigest())
 
 
 def from_yaml(data: bytes, where: str, name: str) -> LoadedItems:
     """Load the items of a YAML file."""
-    content = _parse_yaml(data, where)
+    import yaml
+
+    try:
+        content = yaml.safe_load(decode(data, where))
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"{where}: not valid YAML ({reason}); quote templates that begin with a brace") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{where}: found {_kind(content)}, expected {', '.join(PARTS)} with their entries")
+    if strange := [str(key) for key in content if key not in PARTS]:
+        raise DataError(f"{where}: unknown entry {strange[0]!r}, expected {', '.join(PARTS)}")
     given = content.get("slots") or {}
     if not isinstance(given, dict):
         raise DataError(f"{where}, slots: found {_kind(given)}, expected names with their words")
@@ -201,22 +205,6 @@ def _items(lines: Sequence[TemplateLine], name: str, where: str, slots: Slots) -
     if times > 1:
         raise DataError(f"{where}: a word is listed twice in one category (item {most}); keep one of them")
     return with_warnings(items)
-
-
-def _parse_yaml(data: bytes, where: str) -> dict[str, Any]:
-    import yaml
-
-    try:
-        content = yaml.safe_load(decode(data, where))
-    except yaml.YAMLError as error:
-        reason = " ".join(str(error).split())
-        raise DataError(f"{where}: not valid YAML ({reason}); quote templates that begin with a brace") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{where}: found {_kind(content)}, expected {', '.join(PARTS)} with their entries")
-    strange = [str(key) for key in content if key not in PARTS]
-    if strange:
-        raise DataError(f"{where}: unknown entry {strange[0]!r}, expected {', '.join(PARTS)}")
-    return content
 
 
 def _words(given: Any, at: str) -> tuple[str, ...]:

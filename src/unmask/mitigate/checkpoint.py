@@ -162,12 +162,11 @@ def _weight_changes(before: Mapping[str, torch.Tensor], model: Any) -> dict[str,
     if not any(counts) and eraser is None:
         raise ModelError("no weight changed, so there is no mitigated model: give more text")
     distance = sum(float((old.double() - new.double()).pow(2).sum()) for old, new in pairs)
-    length = sum(float(old.double().pow(2).sum()) for old, _ in pairs)
     return {
         "weights": sum(counts),
         "of": sum(old.numel() for old, _ in pairs),
         "tensors": sum(map(bool, counts)),
-        "relative_distance": (distance / length) ** 0.5,
+        "relative_distance": (distance / sum(float(old.double().pow(2).sum()) for old, _ in pairs)) ** 0.5,
         "eraser": eraser.description if eraser is not None else None,
     }
 

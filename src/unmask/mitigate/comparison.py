@@ -80,15 +80,13 @@ def compare_evaluations(
     """Compare two evaluations in tables, sentences and plots; `probe` is the record of an eraser's probe."""
     compared = compare_headlines(before, after, _is_compared, seed=seed)
     size = lean_size(word_leans(before.rows["ppd", TEMPLATES], after.rows["ppd", TEMPLATES]), seed)
-    proper = _proper(compared, before, after, seed)
-    tables = [_bias(compared, size), proper, _utility(before, after, seed)]
+    tables = [_bias(compared, size), _proper(compared, before, after, seed), _utility(before, after, seed)]
     answers = list(_answers(compared, size, before, after, seed))
     if probe is not None:
         table, answer = _probe(probe)
         tables.append(table)
         answers.append(answer)
-    charts = _plots(before, after) if plots else ()
-    return Finding(tuple(answers), tuple(tables), charts, _NOTES)
+    return Finding(tuple(answers), tuple(tables), _plots(before, after) if plots else (), _NOTES)
 
 
 def bias_estimates(evaluation: BiasEvaluation, *, seed: int = 0) -> list[Estimate]:

@@ -72,7 +72,10 @@ def measure_curve(  # noqa: PLR0913 - everything that determines a curve
         )
     lm = open_model()
     request = {**request_of(method, lm, corpus, settings, choices), "curve": DATA}
-    asld_by_size = _load_draws(out, request)
+    known = finished_details(out, request) if (out / RESULT).exists() else {"asld": {}}
+    if known is None:
+        raise ResultError(f"{out} was made with another model, corpus or settings: give another folder")
+    asld_by_size: dict[str, dict[str, float]] = dict(known["asld"])
     details = {"request": request, "asld": asld_by_size}
     sizes = sorted(set(sizes))
     if "0" not in asld_by_size:
@@ -81,8 +84,7 @@ def measure_curve(  # noqa: PLR0913 - everything that determines a curve
         for draw in range(draws):
             if str(draw) in asld_by_size.setdefault(str(size), {}):
                 continue
-            label = f"{size:,} sentences, draw {draw + 1} of {draws}"
-            step = with_label(progress, label)
+            step = with_label(progress, f"{size:,} sentences, draw {draw + 1} of {draws}")
             context = MitigationContext(Engine(open_model()), out / WORK, settings, choices, step)
             outcome = method.apply(context, sample_corpus(corpus, size, draw, settings.seed))
             changed = replace(context.lm, network=Network(outcome.model.eval()), _encoded={})
@@ -99,8 +101,7 @@ def measure_curve(  # noqa: PLR0913 - everything that determines a curve
         for size in reversed(means)  # the headline is that of the most text
     ]
     section = Section(method.name, *TITLE_AND_LEAD, curve_finding(method.name, values, means))
-    meta = build_meta(method, lm, corpus, details, estimates=estimates, findings=[section])
-    return create(meta, out)
+    return create(build_meta(method, lm, corpus, details, estimates=estimates, findings=[section]), out)
 
 
 def curve_finding(method: str, values: Mapping[int, Floats], means: Mapping[int, Value]) -> Finding:
@@ -128,13 +129,3 @@ def curve_finding(method: str, values: Mapping[int, Floats], means: Mapping[int,
     chart = charts.curves(points, x="sentences", y="ASLD", band=True)
     plot = Plot("mitigation-curve", "ASLD against the number of sentences", "Mean ASLD with its band.", chart)
     return Finding((answer,), (table,), (plot,))
-
-
-def _load_draws(out: Path, request: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    """The ASLD by size and draw that an earlier run of the same request measured."""
-    if not (out / RESULT).exists():
-        return {}
-    details = finished_details(out, request)
-    if details is None:
-        raise ResultError(f"{out} was made with another model, corpus or settings: give another folder")
-    return dict(details["asld"])

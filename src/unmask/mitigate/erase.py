@@ -159,14 +159,12 @@ def find_contexts(sentences: Sequence[str], *, seed: int = 0) -> tuple[list[Cont
     chosen = [candidates[number] for number in sorted(sampled.tolist())]
     missing = set(pairs) - {pair for _, pair in chosen}
     contexts = chosen + [(carrier, pair) for pair in pairs if pair in missing for carrier in CARRIERS]
-    source = f"{len(chosen)} sentences of the corpus; carrier sentences for {len(missing)} pairs of words"
-    return contexts, source
+    return contexts, f"{len(chosen)} sentences of the corpus; carrier sentences for {len(missing)} pairs of words"
 
 
 def pair_states(lm: Lm, contexts: Sequence[Context], layer: int) -> GenderedStates:
     """States of both words in each sentence at a layer; sentences the model cannot encode are skipped."""
-    filled = [(pair, [(sentence, word) for word in pair]) for sentence, pair in contexts]
-    kept, rows = _tokenize_all(lm, filled)
+    kept, rows = _tokenize_all(lm, [(pair, [(sentence, word) for word in pair]) for sentence, pair in contexts])
     if len(set(kept)) < MIN_PAIRS:
         raise ModelError(
             f"{lm.facts.id} can encode {len(set(kept))} pairs of gendered words, "
@@ -179,8 +177,7 @@ def pair_states(lm: Lm, contexts: Sequence[Context], layer: int) -> GenderedStat
 def word_states(lm: Lm, words: Sequence[str], layer: int) -> tuple[Floats, tuple[str, ...]]:
     """Mean states of words over the carrier sentences, and the words that could be encoded."""
     kept, rows = _tokenize_all(lm, [(word, [(carrier, word) for carrier in CARRIERS]) for word in words])
-    states = _states(lm, rows, layer)
-    return states.reshape(len(kept), len(CARRIERS), -1).mean(1), tuple(kept)
+    return _states(lm, rows, layer).reshape(len(kept), len(CARRIERS), -1).mean(1), tuple(kept)
 
 
 def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterator[Context]:
@@ -196,25 +193,21 @@ def _in_corpus(sentences: Sequence[str], pairs: Sequence[GenderPair]) -> Iterato
 def _tokenize_all(
     lm: Lm, filled: Iterable[tuple[T, Sequence[tuple[str, str]]]]
 ) -> tuple[list[T], list[tuple[TokenIds, TokenIds]]]:
-    """The things all of whose sentences (and words) the model can encode, and the rows of those."""
+    """The things all of whose sentences the model can encode; rows of token ids and positions of the word."""
     kept: list[T] = []
     rows: list[tuple[TokenIds, TokenIds]] = []
     for thing, sentences in filled:
         try:
-            rows += [_tokenize(lm, sentence, word) for sentence, word in sentences]
+            texts = [(text.index("{}"), word, text.replace("{}", word, 1)) for text, word in sentences]
+            rows += [
+                (lm.encode(text).ids, word_token_positions(lm, text, (begin, begin + len(word))))
+                for begin, word, text in texts
+            ]
         except (Unscorable, ModelError):
             continue
         kept.append(thing)
     return kept, rows
 
 
-def _tokenize(lm: Lm, sentence: str, word: str) -> tuple[TokenIds, TokenIds]:
-    """Token ids of the filled sentence, and the positions of the word."""
-    begin = sentence.index("{}")
-    text = sentence.replace("{}", word, 1)
-    return lm.encode(text).ids, word_token_positions(lm, text, (begin, begin + len(word)))
-
-
 def _states(lm: Lm, rows: Sequence[tuple[TokenIds, TokenIds]], layer: int) -> Floats:
-    ids, positions = [row for row, _ in rows], [at for _, at in rows]
-    return mean_states(lm, ids, positions, layer=layer, for_eraser=True)
+    return mean_states(lm, [ids for ids, _ in rows], [at for _, at in rows], layer=layer, for_eraser=True)

@@ -58,17 +58,15 @@ def compare_headlines(
 def templates() -> tuple[Dataset, ...]:
     """Pronoun templates of words that should be neutral, then of words said of women and of men."""
     whole, goals = data.load(TEMPLATES), {TEMPLATES: "zero", WOMEN: "female", MEN: "male"}
-    return tuple(_part(whole, name, goal) for name, goal in goals.items())
-
-
-def _part(whole: Dataset, name: str, goal: str) -> Dataset:
-    """The items of one goal, with the group `goal` dropped so that statistics count all of them."""
-    items = tuple(
-        replace(item, groups={key: value for key, value in item.groups.items() if key != "goal"})
-        for item in whole.items
-        if item.groups["goal"] == goal
-    )
-    return replace(whole, card=replace(whole.card, name=name, size=len(items)), items=items)
+    parts = []
+    for name, goal in goals.items():  # the group `goal` is dropped so that statistics count all items
+        items = tuple(
+            replace(item, groups={key: value for key, value in item.groups.items() if key != "goal"})
+            for item in whole.items
+            if item.groups["goal"] == goal
+        )
+        parts.append(replace(whole, card=replace(whole.card, name=name, size=len(items)), items=items))
+    return tuple(parts)
 
 
 def score_rows(engine: Engine, measure: str, dataset: Dataset, progress: Progress | None = None) -> list[Row]:

@@ -75,8 +75,7 @@ def debias_vectors(
     """Static vectors without the directions that classifiers of the pairs' words use."""
     known = [pair for pair in pairs if not vectors.missing(pair)]
     first, second = (vectors.lookup([pair[side] for pair in known]) for side in (0, 1))
-    gendered = GenderedStates(first, second, tuple(known))
-    space = nullspace(gendered, rounds=rounds, seed=seed)
+    space = nullspace(GenderedStates(first, second, tuple(known)), rounds=rounds, seed=seed)
     changed = remove_subspace(vectors.matrix, space.removed)
     return WordVectors(vectors.words, changed, f"{vectors.source}, inlp", vectors.unknown), space
 

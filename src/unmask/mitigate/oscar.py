@@ -41,8 +41,7 @@ def axes(first: Floats, second: Floats, occupations: Floats) -> tuple[Floats, Fl
 def oscar_eraser(first: Floats, second: Floats, occupations: Floats, *, layer: int = -1, about: str = "") -> Eraser:
     """The rotation as an eraser."""
     gender, other = axes(first, second, occupations)
-    tensors = {"first": torch.from_numpy(gender), "second": torch.from_numpy(other)}
-    return Eraser("oscar", tensors, layer, about)
+    return Eraser("oscar", {"first": torch.from_numpy(gender), "second": torch.from_numpy(other)}, layer, about)
 
 
 def debias_vectors(vectors: WordVectors, occupations: Sequence[str], pairs: Pairs = GENDER) -> WordVectors:

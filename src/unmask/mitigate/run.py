@@ -61,7 +61,12 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
     chosen, folder, seed = METHODS.find(method), Path(out), settings.seed
     if opening.dtype != "fp32":
         raise DataError(f"dtype is {opening.dtype}, but weights are changed in fp32: use bf16 to train faster")
-    text = _load(corpus, held, layout, run.limit, needed=chosen.trains)
+    text = corpus
+    if not isinstance(text, TrainingCorpus):
+        files, given = ([each] if isinstance(each, str | Path) else list(each) for each in (text, held))
+        if chosen.trains and not files:
+            raise DataError("no training text: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
+        text = load_corpus(files, layout, held_out=given, limit=run.limit)
     if curve:
         if world_size() > 1:
             raise DataError("a curve trains models one after the other: start it without accelerate launch")
@@ -99,15 +104,3 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
         return create(meta, folder).meta
 
     return Result(on_main_process(compare), folder)
-
-
-def _load(
-    corpus: Files | TrainingCorpus, held: Files, layout: TextLayout, limit: int | None, *, needed: bool
-) -> TrainingCorpus:
-    """The training text and the held-out text."""
-    if isinstance(corpus, TrainingCorpus):
-        return corpus
-    files, held_out = ([given] if isinstance(given, str | Path) else list(given) for given in (corpus, held))
-    if needed and not files:
-        raise DataError("no training text: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
-    return load_corpus(files, layout, held_out=held_out, limit=limit)

@@ -15,8 +15,8 @@ from unmask.core.estimate import Value
 from unmask.findings import Finding, Plot, Table
 from unmask.findings.numbers import signed_number, signed_value
 from unmask.models.classifier import Classifier
-from unmask.tasks.finetune import FineTuned, FineTuneJob, fine_tune_once
-from unmask.tasks.performance import majority_share, sample_examples, score, score_with_interval
+from unmask.tasks.finetune import FineTuned, FineTuneJob, evaluate_fine_tuned, fine_tune_once
+from unmask.tasks.performance import sample_examples, score
 from unmask.tasks.spec import CurvePoint, Task, TaskData, TaskObservation
 from unmask.training.distributed import on_main_process
 
@@ -50,26 +50,14 @@ def bias_curve(task: Task, job: FineTuneJob) -> BiasCurve:
         result = task.observe(classifier, settings)
         found = task.headline(result)
         bias = Value(found.value, found.low, found.high, found.method)
-        dev_score = score(classifier, dev_examples, data.labels)
-        point = CurvePoint(step, found.statistic, bias, found.n, dev_score)
+        point = CurvePoint(step, found.statistic, bias, found.n, score(classifier, dev_examples, data.labels))
         with path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(asdict(point)) + "\n")
         return result, point
 
     classifier, trial = fine_tune_once(job, evaluate)
     last = latest[trial.steps] if trial.steps in latest else task.observe(classifier, settings)
-    fine_tuned = FineTuned(
-        classifier=classifier,
-        chosen=trial,
-        trials=(trial,),
-        dev=score_with_interval(classifier, dev_examples, data.labels, seed=settings.seed),
-        test=None,
-        majority_share=majority_share(dev_examples) if data.labels else None,
-        metric=data.metric,
-        train_examples=len(sample_examples(data.train, settings)),
-        dev_examples=len(dev_examples),
-        test_examples=0,
-    )
+    fine_tuned = evaluate_fine_tuned(job, classifier, trial, (trial,), dev_examples)
     return BiasCurve(tuple(known[step] for step in sorted(known)), last, fine_tuned)
 
 
@@ -97,11 +85,10 @@ def curve_finding(task: Task, observations: Sequence[TaskObservation], data: Tas
         f"{headline} against fine-tuning steps, one line per model, with intervals.",
         charts.curves(rows, x="step", y=headline, band=True),
     )
-    ends = [(each.name, each.points[0].bias, each.points[-1]) for each in observations]
     answers = tuple(
-        f"{name}: {headline} {signed_number(before.value, 3)} before, {signed_value(last.bias, 3)} after "
-        f"{last.step:,} steps; validation {data.metric} {last.score:.3f}"
-        for name, before, last in ends
+        f"{each.name}: {headline} {signed_number(each.points[0].bias.value, 3)} before, "
+        f"{signed_value(last.bias, 3)} after {last.step:,} steps; validation {data.metric} {last.score:.3f}"
+        for each, last in ((each, each.points[-1]) for each in observations)
     )
     return Finding(answers, (table,), (plot,))
 

@@ -62,12 +62,18 @@ class AccuracyGap(NamedTuple):
 
 def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list[CoreferenceAnswer]:
     """Answer every item by `antecedent`."""
+    lm = session.lm
     probes: dict[tuple[str, str], Probe] = {}
     reasons: dict[str, str] = {}
     for item in items:
         try:
             for person in (item.gold, item.other):
-                probes[item.id, person] = antecedent_probe(session.lm, item, person)
+                before = f'{item.text} "{item.pronoun}" refers to the '
+                text, end = f"{before}{person}.", len(before) + len(person)
+                encoded, positions = lm.encode(text), lm.token_positions(text, len(before), end)
+                if not positions:
+                    raise Unscorable(f"the tokenizer finds no token in {person!r}")
+                probes[item.id, person] = _probe(lm, encoded.ids, positions)
         except Unscorable as error:
             reasons[item.id] = error.reason
     readings = session.read(probes.values(), "antecedents")
@@ -78,16 +84,6 @@ def resolve_pronouns(session: Session, items: Sequence[CoreferenceItem]) -> list
         else CoreferenceAnswer(item, scores[item.id, item.gold], scores[item.id, item.other])
         for item in items
     ]
-
-
-def antecedent_probe(lm: Lm, item: CoreferenceItem, person: str) -> Probe:
-    """The probe for one candidate antecedent."""
-    before = f'{item.text} "{item.pronoun}" refers to the '
-    text = f"{before}{person}."
-    encoded, positions = lm.encode(text), lm.token_positions(text, len(before), len(before) + len(person))
-    if not positions:
-        raise Unscorable(f"the tokenizer finds no token in {person!r}")
-    return _probe(lm, encoded.ids, positions)
 
 
 def pronoun_preferences(

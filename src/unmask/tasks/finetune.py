@@ -47,10 +47,8 @@ class FineTuneJob:
 
     def classifier(self) -> Classifier:
         """The model with a new head."""
-        settings = self.settings
-        return new_classifier(
-            self.ref, self.opening, labels=self.data.labels, seed=settings.seed, length=settings.length
-        )
+        labels, settings = self.data.labels, self.settings
+        return new_classifier(self.ref, self.opening, labels=labels, seed=settings.seed, length=settings.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +84,7 @@ class FineTuned:
 
     def facts(self) -> dict[str, Any]:
         """What a result records: everything but the classifier."""
-        names = [name for name in self.__dataclass_fields__ if name != "classifier"]
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "classifier"}
 
 
 def user_data(
@@ -107,41 +104,55 @@ def user_data(
 
 def fine_tune(job: FineTuneJob) -> FineTuned:
     """Search the grid and return the classifier with the best validation score."""
+    from safetensors.torch import load_file
+
     job.folder.mkdir(parents=True, exist_ok=True)
-    data, seed = job.data, job.settings.seed
-    trials = _load_trials(job.folder)
+    path = job.folder / TRIALS  # the finished trials of an interrupted search
+    stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+    trials = [Trial(**record) for record in stored]
 
     def run_trial(trial: Trial) -> Trial:
         known = next((done for done in trials if replace(done, score=None, steps=None) == trial), None)
         if known is not None:
             return known
         classifier = job.classifier()
-        steps = _train(job, classifier, trial, job.folder / trial.name)
-        trained = replace(trial, steps=steps)
+        trained = replace(trial, steps=_train(job, classifier, trial, job.folder / trial.name))
         trials.append(on_main_process(lambda: _score_trial(job, classifier, trained, trials)))
         return trials[-1]
 
     best = greedy_search(job.settings.grid, run_trial)
-    classifier = _load_best(job)
-    test = data.test or data.dev
+    classifier = job.classifier()
+    classifier.model.load_state_dict(load_file(job.folder / BEST / "model.safetensors"), strict=False)
+    return evaluate_fine_tuned(job, classifier, best, trials, job.data.dev, job.data.test)
+
+
+def evaluate_fine_tuned(
+    job: FineTuneJob,
+    classifier: Classifier,
+    chosen: Trial,
+    trials: Sequence[Trial],
+    dev: Sequence[Example],
+    test: Sequence[Example] = (),
+) -> FineTuned:
+    """A fine-tuned classifier with its scores on validation and test examples."""
+    labels, seed = job.data.labels, job.settings.seed
     return FineTuned(
         classifier=classifier,
-        chosen=best,
+        chosen=chosen,
         trials=tuple(trials),
-        dev=score_with_interval(classifier, data.dev, data.labels, seed=seed),
-        test=score_with_interval(classifier, data.test, data.labels, seed=seed) if data.test else None,
-        majority_share=majority_share(test) if data.labels else None,
-        metric=data.metric,
-        train_examples=len(sample_examples(data.train, job.settings)),
-        dev_examples=len(data.dev),
-        test_examples=len(data.test),
+        dev=score_with_interval(classifier, dev, labels, seed=seed),
+        test=score_with_interval(classifier, test, labels, seed=seed) if test else None,
+        majority_share=majority_share(test or dev) if labels else None,
+        metric=job.data.metric,
+        train_examples=len(sample_examples(job.data.train, job.settings)),
+        dev_examples=len(dev),
+        test_examples=len(test),
     )
 
 
 def greedy_search(grid: Grid, evaluate: Callable[[Trial], Trial]) -> Trial:
     """The best batch size, then learning rate, then epochs; ties go to the earlier trial."""
-    middle = {name: values[len(values) // 2] for name, values in asdict(grid).items()}
-    best = evaluate(Trial(**middle))
+    best = evaluate(Trial(**{name: values[len(values) // 2] for name, values in asdict(grid).items()}))
     for name in ("batch", "rate", "epochs"):
         for value in getattr(grid, name):
             trial = evaluate(replace(best, **{name: value}, score=None, steps=None))
@@ -155,9 +166,8 @@ def fine_tune_once(job: FineTuneJob, evaluate: Callable[[int, Classifier], None]
 
     Returns the classifier and the trial with its number of training steps, without a score.
     """
-    grid = job.settings.grid
+    grid, classifier = job.settings.grid, job.classifier()
     trial = Trial(grid.batch[0], grid.rate[0], grid.epochs[0])
-    classifier = job.classifier()
     evaluate(0, classifier)
     callback = EvalCallback(
         job.settings.every or 500,
@@ -176,9 +186,8 @@ def rescale_pooler(classifier: Classifier, examples: Sequence[Example]) -> None:
     import torch
 
     for name, layer in classifier.model.named_modules():
-        if "pooler" not in name or not isinstance(layer, torch.nn.Linear):
-            continue
-        if f"{name}.weight" not in classifier.new_weights:
+        is_new = "pooler" in name and f"{name}.weight" in classifier.new_weights
+        if not is_new or not isinstance(layer, torch.nn.Linear):
             continue
         inputs: list[Any] = []
         hook = layer.register_forward_pre_hook(lambda _, args, inputs=inputs: inputs.append(args[0]))
@@ -253,19 +262,3 @@ def _better(trial: Trial, other: Trial) -> bool:
     """Whether a trial has the higher score; a constant prediction has none (stored as null)."""
     mine, its = (-math.inf if each.score is None else each.score for each in (trial, other))
     return mine > its
-
-
-def _load_trials(folder: Path) -> list[Trial]:
-    """The finished trials of an interrupted search."""
-    path = folder / TRIALS
-    stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    return [Trial(**record) for record in stored]
-
-
-def _load_best(job: FineTuneJob) -> Classifier:
-    """Load the best model that was saved."""
-    from safetensors.torch import load_file
-
-    classifier = job.classifier()
-    classifier.model.load_state_dict(load_file(job.folder / BEST / "model.safetensors"), strict=False)
-    return classifier

@@ -153,8 +153,7 @@ def observe(classifier: Classifier, settings: TaskSettings) -> NliBiasResult:
     while chunk := list(islice(sampled, CHUNK)):
         occupations += [triple.occupation for triple in chunk]
         pairs = [(triple.premise, text) for triple in chunk for text in (triple.female, triple.male)]
-        probabilities = classifier.probabilities(pairs)[:, order]
-        parts.append(probabilities.reshape(len(chunk), 2, len(nli.LABELS)))
+        parts.append(classifier.probabilities(pairs)[:, order].reshape(len(chunk), 2, len(nli.LABELS)))
     return summarize(occupations, np.concatenate(parts), settings)
 
 
@@ -222,7 +221,13 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         ],
         axis="share, or mean probability",
     )
-    return Finding(tuple(map(_answer, observations)), (bias, occupations), plots)
+    answers = [
+        f"{each.name}: neutral {fn.female.value:.3f} for women, {fn.male.value:.3f} for men, difference "
+        f"{signed_value(fn.difference, 4)}, {each.result.n:,} of {each.result.possible:,} triples"
+        + (f"; validation accuracy {each.fine_tuned.dev.value:.3f}" if each.fine_tuned else "")
+        for each, fn in ((each, each.result.measures["fn"]) for each in observations)
+    ]
+    return Finding(tuple(answers), (bias, occupations), plots)
 
 
 def estimates(result: NliBiasResult) -> list[Estimate]:
@@ -253,17 +258,6 @@ def _largest_differences(result: NliBiasResult) -> list[tuple[str, float, float,
     by_occupation = result.occupations.items()
     ranked = sorted((female - male, name, female, male, n) for name, (female, male, n) in by_occupation)
     return [(name, female, male, difference, n) for difference, name, female, male, n in both_ends(ranked)]
-
-
-def _answer(observation: TaskObservation) -> str:
-    """The answer in one sentence."""
-    result: NliBiasResult = observation.result
-    fn, tuned = result.measures["fn"], observation.fine_tuned
-    accuracy = f"; validation accuracy {tuned.dev.value:.3f}" if tuned else ""
-    return (
-        f"{observation.name}: neutral {fn.female.value:.3f} for women, {fn.male.value:.3f} for men, "
-        f"difference {signed_value(fn.difference, 4)}, {result.n:,} of {result.possible:,} triples{accuracy}"
-    )
 
 
 NLIBIAS = Task(

@@ -142,8 +142,7 @@ def sentiment_scores(probabilities: Floats, labels: Sequence[str], label: str | 
         return probabilities[:, label_index(labels, label)], f"probability of {label}"
     names = [name.lower() for name in labels]
     if all("star" in name for name in names):
-        stars = np.array([float(name.split()[0]) for name in names])
-        return probabilities @ stars, "expected stars"
+        return probabilities @ np.array([float(name.split()[0]) for name in names]), "expected stars"
     good = [at for at, name in enumerate(names) if name.startswith("pos")]
     if len(good) == 1:
         return probabilities[:, good[0]], f"probability of {labels[good[0]]}"

@@ -78,19 +78,14 @@ def load_templates(settings: TaskSettings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(templates))[: settings.limit]
 
 
-def women_shares(settings: TaskSettings) -> dict[str, dict[str, float]]:
-    """The share of women in Winogender's professions: as published with it, and by the table of 2020."""
-    published = riddles.share_of_women(sources(settings)[1])
-    ours = {occupation.name: occupation.women for occupation in datasets.read("occupations")}
-    return {SHARES: published, "BLS 2020": {name: ours[name] for name in published if name in ours}}
-
-
 def observe(classifier: Classifier, settings: TaskSettings) -> StsBiasResult:
     """Score every template and profession against the man and the woman."""
-    templates, women = load_templates(settings), women_shares(settings)
+    templates, published = load_templates(settings), riddles.share_of_women(sources(settings)[1])
+    ours = {occupation.name: occupation.women for occupation in datasets.read("occupations")}
+    women = {SHARES: published, "BLS 2020": {name: ours[name] for name in published if name in ours}}
     if not templates:
         raise DataError("no STS-B test sentence begins with `A man` or `A woman` alone: is it the published file?")
-    names = tuple(women[SHARES])
+    names = tuple(published)
     pairs = [
         (f"A {who}{rest}", f"{indefinite_article(name)} {name}{rest}")
         for who in ("woman", "man")
@@ -153,7 +148,13 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
             for name, value in zip(result.professions, result.differences, strict=True)
         ],
     )
-    return Finding(tuple(map(_answer, observations)), (bias, professions), plots)
+    answers = [
+        f"{each.name}: |r| {abs(r.value):.3f}, r {signed_value(r, 3)} over "
+        f"{len(each.result.professions)} professions and {each.result.templates} templates"
+        + (f"; test {tuned.metric} {tuned.test.value:.3f}" if tuned and tuned.test else "")
+        for each, r, tuned in ((each, each.result.r[SHARES], each.fine_tuned) for each in observations)
+    ]
+    return Finding(tuple(answers), (bias, professions), plots)
 
 
 def estimates(result: StsBiasResult) -> list[Estimate]:
@@ -169,17 +170,6 @@ def _largest_differences(result: StsBiasResult) -> list[tuple[str, float, float,
     women = np.array([100 * result.women[SHARES][name] for name in result.professions])
     rows = list(zip(result.professions, *(column.tolist() for column in (*columns, women)), strict=True))
     return [rows[at] for at in both_ends(np.argsort(result.differences).tolist())]
-
-
-def _answer(observation: TaskObservation) -> str:
-    """The answer in one sentence."""
-    result: StsBiasResult = observation.result
-    r, tuned = result.r[SHARES], observation.fine_tuned
-    tested = f"; test {tuned.metric} {tuned.test.value:.3f}" if tuned and tuned.test else ""
-    return (
-        f"{observation.name}: |r| {abs(r.value):.3f}, r {signed_value(r, 3)} over "
-        f"{len(result.professions)} professions and {result.templates} templates{tested}"
-    )
 
 
 STSBIAS = Task(

@@ -256,12 +256,11 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         "that name the term score like hateful ones that do not. A low BNSP: hateful sentences that name it "
         "score low.",
     )
-    shifts = [(term, shift, each.name) for each in observations for term, shift in _by_shift(each.result)]
     plots = charts.interval_plots(
         "toxicity",
         "Shift of score",
         "Shift of the toxicity score by identity term, with intervals.",
-        shifts[:60],
+        [(term, shift, each.name) for each in observations for term, shift in _by_shift(each.result)][:60],
         axis="shift of score",
         null=0.0,
     )

@@ -10,7 +10,6 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Estimate
 from unmask.data import riddles as files
 from unmask.data.examples import Source, published_sources
-from unmask.data.riddles import CoreferenceItem
 from unmask.findings import Finding
 from unmask.findings.numbers import signed_value
 from unmask.tasks.coreference import (
@@ -45,8 +44,8 @@ def sources(settings: TaskSettings) -> tuple[Source, ...]:
     return published_sources(files.WINOBIAS, data_dir=settings.data_dir)
 
 
-def load_items(settings: TaskSettings) -> tuple[tuple[CoreferenceItem, ...], tuple[str, ...]]:
-    """Load the items and the warnings about unreadable lines; `limit` counts sentence pairs."""
+def observe(session: Session, settings: TaskSettings) -> WinoBiasResult:
+    """Accuracy on both sides by sentence type, and which pronoun is likelier; `limit` counts sentence pairs."""
     items, warnings = files.load_winobias(sources(settings))
     pairs = pro_anti_pairs(items)[: settings.limit]
     if not pairs:
@@ -54,14 +53,8 @@ def load_items(settings: TaskSettings) -> tuple[tuple[CoreferenceItem, ...], tup
             "the WinoBias files have no pair of a pro- and an anti-stereotyped sentence: get them again by "
             f"`unmask data get {files.WINOBIAS.name}`"
         )
-    return tuple(item for pair in pairs for item in pair), warnings
-
-
-def observe(session: Session, settings: TaskSettings) -> WinoBiasResult:
-    """Accuracy on both sides by sentence type, and which pronoun is likelier."""
-    items, warnings = load_items(settings)
-    answers = resolve_pronouns(session, items)
-    preferences = pronoun_preferences(session, pro_anti_pairs(items))
+    answers = resolve_pronouns(session, [item for pair in pairs for item in pair])
+    preferences = pronoun_preferences(session, pairs)
     gaps, rates = {}, {}
     for kind in KINDS:
         resolved = [answer for answer in answers if kind in ("all", answer.item.groups["type"])]

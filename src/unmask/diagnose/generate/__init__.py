@@ -20,7 +20,7 @@ from unmask.core.errors import ModelError
 from unmask.core.files import partial_file
 from unmask.core.options import Opening, Options, fill_groups
 from unmask.core.types import Dataset, Pair
-from unmask.data.finspector import ITSELF
+from unmask.data.pairs import ITSELF
 from unmask.diagnose.generate.candidates import (
     MODEL,
     SOURCES,

@@ -11,7 +11,7 @@ from unmask.audit.session import Session
 from unmask.core.errors import StatsError
 from unmask.core.estimate import Estimate
 from unmask.core.types import Dataset, Kind
-from unmask.data.finspector import NUMBER, ORIGINAL
+from unmask.data.pairs import NUMBER, ORIGINAL
 from unmask.diagnose.common import results
 from unmask.diagnose.paraphrase import tables
 from unmask.diagnose.paraphrase.families import (

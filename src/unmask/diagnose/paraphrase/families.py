@@ -14,7 +14,7 @@ from unmask.core.errors import DataError
 from unmask.core.estimate import Value
 from unmask.core.seeds import generator
 from unmask.core.types import Dataset, Floats, Ints, Pair
-from unmask.data.finspector import ITSELF, NUMBER, ORIGINAL
+from unmask.data.pairs import ITSELF, NUMBER, ORIGINAL
 from unmask.stats.concordance import FamilyAgreement, family_agreement, share_of_members
 from unmask.stats.means import mean, mean_interval
 from unmask.stats.shares import wilson

@@ -34,14 +34,13 @@ def apply(context: MitigationContext, corpus: TrainingCorpus, *, as_code: bool =
     examples = _examples(targets, attributes, reminder_rows, context.settings.seed)
     pad = context.lm.tokenizer.pad_token_id
     vectors = AttributeVectors(attributes, pad, context.folder, by_word=not as_code, unit=not as_code)
-    original = _frozen_copy(context.model)
     training = train(
         context.model,
         examples,
         AtCollator(context.lm.tokenizer, pad, shifted=as_code),
         context.settings,
         context.folder,
-        loss=AtLoss(vectors, original, context.options, as_code),
+        loss=AtLoss(vectors, _frozen_copy(context.model), context.options, as_code),
         progress=context.progress,
         on_epoch_begin=vectors.update,
         key=_digest(examples, context.options, as_code),

@@ -52,19 +52,22 @@ class AtCollator:
         targets = [example.target for example in examples]
         ids, mask = pad_rows([target.ids for target in targets], self.pad)
         attribute_ids, attribute_mask = pad_rows([example.attribute.ids for example in examples], self.pad)
-        at = (_published_weights if self.shifted else token_weights)(targets, ids.shape[1])
-        batch = {"targets": ids, "target_mask": mask, "at": at}
+        batch = {"targets": ids, "target_mask": mask, "at": token_weights(targets, ids.shape[1], shifted=self.shifted)}
         batch |= {"attributes": attribute_ids, "attribute_mask": attribute_mask}
         rows = [row for example in examples for row in example.reminders]
         reminders = MaskedLMCollator(self.tokenizer)(rows, rng) if rows else {}
         return batch | {f"remind_{name}": tensor for name, tensor in reminders.items()}
 
 
-def token_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:
-    """Weights that average each row over the positions of its word."""
-    weights = torch.zeros(len(rows), width)
+def token_weights(rows: Sequence[WordOccurrence], width: int, *, shifted: bool = False) -> Tensor:
+    """Weights that average each row over the positions of its word.
+
+    With `shifted`, if any word of the batch has several tokens: one token to the left, divided by the longest.
+    """
+    weights, longest = torch.zeros(len(rows), width), max(len(row.positions) for row in rows)
+    left = int(shifted and longest > 1)
     for number, row in enumerate(rows):
-        weights[number, list(row.positions)] = 1 / len(row.positions)
+        weights[number, [position - left for position in row.positions]] = 1 / (longest if left else len(row.positions))
     return weights
 
 
@@ -80,8 +83,7 @@ def attribute_vectors(model: Any, rows: Sequence[WordOccurrence], pad: int, *, b
         batch = chosen[begin : begin + _BATCH]
         ids, mask = (tensor.to(device) for tensor in pad_rows([row.ids for row in batch], pad))
         layers = torch.stack(all_layers(model, ids, mask))
-        weights = token_weights(batch, ids.shape[1]).to(device)
-        mean = torch.einsum("bt,lbtd->lbd", weights, layers.float())
+        mean = torch.einsum("bt,lbtd->lbd", token_weights(batch, ids.shape[1]).to(device), layers.float())
         owner = torch.tensor([index[name] for name in owners[begin : begin + _BATCH]], device=device)
         if sums is None:
             sums = torch.zeros(len(layers), len(index), mean.shape[-1], device=device)
@@ -152,10 +154,8 @@ class AtLoss:
             reference = all_layers(self.original, batch["attributes"], masks[1])
         squared = torch.stack([(new - old).pow(2) for new, old in zip(current, reference, strict=True)])
         preservation = squared.mean() if self.as_code else squared.sum(-1)[:, batch["attribute_mask"].bool()].mean()
-        share = self.options.strength
-        loss = share * projection + (1 - share) * preservation
-        remind = "remind_"
-        inputs = {name.removeprefix(remind): batch[name] for name in batch if name.startswith(remind)}
+        loss = self.options.strength * projection + (1 - self.options.strength) * preservation
+        inputs = {name.removeprefix("remind_"): batch[name] for name in batch if name.startswith("remind_")}
         return loss + model(**inputs).loss if inputs else loss
 
     def _projection(self, layers: tuple[Tensor, ...], batch: Batch) -> Tensor:
@@ -169,17 +169,5 @@ class AtLoss:
             else:
                 products.append((layers[number] @ vectors.T)[batch["target_mask"].bool()])
         inner = torch.stack(products)  # layers, words or tokens, attribute vectors
-        if self.as_code:  # averaged over layers and batch, and only then squared
-            return inner.mean((0, 1)).pow(2).sum()
-        return inner.pow(2).mean()
-
-
-def _published_weights(rows: Sequence[WordOccurrence], width: int) -> Tensor:
-    """Shifted one token left and divided by the longest word, if any word of the batch has several tokens."""
-    longest = max(len(row.positions) for row in rows)
-    if longest == 1:
-        return token_weights(rows, width)
-    weights = torch.zeros(len(rows), width)
-    for number, row in enumerate(rows):
-        weights[number, [position - 1 for position in row.positions]] = 1 / longest
-    return weights
+        # the published code averages over layers and batch, and only then squares
+        return inner.mean((0, 1)).pow(2).sum() if self.as_code else inner.pow(2).mean()

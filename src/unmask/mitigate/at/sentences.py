@@ -75,8 +75,7 @@ def find_occurrences(
 
 def check_occurrences(attributes: Sequence[WordOccurrence], targets: Sequence[WordOccurrence]) -> None:
     """Raise DataError unless both kinds and both genders occur."""
-    groups = {occurrence.group for occurrence in attributes}
-    if groups != {"male", "female"} or not targets:
+    if {occurrence.group for occurrence in attributes} != {"male", "female"} or not targets:
         raise DataError(
             f"{len(attributes):,} sentences with words of one gender and {len(targets):,} with a target word "
             "and no gendered word: at needs both kinds of sentences and both genders; give more text"

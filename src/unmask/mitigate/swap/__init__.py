@@ -6,16 +6,13 @@ Swapper(default_lexicon())("He gave her his coat.")    # "She gave him her coat.
 
 from __future__ import annotations
 
-from unmask.mitigate.swap.groups import AXES, GroupSwapper
-from unmask.mitigate.swap.lexicon import Lexicon, default_lexicon, package_words, read_lexicon
-from unmask.mitigate.swap.swapper import ModelPronounChooser, PronounChooser, PronounSlot, Swapper
+from unmask.mitigate.swap.groups import GroupSwapper
+from unmask.mitigate.swap.lexicon import default_lexicon, package_words, read_lexicon
+from unmask.mitigate.swap.swapper import ModelPronounChooser, PronounSlot, Swapper
 
 __all__ = [
-    "AXES",
     "GroupSwapper",
-    "Lexicon",
     "ModelPronounChooser",
-    "PronounChooser",
     "PronounSlot",
     "Swapper",
     "default_lexicon",

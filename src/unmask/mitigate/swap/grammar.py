@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 
@@ -43,31 +42,26 @@ def starts_sentence(text: str, position: int) -> bool:
     return SENTENCE_START.search(text, max(0, position - 12), position) is not None if position else True
 
 
-@dataclass(frozen=True, slots=True)
-class PronounCase:
-    """Whether the pronoun is possessive (a noun follows), and whether the rule is certain."""
+def pronoun_case(after: str, before: str = "") -> tuple[bool, bool]:
+    """Whether the pronoun is possessive (a noun follows), and whether the rule is certain.
 
-    possessive: bool
-    sure: bool
-
-
-def pronoun_case(after: str, before: str = "") -> PronounCase:
-    """Decide by the text after the pronoun, and for `a friend of his` by the text before it."""
+    Decided by the text after the pronoun, and for `a friend of his` by the text before it.
+    """
     following = _NEXT.match(after)
     if following is None or following[1] is None:
-        return PronounCase(possessive=False, sure=True)  # the end, or a punctuation mark
+        return False, True  # the end, or a punctuation mark
     word = following[1].lower()
     if word == "own" or word[0].isdigit():
-        return PronounCase(possessive=True, sure=True)
+        return True, True
     if word in BETWEEN:
-        return PronounCase(possessive=_noun_later(after[following.end() :]), sure=False)
+        return _noun_later(after[following.end() :]), False
     if word in CLOSED:
-        return PronounCase(possessive=False, sure=True)
+        return False, True
     if word.endswith("ly") and word not in LY_ADJECTIVES:
-        return PronounCase(possessive=_noun_later(after[following.end() :], participle=True), sure=False)
+        return _noun_later(after[following.end() :], participle=True), False
     past = word.endswith("ed") and word not in ED_ADJECTIVES
     called = bool(past and _OF.search(before))  # "a friend of his called"
-    return PronounCase(possessive=not called, sure=called)
+    return not called, called
 
 
 def _noun_later(rest: str, *, participle: bool = False) -> bool:
@@ -98,8 +92,7 @@ def tagged_possessive(text: str, position: int) -> bool | None:
     tag = tagger()
     if tag is None:
         return None
-    begin = max(0, position - WINDOW)
-    tokens = list(_TOKEN.finditer(text, begin, position + WINDOW))
+    tokens = list(_TOKEN.finditer(text, max(0, position - WINDOW), position + WINDOW))
     tags = tag([token.group() for token in tokens])
     here = next(number for number, token in enumerate(tokens) if token.end() > position)
     noun = next((name for _, name in tags[here + 1 :] if not name.startswith(_BEFORE_NOUNS)), "")

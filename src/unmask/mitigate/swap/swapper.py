@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,11 +35,8 @@ class PronounSlot:
     options: tuple[str, str]  # the current form, and the alternative
 
 
-class PronounChooser(Protocol):
-    """Chooses the form of ambiguous pronouns."""
-
-    def __call__(self, cases: Sequence[tuple[str, PronounSlot]]) -> Sequence[str]:
-        """The chosen form for every text and slot."""
+# chooses the form of ambiguous pronouns, one for every text and slot
+PronounChooser = Callable[[Sequence[tuple[str, PronounSlot]]], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +154,7 @@ class Swapper:
             new, other = _pronoun(text, begin, match.end(), lowered)
             return match_case(new, word), None if other is None else match_case(other, word)
         new = lexicon.words[lowered]
-        if word.isupper() and len(word) == 1:
-            return new, None
-        return match_case(new, word), None
+        return (new if word.isupper() and len(word) == 1 else match_case(new, word)), None
 
     def _is_person(self, text: str, begin: int, end: int, name: str) -> bool:
         """Whether this is a first name, not a surname after another name, an ordinary word or a place."""
@@ -174,10 +169,9 @@ class Swapper:
 
 def _pronoun(text: str, begin: int, end: int, lowered: str) -> tuple[str, str | None]:
     """The replacement of her or his, and the alternative where it is ambiguous."""
-    case = pronoun_case(text[end:], text[max(0, begin - 40) : begin])
+    possessive, sure = pronoun_case(text[end:], text[max(0, begin - 40) : begin])
     forms = ("his", "him") if lowered == "her" else ("her", "hers")
-    possessive = case.possessive
-    ambiguous = not case.sure and (lowered == "her" or text[:begin].endswith("of "))
+    ambiguous = not sure and (lowered == "her" or text[:begin].endswith("of "))
     if ambiguous and lowered == "her":  # taggers tag `his` as PRP$ whatever follows
         by_tag = tagged_possessive(text, begin)
         if by_tag is not None:
