@@ -141,9 +141,8 @@ def explain_item(result: Result, item: str, measure: str | None = None) -> Expla
 def explain_rows(rows: Rows, tokens: pa.Table) -> list[Explanation]:
     """Explain rows of the table of items from the table of tokens."""
     items = pa.array({row["item"] for row in rows}, tokens.schema.field("item").type)
-    chosen = with_contributions(tokens.filter(pc.is_in(tokens["item"], items)))
     parts: dict[tuple[str, str, str], list[TokenPart]] = {}
-    for token in chosen.to_pylist():
+    for token in with_contributions(tokens.filter(pc.is_in(tokens["item"], items))).to_pylist():
         values = {name: token[name] for name in TokenPart.__slots__}
         parts.setdefault((token["measure"], token["item"], token["side"]), []).append(TokenPart(**values))
     return [
@@ -203,8 +202,7 @@ def _slots(pair: Array, side: Array, shared: Array) -> Array:
 
 def _codes(column: pa.ChunkedArray) -> Array:
     """An integer for each distinct text."""
-    codes = column.cast(pa.string()).combine_chunks().dictionary_encode().indices
-    return np.asarray(codes, np.int64)
+    return np.asarray(column.cast(pa.string()).combine_chunks().dictionary_encode().indices, np.int64)
 
 
 def _column(values: Array, rows: Array, size: int, kind: pa.DataType) -> pa.Array:

@@ -103,8 +103,7 @@ def _accuracies(evidence: Evidence, lm: Lm) -> list[Check]:
         detail = f"{share:.1%} of {n:,} tokens are the model's first guess"
         if not share >= floor:  # also if none was read
             detail += f"; below {floor:.0%} the model hardly knows this language: do not interpret its scores"
-        name = "next-token-accuracy" if how == "causal" else f"{how}-accuracy"
-        results.append(Check(name, share >= floor, detail))
+        results.append(Check("next-token-accuracy" if how == "causal" else f"{how}-accuracy", share >= floor, detail))
     return results
 
 

@@ -74,7 +74,9 @@ def _comparisons(a: Result, b: Result, seed: int) -> Iterator[Comparison]:
         for measure, data, rows_a, rows_b in _shared_rows(a, b):
             yield from comparisons(measure, rows_a, rows_b, data=data, rng_seed=seed)
     else:
-        yield from (_compare_estimates(before, after) for before, after in _shared_estimates(a, b))
+        for old, new in _shared_estimates(a, b):
+            (low, high), change = _mover(old, new), new.value - old.value
+            yield Comparison(**_common(old, new), group=old.group, change=change, low=low, high=high, flips=0)
 
 
 def _shared_rows(a: AuditResult, b: AuditResult) -> Iterator[tuple[Measure, str, list[Row], list[Row]]]:
@@ -96,12 +98,6 @@ def _shared_estimates(a: Result, b: Result) -> list[tuple[Estimate, Estimate]]:
     if not shared:
         raise ResultError("the results share no estimate: give results of the same command and options")
     return shared
-
-
-def _compare_estimates(a: Estimate, b: Estimate) -> Comparison:
-    low, high = _mover(a, b)
-    change = b.value - a.value
-    return Comparison(**_common(a, b), group=a.group, change=change, low=low, high=high, flips=0)
 
 
 def _gate_estimate(a: Estimate, b: Estimate, tolerance: float) -> GateResult:

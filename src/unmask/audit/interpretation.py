@@ -74,8 +74,7 @@ def digits_of(statistic: str) -> int:
 
 def interval(estimate: Estimate, digits: int) -> str:
     """`58.0 to 62.9`, or `none`."""
-    ends = f"{number(estimate.low, digits)} to {number(estimate.high, digits)}"
-    return ends if estimate.has_interval else "none"
+    return f"{number(estimate.low, digits)} to {number(estimate.high, digits)}" if estimate.has_interval else "none"
 
 
 def lean(estimate: Estimate) -> str:
@@ -125,13 +124,11 @@ def _dataset(result: AuditResult, card: Mapping[str, Any]) -> Section:
             digits, measure = digits_of(e.statistic), result.find_measure(e.measure)
             meaning = "a check failed: do not interpret this number" if broken else reading(e)
             meaning += f" ({measure.reads})" if measure else ""
-            score = number(e.value, digits)
-            rows.append((e.measure, score, interval(e, digits), e.n, e.ties, e.unscored, meaning))
+            rows.append((e.measure, number(e.value, digits), interval(e, digits), e.n, e.ties, e.unscored, meaning))
     unverified = ", unverified copy" if card.get("verified") is False else ""
-    title = f"{card['title']} ({card['n']:,} items{unverified})"
     words = _leaning_words(result, str(card["name"]))
     finding = Finding(words, (Table("", COLUMNS, tuple(rows)),), notes=tuple(card.get("warnings", ())[:3]))
-    return Section(str(card["name"]), title, "", finding)
+    return Section(str(card["name"]), f"{card['title']} ({card['n']:,} items{unverified})", "", finding)
 
 
 def _leaning_words(result: AuditResult, data: str) -> tuple[str, ...]:

@@ -31,7 +31,11 @@ def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset
     names = [dataset.card.name for dataset in loaded]
     if len(set(names)) < len(names):
         raise DataError(f"two datasets have the same name ({', '.join(names)}): rename a file")
-    return [_limit_items(dataset, options.limit) for dataset in loaded]
+    if options.limit is None:
+        return loaded
+    return [
+        Dataset(each.card, each.items[: options.limit], each.sha256, each.verified, each.warnings) for each in loaded
+    ]
 
 
 def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[Measure, ...]:
@@ -46,8 +50,7 @@ def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[M
         return tuple(find(name) for name in TEMPLATE_DEFAULTS)
     usual = DEFAULTS[kind]
     if has_field(data, "unrelated"):
-        filled = BLANK in (data.items[0].context or "")
-        usual = (*TRIPLE_DEFAULTS, *usual) if filled else TRIPLE_DEFAULTS
+        usual = (*TRIPLE_DEFAULTS, *usual) if BLANK in (data.items[0].context or "") else TRIPLE_DEFAULTS
     return tuple(find(name) for name in usual)
 
 
@@ -59,15 +62,8 @@ def has_field(data: Dataset, need: str) -> bool:
 @contextmanager
 def engine_for(lm: Lm, options: Options) -> Iterator[Engine]:
     """An engine with the cache of model outputs (or one file of them), unless `options.store` is False."""
-    cached = options.store and options.store_file is None
-    store = Store.of(lm.namespace) if cached else Store(options.store_file)
+    store = Store.of(lm.namespace) if options.store and options.store_file is None else Store(options.store_file)
     try:
         yield Engine(lm, store, tokens=options.tokens)
     finally:
         store.close()
-
-
-def _limit_items(data: Dataset, limit: int | None) -> Dataset:
-    if limit is None:
-        return data
-    return Dataset(data.card, data.items[:limit], data.sha256, data.verified, data.warnings)

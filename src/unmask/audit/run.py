@@ -27,6 +27,8 @@ from unmask.models import Lm, open_lm
 from unmask.stats import estimates
 
 DEFAULT_DATA = ("nine-axes", "triple-gender", "pronoun-templates")
+# of every measure, so that a result can be read where the measure is not installed
+RECORDED = ("name", "title", "reads", "citation", "summary", "null", "in_nats", "decimals")
 Plan = Sequence[tuple[Dataset, Sequence[Measure]]]
 
 
@@ -70,7 +72,7 @@ def audit(
         options={"measures": names, "limit": run.limit, "seed": run.seed, "tokens": run.tokens},
         estimates=values,
         checks=passed,
-        details={"measures": [_measure_facts(measure) for measure in _used(plan)]},
+        details={"measures": [{name: getattr(measure, name) for name in RECORDED} for measure in _used(plan)]},
     )
     result = AuditResult(write_json(folder / RESULT, meta), folder)
     if out is None:
@@ -80,9 +82,8 @@ def audit(
 
 def _score(lm: Lm, plan: Plan, folder: Path, options: Options) -> tuple[list[Estimate], list[Check]]:
     """Score every dataset with its measures; writes the tables, returns estimates and checks."""
-    groups = group_columns([item for data, _ in plan for item in data.items])
     (folder / RESULT).unlink(missing_ok=True)  # an earlier result must not stand beside new tables
-    tables = Tables(folder, groups)
+    tables = Tables(folder, group_columns([item for data, _ in plan for item in data.items]))
     values: list[Estimate] = []
     passed: list[Check] = []
     with engine_for(lm, options) as engine:
@@ -106,12 +107,6 @@ def _score(lm: Lm, plan: Plan, folder: Path, options: Options) -> tuple[list[Est
 
 def _used(plan: Plan) -> list[Measure]:
     return list({measure.name: measure for _, measures in plan for measure in measures}.values())
-
-
-def _measure_facts(measure: Measure) -> dict[str, Any]:
-    """What a result records about a measure, so that it can be read where the measure is not installed."""
-    names = ("name", "title", "reads", "citation", "summary", "null", "in_nats", "decimals")
-    return {name: getattr(measure, name) for name in names}
 
 
 def _refuse_unused(named: Sequence[Measure], plan: Plan) -> None:

@@ -51,8 +51,7 @@ class Session:
         if lacking:
             scored: dict[str, list[ScoredItem]] = {measure.name: [] for measure in lacking}
             step = self._step(name, len(data.items))
-            chunks = score_items(name, data.items, lacking, self.engine, evidence=Evidence(), progress=step)
-            for chunk in chunks:
+            for chunk in score_items(name, data.items, lacking, self.engine, evidence=Evidence(), progress=step):
                 for item in chunk:
                     scored[item.row.measure].append(item)
             self._scored |= {(name, measure): rows for measure, rows in scored.items()}

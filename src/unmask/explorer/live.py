@@ -70,8 +70,7 @@ def parse_query(kind: str, body: Mapping[str, Any]) -> Callable[[Lm], dict[str, 
 def score_pair(lm: Lm, more: str, less: str) -> dict[str, Any]:
     """Score two sentences by every measure that needs no other input, token by token."""
     measures = _applicable(lm, lambda measure: not measure.needs)
-    tables = _score(lm, [Pair(ITEM, more, less)], measures)
-    return {"measures": token_breakdown(*tables, ITEM), "texts": [more, less]}
+    return {"measures": token_breakdown(*_score(lm, [Pair(ITEM, more, less)], measures), ITEM), "texts": [more, less]}
 
 
 def score_templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -69,7 +69,12 @@ class Runs:
                     if name not in FIXED and name not in SCORES:
                         groups.setdefault(name, [None] * n)[row] = value
                 empty = {"more": [None] * n, "less": [None] * n, "outcome": [None] * n, "reasons": {}}
-                _add(scores.setdefault((number, str(record["measure"])), empty), row, record)
+                columns = scores.setdefault((number, str(record["measure"])), empty)
+                for side in ("more", "less"):
+                    columns[side][row] = plain(record[side])
+                columns["outcome"][row] = OUTCOMES.index(record["outcome"])
+                if record["reason"]:
+                    columns["reasons"][row] = record["reason"]
         data, items, more, less = zip(*self.keys, strict=True) if n else ((), (), (), ())
         return {
             "n": n,
@@ -111,8 +116,7 @@ def compare_runs(first: AuditResult, second: AuditResult) -> list[dict[str, Any]
 @lru_cache(maxsize=64)
 def _compare_folders(first: str, second: str) -> list[dict[str, Any]]:
     """Cached: resampling takes seconds on a large run."""
-    changes = compare(load(first), load(second))
-    return [plain(change) | {"digits": digits_of(change.statistic)} for change in changes]
+    return [plain(change) | {"digits": digits_of(change.statistic)} for change in compare(load(first), load(second))]
 
 
 def _records(result: AuditResult) -> Iterator[dict[str, Any]]:
@@ -123,14 +127,6 @@ def _records(result: AuditResult) -> Iterator[dict[str, Any]]:
 
 def _key(record: dict[str, Any]) -> Key:
     return str(record["data"]), str(record["item"]), record.get("text_more"), record.get("text_less")
-
-
-def _add(columns: dict[str, Any], row: int, record: dict[str, Any]) -> None:
-    for side in ("more", "less"):
-        columns[side][row] = plain(record[side])
-    columns["outcome"][row] = OUTCOMES.index(record["outcome"])
-    if record["reason"]:
-        columns["reasons"][row] = record["reason"]
 
 
 def _encode(values: Sequence[str | None]) -> dict[str, Any]:

@@ -81,8 +81,7 @@ def check_token(headers: Headers, token: str) -> Refusal | None:
     """Refuse a request without the token of the URL that `unmask explore` printed."""
     if hmac.compare_digest(headers.get(TOKEN, "").encode(), token.encode()):
         return None
-    message = "the token is missing or outdated: open the URL that unmask explore printed"
-    return HTTPStatus.UNAUTHORIZED, message
+    return HTTPStatus.UNAUTHORIZED, "the token is missing or outdated: open the URL that unmask explore printed"
 
 
 def _with_headers(send: Send) -> Send:

@@ -29,8 +29,7 @@ def open_folders(folders: Sequence[Path], token: str = "") -> Site:
     for run in runs:
         _ = run.items, run.tokens  # fail now, not in the page, if a folder cannot be read
     others = tuple(result for result in results if not isinstance(result, AuditResult))
-    desk = AnnotationDesk(open_folder(answers[0])) if answers else None
-    return Site(Runs(runs), token, desk=desk, others=others)
+    return Site(Runs(runs), token, desk=AnnotationDesk(open_folder(answers[0])) if answers else None, others=others)
 
 
 def find_folders(folder: Path) -> list[Path]:

@@ -54,8 +54,7 @@ def as_script(value: object) -> Markup:
 
 def as_link(value: object) -> str:
     """JSON as a data URL."""
-    text = json.dumps(plain(value), allow_nan=False, indent=1, ensure_ascii=False)
-    return as_file(text, "application/json")
+    return as_file(json.dumps(plain(value), allow_nan=False, indent=1, ensure_ascii=False), "application/json")
 
 
 def as_file(text: str, kind: str) -> str:

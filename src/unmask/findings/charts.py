@@ -125,9 +125,8 @@ def panels(rows: Sequence[Row], *, x: str, y: str, null: float | None = None, sq
     """
     series = "series" in rows[0]
     color = _color().legend(orient="bottom", columns=3, symbolOpacity=1) if series else alt.value(COLOURS[0])
-    at = alt.X("x:Q").title(x).axis(tickCount=4)
     scale = alt.Scale(type="symlog", constant=2) if squeezed else alt.Scale(zero=False)
-    base = alt.Chart().encode(x=at, color=color, tooltip=tooltips(rows[0]))
+    base = alt.Chart().encode(x=alt.X("x:Q").title(x).axis(tickCount=4), color=color, tooltip=tooltips(rows[0]))
     band = base.mark_area(opacity=0.2).encode(y=alt.Y("low:Q").title(y).scale(scale), y2="high:Q")
     line = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=24))
     line = line.encode(y=alt.Y("y:Q").title(y).scale(scale), order="x:Q")
@@ -160,8 +159,7 @@ def in_order(channel: Channel) -> Channel:
 
 
 def _color() -> alt.Color:
-    scale = alt.Scale(range=list(COLOURS))
-    return alt.Color("series:N").scale(scale).title(None).legend(orient="bottom", columns=3)
+    return alt.Color("series:N").scale(alt.Scale(range=list(COLOURS))).title(None).legend(orient="bottom", columns=3)
 
 
 def _shape() -> alt.Shape:
@@ -176,8 +174,7 @@ def _diagonal(ends: Sequence[float]) -> list[alt.Chart]:
 def _rule(null: float | None, axis: str) -> list[alt.Chart]:
     if null is None:
         return []
-    line = alt.Chart(alt.InlineData(values=[{"at": null}]))
-    return [line.mark_rule(**DASHED).encode(**{axis: "at:Q"})]
+    return [alt.Chart(alt.InlineData(values=[{"at": null}])).mark_rule(**DASHED).encode(**{axis: "at:Q"})]
 
 
 def tooltips(row: Row) -> list[alt.Tooltip]:

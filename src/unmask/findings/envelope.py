@@ -58,8 +58,7 @@ class Result:
     @property
     def models(self) -> tuple[dict[str, Any], ...]:
         """The facts about each model."""
-        several = self.meta.get("models") or [self.meta["model"]]
-        return tuple(facts for facts in several if facts)
+        return tuple(facts for facts in (self.meta.get("models") or [self.meta["model"]]) if facts)
 
     @cached_property
     def estimates(self) -> tuple[Estimate, ...]:
@@ -235,5 +234,4 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 def _estimate(stored: Mapping[str, Any]) -> Estimate:
     """A stored estimate: null becomes NaN, unknown keys of later versions are dropped."""
     fields = {key: value for key, value in stored.items() if key in Estimate.__dataclass_fields__}
-    unknown = {key: float("nan") for key in ("value", "low", "high") if fields[key] is None}
-    return Estimate(**{**fields, **unknown})
+    return Estimate(**{**fields, **{key: float("nan") for key in ("value", "low", "high") if fields[key] is None}})

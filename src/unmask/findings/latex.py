@@ -43,8 +43,7 @@ def table(of: Table) -> str:
     columns = "".join("r" if of.is_numeric(index) else "l" for index in range(len(of.columns)))
     short: dict[str, Any] = {"position": "t", "position_float": "centering"}
     place = {"environment": "longtable"} if len(of.rows) > LONG else short
-    latex = styler.to_latex(hrules=True, caption=caption, column_format=columns, **place)
-    return str(latex).strip()
+    return str(styler.to_latex(hrules=True, caption=caption, column_format=columns, **place)).strip()
 
 
 def text(plain: str) -> str:

@@ -35,8 +35,7 @@ class Table:
 
     def is_numeric(self, column: int) -> bool:
         """Whether a column shows numbers: by its cells or, where these are text, by its name."""
-        named = self.columns[column] in NUMERIC
-        return named or any(not isinstance(row[column], str | None) for row in self.rows)
+        return self.columns[column] in NUMERIC or any(not isinstance(row[column], str | None) for row in self.rows)
 
 
 def format_cell(cell: Cell, column: str, digits: int) -> str:

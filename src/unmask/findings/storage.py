@@ -66,8 +66,7 @@ def _cell(stored: Any) -> Cell:
 
 def load_value(stored: Mapping[str, Any]) -> Value:
     """A value from its JSON, in which null stands for NaN."""
-    ends = {name: NAN for name in ("value", "low", "high") if stored[name] is None}
-    return Value(**{**stored, **ends})
+    return Value(**{**stored, **{name: NAN for name in ("value", "low", "high") if stored[name] is None}})
 
 
 def _plot(stored: Mapping[str, Any]) -> Plot:

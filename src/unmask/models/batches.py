@@ -65,8 +65,7 @@ class Piece:
             return self
         unread = [read[0] for read in self.request.reads if read not in known.answers]
         if not self.request.one_at_a_time:
-            lacks_attention = self.request.attention and known.attention_received is None
-            return self if unread or lacks_attention else None
+            return self if unread or (self.request.attention and known.attention_received is None) else None
         positions = tuple(position for position in self.positions if position in set(unread))
         return Piece(self.request, positions) if positions else None
 

@@ -17,17 +17,8 @@ import torch
 from unmask.core.errors import ModelError
 from unmask.core.progress import Step
 from unmask.core.types import Ints, Probe, Reading
-from unmask.models.batches import (
-    Batch,
-    BatchLimits,
-    HeadReads,
-    Piece,
-    build_batch,
-    input_identity,
-    merge_probes,
-    pack_batches,
-    split_batch,
-)
+from unmask.models import batches
+from unmask.models.batches import Batch, BatchLimits, HeadReads, Piece
 from unmask.models.fast import HeapTrimmer, workers
 from unmask.models.lm import Lm
 from unmask.models.network import Network
@@ -83,15 +74,15 @@ class Engine:
         The last batches are still running on return, so the caller can prepare the next probes meanwhile.
         """
         unique = list(dict.fromkeys(probes))
-        requests = merge_probes(unique)
+        requests = batches.merge_probes(unique)
         known = self.store.fetch([request.key for request in requests.values()])
-        plan = list(pack_batches(requests.values(), self.limits, self.lm.network.attention_maps))
+        plan = list(batches.pack_batches(requests.values(), self.limits, self.lm.network.attention_maps))
         pending = self._run_all(plan, known, progress or (lambda _: None))
 
         def readings() -> Readings:
             while pending:
                 self._collect(pending.popleft(), known)
-            return {probe: _reading(probe, known[requests[input_identity(probe)].key]) for probe in unique}
+            return {probe: _reading(probe, known[requests[batches.input_identity(probe)].key]) for probe in unique}
 
         return readings
 
@@ -117,20 +108,16 @@ class Engine:
             outputs = self._launch(pieces)
             self._running += len(outputs)
             return outputs
-        batch = build_batch(pieces, self.lm.mask_id, self._pad)
+        batch = batches.build_batch(pieces, self.lm.mask_id, self._pad)
         if self._pool is None:
-            self._pool = self._start_workers()
+            target = workers(self._threads)  # each with a replica of the network that shares the weights
+            while self._networks.qsize() < target and (replica := self.lm.network.replicate()) is not None:
+                self._networks.put(replica)
+            count = min(target, self._networks.qsize())
+            threads = max(1, self._threads // count)
+            self._pool = ThreadPoolExecutor(count, "unmask", torch.set_num_threads, (threads,))
         self._running += 1
         return [self._pool.submit(self._run, batch)]
-
-    def _start_workers(self) -> ThreadPoolExecutor:
-        """Worker threads, each with a replica of the network that shares the weights."""
-        target = workers(self._threads)
-        while self._networks.qsize() < target and (replica := self.lm.network.replicate()) is not None:
-            self._networks.put(replica)
-        count = min(target, self._networks.qsize())
-        threads = max(1, self._threads // count)
-        return ThreadPoolExecutor(count, "unmask", torch.set_num_threads, (threads,))
 
     def _stop_workers(self) -> None:
         """Shut down the worker pool and restore torch's thread count."""
@@ -141,11 +128,11 @@ class Engine:
 
     def _launch(self, pieces: Sequence[Piece]) -> list[_BatchOutput]:
         """Run one batch on the GPU; on out-of-memory halve it and the token budget, and retry."""
-        batch = build_batch(pieces, self.lm.mask_id, self._pad)
+        batch = batches.build_batch(pieces, self.lm.mask_id, self._pad)
         try:
             return [self._run(batch)]
         except torch.cuda.OutOfMemoryError as error:
-            first, second = split_batch(pieces)
+            first, second = batches.split_batch(pieces)
             if not first:
                 raise ModelError(
                     f"a sequence of {batch.ids.shape[1]} tokens does not fit on {self.lm.facts.device}: "
@@ -169,8 +156,7 @@ class Engine:
             batch.ids, batch.lengths, batch.splits, reads.positions, reads.index, reads.tokens, reads.inverse
         )
         columns = torch.arange(ids.shape[1], device=ids.device)
-        padded = (batch.lengths < ids.shape[1]).any()
-        attention_mask = (columns < lengths[:, None]).long() if padded else None
+        attention_mask = (columns < lengths[:, None]).long() if (batch.lengths < ids.shape[1]).any() else None
         second = (columns >= splits[:, None]) & (splits[:, None] > 0) if batch.splits.any() else None
         segments = None if second is None else second.long()
         attention_received = None
@@ -198,8 +184,7 @@ class Engine:
         for begin in range(0, len(positions), self._head_rows):
             end = begin + self._head_rows
             chunk = slice(*np.searchsorted(reads.index, (begin, end)))
-            logits = head(states[positions[begin:end]])
-            parts.append(_read_tokens(logits, index[chunk] - begin, tokens[chunk]))
+            parts.append(_read_tokens(head(states[positions[begin:end]]), index[chunk] - begin, tokens[chunk]))
         logprobs, ranks = (torch.cat(columns)[inverse] for columns in zip(*parts, strict=True))
         return logprobs, ranks
 
@@ -243,8 +228,7 @@ class Engine:
         if not self.on_gpu:
             return [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
         packed = torch.from_numpy(np.concatenate([array.ravel() for array in arrays])).pin_memory()
-        moved = packed.to(self.lm.network.device, non_blocking=True)
-        parts = torch.split(moved, [array.size for array in arrays])
+        parts = torch.split(packed.to(self.lm.network.device, non_blocking=True), [array.size for array in arrays])
         return [part.view(array.shape) for part, array in zip(parts, arrays, strict=True)]
 
 

@@ -1,9 +1,8 @@
 """Erasers: what they are, their file format, and how they are attached to a model.
 
-An eraser changes the hidden states that leave one layer, position by position; everything after it, and every
-measure, sees only the changed states. It is saved beside an ordinary checkpoint as `eraser.safetensors`, and
-the loader attaches it to language models and classifiers. Two kinds: projection (a subspace is removed), and
-a graded rotation (OSCaR).
+An eraser changes the hidden states that leave one layer, position by position; everything after it, and every measure,
+sees only the changed states. It is saved beside an ordinary checkpoint as `eraser.safetensors`, and the loader attaches
+it to language models and classifiers. Two kinds: projection (a subspace is removed), and a graded rotation (OSCaR).
 """
 
 from __future__ import annotations
@@ -141,8 +140,7 @@ def attach(model: Any, eraser: Eraser) -> None:
     model.add_module(_NAME, erasing)
     model.save_pretrained = partial(_save_pretrained, model)
     if before:
-        hook = partial(_erase_input, erasing)
-        erasing.undo = module.register_forward_pre_hook(hook, with_kwargs=True).remove
+        erasing.undo = module.register_forward_pre_hook(partial(_erase_input, erasing), with_kwargs=True).remove
         return
     # a partial and not a closure: a deep copy of the model then calls its own module
     module.forward = partial(_erasing_forward, erasing, module)
@@ -179,8 +177,7 @@ def detach(model: Any) -> None:
 def erased_module(model: Any, layer: int) -> tuple[nn.Module, bool]:
     """The module whose output (or input, if the second value is true) is the hidden state of a layer."""
     body, count = model.base_model, int(model.config.num_hidden_layers)
-    lists = (each for each in body.modules() if isinstance(each, nn.ModuleList) and len(each) == count)
-    blocks = next(lists, None)
+    blocks = next((each for each in body.modules() if isinstance(each, nn.ModuleList) and len(each) == count), None)
     number = layer + count + 1 if layer < 0 else layer
     if not 0 <= number <= count:
         raise ModelError(f"the model has layers 0 to {count} (or -{count + 1} to -1): there is no layer {layer}")

@@ -39,6 +39,8 @@ THREAD_TURN = 0.0005  # seconds between switches of Python threads: compute thre
 OUTPUT_MULTIPLE = 8  # GPU kernels are fast only when the number of outputs is a multiple of this
 # configuration keys of models with local attention
 LOCAL_ATTENTION_SETTINGS = ("layer_types", "local_attention", "sliding_window", "attention_window")
+# the GPU's attention kernels that are fast on short sequences: cuDNN's takes twice as long
+_KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 _CHECK_ERRORS = (AttributeError, TypeError, ValueError, RuntimeError, KeyError, IndexError)
 
 
@@ -124,7 +126,8 @@ class Shortcuts:
         if attention_mask is not None and self.key_mask:
             attention_mask = attention_mask[:, None, None].bool()
         skip = self.skips_last_ffn and positions is not None
-        with self._last_block_at(cast(Tensor, positions)) if skip else nullcontext(), self._fast_kernels():
+        kernels: AbstractContextManager[None] = sdpa_kernel(_KERNELS) if self.device.type == "cuda" else nullcontext()
+        with self._last_block_at(cast(Tensor, positions)) if skip else nullcontext(), kernels:
             return self.body(input_ids=ids, attention_mask=attention_mask, **inputs)[0]  # type: ignore[no-any-return]
 
     def logits(self, states: Tensor) -> Tensor:
@@ -166,12 +169,6 @@ class Shortcuts:
         layers = getattr(getattr(self.body, "encoder", None), "layer", None)
         last = layers[-1] if layers is not None and len(layers) else None
         return last if hasattr(last, "feed_forward_chunk") else None
-
-    def _fast_kernels(self) -> AbstractContextManager[None]:
-        """On a GPU, the attention kernels that are fast on short sequences: cuDNN's takes twice as long."""
-        if self.device.type != "cuda":
-            return nullcontext()
-        return sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH])
 
     @contextmanager
     def _last_block_at(self, positions: Tensor) -> Iterator[None]:

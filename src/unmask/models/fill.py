@@ -262,8 +262,7 @@ def _causal(lm: Lm, parts: Sequence[tuple[str, str]], k: int, max_rows: int) -> 
     searches: list[WordSearch | str] = [_search(lm, before, vocabulary, max_rows) for before, _ in parts]
     active = [search for search in searches if isinstance(search, WordSearch)]
     while round_ := [(search, ids) for search in active if (ids := search.next_context(k)) is not None]:
-        rows = [(ids, len(ids) - 1) for _, ids in round_]
-        for index, probabilities in distributions(lm, rows):
+        for index, probabilities in distributions(lm, [(ids, len(ids) - 1) for _, ids in round_]):
             round_[index][0].update(probabilities)
         active = [search for search, _ in round_]
     return tuple(

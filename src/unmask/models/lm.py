@@ -135,8 +135,7 @@ class Lm:
         """Character spans of all tokens of `encode(text)`; (0, 0) for special tokens."""
         if not self.tokenizer.is_fast:
             raise Unscorable("this tokenizer does not give character offsets of tokens")
-        special = self.kind == "masked"
-        encoded = self.tokenizer.backend_tokenizer.encode(text, add_special_tokens=special)
+        encoded = self.tokenizer.backend_tokenizer.encode(text, add_special_tokens=self.kind == "masked")
         front = [(0, 0)] if self.kind == "causal" and self.begin is not None else []
         return [*front, *encoded.offsets]
 

@@ -83,8 +83,7 @@ def wrap_lm(model: Any, tokenizer: Any) -> Lm:
 
 def open_classifier(ref: str | Path, how: Opening, *, length: int = MAX_LENGTH) -> Classifier:
     """Load a sequence classifier, in fp32; the checkpoint must hold its head."""
-    checkpoint = _find_checkpoint(ref, replace(how, dtype="fp32"))
-    model, tokenizer, facts = _load(checkpoint, "classifier")
+    model, tokenizer, facts = _load(_find_checkpoint(ref, replace(how, dtype="fp32")), "classifier")
     return _classifier(model, tokenizer, facts, how, length)
 
 

@@ -59,8 +59,7 @@ def distributions(lm: Lm, slots: Sequence[tuple[TokenIds, int]]) -> Iterator[tup
     for indices, ids in batches_by_length(lm, [ids for ids, _ in slots]):
         states = lm.network.run(ids, None)
         for row, index in enumerate(indices):
-            logits = lm.network.logits(states[row, slots[index][1]][None])[0]
-            yield index, logits.double().softmax(-1).cpu().numpy()
+            yield index, lm.network.logits(states[row, slots[index][1]][None])[0].double().softmax(-1).cpu().numpy()
 
 
 def _states(lm: Lm, ids: Tensor, layer: int, *, for_eraser: bool) -> Tensor:

@@ -79,9 +79,8 @@ class Store:
             damaged = self._fetch_into(readings, keys)
             if damaged:
                 _warn(f"{len(damaged)} damaged readings in {self.path} are computed again")
-                rows = [(key,) for key in damaged]
                 with self._connection:
-                    self._connection.executemany("DELETE FROM readings WHERE key = ?", rows)
+                    self._connection.executemany("DELETE FROM readings WHERE key = ?", [(key,) for key in damaged])
         return readings
 
     def save(self, new: Mapping[bytes, StoredReadings]) -> None:
@@ -115,8 +114,7 @@ class Store:
         damaged = []
         for begin in range(0, len(keys), 500):
             chunk = keys[begin : begin + 500]
-            marks = ",".join("?" * len(chunk))
-            query = f"SELECT key, sum, reads, received FROM readings WHERE key IN ({marks})"
+            query = f"SELECT key, sum, reads, received FROM readings WHERE key IN ({','.join('?' * len(chunk))})"
             for key, checksum, reads, received in self._connection.execute(query, chunk):
                 if _checksum(key, reads, received) == checksum:
                     readings[key] = _unpack(reads, received)
@@ -154,8 +152,7 @@ def list_stores() -> list[tuple[str, int, int]]:
     """All stores of this user: name, size in bytes, number of readings."""
     rows = []
     for path in sorted(store_dir().glob("*.sqlite")):
-        parts = (path, Path(f"{path}-wal"))
-        size = sum(part.stat().st_size for part in parts if part.exists())
+        size = sum(part.stat().st_size for part in (path, Path(f"{path}-wal")) if part.exists())
         rows.append((path.stem, size, _count(path)))
     return rows
 
@@ -183,8 +180,7 @@ def _count(path: Path) -> int:
 
 
 def _pack(key: bytes, stored: StoredReadings) -> tuple[Any, ...]:
-    rows = [(*read, *answer) for read, answer in stored.answers.items()]
-    reads = np.array(rows, dtype=_READ).tobytes()
+    reads = np.array([(*read, *answer) for read, answer in stored.answers.items()], dtype=_READ).tobytes()
     weights = stored.attention_received
     received = None if weights is None else weights.astype("<f4").tobytes()
     return key, _checksum(key, reads, received), reads, received

@@ -39,9 +39,8 @@ def refuse_bad_weights(model: Any, loading: dict[str, Any], name: str, *, classi
 
 def fingerprint(model: Any, tokenizer: Any, kind: str) -> str:
     """A content hash of the weights, the configuration and the special tokens."""
-    tensors = sorted(model.state_dict().items())
     with ThreadPoolExecutor() as pool:
-        digests = list(pool.map(lambda item: _tensor_digest(*item), tensors))
+        digests = list(pool.map(lambda item: _tensor_digest(*item), sorted(model.state_dict().items())))
     config = {key: value for key, value in model.config.to_dict().items() if key not in _NOT_CONTENT}
     facts = [kind, tokenizer.mask_token_id, tokenizer.pad_token_id, tokenizer.bos_token_id, config]
     total = hashlib.blake2b(digest_size=16)
@@ -61,9 +60,8 @@ def namespace_of(digest: str, dtype: str) -> str:
 def _tensor_digest(name: str, tensor: Any) -> bytes:
     import torch
 
-    flat = tensor.detach().cpu().contiguous().view(torch.uint8).numpy() if tensor.numel() else b""
     digest = hashlib.blake2b(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode(), digest_size=16)
-    digest.update(flat)
+    digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy() if tensor.numel() else b"")
     return digest.digest()
 
 
@@ -85,5 +83,4 @@ def _refuse_untied(model: Any, name: str) -> None:
 
 
 def _format_names(names: Sequence[str], limit: int = 6) -> str:
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return ", ".join(names[:limit]) + more
+    return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -37,7 +37,8 @@ def render_page(name: str, drawn: list[Figure], /, **content: Any) -> str:
 
 def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]) -> dict[str, Any]:
     headlines, duplicates = result.headlines(), selection.duplicate_measures(result)
-    bibtex = tables.collect_bibtex([result])
+    bibtex, shown = tables.collect_bibtex([result]), {id(e) for e in headlines}
+    columns = dict.fromkeys(e.group.partition("=")[0] for e in result.estimates if "=" in e.group)
     decided = []  # pairs of every measure, except one whose differences equal those of an earlier one
     for e in headlines:
         twin = duplicates.get((e.measure, e.data))
@@ -52,11 +53,11 @@ def _content(result: AuditResult, figures_by_section: Mapping[str, list[Figure]]
         "failed": [(check.name, check.detail) for check in result.checks if not check.ok],
         "findings": headlines_by_dataset(result),
         "headlines": [estimate_row(e, result) for e in headlines],
-        "further": [estimate_row(e, result) for e in selection.secondary_estimates(result)],
+        "further": [estimate_row(e, result) for e in result.estimates if e.group == "all" and id(e) not in shown],
         "unscored": selection.unscored_reasons(result),
         "splits": [
             (column, [estimate_row(e, result) for e in selection.by_group(result, column)])
-            for column in selection.split_columns(result)
+            for column in sorted(columns, key=lambda column: column != "category")
         ],
         "spreads": [spread_row(e, result) for e in headlines],
         "decided": decided,

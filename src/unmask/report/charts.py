@@ -8,20 +8,8 @@ from collections.abc import Iterable, Sequence
 import altair as alt
 import numpy as np
 
-from unmask.audit.interpretation import (
-    CHANGE,
-    DIFFERS,
-    DIRECTED,
-    PERCENT,
-    SAME,
-    STATISTICS,
-    UNTESTED,
-    digits_of,
-    holm,
-    interval,
-    lean,
-    reading,
-)
+from unmask.audit import interpretation
+from unmask.audit.interpretation import CHANGE, DIRECTED, PERCENT, STATISTICS, digits_of, holm, interval, lean, reading
 from unmask.audit.result import AuditResult
 from unmask.core.estimate import Estimate
 from unmask.findings import charts as plots
@@ -32,7 +20,7 @@ from unmask.report import selection
 from unmask.report.selection import BAND, group_name, label, reach
 
 LEANS = {"above": ORANGE, "within": GREY, "below": BLUE, "no interval": GREY, "no direction": GREY}
-HOLM = {DIFFERS: "diamond", SAME: "circle", UNTESTED: "square"}
+HOLM = {interpretation.DIFFERS: "diamond", interpretation.SAME: "circle", interpretation.UNTESTED: "square"}
 BINS = 40
 TIP: Row = {"label": "", "value": 0, "low": 0, "high": 0, "null": 0, "n": 0, "reading": ""}  # of a tooltip
 SHARES = ("Share of pairs in which the stereotyping side is preferred (%)", 50.0)
@@ -46,8 +34,7 @@ def headline(result: AuditResult) -> list[Figure]:
     figures = []
     for i, (title, estimates) in enumerate(panels(result.headlines())):
         values = "; ".join(f"{label(e, result)} {_value_text(e)}" for e in estimates)
-        chart = intervals(estimates, result)
-        figures.append(figure(f"headline-{i}", title, chart, f"{title}: {values}."))
+        figures.append(figure(f"headline-{i}", title, intervals(estimates, result), f"{title}: {values}."))
     return figures
 
 
@@ -71,10 +58,9 @@ def word_leans(result: AuditResult) -> list[Figure]:
         ranked = sorted((e for e in by_word if math.isfinite(e.value)), key=lambda e: -e.value)
         shown = ranked if len(ranked) <= 2 * ENDS else [*ranked[:ENDS], *ranked[-ENDS:]]
         if shown:
-            rows = [point(e, group_name(e.group)) for e in shown]
             title = f"{head.measure} on {head.data}: the words that lean most to either side, of {len(ranked)}"
             values = "; ".join(f"{group_name(e.group)} {_value_text(e)}" for e in shown)
-            chart = plots.intervals(rows, axis=unit(head), null=head.null)
+            chart = plots.intervals([point(e, group_name(e.group)) for e in shown], axis=unit(head), null=head.null)
             figures.append(figure(f"words-{len(figures)}", title, chart, f"{title}: {values}."))
     return figures
 
@@ -180,10 +166,9 @@ _LEANS = "{above: 'above the null', within: 'around the null', below: 'below the
 def _layers(base: alt.Chart, estimates: Sequence[Estimate]) -> list[alt.Chart]:
     """The layers of an interval chart: the null, the intervals and the values."""
     known = any(estimate.null is not None for estimate in estimates)
-    directed = estimates[0].statistic in DIRECTED
     legend = alt.Legend(values=["above", "within", "below"], labelExpr=_LEANS, orient="bottom", titleOrient="left")
     color = alt.Color("lean:N").scale(domain=list(LEANS), range=list(LEANS.values()))
-    color = color.title("the interval lies").legend(legend if directed else None)
+    color = color.title("the interval lies").legend(legend if estimates[0].statistic in DIRECTED else None)
     dashed = "no change" if estimates[0].statistic == CHANGE else "the null"
     title = unit(estimates[0]) + (f"; dashed: {dashed}" if known else "")
     scale = alt.Scale(domain=_domain(estimates), nice=False, zero=False)

@@ -86,7 +86,13 @@ def _content(runs: Sequence[AuditResult], compared: Changes) -> dict[str, Any]:
             if not check.ok
         ],
         "count": sum(len(run.checks) for run in runs),
-        "headlines": _headlines(runs, labels),
+        "headlines": comparison_figures.by_label(
+            [
+                estimate_row(e, run) | {"label": f"{e.measure} · {e.data}", "group": label}
+                for label, run in zip(labels, runs, strict=True)
+                for e in run.headlines()
+            ]
+        ),
         "readings": [
             (labels[number], rows(comparison_figures.first_of_each(c for c in whole if c.run == number)))
             for number in range(1, len(runs))
@@ -142,15 +148,5 @@ def _several_data(changes: Sequence[Comparison]) -> bool:
 
 
 def _shared_heads(a: AuditResult, b: AuditResult) -> list[Estimate]:
-    theirs, twins = {(e.measure, e.data) for e in b.headlines()}, selection.duplicate_measures(a)
-    keys = [(e, (e.measure, e.data)) for e in a.headlines()]
-    return [e for e, key in keys if key in theirs and key not in twins]
-
-
-def _headlines(runs: Sequence[AuditResult], labels: Sequence[str]) -> list[dict[str, Any]]:
-    rows = [
-        estimate_row(e, run) | {"label": f"{e.measure} · {e.data}", "group": label}
-        for label, run in zip(labels, runs, strict=True)
-        for e in run.headlines()
-    ]
-    return comparison_figures.by_label(rows)
+    shared = {(e.measure, e.data) for e in b.headlines()} - selection.duplicate_measures(a).keys()
+    return [e for e in a.headlines() if (e.measure, e.data) in shared]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +23,8 @@ NO_SUM = (
 FAINT = 0.05  # contributions below this share of the largest get no colour
 _SPACES = ("Ġ", "▁", " ")  # byte-level BPE, SentencePiece, plain
 _PRINTABLE = (*range(33, 127), *range(161, 173), *range(174, 256))
+_BYTES = {chr(b): b for b in _PRINTABLE}  # of byte-level BPE, by their characters
+_BYTES |= {chr(256 + i): b for i, b in enumerate(b for b in range(256) if b not in _PRINTABLE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +71,12 @@ OPEN_TOWARDS = {"more": "the masculine word", "less": "the feminine word", "": "
 
 def largest_differences(run: Result, estimate: Estimate, count: int = SHOWN) -> list[PairView]:
     """The pairs with the largest differences, half in each direction if there are enough."""
-    rows = items_of(run, estimate).to_pylist()
-    return _pair_views(run, estimate, attribution.largest_differences(rows, count))
+    return _pair_views(run, estimate, attribution.largest_differences(items_of(run, estimate).to_pylist(), count))
 
 
 def smallest_differences(run: Result, estimate: Estimate, count: int = UNDECIDED) -> list[PairView]:
     """The pairs with the smallest differences."""
-    rows = attribution.sort_by_size(items_of(run, estimate).to_pylist())
-    return _pair_views(run, estimate, rows[::-1][:count])
+    return _pair_views(run, estimate, attribution.sort_by_size(items_of(run, estimate).to_pylist())[::-1][:count])
 
 
 def _pair_views(run: Result, estimate: Estimate, rows: Sequence[Mapping[str, Any]]) -> list[PairView]:
@@ -145,12 +144,5 @@ def glyphs(tokens: Sequence[str]) -> list[tuple[str, bool]]:
 
 def _from_bytes(text: str) -> str:
     """Byte-level BPE maps every byte to a printable character; an incomplete character is shown as �."""
-    table = _bytes()
-    known = all(character in table for character in text)
-    return bytes(table[character] for character in text).decode("utf-8", "replace") if known else text
-
-
-@functools.cache
-def _bytes() -> dict[str, int]:
-    others = [byte for byte in range(256) if byte not in _PRINTABLE]
-    return {chr(b): b for b in _PRINTABLE} | {chr(256 + i): b for i, b in enumerate(others)}
+    known = all(character in _BYTES for character in text)
+    return bytes(_BYTES[character] for character in text).decode("utf-8", "replace") if known else text

@@ -98,8 +98,7 @@ def _page(results: Sequence[Result]) -> str:
 def _figures(results: Sequence[Result]) -> list[Figure]:
     audits = [result for result in results if isinstance(result, AuditResult)]
     if not audits:
-        whole = results[0] if len(results) == 1 else _compared(results)
-        return html.draw_figures(whole.findings)
+        return html.draw_figures((results[0] if len(results) == 1 else _compared(results)).findings)
     if len(audits) == 1:
         groups = audit_page.draw_figures(audits[0])
     else:

@@ -17,18 +17,6 @@ from unmask.findings.envelope import Result
 BAND = 0.25  # differences inside it are "nearly equally likely" (Kwon & Mihindukulasooriya, 2022)
 
 
-def secondary_estimates(run: Result) -> list[Estimate]:
-    """The other estimates over all items."""
-    shown = {id(estimate) for estimate in run.headlines()}
-    return [e for e in run.estimates if e.group == "all" and id(e) not in shown]
-
-
-def split_columns(run: Result) -> list[str]:
-    """The columns the estimates are split by, `category` first."""
-    columns = dict.fromkeys(e.group.partition("=")[0] for e in run.estimates if "=" in e.group)
-    return sorted(columns, key=lambda column: column != "category")
-
-
 def by_group(run: Result, column: str) -> list[Estimate]:
     """The headline estimates for every group of one column."""
     wanted = {(e.measure, e.data, e.statistic) for e in run.headlines()}
@@ -63,8 +51,7 @@ def model_names(runs: Sequence[Result]) -> list[str]:
 
 def label(estimate: Estimate, run: Result) -> str:
     """The name of the measure, with that of the dataset if the run has several."""
-    several = len({e.data for e in run.estimates}) > 1
-    return f"{estimate.measure} · {estimate.data}" if several else estimate.measure
+    return f"{estimate.measure} · {estimate.data}" if len({e.data for e in run.estimates}) > 1 else estimate.measure
 
 
 def items_of(run: Result, estimate: Estimate) -> pa.Table:

@@ -65,8 +65,7 @@ def estimate_row(estimate: Estimate, result: AuditResult) -> dict[str, Any]:
 
 def headlines_by_dataset(result: AuditResult) -> list[tuple[str, list[dict[str, Any]]]]:
     """The headline rows of every dataset, with its title."""
-    cards = result.meta.get("data") or []
-    titles = {card.get("name"): card.get("title") or card.get("name") for card in cards}
+    titles = {card.get("name"): card.get("title") or card.get("name") for card in (result.meta.get("data") or [])}
     by_dataset: dict[str, list[dict[str, Any]]] = {}
     for estimate in result.headlines():
         by_dataset.setdefault(estimate.data, []).append(estimate_row(estimate, result))
@@ -172,9 +171,8 @@ def files_of_several(
 def collect_bibtex(runs: Sequence[AuditResult]) -> str:
     """Collect the BibTeX of every measure and dataset of the runs, and of what the page itself cites."""
     found = {e.measure: run.find_measure(e.measure) for run in runs for e in run.headlines()}
-    keys = [measure.citation for measure in found.values() if measure]
     data = [str(card.get("citation") or "") for run in runs for card in run.meta.get("data") or []]
-    return bibliography([*keys, *CITED], data)
+    return bibliography([*(measure.citation for measure in found.values() if measure), *CITED], data)
 
 
 def _csv(name: str, description: str, table: pd.DataFrame) -> Download:

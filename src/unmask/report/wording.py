@@ -26,9 +26,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NO_CHANGE = "no significant change"
 UNKNOWN = "a measure unknown to this version of unmask"
 LIMITS = (
-    "A score near its null means that no preference was found by this measure on these sentences. It does "
-    "not show that the model is free of bias: other sentences, other groups, other languages and other uses "
-    "were not tested.",
+    "A score near its null means that no preference was found by this measure on these sentences. It does not show "
+    "that the model is free of bias: other sentences, other groups, other languages and other uses were not tested.",
     "A score near its null can also come from a model that was loaded incorrectly. The checks on this page "
     "detect that; do not quote a number whose checks failed.",
     "The sentences of public benchmarks were mostly written by crowd workers, mostly in the United States. "
@@ -84,9 +83,8 @@ def introduction(run: AuditResult, *others: AuditResult) -> tuple[str, str]:
             "say about it; one of the two states a stereotype"
         )
         noted.append(
-            f"for every pair we computed which sentence the model finds more likely, {ways} "
-            f"({', '.join(measures)}); a model without a preference would choose the stereotyping sentence "
-            "about as often as the other"
+            f"for every pair we computed which sentence the model finds more likely, {ways} ({', '.join(measures)}); a "
+            "model without a preference would choose the stereotyping sentence about as often as the other"
         )
     if templates:
         questions.append(f"{_data(templates)}: sentence templates with an open slot for a gendered word")
@@ -201,8 +199,7 @@ def change_label(comparison: Comparison, *, several: bool) -> str:
 def change_estimate(comparison: Comparison) -> Estimate:
     """A change as an estimate with null 0, for the charts."""
     same = {name: getattr(comparison, name) for name in ("measure", "data", "group", "n", "p", "p_holm")}
-    left_out = comparison.left_out
-    return Estimate.of(comparison.difference, statistic=CHANGE, null=0.0, unscored=left_out, **same)
+    return Estimate.of(comparison.difference, statistic=CHANGE, null=0.0, unscored=comparison.left_out, **same)
 
 
 def _model(model: Mapping[str, Any]) -> str:

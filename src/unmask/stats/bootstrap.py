@@ -139,5 +139,4 @@ def _multiplicities(sizes: Sequence[int], cells: int, rng: np.random.Generator) 
     """Yield how often each of `sizes` units was drawn, a row per resample, in batches."""
     step = max(1, BATCH_CELLS // cells)
     for begin in range(0, RESAMPLES, step):
-        resamples = min(step, RESAMPLES - begin)
-        yield [rng.multinomial(size, np.full(size, 1 / size), size=resamples) for size in sizes]
+        yield [rng.multinomial(size, np.full(size, 1 / size), size=min(step, RESAMPLES - begin)) for size in sizes]

@@ -263,6 +263,5 @@ def _joined(a: ScoreTable, b: ScoreTable) -> PairedRuns:
         if np.unique(table.items).size < table.items.size:
             raise StatsError(f"an item of {table.data} occurs twice in one run; runs are joined by item")
     items, in_a, in_b = np.intersect1d(a.items, b.items, assume_unique=True, return_indices=True)
-    left_out = a.items.size + b.items.size - 2 * items.size
     mine = a.take(in_a)
-    return PairedRuns(mine, replace(b.take(in_b), labels=mine.labels), left_out)
+    return PairedRuns(mine, replace(b.take(in_b), labels=mine.labels), a.items.size + b.items.size - 2 * items.size)

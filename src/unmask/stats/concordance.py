@@ -81,8 +81,7 @@ def _expected(families: Sequence[Ints]) -> float:
 
 def _shuffled(families: Sequence[Ints], rng: np.random.Generator) -> Ints:
     """Number of agreeing families in each permutation of all outcomes."""
-    every = np.concatenate(families).astype(np.int8)
-    shuffled = rng.permuted(np.tile(every, (SHUFFLES, 1)), axis=1)
+    shuffled = rng.permuted(np.tile(np.concatenate(families).astype(np.int8), (SHUFFLES, 1)), axis=1)
     starts = np.cumsum([0, *(len(family) for family in families[:-1])])
     highest = np.maximum.reduceat(shuffled, starts, axis=1)
     lowest = np.minimum.reduceat(shuffled, starts, axis=1)

@@ -18,9 +18,8 @@ def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
     """
     tested = np.array([p for p in ps if p is not None])
     order = np.argsort(tested)
-    stepped = np.maximum.accumulate(tested[order] * np.arange(tested.size, 0, -1))
     adjusted = np.empty_like(tested)
-    adjusted[order] = np.minimum(stepped, 1.0)
+    adjusted[order] = np.minimum(np.maximum.accumulate(tested[order] * np.arange(tested.size, 0, -1)), 1.0)
     values = iter(adjusted.tolist())
     return tuple(None if p is None else next(values) for p in ps)
 

@@ -40,8 +40,7 @@ def lean_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
     ]
     found = []
     for group, part in groups:
-        values = item_values(part, statistic)[part.is_scored]
-        value, p = crossed_mean(values, part, rng=generator(seed, group))
+        value, p = crossed_mean(item_values(part, statistic)[part.is_scored], part, rng=generator(seed, group))
         found.append(part.estimate(value, statistic, group, null=0.0, p=p))
     return found
 
@@ -79,5 +78,4 @@ def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
 
 
 def _size(words: Floats, axis: int = -1) -> Floats:
-    spread = np.where(np.ptp(words, axis) > 0, words.std(axis, ddof=1), np.nan)
-    return np.asarray(words.mean(axis) / spread)
+    return np.asarray(words.mean(axis) / np.where(np.ptp(words, axis) > 0, words.std(axis, ddof=1), np.nan))

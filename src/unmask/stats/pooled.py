@@ -55,8 +55,7 @@ def share_interval(counts: HitCounts, *, rng: np.random.Generator, unit: str = "
         return replace(wilson(int(counts.hits.sum()), n), value=share)
     if share in (0.0, 100.0):
         return replace(wilson(n if share else 0, n), method=f"wilson over {n} {unit}")
-    found = mean_interval(counts.linearised_values(), rng=rng, unit=unit)
-    return replace(found, value=share).clip(0.0, 100.0)
+    return replace(mean_interval(counts.linearised_values(), rng=rng, unit=unit), value=share).clip(0.0, 100.0)
 
 
 def difference_interval(first: HitCounts, second: HitCounts, *, rng: np.random.Generator, unit: str = "pairs") -> Value:

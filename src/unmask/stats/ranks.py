@@ -75,8 +75,7 @@ def rank_agreements(names: Sequence[str], scores: Floats, resampled: Floats, *, 
         if both.sum() < MIN_RANKED:
             continue
         test = kendall(scores[a][both], scores[b][both])
-        values = kendall_taus(resampled[:, a][:, both], resampled[:, b][:, both])
-        tau = percentile_interval(values, test.value, unit)
+        tau = percentile_interval(kendall_taus(resampled[:, a][:, both], resampled[:, b][:, both]), test.value, unit)
         agreements.append(RankAgreement(names[a], names[b], tau, test, int(both.sum())))
     return agreements
 

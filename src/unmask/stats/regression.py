@@ -54,8 +54,7 @@ def fit_line(x: Floats, y: Floats) -> LinearFit:
     """Fit a line; if x is always 0 there is no slope, and the intercept is the mean."""
     spread = x.size > 1 and np.ptp(x) > 0
     if not x.size or (not spread and x.any()):
-        nothing = _nothing(x.size)
-        return LinearFit(nothing, nothing, None, x.size)
+        return LinearFit(_nothing(x.size), _nothing(x.size), None, x.size)
     design = np.column_stack([np.ones(x.size), x] if spread else [np.ones(x.size)])
     with np.errstate(divide="ignore", invalid="ignore"):
         fit = OLS(y, design).fit(cov_type=METHOD, use_t=True)

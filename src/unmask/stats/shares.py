@@ -127,8 +127,7 @@ def _direction_scores(table: ScoreTable) -> list[Estimate]:
     scores = []
     for direction, statistic in ((DISADVANTAGED, "stereo-score"), (ADVANTAGED, "antistereo-score")):
         if (part := parts.get(f"direction={direction}")) is not None:
-            n = int(part.wins.sum() + part.losses.sum())
-            scores.append(_share(part, group="all", statistic=statistic, n=n))
+            scores.append(_share(part, group="all", statistic=statistic, n=int(part.wins.sum() + part.losses.sum())))
     if len(scores) < 2:
         return scores
     advantaged, disadvantaged = (parts[f"direction={name}"] for name in (ADVANTAGED, DISADVANTAGED))

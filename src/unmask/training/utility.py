@@ -89,9 +89,8 @@ def perplexity_change(before: Ability, after: Ability, *, seed: int = 0) -> Valu
     def difference(old: Floats, new: Floats, tokens: Floats, axis: int = -1) -> Floats:
         return _perplexity(new, tokens, axis) - _perplexity(old, tokens, axis)
 
-    columns = (before.lost, after.lost, before.tokens)
     change, rng = after.perplexity - before.perplexity, generator(seed, "perplexity change")
-    return bootstrap_value(change, columns, difference, rng=rng, unit="texts")
+    return bootstrap_value(change, (before.lost, after.lost, before.tokens), difference, rng=rng, unit="texts")
 
 
 def _sample_texts(lm: Lm, texts: Sequence[str], seed: int) -> list[Encoded]:
@@ -117,8 +116,7 @@ def _sample_texts(lm: Lm, texts: Sequence[str], seed: int) -> list[Encoded]:
 
 def _masked_probe(text: Encoded, seed: int) -> Probe:
     count = max(1, round(MASKED_SHARE * len(text.content)))
-    chosen = generator(seed, str(text.ids)).choice(text.content, count, replace=False)
-    positions = tuple(sorted(chosen.tolist()))
+    positions = tuple(sorted(generator(seed, str(text.ids)).choice(text.content, count, replace=False).tolist()))
     return Probe(text.ids, _own_tokens(text, positions), positions)
 
 

@@ -121,8 +121,7 @@ def unit(rows: Floats) -> Floats:
 
 def effect_size(x: Floats, y: Floats, spread: Spread) -> float:
     """Difference of means over the standard deviation of all values; NaN if all are equal."""
-    weights = np.ones(x.size + y.size)
-    return float(_effect(np.concatenate([x, y]), weights, x.size, spread))
+    return float(_effect(np.concatenate([x, y]), np.ones(x.size + y.size), x.size, spread))
 
 
 def effect_interval(near_a: Floats, near_b: Floats, units: Units, spread: Spread, *, rng: np.random.Generator) -> Value:
@@ -142,8 +141,7 @@ def effect_interval(near_a: Floats, near_b: Floats, units: Units, spread: Spread
         x, y, a, b = (
             _weights(next(remaining) if count > 1 else single, code) for count, code in zip(counts, codes, strict=True)
         )
-        values = _mean(near_a, a) - _mean(near_b, b)
-        return _effect(values, np.concatenate([x, y], axis=axis), first, spread)
+        return _effect(_mean(near_a, a) - _mean(near_b, b), np.concatenate([x, y], axis=axis), first, spread)
 
     resampled_units = tuple(np.arange(count) for count in counts if count > 1)
     low, high, method = stratified_ends(
@@ -160,10 +158,9 @@ def _effect(values: Floats, weights: Floats, first: int, spread: Spread) -> Floa
     mean = (weights * values).sum(-1) / total
     squares = (weights * (values - mean[..., None]) ** 2).sum(-1)
     deviation = np.sqrt(squares / (total - (1 if spread == "sample" else 0)))
-    constant = deviation <= 1e-12 * np.abs(values).max(-1)
     x, y = weights[..., :first], weights[..., first:]
     difference = (x * values[..., :first]).sum(-1) / x.sum(-1) - (y * values[..., first:]).sum(-1) / y.sum(-1)
-    effect: Floats = difference / np.where(constant, np.nan, deviation)
+    effect: Floats = difference / np.where(deviation <= 1e-12 * np.abs(values).max(-1), np.nan, deviation)
     return effect
 
 
@@ -188,9 +185,8 @@ def permutation_p_value(x: Floats, y: Floats, *, rng: np.random.Generator) -> tu
     both = np.concatenate([x, y])
     scaled = both / (np.abs(both).max() or 1.0)
     if total <= ENUMERABLE:
-        parts = scaled[: x.size], scaled[x.size :]
         test = permutation_test(
-            parts,
+            (scaled[: x.size], scaled[x.size :]),
             _difference,
             permutation_type="independent",
             vectorized=True,
@@ -199,9 +195,8 @@ def permutation_p_value(x: Floats, y: Floats, *, rng: np.random.Generator) -> tu
             alternative="greater",
         )
         return float(test.pvalue), total
-    others = sample_partitions(x.size, y.size, SAMPLED - 1, rng=rng)
     observed = np.round(2 * scaled[: x.size].sum() - scaled.sum(), DIGITS)
-    sums = np.round(2 * (others @ scaled) - scaled.sum(), DIGITS)
+    sums = np.round(2 * (sample_partitions(x.size, y.size, SAMPLED - 1, rng=rng) @ scaled) - scaled.sum(), DIGITS)
     return (1 + int((sums >= observed).sum())) / SAMPLED, SAMPLED
 
 

@@ -1,8 +1,7 @@
 """CEAT: WEAT repeated with sampled contexts of each word, combined by a random-effects model.
 
-A context is a sentence of a corpus. Draws share contexts, so they are not independent: the standard error
-shrinks with the number of draws, however few contexts there are. The spread of the effects says more than the
-p-value.
+A context is a sentence of a corpus. Draws share contexts, so they are not independent: the standard error shrinks with
+the number of draws, however few contexts there are. The spread of the effects says more than the p-value.
 """
 
 from __future__ import annotations

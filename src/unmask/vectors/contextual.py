@@ -45,8 +45,7 @@ def word_vectors(lm: Lm, words: Sequence[WordInText], layer: int = -1) -> Floats
 
 def word_token_positions(lm: Lm, text: str, span: Span) -> tuple[int, ...]:
     """The positions of a word's tokens in the encoded text."""
-    find = positions_by_offsets if lm.tokenizer.is_fast else positions_by_alignment
-    positions = find(lm, text, span)
+    positions = (positions_by_offsets if lm.tokenizer.is_fast else positions_by_alignment)(lm, text, span)
     if not positions:
         raise ModelError(
             f"{lm.facts.id} has no separate token for {text[slice(*span)]!r} in {text!r}; leave the text out"

@@ -99,8 +99,7 @@ def ripa(
 ) -> tuple[WordMean, WordMean]:
     """Mean inner product of words with the pairs' direction, signed and absolute; lengths count."""
     bias_direction = direction(vectors, pairs, unit_length=False)
-    values = _lookup_unique(vectors, words) @ bias_direction.vector
-    leans = dict(zip(words, values.tolist(), strict=True))
+    leans = dict(zip(words, (_lookup_unique(vectors, words) @ bias_direction.vector).tolist(), strict=True))
     sizes = {word: abs(value) for word, value in leans.items()}
     lean = _over_words("ripa", leans, bias_direction, seed)
     return lean, _over_words("ripa-size", sizes, bias_direction, seed, (0.0, np.inf))

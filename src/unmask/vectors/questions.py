@@ -56,8 +56,7 @@ class Group:
 
     def lower(self) -> Group:
         """A lower-cased copy."""
-        columns = (tuple(map(str.lower, column)) for column in (self.texts, self.words, self.units))
-        return Group(self.name, *columns)
+        return Group(self.name, *(tuple(map(str.lower, column)) for column in (self.texts, self.words, self.units)))
 
     def word_spans(self) -> tuple[WordInText, ...]:
         """Each sentence with the span of its word of interest."""
@@ -196,8 +195,7 @@ def read_questions(path: Path) -> tuple[Question, ...]:
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{path} cannot be read ({reason}); expected questions as JSON or CSV") from None
-    rows = content if isinstance(content, list) else [content]
-    return tuple(_from_object(row, path) for row in rows)
+    return tuple(_from_object(row, path) for row in (content if isinstance(content, list) else [content]))
 
 
 def _from_object(row: Any, path: Path) -> Question:
@@ -245,8 +243,7 @@ def _with_words(group: Group, known: Group) -> Group:
     patterns = [(re.compile(rf"(?<!\w){re.escape(form)}(?!\w)", re.IGNORECASE), word) for form, word in forms]
     matched = []
     for text in group.texts:
-        matches = ((match.group(), word) for pattern, word in patterns if (match := pattern.search(text)))
-        best = next(matches, None)
+        best = next(((match.group(), word) for pattern, word in patterns if (match := pattern.search(text))), None)
         if best is None:
             raise DataError(f"{group.name}: {text!r} has none of the words of {known.name}")
         matched.append(best)

@@ -26,9 +26,8 @@ from unmask.vectors.static import format_of
 
 VECTOR_MEASURES = Registry("vector measure", VectorMeasure, package="unmask.vectors", group="unmask.vector_measures")
 LEAD = (
-    "Are some words associated with others in the vectors of {}? These numbers describe the geometry of "
-    "vectors; they are poor predictors of what a model does in use, and depend on the words, the layer and "
-    "the pooling."
+    "Are some words associated with others in the vectors of {}? These numbers describe the geometry of vectors; they "
+    "are poor predictors of what a model does in use, and depend on the words, the layer and the pooling."
 )
 
 
@@ -53,8 +52,7 @@ def vectors(
     settings, opening, run = fill_groups(options, settings=VectorSettings, opening=Opening, options=Options)
     if out is not None:
         refuse_foreign(Path(out))
-    default = "weat" if _is_file(source) else "seat"
-    chosen = VECTOR_MEASURES.find_all(measures or default)
+    chosen = VECTOR_MEASURES.find_all(measures or ("weat" if _is_file(source) else "seat"))
     named = [questions] if isinstance(questions, str) else list(questions)
     asked = {
         measure.name: load_questions(named or default_question_names(measure.name, run.data_dir), run.data_dir)
@@ -117,7 +115,6 @@ def _sets(words: Path | None, pairs: Path | None) -> WordSets:
         if not rows or len(rows[0]) < 2:
             raise DataError(f"{pairs.name}: expected a header and two columns of words, the masculine word first")
         both = [(row[0].strip(), row[1].strip()) for row in rows]
-    known = data.read("word-pairs")
-    more = [word for pair in known.pairs for word in (pair.masculine, pair.feminine)]
+    more = [word for pair in data.read("word-pairs").pairs for word in (pair.masculine, pair.feminine)]
     others = dict.fromkeys([*more, *(text for question in weat_questions() for text in question.texts())])
     return WordSets(neutral, tuple(both), tuple(word for word in others if word not in neutral))

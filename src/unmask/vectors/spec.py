@@ -88,8 +88,7 @@ class WordSets:
 
     def lower(self) -> WordSets:
         """A lower-cased copy without duplicates."""
-        lowered = (tuple(dict.fromkeys(map(str.lower, words))) for words in (self.words, self.others))
-        words, others = lowered
+        words, others = (tuple(dict.fromkeys(map(str.lower, words))) for words in (self.words, self.others))
         return WordSets(words, tuple((a.lower(), b.lower()) for a, b in self.pairs), others)
 
 

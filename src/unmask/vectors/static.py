@@ -64,17 +64,10 @@ class WordVectors:
         """The vectors of these words, in order; DataError lists those without one."""
         missing = self.missing(words)
         if missing:
-            raise DataError(
-                f"{self.source} has no vector for {format_words(missing)}; leave them out, "
-                "or use vectors that have them"
-            )
+            listed = ", ".join(map(repr, missing[:SHOWN]))
+            listed += f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+            raise DataError(f"{self.source} has no vector for {listed}; leave them out, or use vectors that have them")
         return self.matrix[[self._rows[word] for word in words]]
-
-
-def format_words(words: Sequence[str]) -> str:
-    """The first few words, quoted, for a message."""
-    listed = ", ".join(repr(word) for word in words[:SHOWN])
-    return listed if len(words) <= SHOWN else f"{listed} and {len(words) - SHOWN} more"
 
 
 def read_vectors(path: Path, words: Iterable[str] | None = None, *, limit: int | None = None) -> WordVectors:
