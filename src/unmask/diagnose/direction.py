@@ -17,6 +17,7 @@ from unmask.stats import estimates as score_estimates
 
 SIDES = {"advantaged": "direction=antistereo", "disadvantaged": "direction=stereo"}
 GAP = "direction-gap"
+GROUPS = {GAP: "all"} | {side: f"group={side}" for side in SIDES}  # of the estimates
 DirectionScores = dict[str, dict[str, Estimate]]  # by measure: advantaged, disadvantaged and their gap
 
 
@@ -65,7 +66,7 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
     return [
         replace(scores[key], measure=f"direction/{name}", group=group, model=observation.names[0])
         for observation, name, scores in results(observations)
-        for key, group in {GAP: "all", **{side: f"group={side}" for side in SIDES}}.items()
+        for key, group in GROUPS.items()
     ]
 
 

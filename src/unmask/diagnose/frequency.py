@@ -186,11 +186,8 @@ def _word_tables(by_data: Data) -> tuple[Table, Table]:
 def _answers(by_data: Data) -> Iterator[str]:
     """For each dataset, in how many bias types the advantaged words are the more frequent ones."""
     for data, groups in by_data.items():
-        both = [
-            ranks
-            for group in groups.values()
-            if len(ranks := word_groups.mean_ranks(word_groups.top_words(group))) == 2
-        ]
+        every = [word_groups.mean_ranks(word_groups.top_words(group)) for group in groups.values()]
+        both = [ranks for ranks in every if len(ranks) == 2]
         ahead = sum(ranks[ADVANTAGED] < ranks[DISADVANTAGED] for ranks in both)
         contrasts = _contrasts(groups).items()
         sure = [f"{name} ({gap.value:+.2f})" for name, (gap, p) in contrasts if p is not None and p < 0.05]

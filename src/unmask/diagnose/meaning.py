@@ -84,19 +84,14 @@ def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding
 
 def estimates(observations: Observations, settings: DiagnosisSettings) -> list[Estimate]:
     """The drop of accuracy over content tokens by perturbation, then the accuracies, then over all tokens."""
-    return [
-        observation.estimate(
-            f"meaning/{how.replace(' ', '-')}",
-            statistic,
-            getattr(by_count[counted], statistic),
-            group="all" if counted == CONTENT else f"counted={counted}",
-            n=by_count[counted].original.trials.size,
-            p=_largest_p(by_count[counted]) if statistic == "drop" else None,
-        )
-        for observation, how, by_count in results(observations)
-        for counted in COUNTED
-        for statistic in ("drop", "accuracy")
-    ]
+    every = []
+    for each, how, by_count in results(observations):
+        measure = f"meaning/{how.replace(' ', '-')}"
+        for counted, after in by_count.items():
+            group, n = "all" if counted == CONTENT else f"counted={counted}", after.original.trials.size
+            every.append(each.estimate(measure, "drop", after.drop, group=group, n=n, p=_largest_p(after)))
+            every.append(each.estimate(measure, "accuracy", after.accuracy, group=group, n=n))
+    return every
 
 
 def _accuracies(observation: DiagnosisObservation, seed: int) -> Iterator[tuple[Cell, ...]]:

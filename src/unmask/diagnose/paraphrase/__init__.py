@@ -14,15 +14,7 @@ from unmask.core.types import Dataset, Kind
 from unmask.data.pairs import NUMBER, ORIGINAL
 from unmask.diagnose.common import results
 from unmask.diagnose.paraphrase import tables
-from unmask.diagnose.paraphrase.families import (
-    ALL,
-    OWN,
-    PER_TOKEN,
-    Family,
-    FamilyVerdicts,
-    family_differences,
-    family_set,
-)
+from unmask.diagnose.paraphrase.families import ALL, SUM, Family, FamilyVerdicts, family_differences, family_set
 from unmask.diagnose.spec import Diagnosis, DiagnosisObservation, DiagnosisSettings, Observations
 from unmask.findings import Finding
 from unmask.measures import find
@@ -56,7 +48,7 @@ def observe(session: Session, data: Dataset, settings: DiagnosisSettings) -> Par
 def conclude(observations: Observations, settings: DiagnosisSettings) -> Finding:
     """Agreement overall and by bias type against chance, for several bands, and the differences."""
     every = _verdicts(tuple(observations), settings.seed)
-    main = [verdicts for verdicts in every if verdicts.scale in (PER_TOKEN, OWN)]
+    main = [verdicts for verdicts in every if verdicts.scale != SUM]
     if not main:
         raise StatsError("no original was scored together with a paraphrase: use other measures or data")
     candidates = (
@@ -78,7 +70,7 @@ def estimates(observations: Observations, settings: DiagnosisSettings) -> list[E
     """Originals in agreement with all their paraphrases and the agreement by chance: all, by bias type."""
     every = []
     for verdicts in _verdicts(tuple(observations), settings.seed):
-        if verdicts.scale not in (PER_TOKEN, OWN):
+        if verdicts.scale == SUM:
             continue
         holm = tables.corrected_p(verdicts)
         for name, agreement in verdicts.signs.items():
