@@ -85,9 +85,7 @@ class Explanation:
 
     def _name(self, block: int) -> str:
         """The tokens of a block: a shared one once, changed ones as `she / he`."""
-        more, less = (
-            " ".join(token.token for token in tokens if token.block == block) for tokens in (self.more, self.less)
-        )
+        more, less = (" ".join(part.token for part in side if part.block == block) for side in (self.more, self.less))
         return more if more == less else f"{more or '–'} / {less or '–'}"
 
 

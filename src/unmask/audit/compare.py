@@ -34,11 +34,8 @@ def compare(
     P-values are corrected for the number of comparisons; `run` is the index of the other result.
     """
     a, *rest = (result if isinstance(result, Result) else load(result) for result in (first, *others))
-    everything = [
-        replace(comparison, run=number)
-        for number, b in enumerate(rest, start=1)
-        for comparison in _comparisons(a, b, seed)
-    ]
+    runs = [(number, _comparisons(a, b, seed)) for number, b in enumerate(rest, start=1)]
+    everything = [replace(comparison, run=number) for number, found in runs for comparison in found]
     return apply_holm([each for each in everything if categories or each.group == "all"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from unmask import data as datasets
@@ -22,20 +23,14 @@ def load_datasets(data: Data | Sequence[Data], options: Options) -> list[Dataset
     wanted = [data] if isinstance(data, str | Path | Dataset) else list(data)
     if not wanted:
         raise DataError(f"no data given: name one of {', '.join(datasets.names())}, or a file of pairs")
-    loaded = [
-        dataset
-        if isinstance(dataset, Dataset)
-        else datasets.load(dataset, data_dir=options.data_dir, offline=options.offline)
-        for dataset in wanted
-    ]
+    load = partial(datasets.load, data_dir=options.data_dir, offline=options.offline)
+    loaded = [dataset if isinstance(dataset, Dataset) else load(dataset) for dataset in wanted]
     names = [dataset.card.name for dataset in loaded]
     if len(set(names)) < len(names):
         raise DataError(f"two datasets have the same name ({', '.join(names)}): rename a file")
     if options.limit is None:
         return loaded
-    return [
-        Dataset(each.card, each.items[: options.limit], each.sha256, each.verified, each.warnings) for each in loaded
-    ]
+    return [Dataset(d.card, d.items[: options.limit], d.sha256, d.verified, d.warnings) for d in loaded]
 
 
 def measures_for(data: Dataset, named: Sequence[Measure], kind: Kind) -> tuple[Measure, ...]:

@@ -97,9 +97,9 @@ def _score(lm: Lm, plan: Plan, folder: Path, options: Options) -> tuple[list[Est
                     rows[scored.row.measure].append(scored.row)
             for measure in measures:
                 values.extend(estimates(measure, rows[measure.name], data=name, rng_seed=options.seed))
+            prefix = f"{name}/" if len(plan) > 1 else ""
             passed.extend(
-                Check(f"{name}/{check.name}" if len(plan) > 1 else check.name, check.ok, check.detail)
-                for check in checks(evidence, measures, rows, lm)
+                Check(prefix + each.name, each.ok, each.detail) for each in checks(evidence, measures, rows, lm)
             )
         tables.close()
     return values, passed

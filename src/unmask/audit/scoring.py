@@ -65,12 +65,10 @@ def _chunks(items: int, most: int) -> Iterator[tuple[int, int]]:
         begin, size = begin + size, min(size * GROWTH, most)
 
 
-def _score_chunk(
-    data: str, plan: Plan, answers: Callable[[], Readings], evidence: Evidence, lm: Lm
-) -> list[ScoredItem]:
+def _score_chunk(data: str, plan: Plan, read: Callable[[], Readings], evidence: Evidence, lm: Lm) -> list[ScoredItem]:
     """The scores of a chunk; work that needs no readings comes first, while a GPU may still compute them."""
     evidence.add_items(list({item.id: item for item, _, _ in plan}.values()), lm)
-    readings = answers()
+    readings = read()
     evidence.add_readings(readings, lm)
     return [_scored_item(data, item, measure, ask, readings) for item, measure, ask in plan]
 

@@ -128,11 +128,8 @@ async def _pair(site: Site, request: Request) -> dict[str, Any]:
 def _pair_details(runs: Runs, row: int) -> dict[str, Any]:
     """One pair in every run that has it with the same texts."""
     data, item, more, less = runs.pairs[row]
-    by_run = [
-        {"run": number, "measures": token_breakdown(result.items, result.tokens, item)}
-        for number, result in enumerate(runs.results)
-        if row in runs.rows_by_run[number]
-    ]
+    have = [(number, run) for number, run in enumerate(runs.results) if row in runs.rows_by_run[number]]
+    by_run = [{"run": number, "measures": token_breakdown(run.items, run.tokens, item)} for number, run in have]
     return {"item": item, "data": data, "texts": [more, less], "runs": by_run}
 
 

@@ -83,10 +83,8 @@ def score_templates(lm: Lm, pairs: Sequence[Pair]) -> dict[str, Any]:
         line = {"word": row.get("word"), "more": row["text_more"], "less": row["text_less"], "scores": {}}
         line = rows.setdefault(row["item"], line)
         line["scores"][row["measure"]] = {key: row[key] for key in ("more", "less", "difference", "reason")}
-    return {
-        "rows": list(rows.values()),
-        "measures": [{"name": measure.name, "reads": measure.reads} for measure in measures],
-    }
+    named = [{"name": measure.name, "reads": measure.reads} for measure in measures]
+    return {"rows": list(rows.values()), "measures": named}
 
 
 def fill_prompt(lm: Lm, text: str) -> dict[str, Any]:

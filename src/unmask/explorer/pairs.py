@@ -93,10 +93,7 @@ def run_summaries(runs: Runs) -> list[dict[str, Any]]:
     """For every run its headline estimates, with their readings in words, and its checks."""
     summaries = []
     for name, result in zip(runs.names, runs.results, strict=True):
-        heads = [
-            plain(estimate) | {"reading": reading(estimate), "digits": digits_of(estimate.statistic)}
-            for estimate in result.headlines()
-        ]
+        heads = [plain(e) | {"reading": reading(e), "digits": digits_of(e.statistic)} for e in result.headlines()]
         model = _part(result.meta["model"], "id", "kind", "parameters", "fingerprint", "warnings")
         data = [_part(card, "name", "title", "n", "problems") for card in result.meta["data"]]
         summary = {"name": name, "model": model, "data": data, "headlines": heads}

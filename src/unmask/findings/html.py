@@ -62,11 +62,8 @@ def page(result: Result) -> str:
 
 def draw_figures(sections: Sequence[Section]) -> list[drawing.Figure]:
     """Every plot of the sections."""
-    return [
-        drawing.figure(plot.id, plot.title, plot.chart, plot.alt)
-        for section in sections
-        for plot in section.finding.plots
-    ]
+    plots = (plot for section in sections for plot in section.finding.plots)
+    return [drawing.figure(plot.id, plot.title, plot.chart, plot.alt) for plot in plots]
 
 
 def fragment(sections: Sequence[Section]) -> str:

@@ -13,13 +13,8 @@ _HTML = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 
 def document(tables: Sequence[Table], level: int = 2) -> str:
     """Tables one after the other, under their titles; empty ones are left out."""
-    parts = [
-        part
-        for each in tables
-        if each.rows
-        for part in (f"{'#' * level} {text(each.title)}", table(each), text(each.note))
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    shown = [(f"{'#' * level} {text(each.title)}", table(each), text(each.note)) for each in tables if each.rows]
+    return "\n\n".join(part for parts in shown for part in parts if part) + "\n"
 
 
 def table(of: Table) -> str:

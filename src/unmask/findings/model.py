@@ -29,9 +29,8 @@ class Table:
 
     def texts(self) -> list[tuple[str, ...]]:
         """The rows with every cell as text."""
-        return [
-            tuple(format_cell(*cell, self.digits) for cell in zip(row, self.columns, strict=True)) for row in self.rows
-        ]
+        named = (zip(row, self.columns, strict=True) for row in self.rows)
+        return [tuple(format_cell(*cell, self.digits) for cell in cells) for cells in named]
 
     def is_numeric(self, column: int) -> bool:
         """Whether a column shows numbers: by its cells or, where these are text, by its name."""

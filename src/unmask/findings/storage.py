@@ -37,12 +37,9 @@ def table_json(table: Table) -> dict[str, Any]:
 
 def load_section(stored: Mapping[str, Any]) -> Section:
     """A section from its JSON; charts and column lists may be missing, as before schema 2."""
-    finding = Finding(
-        tuple(stored["answers"]),
-        tuple(load_table(table) for table in stored["tables"]),
-        tuple(_plot(plot) for plot in stored.get("plots", ())),
-        tuple(stored["notes"]),
-    )
+    tables = tuple(load_table(table) for table in stored["tables"])
+    plots = tuple(_plot(plot) for plot in stored.get("plots", ()))
+    finding = Finding(tuple(stored["answers"]), tables, plots, tuple(stored["notes"]))
     title = stored.get("title") or stored.get("name", "")
     return Section(stored.get("name", ""), title, stored.get("lead", ""), finding, stored.get("foot", ""))
 

@@ -54,10 +54,8 @@ class Classifier:
         done = 0
         with torch.inference_mode():
             for chunk in chunks_by_length([len(row["input_ids"]) for row in encoded], budget):
-                batch = {
-                    key: torch.tensor([encoded[index][key] for index in chunk], device=device)
-                    for key in encoded[chunk[0]]
-                }
+                rows = [encoded[index] for index in chunk]
+                batch = {key: torch.tensor([row[key] for row in rows], device=device) for key in rows[0]}
                 logits[chunk] = self.model(**batch).logits.double().cpu().numpy()
                 done += len(chunk)
                 if progress is not None:

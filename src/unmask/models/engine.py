@@ -25,6 +25,7 @@ from unmask.models.network import Network
 from unmask.models.store import Store, StoredReadings
 
 Readings = Mapping[Probe, Reading]
+Known = dict[bytes, StoredReadings]  # by the key of their request
 CPU_LIMITS = BatchLimits(tokens=1024, padding=32, attention=8 << 20)
 CUDA_LIMITS = BatchLimits(tokens=98304, padding=2048, attention=1 << 28, items=2048)
 IN_FLIGHT = 4  # batches queued on the device before the outputs of the oldest are fetched
@@ -86,9 +87,7 @@ class Engine:
 
         return readings
 
-    def _run_all(
-        self, plan: Sequence[Sequence[Piece]], known: dict[bytes, StoredReadings], progress: Step
-    ) -> deque[Pending]:
+    def _run_all(self, plan: Sequence[Sequence[Piece]], known: Known, progress: Step) -> deque[Pending]:
         """Run the batches, fetching outputs as others are queued; returns those still running."""
         total = sum(piece.tokens for batch in plan for piece in batch) or 1
         done = 0
@@ -188,7 +187,7 @@ class Engine:
         logprobs, ranks = (torch.cat(columns)[inverse] for columns in zip(*parts, strict=True))
         return logprobs, ranks
 
-    def _collect(self, pending: Pending, known: dict[bytes, StoredReadings]) -> None:
+    def _collect(self, pending: Pending, known: Known) -> None:
         """Wait for the outputs of one batch, store them, and add them to `known`.
 
         The workers are stopped after the last batch or a failure.
@@ -201,7 +200,7 @@ class Engine:
         self._running -= 1
         if self._running == 0:
             self._stop_workers()
-        batch, new = output.batch, dict[bytes, StoredReadings]()
+        batch, new = output.batch, Known()
         self.rows_run += len(batch.ids)
         answers = list(zip(output.logprobs.tolist(), output.ranks.tolist(), strict=True))
         begin = 0

@@ -212,9 +212,7 @@ class _EraserModule(nn.Module):
         return self.eraser(states)
 
 
-def _erase_input(
-    erasing: _EraserModule, _: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, Any]:
+def _erase_input(erasing: _EraserModule, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
     if args:
         return (erasing(args[0]), *args[1:]), kwargs
     return args, {**kwargs, "hidden_states": erasing(kwargs["hidden_states"])}

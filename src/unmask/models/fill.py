@@ -265,9 +265,7 @@ def _causal(lm: Lm, parts: Sequence[tuple[str, str]], k: int, max_rows: int) -> 
         for index, probabilities in distributions(lm, [(ids, len(ids) - 1) for _, ids in round_]):
             round_[index][0].update(probabilities)
         active = [search for search, _ in round_]
-    return tuple(
-        SlotPrediction((), reason=search) if isinstance(search, str) else search.prediction(k) for search in searches
-    )
+    return tuple(SlotPrediction((), reason=each) if isinstance(each, str) else each.prediction(k) for each in searches)
 
 
 def _search(lm: Lm, before: str, vocabulary: Vocabulary, max_rows: int) -> WordSearch | str:

@@ -139,9 +139,9 @@ def bins(values: Sequence[float], limit: float) -> list[dict[str, float | str]]:
     """Counts in equal bins around zero; values out of range are counted in the outermost bins."""
     counts, edges = np.histogram(np.clip(values, -limit, limit), bins=BINS, range=(-limit, limit))
     sides = ["less"] * (BINS // 2) + ["more"] * (BINS // 2)
+    bars = zip(edges[:-1], edges[1:], counts, sides, strict=True)
     return [
-        {"left": float(left), "right": float(right), "pairs": int(pairs), "side": side}
-        for left, right, pairs, side in zip(edges[:-1], edges[1:], counts, sides, strict=True)
+        {"left": float(left), "right": float(right), "pairs": int(n), "side": side} for left, right, n, side in bars
     ]
 
 

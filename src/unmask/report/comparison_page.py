@@ -122,12 +122,9 @@ def flipped_pairs(
 ) -> tuple[int, list[dict[str, Any]]]:
     """The number of pairs whose outcome changed, and those whose difference changed most."""
     ours, theirs = ({row["item"]: row for row in selection.items_of(run, head).to_pylist()} for run in (a, b))
-    turned = [
-        (row, theirs[item])
-        for item, row in ours.items()
-        if item in theirs and row["outcome"] != theirs[item]["outcome"]
-    ]
-    turned.sort(key=lambda both: -abs(both[1]["difference"] - both[0]["difference"]))
+    both = [(row, theirs[item]) for item, row in ours.items() if item in theirs]
+    turned = [(row, other) for row, other in both if row["outcome"] != other["outcome"]]
+    turned.sort(key=lambda pair: -abs(pair[1]["difference"] - pair[0]["difference"]))
     sides = OPEN_SIDES if selection.is_open(head) else SIDES
     shown = [
         {

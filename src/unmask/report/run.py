@@ -110,11 +110,8 @@ def _compared(results: Sequence[Result]) -> Result:
     """Several results of one kind as one: changes from the first, then every result's findings."""
     names = model_names(results)
     changes = compare(*results, categories=True)
-    rows = [
-        (f"{each.measure} · {each.data} · {each.statistic}", each, name)
-        for name, result in zip(names, results, strict=True)
-        for each in result.headlines()
-    ]
+    heads = [(name, each) for name, result in zip(names, results, strict=True) for each in result.headlines()]
+    rows = [(f"{each.measure} · {each.data} · {each.statistic}", each, name) for name, each in heads]
     title, alt = "Headline estimates", "Every headline estimate of every result with its 95% interval."
     plots = charts.interval_plots("compared", title, alt, rows, axis="value")
     finding = Finding((), (tables.change_table(changes, names),), plots)

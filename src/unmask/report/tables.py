@@ -112,20 +112,15 @@ def change_table(compared: Sequence[Comparison], names: Sequence[str]) -> Table:
 
 def check_table(results: Sequence[Result], names: Sequence[str]) -> Table:
     """The checks of all runs."""
-    records = [
-        {**record, "check": record["name"], "result": "passed" if record["ok"] else "FAILED"}
-        for record in check_frame(results, names).to_dict("records")
-    ]
+    checks = check_frame(results, names).to_dict("records")
+    records = [{**each, "check": each["name"], "result": "passed" if each["ok"] else "FAILED"} for each in checks]
     return _table("Checks", _model_first(names, "result", "check", "detail"), records)
 
 
 def estimate_frame(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
     """Every estimate of every run in full precision; the first column is the model."""
-    return pd.DataFrame(
-        {"model": name, **estimate_json(estimate)} | {"model": name}
-        for name, result in zip(names, results, strict=True)
-        for estimate in result.estimates
-    )
+    named = ((name, each) for name, result in zip(names, results, strict=True) for each in result.estimates)
+    return pd.DataFrame({"model": name, **estimate_json(each)} | {"model": name} for name, each in named)
 
 
 def change_records(compared: Sequence[Comparison], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -136,9 +131,8 @@ def change_records(compared: Sequence[Comparison], names: Sequence[str]) -> list
 
 def check_frame(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
     """Every check of every run."""
-    rows = [
-        {"model": name, **asdict(check)} for name, result in zip(names, results, strict=True) for check in result.checks
-    ]
+    named = zip(names, results, strict=True)
+    rows = [{"model": name, **asdict(check)} for name, result in named for check in result.checks]
     return pd.DataFrame(rows, columns=["model", "name", "ok", "detail"])
 
 

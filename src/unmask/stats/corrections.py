@@ -27,12 +27,9 @@ def holm(ps: Sequence[float | None]) -> tuple[float | None, ...]:
 def correct_categories(estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
     """The estimates with `p_holm` set for categories; each statistic is one family of tests."""
     corrected = list(estimates)
+    categories = [i for i, estimate in enumerate(estimates) if estimate.group.startswith("category=")]
     for statistic in {estimate.statistic for estimate in estimates}:
-        family = [
-            i
-            for i, estimate in enumerate(estimates)
-            if estimate.statistic == statistic and estimate.group.startswith("category=")
-        ]
+        family = [i for i in categories if estimates[i].statistic == statistic]
         for i, p in zip(family, holm([estimates[i].p for i in family]), strict=True):
             corrected[i] = replace(estimates[i], p_holm=p)
     return tuple(corrected)

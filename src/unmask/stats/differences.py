@@ -65,9 +65,8 @@ def third_estimates(table: ScoreTable, seed: int) -> list[Estimate]:
 
 
 def _effect(table: ScoreTable, group: str, seed: int) -> Estimate:
-    words = np.array(
-        [part.difference[part.is_scored].mean() for _, part in table.split_by("word") if part.is_scored.any()]
-    )
+    scored = (part.difference[part.is_scored] for _, part in table.split_by("word"))
+    words = np.array([differences.mean() for differences in scored if differences.size])
     value = Value(NAN, method=f"too few: {words.size} words")
     if words.size >= MIN_WORDS and np.ptp(words) > 0:
         rng = generator(seed, f"effect {group}")

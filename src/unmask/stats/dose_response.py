@@ -104,10 +104,8 @@ def _separations(
             distances.append(distance)
             rises.append(rise)
             ps.append(p)
-    return [
-        (distance, p is not None and p < LEVEL and rise > 0)
-        for distance, rise, p in zip(distances, rises, holm(ps), strict=True)
-    ]
+    tested = zip(distances, rises, holm(ps), strict=True)
+    return [(distance, p is not None and p < LEVEL and rise > 0) for distance, rise, p in tested]
 
 
 def _change(pair: PairedRuns, statistic: str, *, rng: np.random.Generator) -> tuple[float, float | None]:

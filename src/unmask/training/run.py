@@ -52,7 +52,7 @@ def train(  # noqa: PLR0913 - the parameters of a training run
         raise DataError("nothing to train on: no text is left after filtering")
     from unmask.training.trainer import TrainingJob, run
 
-    job = TrainingJob(
-        model, rows, collate, settings, Path(folder), loss, tuple(callbacks), progress, on_epoch_begin, key
+    evaluations = tuple(callbacks)
+    return run(
+        TrainingJob(model, rows, collate, settings, Path(folder), loss, evaluations, progress, on_epoch_begin, key)
     )
-    return run(job)

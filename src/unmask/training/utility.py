@@ -53,10 +53,8 @@ def measure_ability(engine: Engine, texts: Sequence[str], *, seed: int = 0) -> A
         masked = single
     else:
         masked = [_masked_probe(text, seed) for text in encoded]
-        single = [
-            Probe(text.ids, _own_tokens(text, text.content), text.content, one_at_a_time=True)
-            for text in encoded[:PSEUDO_PERPLEXITY_TEXTS]
-        ]
+        few = encoded[:PSEUDO_PERPLEXITY_TEXTS]
+        single = [Probe(text.ids, _own_tokens(text, text.content), text.content, one_at_a_time=True) for text in few]
     readings = engine.read([*masked, *single])
     return Ability(
         hits=np.array([(readings[probe].ranks == 0).sum() for probe in masked], dtype=np.float64),

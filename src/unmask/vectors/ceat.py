@@ -23,6 +23,8 @@ from unmask.vectors.contextual import WordInText, word_vectors
 from unmask.vectors.questions import Question
 from unmask.vectors.spec import VectorSettings
 
+Contexts = Mapping[str, Floats]  # the vectors of every word in its contexts
+
 
 @dataclass(frozen=True, slots=True)
 class CeatResult:
@@ -39,7 +41,7 @@ class CeatResult:
     left_out: tuple[str, ...] = ()  # words without a context
 
 
-def ceat(question: Question, contexts: Mapping[str, Floats], settings: VectorSettings) -> CeatResult:
+def ceat(question: Question, contexts: Contexts, settings: VectorSettings) -> CeatResult:
     """Combine the effect sizes of many draws, each with one context per word; words without one are left out.
 
     The variance of an effect is, as `published`, that of the associations s within the draw, which is not
@@ -79,9 +81,7 @@ def ceat(question: Question, contexts: Mapping[str, Floats], settings: VectorSet
     )
 
 
-def _sample_effects(
-    question: Question, contexts: Mapping[str, Floats], settings: VectorSettings
-) -> tuple[Floats, Floats]:
+def _sample_effects(question: Question, contexts: Contexts, settings: VectorSettings) -> tuple[Floats, Floats]:
     """Effect size and its variance for every draw."""
     rng = generator(settings.seed, f"{question.name}/contexts")
     rows = {text: unit(contexts[text]) for text in question.texts()}

@@ -67,11 +67,9 @@ _SENTENCES_NOTE = (
 
 def _questions(result: VectorResult, source: str) -> Finding:
     name, tests = result.measure.name, result.tests
-    adjusted = holm([each.p for each in tests])
-    rows = tuple(
-        (each.question, each.effect, each.p, p, *_details(each)) for each, p in zip(tests, adjusted, strict=True)
-    )
-    significant = [each.question for each, p in zip(tests, adjusted, strict=True) if p is not None and p < ALPHA]
+    corrected = list(zip(tests, holm([each.p for each in tests]), strict=True))
+    rows = tuple((each.question, each.effect, each.p, p, *_details(each)) for each, p in corrected)
+    significant = [each.question for each, p in corrected if p is not None and p < ALPHA]
     effects = {each.question: each.effect for each in tests}
     plots, notes = [_plot(name, effects)], _left_out(result)
     if isinstance(tests[0], Association):
@@ -183,10 +181,8 @@ def _neighbours(bias: NeighbourBias, result: VectorResult, source: str) -> Findi
         f"Histogram of the shares of {len(order)} words.",
         charts.histograms(bins, axis="neighbours towards men (%)"),
     )
-    tables = (
-        Table(f"{result.measure.title} in {source}", columns, rows, note),
-        Table(ENDS, columns_of_ends, ends, digits=1),
-    )
+    correlation = Table(f"{result.measure.title} in {source}", columns, rows, note)
+    tables = (correlation, Table(ENDS, columns_of_ends, ends, digits=1))
     return Finding((description,), tables, (plot,), _left_out(result))
 
 

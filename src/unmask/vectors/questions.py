@@ -48,11 +48,8 @@ class Group:
     def without(self, texts: frozenset[str]) -> Group:
         """A copy without some texts."""
         kept = [number for number, text in enumerate(self.texts) if text not in texts]
-        columns = (
-            tuple(column[number] for number in kept) if column else ()
-            for column in (self.texts, self.words, self.units)
-        )
-        return Group(self.name, *columns)
+        columns = (self.texts, self.words, self.units)
+        return Group(self.name, *(tuple(column[number] for number in kept) if column else () for column in columns))
 
     def lower(self) -> Group:
         """A lower-cased copy."""
@@ -104,11 +101,8 @@ class Question:
 def weat_questions(file: str = "weat.json") -> tuple[Question, ...]:
     """WEAT 1–10 as published (Caliskan et al. 2017), or the questions of another file of the package."""
     facts = json.loads((resources.files("unmask.vectors") / file).read_text(encoding="utf-8"))
-    lists = {name: tuple(words.split()) for name, words in facts["lists"].items()}
-    return tuple(
-        Question(name, *(Group(facts["names"][key], lists[key]) for key in keys))
-        for name, keys in facts["questions"].items()
-    )
+    groups = {key: Group(facts["names"][key], tuple(words.split())) for key, words in facts["lists"].items()}
+    return tuple(Question(name, *(groups[key] for key in keys)) for name, keys in facts["questions"].items())
 
 
 def load_questions(names: Sequence[str], data_dir: Path | None = None) -> tuple[Question, ...]:

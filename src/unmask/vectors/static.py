@@ -145,11 +145,8 @@ def _lines(path: Path, form: Format, words: Sequence[str], limit: int | None) ->
         headed = form == "word2vec-text"
         size = int(first.split()[1]) if headed else len(first.split()) - 1
         lines = islice(stream if headed else chain([first], stream), limit)
-        kept = [
-            line.rstrip() + b"\n"
-            for line in lines
-            if line.split(b" ", 1)[0] in wanted and len(line.split()) == size + 1
-        ]
+        found = (line for line in lines if line.split(b" ", 1)[0] in wanted)
+        kept = [line.rstrip() + b"\n" for line in found if len(line.split()) == size + 1]
     if not kept:
         raise _no_words(path, len(words))
     return b"%d %d\n" % (len(kept), size) + b"".join(kept)
