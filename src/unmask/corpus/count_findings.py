@@ -74,16 +74,9 @@ class CountSummary:
         if len(known) < 4:
             return None
         rho = spearmanr([each.share.value for each in known], [each.women or 0.0 for each in known])
-        return Estimate(
-            float(rho.statistic),
-            method="no interval",
-            measure=MEASURE,
-            data=self.counter.terms.source,
-            statistic="spearman",
-            null=0.0,
-            n=len(known),
-            p=float(rho.pvalue),
-        )
+        value = Value(float(rho.statistic), method="no interval")
+        about = {"measure": MEASURE, "data": self.counter.terms.source, "statistic": "spearman"}
+        return Estimate.of(value, **about, null=0.0, n=len(known), p=float(rho.pvalue))
 
 
 def summarize(counts: CorpusCounts, counter: TermCounter, *, seed: int = 0) -> CountSummary:

@@ -99,14 +99,12 @@ def bias(
         refuse_foreign(Path(out), ("corpus", "corpus-unfinished"))
     paths = existing_files(_listed(files))
     text = load_corpus(paths, layout, limit=run.limit)
-    sentences, given = text.sentences, _listed(placebo)
-    control = (
-        training_effect.placebo_from_sentences(
-            load_corpus(given, layout).sentences, len(sentences), Path(given[0]).name
-        )
-        if given
-        else training_effect.shuffle_gender(sentences, seed=settings.seed)
-    )
+    sentences = text.sentences
+    if given := _listed(placebo):
+        other = load_corpus(given, layout).sentences
+        control = training_effect.placebo_from_sentences(other, len(sentences), Path(given[0]).name)
+    else:
+        control = training_effect.shuffle_gender(sentences, seed=settings.seed)
     plan = training_effect.TrainingPlan(model, opening, settings, run)
     with TemporaryDirectory() if out is None else nullcontext(out) as folder:
         effect = training_effect.measure_effect(plan, sentences, control, text.held_out_sentences, Path(folder))

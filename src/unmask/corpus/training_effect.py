@@ -176,17 +176,9 @@ def effect_estimates(summary: EffectSummary) -> Iterator[Estimate]:
     """The change of every statistic, against the placebo first; then the ability of the three models."""
     for compared, name in ((summary.against, "placebo"), (summary.shifts, "start")):
         for change in compared:
-            yield Estimate.of(
-                change.difference,
-                measure=change.measure,
-                data=change.data,
-                group=change.group,
-                statistic=f"{change.statistic}-corpus-minus-{name}",
-                null=0.0,
-                n=change.n,
-                p=change.p,
-                p_holm=change.p_holm,
-            )
+            same = {field: getattr(change, field) for field in ("measure", "data", "group", "n", "p", "p_holm")}
+            statistic = f"{change.statistic}-corpus-minus-{name}"
+            yield Estimate.of(change.difference, statistic=statistic, null=0.0, **same)
     for statistic, values in (("accuracy", summary.accuracies), ("perplexity", summary.perplexities)):
         for name, value in values.items():
             texts = int(summary.effect.evaluations[name].ability.lost.size)

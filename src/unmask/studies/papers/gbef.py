@@ -36,9 +36,10 @@ def plan(options: StudyOptions) -> dict[Role, Step]:
 
 def mitigated_models(options: StudyOptions) -> dict[str, tuple[Step, tuple[str, ...]]]:
     """The training steps of the first model by version name, and the measures each version is audited by."""
-    text, settings = _available(GAP, options), options.settings
+    settings = options.settings
+    text, professions = (name if name in options.data else PACKAGE for name in (GAP, PROFESSIONS))
     cds = _train_step(CDS, "cds", text, options)
-    balanced = _train_step(BALANCED, mitigations.PLAIN, _available(PROFESSIONS, options), options)
+    balanced = _train_step(BALANCED, mitigations.PLAIN, professions, options)
     models = {CDS: (cds, ("sld", "ppd")), BALANCED: (balanced, ("ppd",))}
     for label, only in LABELS.items() if TOXIC in options.data else ():
         corpus = {"column": "comment_text", "only": list(only)}
@@ -75,10 +76,6 @@ def _audit(name: str, model: str | Step, data: str, measure: str, options: Study
     limit = options.settings["templates"] if data == TEMPLATES else options.limit
     scoring = {**options.scoring, "limit": limit, "shard": options.shard}
     return audits.step(name, data, (measure,), model=model, **scoring)
-
-
-def _available(name: str, options: StudyOptions) -> str:
-    return name if name in options.data else PACKAGE
 
 
 GBEF = Study(

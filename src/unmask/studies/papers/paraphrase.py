@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -98,15 +97,12 @@ def conclude(outputs: Outputs, options: StudyOptions) -> Conclusion:
 def _verdicts(result: Result, seed: int) -> list[FamilyVerdicts]:
     """The families of every measure and scale that a step observed."""
     data = str(result.meta["data"][0]["name"]) if result.meta["data"] else ""
-    return [
-        FamilyVerdicts(each["model"], data, each["measure"], each["scale"], families, seed)
-        for each in result.meta["details"].get("paraphrase", {}).get("differences", ())
-        if (families := tuple(map(_family, each["families"])))
-    ]
-
-
-def _family(stored: Mapping[str, Any]) -> Family:
-    return Family(stored["original"], stored["category"], np.array(stored["differences"]))
+    verdicts = []
+    for each in result.meta["details"].get("paraphrase", {}).get("differences", ()):
+        families = tuple(Family(of["original"], of["category"], np.array(of["differences"])) for of in each["families"])
+        if families:
+            verdicts.append(FamilyVerdicts(each["model"], data, each["measure"], each["scale"], families, seed))
+    return verdicts
 
 
 def _comparisons(main: Sequence[FamilyVerdicts], item: str) -> list[PaperComparison]:

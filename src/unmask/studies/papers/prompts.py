@@ -18,6 +18,7 @@ from unmask.studies.spec import Conclusion, Outputs, PaperComparison, Role, Step
 from unmask.studies.steps import audits
 
 TYPES = {"race-color": "race", "gender": "gender", "socioeconomic": "socioeconomic", "religion": "religion"}
+# By statistic: its name in the paper.
 SCORES = {"bias-score": "metric score", "stereo-score": "stereo score", "antistereo-score": "anti-stereo score"}
 ROLES = ("benchmark", "prompts", "answers")
 Results = Mapping[str, Result]  # by model

@@ -8,7 +8,7 @@ from unmask import data as datasets
 from unmask.data.prompts import Prompt
 from unmask.prompts.run import prompts
 from unmask.studies.durations import TOKENS
-from unmask.studies.spec import Step, StepContext, StepKind, WorkEstimate
+from unmask.studies.spec import StepContext, StepKind, WorkEstimate
 from unmask.studies.steps.audits import PAIRS_FILE, open_cached
 
 SLOT = "{slot}"
@@ -46,10 +46,6 @@ def select_prompts(limit: int | None) -> list[Prompt]:
     return [prompt for group in by_type.values() for prompt in group[:limit]]
 
 
-def work_estimate(step: Step) -> WorkEstimate:
-    """Some 40 passes per prompt: the search covers words of several tokens."""
-    return WorkEstimate(100.0 * TOKENS * 40)
-
-
-ASKED = StepKind(ask_prompts, version=2, estimate_work=work_estimate)
+WORK = WorkEstimate(100.0 * TOKENS * 40)  # some 40 passes per prompt: the search covers words of several tokens
+ASKED = StepKind(ask_prompts, version=2, estimate_work=lambda _: WORK)
 FILLED = StepKind(write_prompt_pairs, version=1, runs_model=False)
