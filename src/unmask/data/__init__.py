@@ -72,7 +72,14 @@ def load(name_or_path: str | Path, *, data_dir: Path | str | None = None, offlin
         path = Path(name_or_path).expanduser()
         own = templates.load if templates.is_template_file(path) else pairs.load
         return own(path, name=_own_name(path.stem))
-    source = _dataset(str(name_or_path))
+    name = str(name_or_path)
+    if (source := SOURCES.get(name)) is None:
+        raise UnknownName("dataset", name, names())
+    if not isinstance(source, DatasetSource):
+        kind, use = "data of a task", f"get the files with `unmask data get {name}`"
+        if isinstance(source, TableSource):
+            kind, use = "a table", f"use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
+        raise DataError(f"{name} ({source.card.title}) is {kind}, not a dataset of pairs: {use}")
     given = source.card.files
     located = [files.locate(source.card, file, data_dir=_folder(data_dir), offline=offline) for file in given]
     items, warnings = source.load(located[0].path)
@@ -128,20 +135,6 @@ def get(
 def from_records(records: pairs.Records | pd.DataFrame, *, name: str = "pairs") -> Dataset:
     """A dataset of your own pairs: mappings with `more` and `less`, `(more, less)` tuples or a data frame."""
     return pairs.from_records(records, name=_own_name(name))
-
-
-def _dataset(name: str) -> DatasetSource:
-    """The source of a dataset of pairs; UnknownName lists the known names."""
-    source = SOURCES.get(name)
-    if source is None:
-        raise UnknownName("dataset", name, names())
-    if isinstance(source, DatasetSource):
-        return source
-    kind, use = "data of a task", f"get the files with `unmask data get {name}`"
-    if isinstance(source, TableSource):
-        kind = "a table"
-        use = f"use unmask.data.read({name!r}), or show it with `unmask data show {name}`"
-    raise DataError(f"{name} ({source.card.title}) is {kind}, not a dataset of pairs: {use}")
 
 
 def _is_path(name_or_path: str | Path) -> bool:

@@ -49,8 +49,7 @@ _COLUMNS = ("Sentence", "Template", "Person", "Profession", "Prof_Gender")
 def load(path: Path) -> LoadedItems:
     """The sentences of a couple of persons as one item; groups category, word, goal, slot, template."""
     rows = table(decode(path.read_bytes(), path.name, "utf-8-sig"), path.name, "\t")
-    missing = [name for name in _COLUMNS if not rows or name not in rows[0]]
-    if missing:
+    if missing := [name for name in _COLUMNS if not rows or name not in rows[0]]:
         raise DataError(f"{path.name}: no column {missing[0]!r}; expected the published file of BEC-Pro")
     by_content = {(row["Template"], row["Person"], row["Profession"]): row for row in rows}
     templates = {text: number for number, text in enumerate(dict.fromkeys(row["Template"] for row in rows))}

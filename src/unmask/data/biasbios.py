@@ -103,8 +103,7 @@ def _job(value: object, where: str) -> str:
 
 
 def _gender(value: object, where: str) -> str:
-    gender = _GENDERS.get(str(value).strip().lower())
-    if gender is None:
+    if (gender := _GENDERS.get(str(value).strip().lower())) is None:
         raise DataError(f"{where}: gender {value!r}, expected F or M, female or male, 1 or 0")
     return gender
 

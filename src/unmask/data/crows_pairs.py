@@ -145,12 +145,10 @@ def load_table(
     Rows with an empty sentence are left out, with a warning. `facts` adds a row's own groups, `suffix` ends
     the names of the columns (`_fr_FR`).
     """
-    rows = table(decode(path.read_bytes(), path.name, encoding), path.name, delimiter)
-    if not rows:
+    if not (rows := table(decode(path.read_bytes(), path.name, encoding), path.name, delimiter)):
         raise DataError(f"{path.name}: no rows; expected the published file, fetch it again")
     columns = [stem + suffix for stem in ("sent_more", "sent_less", "stereo_antistereo", "bias_type")]
-    missing = [column for column in columns if column not in rows[0]]
-    if missing:
+    if missing := [column for column in columns if column not in rows[0]]:
         found = ", ".join(rows[0])
         raise DataError(f"{path.name}: no column {missing[0]!r}; found: {found}; is it the published file?")
     items, warnings = [], []

@@ -28,7 +28,6 @@ COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 MAX_REPORTED = 20  # problems reported with file and row; the others are only counted
 USUAL_COLUMNS = ("text", "sentence", "content", "document", "body", "comment_text", "comment")
-_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # byte-order marks of UTF-16
 _BATCH = 1024  # rows of Parquet read at a time
 
 csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
@@ -86,8 +85,7 @@ def is_plain_text(path: Path) -> bool:
 
 def open_binary(path: Path) -> BinaryIO:
     """Open a file for reading bytes, decompressed."""
-    suffix = path.suffix.lower()
-    if suffix == ".zst":
+    if (suffix := path.suffix.lower()) == ".zst":
         import pyarrow as pa
 
         return cast(BinaryIO, io.BufferedReader(pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")))
@@ -106,7 +104,7 @@ def iter_lines(path: Path) -> Iterator[bytes]:
 
 def refuse_utf16(first: bytes, path: Path) -> None:
     """Refuse UTF-16: read as UTF-8 it would seem to contain no words."""
-    if first.startswith(_WIDE_MARKS):
+    if first.startswith((b"\xff\xfe", b"\xfe\xff")):  # its byte-order marks
         raise DataError(f"{path.name} is UTF-16; expected UTF-8, save it again as UTF-8")
 
 
@@ -166,8 +164,7 @@ def _json_lines(path: Path, layout: TextLayout, problems: Problems) -> Iterator[
             yield number, record
         elif isinstance(record, dict):
             names = layout.columns or _usual_column(list(record), path)
-            lacking = [name for name in names if not isinstance(record.get(name), str)]
-            if lacking:
+            if lacking := [name for name in names if not isinstance(record.get(name), str)]:
                 problems.add(path.name, number, f"no text under {lacking[0]!r}")
             else:
                 yield number, "\n".join(record[name] for name in names)

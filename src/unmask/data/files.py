@@ -76,8 +76,7 @@ def fetch(card: Card, file: DataFile, *, data_dir: Path | None = None, force: bo
         return locate(card, file).path
     path = (data_dir or cache_dir()) / card.folder / file.name
     if path.is_file():
-        digest = sha256_of(path)
-        if digest == file.sha256:
+        if (digest := sha256_of(path)) == file.sha256:
             return path
         if data_dir and not force:
             raise DataError(
@@ -119,8 +118,7 @@ def _given_dirs(data_dir: Path | None) -> list[Path]:
 
 def _require_published(card: Card, file: DataFile, path: Path, remedy: str) -> Source:
     """A file of the package or the cache: it must be the published one."""
-    digest = sha256_of(path)
-    if digest != file.sha256:
+    if (digest := sha256_of(path)) != file.sha256:
         raise DataError(
             f"{path} is not the published file of {card.name} "
             f"(sha256 {digest[:12]}…, expected {file.sha256[:12]}…); {remedy}"

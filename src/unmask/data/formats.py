@@ -36,8 +36,7 @@ def table(text: str, where: str, delimiter: str = ",") -> list[dict[str, str]]:
             "and a quote inside a quoted field to be doubled"
         ) from None
     header = [cell.strip() for cell in lines[0]] if lines else []
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
+    if twice := sorted({name for name in header if header.count(name) > 1}):
         raise DataError(f"{where}: column {twice[0]!r} appears more than once in the header; rename one")
     for row, cells in enumerate(lines[1:]):
         if len(cells) != len(header):
@@ -94,7 +93,6 @@ SUFFIXES = tuple(_READERS)
 
 def records(data: bytes, suffix: str, where: str) -> list[Any]:
     """Parse a file in one of the five formats; `where` names it in messages."""
-    reader = _READERS.get(suffix.lower())
-    if reader is None:
+    if (reader := _READERS.get(suffix.lower())) is None:
         raise DataError(f"{where}: unknown kind of file {suffix!r}; expected one of {', '.join(SUFFIXES)}; convert it")
     return reader(data, where)

@@ -52,8 +52,7 @@ def load(source: Source) -> tuple[Example, ...]:
     label = column(rows, ("gold_label", "label"), source)
     examples = []
     for at, row in enumerate(rows):
-        text = str(row[label]).strip().lower()
-        if text in ("-", "-1"):
+        if (text := str(row[label]).strip().lower()) in ("-", "-1"):
             continue
         name = LABELS[int(text)] if text in ("0", "1", "2") else text
         if name not in LABELS:

@@ -81,8 +81,7 @@ def fill_template(template: str, word: str = "", a: str = "", slots: Slots = FOR
     a = a or article(word)
     about = {"word": word, "a": a, "A": a.capitalize()} if word else {}
     known = {**about, mark: f"{{{mark}}}"}
-    strange = [name for name in _MARK.findall(template) if name not in known]
-    if strange:
+    if strange := [name for name in _MARK.findall(template) if name not in known]:
         hint = ": no word was given to fill it" if strange[0] in ("word", "a", "A") else ""
         raise DataError(f"template {template!r} has an unknown mark {{{strange[0]}}}{hint}")
     sentence = _MARK.sub(lambda match: known[match[1]], template)
@@ -233,8 +232,7 @@ def _line(row: Any, at: str) -> TemplateLine:
     given = {str(key).strip().lower(): value for key, value in row.items()}
     empty = [key for key, value in given.items() if value is None or value != value]  # noqa: PLR0124 - NaN
     cells = {key: "" if key in empty else str(value).strip() for key, value in given.items()}
-    strange = [key for key in cells if key not in COLUMNS]
-    if strange:
+    if strange := [key for key in cells if key not in COLUMNS]:
         raise DataError(f"{at}: unknown column {strange[0]!r}, expected some of {', '.join(COLUMNS)}")
     goal = cells.get("goal") or "zero"
     if goal not in GOALS:

@@ -68,8 +68,7 @@ def slot_of(more: str, less: str) -> str:
 
 
 def _item(stem: str, by: Mapping[str, str], name: str) -> Pair:
-    lacking = [side for side in SIDES if side not in by]
-    if lacking:
+    if lacking := [side for side in SIDES if side not in by]:
         raise DataError(f"{name}: {stem} has no {lacking[0]} sentence; expected {', '.join(SIDES)}")
     occupation, _, answer = stem.split(".")
     groups = {

@@ -99,8 +99,7 @@ def word_entries(context: MitigationContext) -> Entries:
 def augment_as_published(context: MitigationContext, corpus: TrainingCorpus) -> Outcome:
     """Train on every sentence and its counterfactual copies."""
     entries, sentences = word_entries(context), corpus.sentences
-    added = [copy for sentence in sentences for copy in counterfactual_copies(sentence, entries)]
-    if not added:
+    if not (added := [copy for sentence in sentences for copy in counterfactual_copies(sentence, entries)]):
         raise DataError(f"none of the {len(sentences):,} sentences contains a masculine word: nothing to add")
     facts = {"sentences": len(sentences), "copies": len(added), "pronouns": "the last entry of the list"}
     return train_language_model(context, [*sentences, *added], facts)

@@ -175,8 +175,7 @@ def _save(model: Any, lm: Lm, folder: Path, meta: Mapping[str, Any]) -> None:
     """Save a Hugging Face checkpoint; `result.json` is written last."""
     folder.mkdir(parents=True, exist_ok=True)
     save_model(model, lm.tokenizer, folder)
-    eraser = attached_eraser(model)
-    if eraser is not None:
+    if (eraser := attached_eraser(model)) is not None:
         save_eraser(eraser, folder)
     shutil.rmtree(folder / WORK, ignore_errors=True)
     write_json(folder / RESULT, meta)

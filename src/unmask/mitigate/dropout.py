@@ -34,8 +34,7 @@ def with_dropout(model: Any, hidden: float, attention: float) -> tuple[Any, dict
     fresh = type(model)(config).to(next(model.parameters()).device)
     fresh.load_state_dict(model.state_dict())
     fresh.tie_weights()
-    eraser = attached_eraser(model)
-    if eraser is not None:
+    if (eraser := attached_eraser(model)) is not None:
         attach(fresh, eraser)
     return fresh.eval(), changed
 

@@ -59,8 +59,7 @@ def debias_vectors(
     """
     normalised = unit(vectors.matrix)
     rows = {word: row for row, word in enumerate(vectors.words)}
-    missing = vectors.missing([word for pair in (*pairs, *equalise) for word in pair])
-    if missing:
+    if missing := vectors.missing([word for pair in (*pairs, *equalise) for word in pair]):
         raise DataError(f"{vectors.source} has no vector for {', '.join(missing[:10])}: leave these pairs out")
     at = [[rows[pair[side]] for pair in pairs] for side in (0, 1)]
     removed = subspace(normalised[at[0]], normalised[at[1]], components)

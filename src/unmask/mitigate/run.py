@@ -78,8 +78,7 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
         )
     lm = open_lm(model, opening)
     held_out = text.held_out_sentences
-    details = finished_details(folder, request_of(chosen, lm, text, settings, choices))
-    if details is None:
+    if (details := finished_details(folder, request_of(chosen, lm, text, settings, choices))) is None:
         check_request(chosen, lm, choices, folder)
     with engine_for(lm, run) as engine:
         before = on_main_process(lambda: evaluate_model(engine, held_out, seed=seed, progress=run.progress))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from unmask.core.estimate import Value
 from unmask.findings import Finding, Plot, Table
 from unmask.findings.numbers import signed_number, signed_value
 from unmask.models.classifier import Classifier
-from unmask.tasks.finetune import FineTuned, FineTuneJob, evaluate_fine_tuned, fine_tune_once
+from unmask.tasks.finetune import FineTuneJob, evaluate_fine_tuned, fine_tune_once, model_facts
 from unmask.tasks.performance import sample_examples, score
 from unmask.tasks.spec import CurvePoint, Task, TaskData, TaskObservation
 from unmask.training.distributed import on_main_process
@@ -23,17 +23,8 @@ from unmask.training.distributed import on_main_process
 POINTS = "points.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class BiasCurve:
-    """All evaluation points of one model, the task's result at the last, and the fine-tuned classifier."""
-
-    points: tuple[CurvePoint, ...]
-    last: Any
-    fine_tuned: FineTuned
-
-
-def bias_curve(task: Task, job: FineTuneJob) -> BiasCurve:
-    """The evaluation points of one model; those of an interrupted run are read from its file."""
+def bias_curve(task: Task, job: FineTuneJob) -> TaskObservation:
+    """The evaluation points of one model and the task's result at the last; an interrupted run is resumed."""
     job.folder.mkdir(parents=True, exist_ok=True)
     path, settings, data = job.folder / POINTS, job.settings, job.data
     known = on_main_process(lambda: _read(path))
@@ -58,7 +49,7 @@ def bias_curve(task: Task, job: FineTuneJob) -> BiasCurve:
     classifier, trial = fine_tune_once(job, evaluate)
     last = latest[trial.steps] if trial.steps in latest else task.observe(classifier, settings)
     fine_tuned = evaluate_fine_tuned(job, classifier, trial, (trial,), dev_examples)
-    return BiasCurve(tuple(known[step] for step in sorted(known)), last, fine_tuned)
+    return TaskObservation(model_facts(classifier), last, fine_tuned, tuple(known[step] for step in sorted(known)))
 
 
 def curve_finding(task: Task, observations: Sequence[TaskObservation], data: TaskData) -> Finding:

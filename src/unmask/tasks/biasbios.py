@@ -60,9 +60,8 @@ class TprGaps:
 
 def load_biographies(settings: TaskSettings) -> tuple[Example, ...]:
     """Load the biographies; with `settings.scrub` gendered words are replaced."""
-    biographies = biasbios.load(biasbios.files(settings.train, settings.data_dir), allow_pickle=settings.allow_pickle)[
-        : settings.limit
-    ]
+    sources = biasbios.files(settings.train, settings.data_dir)
+    biographies = biasbios.load(sources, allow_pickle=settings.allow_pickle)[: settings.limit]
     if not settings.scrub:
         return biographies
     words = datasets.read("word-pairs")
@@ -93,8 +92,7 @@ def load_task_data(settings: TaskSettings) -> TaskData:
 def observe(classifier: Classifier, settings: TaskSettings) -> TprGaps:
     """The TPR gaps on the test split."""
     examples = load_biographies(settings)
-    test = [example for example in examples if biasbios.part_of(example.text) == "test"]
-    if not test:
+    if not (test := [example for example in examples if biasbios.part_of(example.text) == "test"]):
         raise DataError(
             f"none of {len(examples):,} biographies is in the test split (a tenth, by the hash of the text): give more"
         )

@@ -87,6 +87,12 @@ class FineTuned:
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "classifier"}
 
 
+def model_facts(classifier: Classifier) -> dict[str, Any]:
+    """The facts about the checkpoint a classifier was opened from."""
+    assert classifier.facts is not None
+    return asdict(classifier.facts)
+
+
 def user_data(
     settings: TaskSettings, labels: tuple[str, ...], load: Callable[[Source], tuple[Example, ...]]
 ) -> TaskData | None:

@@ -92,8 +92,7 @@ def load_task_data(settings: TaskSettings) -> TaskData:
         return given
     files = published_sources(nli.CARD, data_dir=settings.data_dir)
     train, dev, test = map(nli.load, files)
-    path = find_local(nli.MNLI_DEV, data_dir=settings.data_dir)
-    if path is None:
+    if (path := find_local(nli.MNLI_DEV, data_dir=settings.data_dir)) is None:
         return TaskData(nli.LABELS, train, dev, test, files)
     more = nli.load(mnli := user_source(path))
     cut = len(more) * 9 // 10

@@ -82,8 +82,7 @@ def majority_share(examples: Sequence[Example]) -> float:
 
 def performance_table(observations: Sequence[TaskObservation]) -> list[Table]:
     """Scores and hyper-parameters of the models that were fine-tuned, if any: shown beside their bias."""
-    fine_tuned = {each.name: each.fine_tuned for each in observations if each.fine_tuned}
-    if not fine_tuned:
+    if not (fine_tuned := {each.name: each.fine_tuned for each in observations if each.fine_tuned}):
         return []
     metric = next(iter(fine_tuned.values())).metric
     return [
@@ -121,8 +120,7 @@ def unlearnt_notes(observations: Sequence[TaskObservation]) -> list[str]:
 
 def performance_estimates(observation: TaskObservation) -> list[Estimate]:
     """The scores of a fine-tuned model on the test and validation data; without fine-tuning none."""
-    fine_tuned = observation.fine_tuned
-    if fine_tuned is None:
+    if (fine_tuned := observation.fine_tuned) is None:
         return []
     test, dev = fine_tuned.test, fine_tuned.dev
     scores = (("test", test, fine_tuned.test_examples), ("validation", dev, fine_tuned.dev_examples))

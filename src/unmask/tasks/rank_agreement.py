@@ -52,8 +52,7 @@ def agreement(
     from unmask.findings import charts
 
     measures = list(dict.fromkeys(measure for by in scores.values() for measure in by))
-    unknown = [measure for measure in against or () if measure not in measures]
-    if unknown:
+    if unknown := [measure for measure in against or () if measure not in measures]:
         raise StatsError(f"no measure {unknown[0]!r}: the table has {', '.join(measures)}")
     table = np.array([[by.get(measure, np.nan) for by in scores.values()] for measure in measures], dtype=np.float64)
     owners = np.array([families[model] if families else model for model in scores])

@@ -18,11 +18,10 @@ from unmask.findings import Finding, Section
 from unmask.findings.envelope import Result, build, create, refuse_foreign
 from unmask.models import open_lm
 from unmask.models.builtin import BUILT_IN
-from unmask.models.classifier import Classifier
 from unmask.models.loading import is_classifier, open_classifier
 from unmask.tasks import TASKS
 from unmask.tasks.bias_curve import bias_curve, curve_finding
-from unmask.tasks.finetune import FineTuneJob, fine_tune
+from unmask.tasks.finetune import FineTuneJob, fine_tune, model_facts
 from unmask.tasks.performance import performance_estimates, performance_table, unlearnt_notes
 from unmask.tasks.spec import Task, TaskData, TaskObservation, TaskSettings
 from unmask.training.distributed import is_main_process, on_main_process, world_size
@@ -122,23 +121,15 @@ def _evaluate(  # noqa: PLR0913, PLR0917 - the parts of a run
             return TaskObservation(session.facts, task.observe(session, settings))
     if mode == "classifier":
         classifier = open_classifier(name, opening, length=settings.length)
-        facts = {**_facts(classifier), "labels": list(classifier.labels)}
+        facts = {**model_facts(classifier), "labels": list(classifier.labels)}
         return TaskObservation(facts, task.observe(classifier, settings))
     assert data is not None
     job = FineTuneJob(name, data, settings, folder, opening, options.progress)
     if mode == "curve":
-        curve = bias_curve(task, job)
-        facts = _facts(curve.fine_tuned.classifier)
-        return TaskObservation(facts, curve.last, curve.fine_tuned, curve.points)
+        return bias_curve(task, job)
     fine_tuned = fine_tune(job)
     result = on_main_process(lambda: task.observe(fine_tuned.classifier, settings))
-    return TaskObservation(_facts(fine_tuned.classifier), result, fine_tuned)
-
-
-def _facts(classifier: Classifier) -> dict[str, Any]:
-    """The facts about the checkpoint a classifier was opened from."""
-    assert classifier.facts is not None
-    return asdict(classifier.facts)
+    return TaskObservation(model_facts(fine_tuned.classifier), result, fine_tuned)
 
 
 def _conclude(

@@ -9,11 +9,10 @@ from unmask.findings import Cell, Plot, Table
 from unmask.tasks.spec import TaskObservation
 
 T = TypeVar("T")
-Observations = Sequence[TaskObservation]
 
 
 def table_by_model(
-    observations: Observations,
+    observations: Sequence[TaskObservation],
     title: str,
     columns: Sequence[str],
     rows: Callable[[Any], Iterable[Sequence[Cell]]],

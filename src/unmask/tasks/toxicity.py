@@ -265,7 +265,14 @@ def conclude(observations: Sequence[TaskObservation], settings: TaskSettings) ->
         null=0.0,
     )
     notes = (f"data: {observations[0].result.data}",)
-    return Finding(tuple(map(_answer, observations)), (whole, by_term), plots, notes)
+    answers = []
+    for name, result in ((each.name, each.result) for each in observations):
+        largest = [f"; {term} shifts it most, by {signed_value(by, 3)}" for term, by in _by_shift(result)[:1]]
+        answers.append(
+            f"{name}: AUC {result.area.value:.3f}; a sentence's score spreads by "
+            f"{result.sensitivity.value:.3f} over terms{''.join(largest)}; {result.area.n:,} sentences"
+        )
+    return Finding(tuple(answers), (whole, by_term), plots, notes)
 
 
 def estimates(result: ToxicityResult) -> list[Estimate]:
@@ -296,16 +303,6 @@ def _lowest(result: ToxicityResult) -> list[str]:
         known = [(area.value, term.name) for term in result.terms if (area := getattr(term, name)) is not None]
         texts.append("{:.3f} ({})".format(*min(known)) if known else "–")
     return texts
-
-
-def _answer(observation: TaskObservation) -> str:
-    """The answer in one sentence."""
-    result: ToxicityResult = observation.result
-    largest = [f"; {term} shifts it most, by {signed_value(by, 3)}" for term, by in _by_shift(result)[:1]]
-    return (
-        f"{observation.name}: AUC {result.area.value:.3f}; a sentence's score spreads by "
-        f"{result.sensitivity.value:.3f} over terms{''.join(largest)}; {result.area.n:,} sentences"
-    )
 
 
 TOXICITY = Task(

@@ -47,8 +47,7 @@ def sources(settings: TaskSettings) -> tuple[Source, ...]:
 def observe(session: Session, settings: TaskSettings) -> WinoBiasResult:
     """Accuracy on both sides by sentence type, and which pronoun is likelier; `limit` counts sentence pairs."""
     items, warnings = files.load_winobias(sources(settings))
-    pairs = pro_anti_pairs(items)[: settings.limit]
-    if not pairs:
+    if not (pairs := pro_anti_pairs(items)[: settings.limit]):
         raise DataError(
             "the WinoBias files have no pair of a pro- and an anti-stereotyped sentence: get them again by "
             f"`unmask data get {files.WINOBIAS.name}`"

@@ -89,8 +89,7 @@ _BEFORE_NOUNS = ("JJ", "RB", "CD", "VBN", "VBG")  # tags of words between a poss
 
 def tagged_possessive(text: str, position: int) -> bool | None:
     """Whether the tagger tags the word as possessive with a noun after it; None without a tagger."""
-    tag = tagger()
-    if tag is None:
+    if (tag := tagger()) is None:
         return None
     tokens = list(_TOKEN.finditer(text, max(0, position - WINDOW), position + WINDOW))
     tags = tag([token.group() for token in tokens])

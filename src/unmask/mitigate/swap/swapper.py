@@ -172,10 +172,9 @@ def _pronoun(text: str, begin: int, end: int, lowered: str) -> tuple[str, str | 
     possessive, sure = pronoun_case(text[end:], text[max(0, begin - 40) : begin])
     forms = ("his", "him") if lowered == "her" else ("her", "hers")
     ambiguous = not sure and (lowered == "her" or text[:begin].endswith("of "))
-    if ambiguous and lowered == "her":  # taggers tag `his` as PRP$ whatever follows
-        by_tag = tagged_possessive(text, begin)
-        if by_tag is not None:
-            possessive, ambiguous = by_tag, False
+    # taggers tag `his` as PRP$ whatever follows
+    if ambiguous and lowered == "her" and (by_tag := tagged_possessive(text, begin)) is not None:
+        possessive, ambiguous = by_tag, False
     new, other = forms if possessive else forms[::-1]
     return new, other if ambiguous else None
 
