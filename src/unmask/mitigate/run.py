@@ -65,7 +65,7 @@ def mitigate(  # noqa: PLR0913 - the parts of the command
     if not isinstance(text, TrainingCorpus):
         files, given = ([each] if isinstance(each, str | Path) else list(each) for each in (text, held))
         if chosen.trains and not files:
-            raise DataError("no training text: give --corpus FILE (txt, jsonl, csv, tsv, parquet; .gz, .xz)")
+            raise DataError("no training text: give `corpus`, files of txt, jsonl, csv, tsv or parquet (.gz, .xz)")
         text = load_corpus(files, layout, held_out=given, limit=run.limit)
     if curve:
         if world_size() > 1:
